@@ -1,0 +1,54 @@
+/*
+ * error.c - filling a struct sutra_error, and its text.
+ */
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fill(struct sutra_error *error, enum sutra_status status, const char *file, const char *format,
+                 va_list arguments) {
+    if (!error)
+        return;
+    error->status = status;
+    error->offset = SUTRA_NO_OFFSET;
+    error->line = 0;
+    size_t length = strlen(file);
+    size_t skip = length >= sizeof error->file ? length - sizeof error->file + 1 : 0;
+    memcpy(error->file, file + skip, length - skip + 1);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+}
+
+enum sutra_status error_set(struct sutra_error *error, enum sutra_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, status, "", format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum sutra_status error_file(struct sutra_error *error, enum sutra_status status, const char *file, const char *format,
+                             ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, status, file, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum sutra_status error_memory(struct sutra_error *error) {
+    return error_set(error, SUTRA_SYSTEM, "out of memory");
+}
+
+void sutra_error_text(const struct sutra_error *error, char *text, uint64_t size) {
+    if (size == 0)
+        return;
+    const char *colon = error->file[0] ? ": " : "";
+    if (error->offset == SUTRA_NO_OFFSET)
+        snprintf(text, size, "%s%s%s", error->file, colon, error->message);
+    else
+        snprintf(text, size, "%s%sbyte %" PRIu64 ", line %" PRIu64 ": %s", error->file, colon, error->offset,
+                 error->line, error->message);
+}

@@ -1,0 +1,118 @@
+/*
+ * pool.c - threads that wait for a batch of numbered tasks, and take the next number until none is left.
+ *
+ * A batch is published under the mutex with a new serial number; each thread works on a batch at most once. The
+ * caller works too, then waits until the last thread has left the batch.
+ */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct pool {
+    unsigned n_threads;
+    pthread_t *threads;
+    pthread_mutex_t mutex;
+    pthread_cond_t work, idle;
+    unsigned long serial;
+    unsigned n_busy;
+    bool stop;
+
+    void (*task)(void *arg, size_t i);
+    void *arg;
+    size_t n;
+    atomic_size_t next;
+};
+
+static void take_tasks(struct pool *pool) {
+    for (;;) {
+        size_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+        if (i >= pool->n)
+            return;
+        pool->task(pool->arg, i);
+    }
+}
+
+static void *thread_main(void *arg) {
+    struct pool *pool = arg;
+    unsigned long seen = 0;
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        while (!pool->stop && pool->serial == seen)
+            pthread_cond_wait(&pool->work, &pool->mutex);
+        if (pool->stop)
+            break;
+        seen = pool->serial;
+        pthread_mutex_unlock(&pool->mutex);
+        take_tasks(pool);
+        pthread_mutex_lock(&pool->mutex);
+        if (--pool->n_busy == 0)
+            pthread_cond_signal(&pool->idle);
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+struct pool *pool_create(unsigned n_threads) {
+    struct pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return NULL;
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->idle, NULL);
+    pool->n_threads = 1;
+    pool->threads = calloc(n_threads, sizeof *pool->threads);
+    if (!pool->threads)
+        goto fail;
+    for (; pool->n_threads < n_threads; pool->n_threads++)
+        if (pthread_create(&pool->threads[pool->n_threads], NULL, thread_main, pool))
+            goto fail;
+    return pool;
+fail:
+    pool_free(pool);
+    return NULL;
+}
+
+void pool_free(struct pool *pool) {
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+    for (unsigned i = 1; i < pool->n_threads; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->idle);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->mutex);
+    free(pool->threads);
+    free(pool);
+}
+
+unsigned pool_threads(const struct pool *pool) {
+    return pool->n_threads;
+}
+
+void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
+    if (pool->n_threads == 1 || n <= 1) {
+        for (size_t i = 0; i < n; i++)
+            task(arg, i);
+        return;
+    }
+    pthread_mutex_lock(&pool->mutex);
+    pool->task = task;
+    pool->arg = arg;
+    pool->n = n;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    pool->n_busy = pool->n_threads - 1;
+    pool->serial++;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+    take_tasks(pool);
+    pthread_mutex_lock(&pool->mutex);
+    while (pool->n_busy)
+        pthread_cond_wait(&pool->idle, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}

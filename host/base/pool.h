@@ -1,0 +1,27 @@
+/*
+ * pool.h - a few threads that share out numbered tasks.
+ *
+ * pool_run() calls task(arg, i) once for each i in [0, n), on the pool's threads and the caller's, handed out in
+ * rising order, and returns when all are done. Tasks must not call pool_run(). Results are the same for any number of
+ * threads as long as task i writes only what belongs to i.
+ */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <stddef.h>
+
+struct pool;
+
+/* `n_threads` includes the caller, so 1 makes none. NULL where the system has no more threads or memory. */
+struct pool *pool_create(unsigned n_threads);
+void pool_free(struct pool *pool);
+
+unsigned pool_threads(const struct pool *pool);
+void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg);
+
+/* Start of part `i` of `n` equal parts of `total`: parts i and i + 1 meet. */
+static inline size_t part_start(size_t total, size_t n, size_t i) {
+    return total / n * i + (total % n * i) / n;
+}
+
+#endif

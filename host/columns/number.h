@@ -1,0 +1,121 @@
+/*
+ * number.h - a number as Python's json module reads it: an integer, a double, or true/false (which count as 1 and 0).
+ *
+ * Compared by value whatever the kinds (7 == 7.0, exactly, also beyond 2^53), added and subtracted as Python would:
+ * integers exactly, and in double arithmetic as soon as one of the two is a double. Integers of times and durations
+ * are limited to +-2^62, so that sums of two fit; readers check it. NaN is refused by readers where order matters.
+ *
+ * The functions are the same for the CPU and the CUDA engine.
+ */
+#ifndef COLUMNS_NUMBER_H
+#define COLUMNS_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define SHARED static inline __host__ __device__
+#else
+#define SHARED static inline
+#endif
+
+enum number_kind { NUMBER_INTEGER, NUMBER_DOUBLE, NUMBER_BOOLEAN };
+
+/* Largest magnitude of an integer time or duration. */
+#define NUMBER_INTEGER_LIMIT ((int64_t)1 << 62)
+
+struct number {
+    uint64_t bits; /* int64_t, or the bits of a double */
+    uint8_t kind;  /* enum number_kind */
+};
+
+/* A column of numbers: bits[i] and kind[i]. */
+struct number_column {
+    uint64_t *bits;
+    uint8_t *kind;
+};
+
+SHARED struct number number_integer(int64_t value) {
+    struct number x = {(uint64_t)value, NUMBER_INTEGER};
+    return x;
+}
+
+SHARED struct number number_double(double value) {
+    struct number x = {0, NUMBER_DOUBLE};
+    memcpy(&x.bits, &value, sizeof value);
+    return x;
+}
+
+SHARED struct number number_at(struct number_column column, uint32_t row) {
+    struct number x = {column.bits[row], column.kind[row]};
+    return x;
+}
+
+SHARED bool number_is_double(struct number x) {
+    return x.kind == NUMBER_DOUBLE;
+}
+
+/* The double itself, or the integer rounded to the nearest double. */
+SHARED double number_as_double(struct number x) {
+    double d;
+    if (x.kind != NUMBER_DOUBLE)
+        return (double)(int64_t)x.bits;
+    memcpy(&d, &x.bits, sizeof d);
+    return d;
+}
+
+/* -1, 0, 1: an integer against a double, exactly. */
+SHARED int integer_compare_double(int64_t i, double d) {
+    if (d >= 9223372036854775808.0)
+        return -1;
+    if (d < -9223372036854775808.0)
+        return 1;
+    int64_t whole = (int64_t)d; /* towards zero */
+    if (i != whole)
+        return i < whole ? -1 : 1;
+    double rest = d - (double)whole; /* exact: |d| < 2^53 wherever there is a fraction */
+    return rest > 0 ? -1 : rest < 0 ? 1 : 0;
+}
+
+/* -1, 0 or 1 as x is below, equal to or above y. */
+SHARED int number_compare(struct number x, struct number y) {
+    if (x.kind != NUMBER_DOUBLE && y.kind != NUMBER_DOUBLE) {
+        int64_t a = (int64_t)x.bits, b = (int64_t)y.bits;
+        return (a > b) - (a < b);
+    }
+    if (x.kind == NUMBER_DOUBLE && y.kind == NUMBER_DOUBLE) {
+        double a = number_as_double(x), b = number_as_double(y);
+        return (a > b) - (a < b);
+    }
+    if (x.kind == NUMBER_DOUBLE)
+        return -integer_compare_double((int64_t)y.bits, number_as_double(x));
+    return integer_compare_double((int64_t)x.bits, number_as_double(y));
+}
+
+SHARED struct number number_add(struct number x, struct number y) {
+    if (x.kind == NUMBER_DOUBLE || y.kind == NUMBER_DOUBLE)
+        return number_double(number_as_double(x) + number_as_double(y));
+    return number_integer((int64_t)(x.bits + y.bits));
+}
+
+SHARED struct number number_subtract(struct number x, struct number y) {
+    if (x.kind == NUMBER_DOUBLE || y.kind == NUMBER_DOUBLE)
+        return number_double(number_as_double(x) - number_as_double(y));
+    return number_integer((int64_t)(x.bits - y.bits));
+}
+
+/* A key whose unsigned order is the order of integers (or of doubles); both zeros give the same. */
+SHARED uint64_t integer_sort_key(int64_t value) {
+    return (uint64_t)value ^ (uint64_t)1 << 63;
+}
+
+SHARED uint64_t double_sort_key(double value) {
+    uint64_t bits;
+    if (value == 0)
+        value = 0;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * engine.h - what an engine can do with columns. Two engines implement it, one on CPU threads and one in CUDA; the
+ * rule for a single element is in rules.h, shared by both, so that their results are the same bits.
+ *
+ * All tables are struct-of-arrays and belong to the caller; outputs are arrays of the caller's, written whole on
+ * success. Every step costs O(n log n) at most, on any input. Steps return SUTRA_SYSTEM when memory runs out.
+ */
+#ifndef MATCH_ENGINE_H
+#define MATCH_ENGINE_H
+
+#include <stdint.h>
+
+#include "base/pool.h"
+#include "columns/key.h"
+#include "columns/number.h"
+#include "columns/row.h"
+#include "sutra/error.h"
+
+/*
+ * CPU operators in the order of the sorted trace: rising start, ties as in the file.
+ *
+ *   row       0        1        2    ...  n-1
+ *   ts        start of each, rising
+ *   dur       inclusive duration
+ *   thread    number of its tid, below n_threads: tids are numbered as they first occur in this table
+ *   external  external id as key
+ *   coalesced 1 where the name is nccl:coalesced, else 0
+ */
+struct cpu_ops {
+    row_t n;
+    uint32_t n_threads;
+    struct number_column ts, dur;
+    const uint32_t *thread;
+    const value_key *external;
+    const uint8_t *coalesced;
+};
+
+/* What a GPU operator asks for: the CPU operator that launched it. Row i is the i-th GPU operator. */
+struct parent_queries {
+    row_t n;
+    struct number_column launch_ts;
+    const uint32_t *thread;    /* of the launch; a number >= n_threads finds nothing */
+    const value_key *external; /* of the GPU operator */
+    const uint8_t *nccl;       /* 1 where the GPU operator's name contains "nccl" in any case */
+};
+
+/* Exclusive durations below 0, which real traces should not have. */
+struct exclusive_anomalies {
+    uint64_t n_rounded;  /* by at most 1e-6 us for each child: 0 was taken */
+    uint64_t n_replaced; /* by more: the inclusive duration clipped at 0 was taken */
+    row_t first_replaced; /* the first such row, or ROW_NONE */
+};
+
+struct engine {
+    const char *name;
+    void *state;
+
+    /* order[] = the rows 0..n-1 stably sorted by number. */
+    enum sutra_status (*sort_numbers)(void *state, struct number_column numbers, row_t n, row_t *order,
+                                      struct sutra_error *error);
+
+    /* Sorts pairs (keys[i], rows[i]) stably by key as unsigned 64-bit integer, in place. */
+    enum sutra_status (*sort_keys)(void *state, uint64_t *keys, row_t *rows, row_t n, struct sutra_error *error);
+
+    /* exclusive[i] = duration of operator i less the merged intervals of the later operators of its thread that lie
+     * inside it, where a thread's operators are sorted stably by (start, duration). */
+    enum sutra_status (*exclusive_durations)(void *state, const struct cpu_ops *ops, struct number_column exclusive,
+                                             struct exclusive_anomalies *anomalies, struct sutra_error *error);
+
+    /* before[i] = the operator of another thread that the group of operator i waits for, or ROW_NONE: the one with the
+     * largest start that is above 0 and below the start of the group's first operator; at equal starts that of the
+     * first thread, and the first on it. A thread's operators form groups that end where the next begins more than
+     * `gap` (microseconds) after the last one's end. */
+    enum sutra_status (*thread_order)(void *state, const struct cpu_ops *ops, int64_t gap, row_t *before,
+                                      struct sutra_error *error);
+
+    /* parent[i] = for query i, the last operator that begins strictly before the launch with the launch's thread and
+     * the query's external id; without one the last with the launch's thread; else ROW_NONE. Queries with nccl set
+     * pass over coalesced operators. */
+    enum sutra_status (*parents)(void *state, const struct cpu_ops *ops, const struct parent_queries *queries,
+                                 row_t *parent, struct sutra_error *error);
+};
+
+/* The engine that runs on the pool's threads; it lives as long as the pool and needs no freeing. */
+struct engine engine_cpu(struct pool *pool);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * context.h - what all steps of one piece of work share: threads, engine, strictness, and where warnings go.
+ *
+ * A context may be used for any number of traces, one after the other, from one thread at a time. Traces that are
+ * linked with each other must come from the same context (their ids are compared through a table that it owns).
+ */
+#ifndef SUTRA_CONTEXT_H
+#define SUTRA_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sutra/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sutra_context;
+
+enum sutra_device { SUTRA_DEVICE_AUTO, SUTRA_DEVICE_CPU, SUTRA_DEVICE_CUDA };
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_context_options {
+    size_t size;
+    unsigned n_threads; /* 0: one per processor that this process may use; at most 256 */
+    enum sutra_device device;
+    bool strict;  /* anomalies that are otherwise mended with a warning are errors */
+    bool lenient; /* fields of a wrong type count as absent instead of being errors */
+
+    /* Called when a stage starts (done 0), now and then while it runs and when it ends (done == total), from the
+     * thread that called the library. Units are bytes for reading and writing, events otherwise. */
+    void (*progress)(void *arg, const char *stage, uint64_t done, uint64_t total);
+    /* Called with each warning, a line without its end, from the thread that called the library. */
+    void (*warning)(void *arg, const char *message);
+    /* Called with notes on what is done, for people who look for a reason. */
+    void (*note)(void *arg, const char *message);
+    void *arg; /* given to the callbacks */
+};
+
+/* Makes a context and its threads. *context is the caller's; free it with sutra_context_free(). `options` may be NULL.
+ * SUTRA_USAGE: too many threads. SUTRA_UNAVAILABLE: the device that was asked for is not there. */
+enum sutra_status sutra_context_create(const struct sutra_context_options *options, struct sutra_context **context,
+                                       struct sutra_error *error);
+
+/* Ends the threads and frees the context; NULL is fine. Traces that were read with it must be freed before. */
+void sutra_context_free(struct sutra_context *context);
+
+/* The library's version, such as "0.1.0". */
+const char *sutra_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+.
+ */
+#ifndef SUTRA_SUTRA_H
+#define SUTRA_SUTRA_H
+
+#include "sutra/context.h"
+#include "sutra/error.h"
+#include "sutra/link.h"
+#include "sutra/trace.h"
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * trace.h - reading the two files that a rank records: the host trace (PyTorch's execution trace, "ET") and the
+ * device trace (Kineto's timeline).
+ *
+ * Files may be plain, gzip or zstd, told by their first bytes. Reading validates all of the JSON; a trace that was
+ * read is whole. A trace is immutable after reading and may be read by several threads.
+ */
+#ifndef SUTRA_TRACE_H
+#define SUTRA_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sutra/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sutra_host_trace;
+struct sutra_device_trace;
+
+enum sutra_trace_kind { SUTRA_TRACE_HOST, SUTRA_TRACE_DEVICE };
+
+/* Read a file; "-" is standard input. *trace is the caller's, to be freed before the context.
+ * SUTRA_NO_INPUT: missing, a directory, not readable. SUTRA_DATA: not JSON, or not this kind of trace (a trace of the
+ * other kind is named as such); the error has the byte offset and the line. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_host_trace_read(struct sutra_context *context, const char *path,
+                                        struct sutra_host_trace **trace, struct sutra_error *error);
+enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
+                                          struct sutra_device_trace **trace, struct sutra_error *error);
+
+/* The same for bytes in memory, which are copied; `name` stands for the file's name in errors. */
+enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
+                                         size_t size, struct sutra_host_trace **trace, struct sutra_error *error);
+enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
+                                           size_t size, struct sutra_device_trace **trace, struct sutra_error *error);
+
+void sutra_host_trace_free(struct sutra_host_trace *trace);
+void sutra_device_trace_free(struct sutra_device_trace *trace);
+
+/* Which kind of trace a file is, from its top-level keys ("nodes" or "traceEvents"). */
+enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
+                                      struct sutra_error *error);
+
+/* Sizes of a host trace. `schema` is "" where the file has none; it lives as long as the trace. */
+struct sutra_host_summary {
+    uint64_t n_bytes; /* after decompression */
+    uint64_t n_nodes;
+    uint64_t n_rf_ids; /* nodes with a record-function id other than 0 */
+    uint64_t n_roots;  /* nodes with id 1 */
+    const char *schema;
+};
+void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra_host_summary *summary);
+
+/* One row of a count by name; `name` lives as long as the trace. */
+struct sutra_count {
+    const char *name;
+    uint64_t count;
+};
+
+/* Sizes of a device trace. Times are in microseconds, as in the file. */
+struct sutra_device_summary {
+    uint64_t n_bytes; /* after decompression */
+    uint64_t n_events;
+    uint64_t n_cpu_ops, n_launches, n_gpu_ops, n_arrows, n_others; /* classes of the linking rules */
+    uint64_t n_rf_ids;       /* CPU operators with a record-function id */
+    uint64_t n_correlations; /* GPU operators whose correlation a launch has */
+    uint64_t n_threads;      /* different tids */
+    uint64_t n_streams;      /* different streams of GPU operators */
+    double ts_begin, ts_end; /* first start and last end of the events that have a tid; 0 and 0 where there is none */
+    const struct sutra_count *categories; /* most frequent first; lives as long as the trace */
+    uint64_t n_categories;
+};
+enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
+                                             struct sutra_device_summary *summary, struct sutra_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
