@@ -24,13 +24,18 @@ struct pool {
     void *arg;
     size_t n;
     atomic_size_t next;
+
+    void (*tick)(void *arg, size_t i, size_t n);
+    void *tick_arg;
 };
 
-static void take_tasks(struct pool *pool) {
+static void take_tasks(struct pool *pool, bool caller) {
     for (;;) {
         size_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
         if (i >= pool->n)
             return;
+        if (caller && pool->tick)
+            pool->tick(pool->tick_arg, i, pool->n);
         pool->task(pool->arg, i);
     }
 }
@@ -46,7 +51,7 @@ static void *thread_main(void *arg) {
             break;
         seen = pool->serial;
         pthread_mutex_unlock(&pool->mutex);
-        take_tasks(pool);
+        take_tasks(pool, false);
         pthread_mutex_lock(&pool->mutex);
         if (--pool->n_busy == 0)
             pthread_cond_signal(&pool->idle);
@@ -95,24 +100,36 @@ unsigned pool_threads(const struct pool *pool) {
     return pool->n_threads;
 }
 
-void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
-    if (pool->n_threads == 1 || n <= 1) {
-        for (size_t i = 0; i < n; i++)
-            task(arg, i);
-        return;
-    }
+void pool_on_tick(struct pool *pool, void (*tick)(void *arg, size_t i, size_t n), void *arg) {
+    pool->tick = tick;
+    pool->tick_arg = arg;
+}
+
+/* Wakes the other threads for the batch. */
+static void publish(struct pool *pool) {
     pthread_mutex_lock(&pool->mutex);
-    pool->task = task;
-    pool->arg = arg;
-    pool->n = n;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     pool->n_busy = pool->n_threads - 1;
     pool->serial++;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
-    take_tasks(pool);
+}
+
+static void wait_idle(struct pool *pool) {
     pthread_mutex_lock(&pool->mutex);
     while (pool->n_busy)
         pthread_cond_wait(&pool->idle, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
+}
+
+void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
+    bool alone = pool->n_threads == 1 || n <= 1;
+    pool->task = task;
+    pool->arg = arg;
+    pool->n = n;
+    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    if (!alone)
+        publish(pool);
+    take_tasks(pool, true);
+    if (!alone)
+        wait_idle(pool);
 }

@@ -17,6 +17,9 @@ struct pool *pool_create(unsigned n_threads);
 void pool_free(struct pool *pool);
 
 unsigned pool_threads(const struct pool *pool);
+/* While a pool runs, its caller's thread calls tick(arg, i, n) before its task i, to show progress. */
+void pool_on_tick(struct pool *pool, void (*tick)(void *arg, size_t i, size_t n), void *arg);
+
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg);
 
 /* Start of part `i` of `n` equal parts of `total`: parts i and i + 1 meet. */

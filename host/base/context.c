@@ -1,0 +1,139 @@
+/*
+ * context.c - making a context, and the stages, warnings and notes that go through it.
+ */
+#include "base/context.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+
+#define THREADS_MAX 256
+
+const char *sutra_version(void) {
+    return SUTRA_VERSION;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Processors that this process may use. */
+static unsigned processors(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set))
+        return 1;
+    int n = CPU_COUNT(&set);
+    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+}
+
+static void options_copy(struct sutra_context_options *to, const struct sutra_context_options *from) {
+    memset(to, 0, sizeof *to);
+    if (from)
+        memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+}
+
+static void report_progress(struct sutra_context *context, uint64_t done) {
+    if (context->options.progress && context->stage)
+        context->options.progress(context->options.arg, context->stage, done, context->stage_total);
+}
+
+/* The pool has begun task i of n, and so is about that far in the stage. */
+static void on_tick(void *arg, size_t i, size_t n) {
+    struct sutra_context *context = arg;
+    report_progress(context, (uint64_t)((double)context->stage_total * ((double)i / (double)n)));
+}
+
+enum sutra_status sutra_context_create(const struct sutra_context_options *options, struct sutra_context **context,
+                                       struct sutra_error *error) {
+    struct sutra_context *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    options_copy(&made->options, options);
+    unsigned n_threads = made->options.n_threads ? made->options.n_threads : processors();
+    enum sutra_status status = SUTRA_OK;
+    if (n_threads > THREADS_MAX)
+        status = error_set(error, SUTRA_USAGE, "%u threads are too many: %d is the most", n_threads, THREADS_MAX);
+    else if (made->options.device == SUTRA_DEVICE_CUDA)
+        status = error_set(error, SUTRA_UNAVAILABLE,
+                           "this build has no CUDA engine: use --device cpu, or auto to take what is there");
+    else if (!(made->pool = pool_create(n_threads)))
+        status = error_set(error, SUTRA_SYSTEM, "cannot start %u threads", n_threads);
+    else if (!values_init(&made->values))
+        status = error_memory(error);
+    if (status) {
+        pool_free(made->pool);
+        free(made);
+        return status;
+    }
+    made->engine = engine_cpu(made->pool);
+    pool_on_tick(made->pool, on_tick, made);
+    *context = made;
+    return SUTRA_OK;
+}
+
+void sutra_context_free(struct sutra_context *context) {
+    if (!context)
+        return;
+    pool_free(context->pool);
+    values_free(&context->values);
+    free(context);
+}
+
+void stage_begin(struct sutra_context *context, const char *name, uint64_t total) {
+    stage_end(context);
+    context->stage = name;
+    context->stage_total = total;
+    context->stage_began = now();
+    report_progress(context, 0);
+}
+
+void stage_end(struct sutra_context *context) {
+    if (!context->stage)
+        return;
+    report_progress(context, context->stage_total);
+    double seconds = now() - context->stage_began;
+    size_t i = 0;
+    while (i < context->n_stages && strcmp(context->stages[i].name, context->stage) != 0)
+        i++;
+    if (i < STAGES_MAX) {
+        context->stages[i].name = context->stage;
+        context->stages[i].seconds += seconds;
+        if (i == context->n_stages)
+            context->n_stages++;
+    }
+    context->stage = NULL;
+}
+
+size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages) {
+    *stages = context->stages;
+    return context->n_stages;
+}
+
+static void say(void (*callback)(void *, const char *), void *arg, const char *format, va_list arguments) {
+    char text[1024];
+    if (!callback)
+        return;
+    vsnprintf(text, sizeof text, format, arguments);
+    callback(arg, text);
+}
+
+void context_warn(struct sutra_context *context, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(context->options.warning, context->options.arg, format, arguments);
+    va_end(arguments);
+}
+
+void context_note(struct sutra_context *context, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(context->options.note, context->options.arg, format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,36 @@
+/*
+ * context.h - inside of struct sutra_context: the pool, the engine, the table of odd ids, the clock of the stages.
+ */
+#ifndef BASE_CONTEXT_H
+#define BASE_CONTEXT_H
+
+#include "base/pool.h"
+#include "columns/values.h"
+#include "match/engine.h"
+#include "sutra/context.h"
+#include "sutra/link.h"
+
+#define STAGES_MAX 32
+
+struct sutra_context {
+    struct sutra_context_options options;
+    struct pool *pool;
+    struct engine engine;
+    struct values values; /* ids that are no 64-bit integers, of all traces of this context */
+    struct sutra_stage stages[STAGES_MAX];
+    size_t n_stages;
+    double stage_began;
+    const char *stage; /* the running one, or NULL */
+    uint64_t stage_total;
+};
+
+/* Begin a stage (ending the one before) and end it. Names are constants; `total` is what progress counts to. What the
+ * pool runs in between moves the progress. */
+void stage_begin(struct sutra_context *context, const char *name, uint64_t total);
+void stage_end(struct sutra_context *context);
+
+/* Hand a line to the caller's callbacks. */
+__attribute__((format(printf, 2, 3))) void context_warn(struct sutra_context *context, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void context_note(struct sutra_context *context, const char *format, ...);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * device_events.h - the events of a device trace as columns: row i is the i-th element of "traceEvents".
+ *
+ *     ts, dur       start and duration in microseconds, as the numbers that the file gives (absent: integer 0)
+ *     name          interned, decoded; absent: the empty string
+ *     category      interned, decoded; absent: the empty string; STRING_NONE: not a string
+ *     pid, tid      ids; an absent tid is 0
+ *     external, rf, correlation, stream    ids from args: "External id" (absent: -1), "Record function id",
+ *                   "correlation" (absent: -1), "stream"
+ *     text          byte offset of the event in the file
+ *     phase         the character of "ph"; 0: absent, PHASE_OTHER: anything else
+ *     flags         EVENT_... bits
+ */
+#ifndef COLUMNS_DEVICE_EVENTS_H
+#define COLUMNS_DEVICE_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "columns/key.h"
+#include "columns/number.h"
+#include "columns/row.h"
+#include "columns/strings.h"
+
+#define PHASE_OTHER 1
+
+enum event_flag {
+    EVENT_HAS_ID = 1,         /* "id" is there and not null */
+    EVENT_NAME_NO_STRING = 2, /* "name" is there and not a string */
+};
+
+/* X(type, name) for each column but the numbers. */
+#define DEVICE_EVENT_COLUMNS(X)                                                                                        \
+    X(uint32_t, name)                                                                                                  \
+    X(uint32_t, category)                                                                                              \
+    X(value_key, pid)                                                                                                  \
+    X(value_key, tid)                                                                                                  \
+    X(value_key, external)                                                                                             \
+    X(value_key, rf)                                                                                                   \
+    X(value_key, correlation)                                                                                          \
+    X(value_key, stream)                                                                                               \
+    X(uint64_t, text)                                                                                                  \
+    X(uint8_t, phase)                                                                                                  \
+    X(uint8_t, flags)
+
+struct device_events {
+    row_t n, capacity;
+    struct number_column ts, dur;
+#define X(type, name) type *name;
+    DEVICE_EVENT_COLUMNS(X)
+#undef X
+};
+
+/* Room for `capacity` rows, keeping those that are there; false: out of memory. */
+bool device_events_reserve(struct device_events *events, row_t capacity);
+void device_events_free(struct device_events *events);
+
+/* Copies all rows of `from` to the rows of `to` from `row` on. */
+void device_events_copy(struct device_events *to, row_t row, const struct device_events *from);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * decompress.c - gzip through libdeflate (whole members, the output grown until they fit) and zstd as a stream.
+ */
+#include "read/decompress.h"
+
+#include <libdeflate.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/error.h"
+
+/* Deflate cannot expand its input by more than this, so a larger output buffer never helps. */
+#define DEFLATE_RATIO_MAX 1032
+
+bool is_gzip(const char *bytes, size_t size) {
+    return size >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
+}
+
+bool is_zstd(const char *bytes, size_t size) {
+    return size >= 4 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0;
+}
+
+/* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
+static size_t first_guess(const char *bytes, size_t size) {
+    uint32_t stated = 0;
+    if (size >= 4)
+        memcpy(&stated, bytes + size - 4, 4);
+    return stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + 1 : 4 * size;
+}
+
+/* Decompresses the member at `bytes`; *used is its length. */
+static enum libdeflate_result one_member(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
+                                         size_t guess, struct buffer *out, size_t *used) {
+    for (size_t room = guess < 4096 ? 4096 : guess;; room *= 2) {
+        size_t made = 0;
+        char *to = buffer_reserve(out, room);
+        if (!to)
+            return LIBDEFLATE_INSUFFICIENT_SPACE;
+        enum libdeflate_result result =
+            libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
+        if (result == LIBDEFLATE_SUCCESS)
+            out->length += made;
+        if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size)
+            return result;
+    }
+}
+
+enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+                                  struct sutra_error *error) {
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    if (!decompressor)
+        return error_memory(error);
+    enum libdeflate_result result = LIBDEFLATE_SUCCESS;
+    for (size_t at = 0, used = 0; at < size && result == LIBDEFLATE_SUCCESS; at += used) {
+        if (at > 0 && !is_gzip(bytes + at, size - at))
+            break; /* padding behind the last member, which gzip ignores too */
+        result = one_member(decompressor, bytes + at, size - at, at ? size : first_guess(bytes, size), out, &used);
+    }
+    libdeflate_free_decompressor(decompressor);
+    if (out->failed)
+        return error_memory(error);
+    if (result != LIBDEFLATE_SUCCESS)
+        return error_file(error, SUTRA_DATA, name, "the gzip data is damaged or cut off: copy or record the file again");
+    return SUTRA_OK;
+}
+
+enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+                                  struct sutra_error *error) {
+    ZSTD_DCtx *stream = ZSTD_createDCtx();
+    if (!stream)
+        return error_memory(error);
+    ZSTD_inBuffer in = {bytes, size, 0};
+    size_t left = 1, step = ZSTD_DStreamOutSize();
+    while (!ZSTD_isError(left) && !out->failed) {
+        char *to = buffer_reserve(out, step);
+        if (!to)
+            break;
+        ZSTD_outBuffer piece = {to, out->capacity - out->length, 0};
+        left = ZSTD_decompressStream(stream, &piece, &in);
+        out->length += piece.pos;
+        if (in.pos == size && piece.pos < piece.size)
+            break; /* all is read and all is written */
+    }
+    ZSTD_freeDCtx(stream);
+    if (out->failed)
+        return error_memory(error);
+    if (left != 0)
+        return error_file(error, SUTRA_DATA, name, "the zstd data is damaged or cut off: copy or record the file again");
+    return SUTRA_OK;
+}

@@ -1,0 +1,22 @@
+/*
+ * decompress.h - gzip and zstd in memory, any number of members or frames one after the other.
+ */
+#ifndef READ_DECOMPRESS_H
+#define READ_DECOMPRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "sutra/error.h"
+
+bool is_gzip(const char *bytes, size_t size);
+bool is_zstd(const char *bytes, size_t size);
+
+/* Appends the decompressed bytes to `out`. SUTRA_DATA: damaged or cut off; `name` stands in the error. */
+enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+                                  struct sutra_error *error);
+enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+                                  struct sutra_error *error);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * device_trace.h - inside of struct sutra_device_trace.
+ */
+#ifndef READ_DEVICE_TRACE_H
+#define READ_DEVICE_TRACE_H
+
+#include "columns/device_events.h"
+#include "columns/strings.h"
+#include "read/document.h"
+#include "sutra/trace.h"
+
+struct sutra_device_trace {
+    struct document document;
+    struct device_events events;
+    struct strings strings;      /* names and categories */
+    uint64_t n_fields_dropped;   /* fields of a wrong type taken as absent */
+    struct sutra_count *categories; /* made for the summary */
+};
+
+/* An error about one event, at its place: "event 12: field 'ts': ...". */
+enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,
+                              const char *expected, struct sutra_error *error);
+
+#endif

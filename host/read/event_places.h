@@ -1,0 +1,39 @@
+/*
+ * event_places.h - where the fields of one event of a device trace stand in its text.
+ */
+#ifndef READ_EVENT_PLACES_H
+#define READ_EVENT_PLACES_H
+
+#include "read/json_walk.h"
+
+enum event_field {
+    FIELD_ID,
+    FIELD_PHASE,
+    FIELD_TS,
+    FIELD_CATEGORY,
+    FIELD_DUR,
+    FIELD_PID,
+    FIELD_TID,
+    FIELD_NAME,
+    FIELD_ARGS,
+    FIELD_EXTERNAL, /* from here on inside args */
+    FIELD_EVENT_INDEX,
+    FIELD_STREAM,
+    FIELD_RF,
+    FIELD_PROCESS_GROUP,
+    FIELD_CORRELATION,
+    FIELD_NONE, /* any other */
+};
+
+/* A place whose `at` is 0 is absent. */
+struct event_places {
+    struct json_place field[FIELD_NONE];
+};
+
+/* Walks one event, an object. Of repeated keys the last counts. */
+void walk_event(struct json_walker *walker, struct event_places *places);
+
+/* The field's key in the file, for messages. */
+const char *event_field_name(enum event_field field);
+
+#endif

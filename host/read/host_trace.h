@@ -1,0 +1,18 @@
+/*
+ * host_trace.h - inside of struct sutra_host_trace.
+ */
+#ifndef READ_HOST_TRACE_H
+#define READ_HOST_TRACE_H
+
+#include "columns/host_nodes.h"
+#include "read/document.h"
+#include "sutra/trace.h"
+
+struct sutra_host_trace {
+    struct document document;
+    struct host_nodes nodes;
+    char *schema;              /* "" where the file has none */
+    uint64_t n_fields_dropped; /* fields of a wrong type taken as absent */
+};
+
+#endif

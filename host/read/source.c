@@ -1,0 +1,174 @@
+/*
+ * source.c - opening, mapping, reading and decompressing an input.
+ *
+ * A plain file is mapped over the start of an anonymous mapping that is a page longer, so that the bytes behind its end
+ * are there and zero even if the file fills its last page.
+ */
+#include "read/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "read/decompress.h"
+
+static enum sutra_status map_file(struct source *source, int file, size_t size, struct sutra_error *error) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size / page + 2) * page;
+    char *mapping = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED)
+        return error_memory(error);
+    if (mmap(mapping, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
+        munmap(mapping, whole);
+        return error_file(error, SUTRA_NO_INPUT, source->name, "cannot be mapped: %s", strerror(errno));
+    }
+    madvise(mapping, size, MADV_SEQUENTIAL);
+    source->mapping = mapping;
+    source->mapping_size = whole;
+    source->bytes = mapping;
+    source->size = size;
+    return SUTRA_OK;
+}
+
+/* Takes over a buffer as the source's memory, with padding behind. */
+static enum sutra_status keep_buffer(struct source *source, struct buffer *buffer, struct sutra_error *error) {
+    char *end = buffer_reserve(buffer, SOURCE_PADDING);
+    if (!end)
+        return error_memory(error);
+    memset(end, 0, SOURCE_PADDING);
+    source->memory = buffer->bytes;
+    source->bytes = buffer->bytes;
+    source->size = buffer->length;
+    *buffer = (struct buffer){0};
+    return SUTRA_OK;
+}
+
+static enum sutra_status read_all(struct source *source, int file, struct sutra_error *error) {
+    struct buffer buffer = {0};
+    enum sutra_status status = SUTRA_OK;
+    for (;;) {
+        char *to = buffer_reserve(&buffer, 1 << 16);
+        if (!to) {
+            status = error_memory(error);
+            break;
+        }
+        ssize_t n = read(file, to, buffer.capacity - buffer.length);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = error_file(error, SUTRA_IO, source->name, "cannot be read: %s", strerror(errno));
+        if (n <= 0)
+            break;
+        buffer.length += (size_t)n;
+    }
+    if (!status)
+        status = keep_buffer(source, &buffer, error);
+    buffer_free(&buffer);
+    return status;
+}
+
+static void drop_bytes(struct source *source) {
+    if (source->mapping)
+        munmap(source->mapping, source->mapping_size);
+    free(source->memory);
+    source->mapping = NULL;
+    source->memory = NULL;
+}
+
+/* Replaces compressed bytes by what they stand for. */
+static enum sutra_status expand(struct source *source, struct sutra_error *error) {
+    bool gzip = is_gzip(source->bytes, source->size);
+    if (!gzip && !is_zstd(source->bytes, source->size))
+        return SUTRA_OK;
+    struct buffer buffer = {0};
+    enum sutra_status status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size,
+                                                                          &buffer, error);
+    if (!status) {
+        drop_bytes(source);
+        status = keep_buffer(source, &buffer, error);
+    }
+    buffer_free(&buffer);
+    return status;
+}
+
+static enum sutra_status load(struct source *source, int file, struct sutra_error *error) {
+    struct stat info;
+    if (fstat(file, &info))
+        return error_file(error, SUTRA_NO_INPUT, source->name, "cannot be read: %s", strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return error_file(error, SUTRA_NO_INPUT, source->name, "is a directory: give the trace file in it");
+    if (S_ISREG(info.st_mode) && info.st_size > 0)
+        return map_file(source, file, (size_t)info.st_size, error);
+    return read_all(source, file, error);
+}
+
+static enum sutra_status finish_open(struct source *source, enum sutra_status status, struct sutra_error *error) {
+    if (!status)
+        status = expand(source, error);
+    if (!status && source->size == 0)
+        status = error_file(error, SUTRA_DATA, source->name, "is empty: a JSON trace was expected");
+    if (status)
+        source_close(source);
+    return status;
+}
+
+enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error) {
+    bool standard = strcmp(path, "-") == 0;
+    *source = (struct source){.name = strdup(standard ? "standard input" : path)};
+    if (!source->name)
+        return error_memory(error);
+    int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    enum sutra_status status;
+    if (file < 0)
+        status = error_file(error, SUTRA_NO_INPUT, path, "cannot be opened: %s", strerror(errno));
+    else
+        status = load(source, file, error);
+    if (file >= 0 && !standard)
+        close(file);
+    return finish_open(source, status, error);
+}
+
+enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
+                              struct sutra_error *error) {
+    *source = (struct source){.name = strdup(name)};
+    if (!source->name)
+        return error_memory(error);
+    struct buffer buffer = {0};
+    buffer_append(&buffer, bytes, size);
+    enum sutra_status status = buffer.failed ? error_memory(error) : keep_buffer(source, &buffer, error);
+    buffer_free(&buffer);
+    return finish_open(source, status, error);
+}
+
+void source_close(struct source *source) {
+    drop_bytes(source);
+    free(source->name);
+    *source = (struct source){0};
+}
+
+enum sutra_status source_error(const struct source *source, struct sutra_error *error, uint64_t offset,
+                               const char *format, ...) {
+    if (!error)
+        return SUTRA_DATA;
+    char message[sizeof error->message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    error_file(error, SUTRA_DATA, source->name, "%s", message);
+    error->offset = offset;
+    error->line = 1;
+    const char *at = source->bytes, *end = source->bytes + (offset < source->size ? offset : source->size);
+    while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+        error->line++;
+        at++;
+    }
+    return SUTRA_DATA;
+}

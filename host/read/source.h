@@ -1,0 +1,40 @@
+/*
+ * source.h - the bytes of an input: mapped, or read and decompressed (gzip, zstd; told by their first bytes).
+ *
+ *     bytes   the JSON text, `size` bytes, then at least SOURCE_PADDING zero bytes that may be read
+ *
+ * Plain files are mapped and cost no memory of ours; everything else is held in memory.
+ */
+#ifndef READ_SOURCE_H
+#define READ_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sutra/error.h"
+
+#define SOURCE_PADDING 64
+
+struct source {
+    char *name;
+    const char *bytes;
+    size_t size;
+    void *mapping; /* what to unmap, or NULL */
+    size_t mapping_size;
+    char *memory; /* what to free, or NULL */
+};
+
+/* Opens `path`; "-" is standard input. */
+enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error);
+
+/* The same from bytes in memory, which are copied (and decompressed if they are compressed). */
+enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
+                              struct sutra_error *error);
+
+void source_close(struct source *source);
+
+/* An error at a byte of the source; counts the lines up to there. */
+__attribute__((format(printf, 4, 5))) enum sutra_status
+source_error(const struct source *source, struct sutra_error *error, uint64_t offset, const char *format, ...);
+
+#endif
