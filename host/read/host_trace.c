@@ -174,8 +174,7 @@ static value_key read_key(struct part *part, const struct node_places *places, e
 /* A node's own id must be a number. */
 static value_key read_id(struct part *part, const struct node_places *places, size_t text) {
     struct json_place place = places->field[NODE_ID];
-    struct number number;
-    if (place.at && field_number(part->reader.source->bytes + place.at, &number))
+    if (place.at && strchr("-0123456789Itf", part->reader.source->bytes[place.at]))
         return field_key(&part->reader, place);
     mismatch(part, NODE_ID, place.at ? place.at : text);
     return 0;

@@ -1,0 +1,297 @@
+/*
+ * device_ops.c - from the columns of a device trace to operators, and through the engine.
+ */
+#include "link/device_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "link/classify.h"
+#include "link/parent_search.h"
+
+/* Microseconds between operators of a thread that begin a new group. */
+#define GROUP_GAP 1000
+
+/* What building needs besides the result. */
+struct build {
+    struct device_ops *ops;
+    struct sutra_context *context;
+    const struct sutra_device_trace *trace;
+    const struct device_events *events;
+    struct operator_lists lists;
+    struct sutra_error *error;
+};
+
+static void *rows_alloc(row_t n, size_t size) {
+    return calloc((size_t)n + 1, size);
+}
+
+static bool numbers_alloc(struct number_column *column, row_t n) {
+    column->bits = rows_alloc(n, sizeof *column->bits);
+    column->kind = rows_alloc(n, sizeof *column->kind);
+    return column->bits && column->kind;
+}
+
+static void numbers_free(struct number_column *column) {
+    free(column->bits);
+    free(column->kind);
+}
+
+/* A field of a wrong type: an error, or counted where such fields are taken as absent. */
+static enum sutra_status wrong_type(struct build *build, row_t event, const char *field, const char *expected) {
+    if (!build->context->options.lenient)
+        return event_error(build->trace, event, field, expected, build->error);
+    build->ops->n_fields_dropped++;
+    return SUTRA_OK;
+}
+
+static enum sutra_status check_op(struct build *build, row_t event, enum event_class class) {
+    const struct device_events *events = build->events;
+    enum sutra_status status = SUTRA_OK;
+    if (class == EVENT_CPU_OP && events->flags[event] & EVENT_NAME_NO_STRING)
+        status = wrong_type(build, event, "name", "a string");
+    if (!status && class == EVENT_CPU_OP && events->rf[event] == KEY_UNHASHABLE)
+        status = wrong_type(build, event, "args[\"Record function id\"]", "a number or a string");
+    if (!status && (class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
+        status = wrong_type(build, event, "args[\"correlation\"]", "a number or a string");
+    if (!status && class == EVENT_ARROW && events->phase[event] != 's' && events->phase[event] != 'f')
+        status = wrong_type(build, event, "ph", "\"s\" or \"f\" on an arrow (ac2g)");
+    if (!status && class == EVENT_ARROW && !(events->flags[event] & EVENT_HAS_ID))
+        status = wrong_type(build, event, "id", "an id on an arrow (ac2g)");
+    return status;
+}
+
+/* Sorts all events by time and sorts out the operators among them. */
+static enum sutra_status list_operators(struct build *build) {
+    struct device_ops *ops = build->ops;
+    const struct device_events *events = build->events;
+    struct operator_lists *lists = &build->lists;
+    ops->traits = string_traits(&build->trace->strings);
+    ops->order = rows_alloc(events->n, sizeof *ops->order);
+    ops->cpu_event = rows_alloc(events->n, sizeof *ops->cpu_event);
+    lists->launch = rows_alloc(events->n, sizeof *lists->launch);
+    lists->gpu = rows_alloc(events->n, sizeof *lists->gpu);
+    if (!ops->traits || !ops->order || !ops->cpu_event || !lists->launch || !lists->gpu)
+        return error_memory(build->error);
+    const struct engine *engine = &build->context->engine;
+    enum sutra_status status = engine->sort_numbers(engine->state, events->ts, events->n, ops->order, build->error);
+    for (row_t i = 0; i < events->n && !status; i++) {
+        row_t event = ops->order[i];
+        enum event_class class = event_classify(events, ops->traits, event);
+        if (class == EVENT_OTHER)
+            continue;
+        status = check_op(build, event, class);
+        if (class == EVENT_CPU_OP)
+            ops->cpu_event[ops->cpu.n++] = event;
+        else if (class == EVENT_LAUNCH)
+            lists->launch[lists->n_launches++] = event;
+        else if (class == EVENT_GPU_OP)
+            lists->gpu[lists->n_gpu++] = event;
+    }
+    ops->n_launches = lists->n_launches;
+    ops->n_gpu = lists->n_gpu;
+    return status;
+}
+
+/* Numbers the tids of the CPU operators as they first occur; numbers[] gets each operator's. */
+static enum sutra_status number_threads(struct build *build, uint32_t *numbers) {
+    struct device_ops *ops = build->ops;
+    value_key *tids = rows_alloc(ops->cpu.n, sizeof *tids);
+    if (!tids)
+        return error_memory(build->error);
+    for (row_t i = 0; i < ops->cpu.n; i++)
+        tids[i] = build->events->tid[ops->cpu_event[i]];
+    struct key_index *threads = &build->lists.threads;
+    enum sutra_status status =
+        key_index_build(threads, &build->context->engine, tids, ops->cpu.n, KEY_FIRST, NULL, build->error);
+    for (row_t i = 0; i < ops->cpu.n && !status; i++) {
+        row_t first = key_index_find(threads, tids[i]);
+        numbers[i] = first == i ? ops->cpu.n_threads++ : numbers[first];
+    }
+    free(tids);
+    return status;
+}
+
+/* Gathers the CPU operators' columns. */
+static enum sutra_status gather_cpu_ops(struct build *build) {
+    struct device_ops *ops = build->ops;
+    const struct device_events *events = build->events;
+    row_t n = ops->cpu.n;
+    uint32_t *thread = rows_alloc(n, sizeof *thread);
+    value_key *external = rows_alloc(n, sizeof *external);
+    uint8_t *coalesced = rows_alloc(n, sizeof *coalesced);
+    ops->cpu.thread = thread;
+    ops->cpu.external = external;
+    ops->cpu.coalesced = coalesced;
+    if (!numbers_alloc(&ops->cpu.ts, n) || !numbers_alloc(&ops->cpu.dur, n) || !thread || !external || !coalesced)
+        return error_memory(build->error);
+    for (row_t i = 0; i < n; i++) {
+        row_t event = ops->cpu_event[i];
+        ops->cpu.ts.bits[i] = events->ts.bits[event];
+        ops->cpu.ts.kind[i] = events->ts.kind[event];
+        ops->cpu.dur.bits[i] = events->dur.bits[event];
+        ops->cpu.dur.kind[i] = events->dur.kind[event];
+        external[i] = events->external[event];
+        coalesced[i] = (ops->traits[events->name[event]] & TRAIT_COALESCED_NAME) != 0;
+    }
+    return number_threads(build, thread);
+}
+
+/* The operator's rf_id, KEY_NULL where it has none. */
+static value_key rf_of(const struct build *build, row_t op) {
+    value_key rf = build->events->rf[build->ops->cpu_event[op]];
+    return rf == KEY_UNHASHABLE ? KEY_NULL : rf;
+}
+
+static enum sutra_status index_rf_ids(struct build *build) {
+    struct device_ops *ops = build->ops;
+    value_key *keys = rows_alloc(ops->cpu.n, sizeof *keys);
+    ops->rf_op = rows_alloc(ops->cpu.n, sizeof *ops->rf_op);
+    enum sutra_status status = SUTRA_OK;
+    if (!keys || !ops->rf_op)
+        status = error_memory(build->error);
+    for (row_t i = 0; i < ops->cpu.n && !status; i++)
+        if (key_is_value(rf_of(build, i))) {
+            keys[ops->n_rf] = rf_of(build, i);
+            ops->rf_op[ops->n_rf++] = i;
+        }
+    if (!status)
+        status = key_index_build(&ops->rf, &build->context->engine, keys, ops->n_rf, KEY_LAST, NULL, build->error);
+    free(keys);
+    return status;
+}
+
+/* What Python takes as false: none, 0, "". */
+static bool is_false(struct build *build, value_key rf) {
+    return !key_is_value(rf) || rf == 0 || rf == values_string(&build->context->values, "", 0);
+}
+
+/* The operator that another thread's operator waits for counts only if it has an rf_id. */
+static enum sutra_status order_threads(struct build *build) {
+    struct device_ops *ops = build->ops;
+    const struct engine *engine = &build->context->engine;
+    enum sutra_status status =
+        engine->thread_order(engine->state, &ops->cpu, GROUP_GAP, ops->waits_for, build->error);
+    for (row_t i = 0; i < ops->cpu.n && !status; i++) {
+        row_t before = ops->waits_for[i];
+        if (before == ROW_NONE)
+            continue;
+        value_key rf = rf_of(build, before);
+        bool none = key_is_integer(rf) ? rf == 0 : is_false(build, rf);
+        ops->waits_for[i] = none ? ROW_NONE : ops->rf_op[key_index_find(&ops->rf, rf)];
+    }
+    return status;
+}
+
+static enum sutra_status run_engine(struct build *build) {
+    struct device_ops *ops = build->ops;
+    const struct engine *engine = &build->context->engine;
+    ops->waits_for = rows_alloc(ops->cpu.n, sizeof *ops->waits_for);
+    if (!numbers_alloc(&ops->exclusive, ops->cpu.n) || !ops->waits_for)
+        return error_memory(build->error);
+    stage_begin(build->context, "exclusive durations", ops->cpu.n);
+    enum sutra_status status =
+        engine->exclusive_durations(engine->state, &ops->cpu, ops->exclusive, &ops->anomalies, build->error);
+    stage_begin(build->context, "order between threads", ops->cpu.n);
+    if (!status)
+        status = index_rf_ids(build);
+    if (!status)
+        status = order_threads(build);
+    return status;
+}
+
+/* Sorts the GPU operators by the external id of their CPU operator and notes where each id's group begins. */
+static enum sutra_status group_by_external(struct build *build, const value_key *external, const row_t *gpu, row_t n) {
+    struct device_ops *ops = build->ops;
+    const struct engine *engine = &build->context->engine;
+    uint64_t *keys = rows_alloc(n, sizeof *keys);
+    value_key *heads = rows_alloc(n, sizeof *heads);
+    ops->grouped_event = rows_alloc(n, sizeof *ops->grouped_event);
+    ops->group_start = rows_alloc(n, sizeof *ops->group_start);
+    enum sutra_status status = SUTRA_OK;
+    if (!keys || !heads || !ops->grouped_event || !ops->group_start)
+        status = error_memory(build->error);
+    for (row_t i = 0; i < n && !status; i++) {
+        keys[i] = integer_sort_key(external[i]);
+        ops->grouped_event[i] = gpu[i];
+    }
+    if (!status)
+        status = engine->sort_keys(engine->state, keys, ops->grouped_event, n, build->error);
+    for (row_t i = 0; i < n && !status; i++)
+        if (i == 0 || keys[i] != keys[i - 1]) {
+            heads[ops->n_groups] = (value_key)(keys[i] ^ (uint64_t)1 << 63);
+            ops->group_start[ops->n_groups++] = i;
+        }
+    if (!status) {
+        ops->n_grouped = n;
+        ops->group_start[ops->n_groups] = n;
+        status = key_index_build(&ops->groups, engine, heads, ops->n_groups, KEY_FIRST, NULL, build->error);
+    }
+    free(keys);
+    free(heads);
+    return status;
+}
+
+static enum sutra_status find_groups(struct build *build) {
+    struct device_ops *ops = build->ops;
+    struct parent_search search = {.context = build->context,
+                                   .trace = build->trace,
+                                   .traits = ops->traits,
+                                   .order = ops->order,
+                                   .cpu = &ops->cpu,
+                                   .lists = &build->lists};
+    enum sutra_status status = parent_search_run(&search, build->error);
+    if (!status)
+        status = group_by_external(build, search.external, search.gpu, search.n_found);
+    ops->n_without_launch = search.n_without_launch;
+    ops->n_without_parent = search.n_without_parent;
+    parent_search_free(&search);
+    return status;
+}
+
+static void free_lists(struct operator_lists *lists) {
+    free(lists->launch);
+    free(lists->gpu);
+    key_index_free(&lists->threads);
+}
+
+enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct build build = {
+        .ops = ops, .context = context, .trace = trace, .events = &trace->events, .error = error};
+    *ops = (struct device_ops){0};
+    stage_begin(context, "sort events", trace->events.n);
+    enum sutra_status status = list_operators(&build);
+    if (!status)
+        status = gather_cpu_ops(&build);
+    if (!status)
+        status = run_engine(&build);
+    stage_begin(context, "find parents", ops->n_gpu);
+    if (!status)
+        status = find_groups(&build);
+    stage_end(context);
+    free_lists(&build.lists);
+    if (status)
+        device_ops_free(ops);
+    return status;
+}
+
+void device_ops_free(struct device_ops *ops) {
+    free(ops->order);
+    free(ops->traits);
+    free(ops->cpu_event);
+    numbers_free(&ops->cpu.ts);
+    numbers_free(&ops->cpu.dur);
+    free((void *)ops->cpu.thread);
+    free((void *)ops->cpu.external);
+    free((void *)ops->cpu.coalesced);
+    numbers_free(&ops->exclusive);
+    free(ops->waits_for);
+    key_index_free(&ops->rf);
+    free(ops->rf_op);
+    free(ops->grouped_event);
+    free(ops->group_start);
+    key_index_free(&ops->groups);
+    *ops = (struct device_ops){0};
+}

@@ -1,0 +1,254 @@
+/*
+ * link.c - linking host operators with CPU operators by rf_id, and numbering what ET+ will hold.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "link/linked.h"
+
+/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the host
+ * operator that was linked last to that thread's CPU operator. */
+static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
+    struct sutra_link_report *report = &linked->report;
+    const struct host_ops *units = &linked->units;
+    const struct device_ops *ops = &linked->ops;
+    row_t *op_unit = malloc(((size_t)ops->cpu.n + 1) * sizeof *op_unit);
+    if (!op_unit)
+        return error_memory(error);
+    memset(op_unit, 0xff, ops->cpu.n * sizeof *op_unit);
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        linked->unit_op[unit] = linked->unit_after[unit] = ROW_NONE;
+        if (!units->reachable[unit])
+            continue;
+        report->n_host_ops++;
+        value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
+        row_t place = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
+        if (place == ROW_NONE) {
+            *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += 1;
+            continue;
+        }
+        row_t op = ops->rf_op[place];
+        op_unit[op] = unit;
+        linked->unit_op[unit] = op;
+        if (ops->waits_for[op] != ROW_NONE)
+            linked->unit_after[unit] = op_unit[ops->waits_for[op]];
+        report->n_host_linked++;
+        report->n_inter_thread += linked->unit_after[unit] != ROW_NONE;
+    }
+    free(op_unit);
+    return SUTRA_OK;
+}
+
+/* Numbers units and entries. */
+static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_error *error) {
+    const struct host_ops *units = &linked->units;
+    uint64_t id = 0, entry = 0;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        row_t n_gpu;
+        linked_gpu_ops(linked, unit, &n_gpu);
+        linked->unit_id[unit] = (row_t)id;
+        linked->unit_entry[unit] = (row_t)entry;
+        id += 1 + (uint64_t)n_gpu;
+        entry += (uint64_t)(units->unit_start[unit + 1] - units->unit_start[unit]) + n_gpu;
+        linked->report.n_gpu_nodes += n_gpu;
+        if (entry > ROW_LIMIT)
+            return error_set(error, SUTRA_DATA,
+                             "the output would have more than %u nodes: many host operators share one external id",
+                             ROW_LIMIT);
+    }
+    linked->unit_entry[units->n_units] = (row_t)entry;
+    linked->unit_id[units->n_units] = (row_t)id;
+    linked->report.n_nodes = entry;
+    return SUTRA_OK;
+}
+
+/* Ids in ctrl_deps that no node has get new numbers behind all others, in the order of the output. */
+static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutra_context *context,
+                                        const row_t *unknown, row_t n, struct sutra_error *error) {
+    value_key *keys = malloc(((size_t)n + 1) * sizeof *keys);
+    row_t *number = malloc(((size_t)n + 1) * sizeof *number);
+    struct key_index index = {0};
+    enum sutra_status status = keys && number ? SUTRA_OK : error_memory(error);
+    for (row_t i = 0; i < n && !status; i++)
+        keys[i] = linked->host->nodes.ctrl_deps[linked->units.node[unknown[i]]];
+    if (!status)
+        status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
+    row_t next = linked->unit_id[linked->units.n_units];
+    for (row_t i = 0; i < n && !status; i++) {
+        row_t first = key_index_find(&index, keys[i]);
+        number[i] = first == i ? next++ : number[first];
+        linked->ctrl_deps[unknown[i]] = number[i];
+    }
+    key_index_free(&index);
+    free(keys);
+    free(number);
+    return status;
+}
+
+static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct sutra_context *context,
+                                            struct sutra_error *error) {
+    const struct host_ops *units = &linked->units;
+    row_t *unknown = malloc(((size_t)units->n_nodes + 1) * sizeof *unknown), n_unknown = 0;
+    if (!unknown)
+        return error_memory(error);
+    for (row_t i = 0; i < units->n_nodes; i++) {
+        value_key key = linked->host->nodes.ctrl_deps[units->node[i]];
+        linked->ctrl_deps[i] = CTRL_DEPS_NONE;
+        if (key == KEY_ABSENT)
+            continue;
+        row_t unit = key_index_find(&units->ids, key);
+        if (unit == ROW_NONE)
+            unknown[n_unknown++] = i;
+        else
+            linked->ctrl_deps[i] = linked->unit_id[unit];
+    }
+    enum sutra_status status = number_unknown(linked, context, unknown, n_unknown, error);
+    free(unknown);
+    return status;
+}
+
+/* GPU operators whose CPU operator no host operator is linked to: those of groups that no unit takes. */
+static enum sutra_status count_unmatched_gpu(struct sutra_linked *linked, struct sutra_error *error) {
+    const struct device_ops *ops = &linked->ops;
+    uint8_t *taken = calloc((size_t)ops->n_groups + 1, 1);
+    if (!taken)
+        return error_memory(error);
+    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
+        if (linked->unit_op[unit] == ROW_NONE)
+            continue;
+        row_t group = key_index_find(&ops->groups, ops->cpu.external[linked->unit_op[unit]]);
+        if (group != ROW_NONE)
+            taken[group] = 1;
+    }
+    for (row_t group = 0; group < ops->n_groups; group++)
+        if (!taken[group])
+            linked->report.n_gpu_host_unmatched += ops->group_start[group + 1] - ops->group_start[group];
+    free(taken);
+    return SUTRA_OK;
+}
+
+static void fill_report(struct sutra_linked *linked) {
+    struct sutra_link_report *report = &linked->report;
+    const struct device_ops *ops = &linked->ops;
+    report->n_host_nodes = linked->host->nodes.n;
+    report->n_events = linked->device->events.n;
+    report->n_cpu_ops = ops->cpu.n;
+    report->n_gpu_ops = ops->n_gpu;
+    report->n_gpu_with_parent = ops->n_grouped;
+    report->n_gpu_without_launch = ops->n_without_launch;
+    report->n_gpu_without_parent = ops->n_without_parent;
+    report->n_exclusive_rounded = ops->anomalies.n_rounded;
+    report->n_exclusive_replaced = ops->anomalies.n_replaced;
+    report->n_fields_dropped =
+        linked->host->n_fields_dropped + linked->device->n_fields_dropped + ops->n_fields_dropped;
+}
+
+/* Exclusive durations below 0 stop a strict link; otherwise they are told. */
+static enum sutra_status judge_durations(const struct sutra_linked *linked, struct sutra_context *context,
+                                         struct sutra_error *error) {
+    const struct exclusive_anomalies *found = &linked->ops.anomalies;
+    if (found->n_rounded)
+        context_warn(context, "%llu exclusive durations were below 0 by rounding and are taken as 0",
+                     (unsigned long long)found->n_rounded);
+    if (!found->n_replaced)
+        return SUTRA_OK;
+    row_t event = linked->ops.cpu_event[found->first_replaced];
+    if (context->options.strict) {
+        source_error(&linked->device->document.source, error, linked->device->events.text[event],
+                     "event %u: its exclusive duration is below 0 (the first of %llu such)", event,
+                     (unsigned long long)found->n_replaced);
+        if (error)
+            error->status = SUTRA_STRICT;
+        return SUTRA_STRICT;
+    }
+    context_warn(context,
+                 "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
+                 "stands for it",
+                 (unsigned long long)found->n_replaced, event);
+    return SUTRA_OK;
+}
+
+static enum sutra_status judge_links(const struct sutra_linked *linked, struct sutra_context *context,
+                                     struct sutra_error *error) {
+    const struct sutra_link_report *report = &linked->report;
+    if (report->n_fields_dropped)
+        context_warn(context, "%llu fields of a wrong type were taken as absent",
+                     (unsigned long long)report->n_fields_dropped);
+    if (report->n_host_linked)
+        return SUTRA_OK;
+    context_warn(context,
+                 "no host operator matches a device event: %llu host operators have an rf_id and %u CPU operators have "
+                 "one, but none in common; the output holds no GPU operators and no times",
+                 (unsigned long long)report->n_host_rf_unmatched, linked->ops.n_rf);
+    if (context->options.strict)
+        return error_set(error, SUTRA_STRICT, "no host operator matches a device event");
+    return SUTRA_OK;
+}
+
+static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
+                                  struct sutra_error *error) {
+    enum sutra_status status = device_ops_build(&linked->ops, context, linked->device, error);
+    stage_begin(context, "link", linked->host->nodes.n);
+    if (!status)
+        status = judge_durations(linked, context, error);
+    if (!status)
+        status = host_ops_build(&linked->units, context, linked->host, error);
+    if (status)
+        return status;
+    size_t n = (size_t)linked->units.n_units + 1;
+    linked->unit_op = malloc(n * sizeof *linked->unit_op);
+    linked->unit_after = malloc(n * sizeof *linked->unit_after);
+    linked->unit_entry = malloc(n * sizeof *linked->unit_entry);
+    linked->unit_id = malloc(n * sizeof *linked->unit_id);
+    linked->ctrl_deps = malloc(((size_t)linked->units.n_nodes + 1) * sizeof *linked->ctrl_deps);
+    if (!linked->unit_op || !linked->unit_after || !linked->unit_entry || !linked->unit_id || !linked->ctrl_deps)
+        return error_memory(error);
+    status = link_units(linked, error);
+    if (!status)
+        status = number_units(linked, error);
+    if (!status)
+        status = renumber_ctrl_deps(linked, context, error);
+    if (!status)
+        status = count_unmatched_gpu(linked, error);
+    fill_report(linked);
+    if (!status)
+        status = judge_links(linked, context, error);
+    return status;
+}
+
+enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
+                             const struct sutra_device_trace *device, const struct sutra_link_options *options,
+                             struct sutra_linked **linked, struct sutra_error *error) {
+    (void)options;
+    struct sutra_linked *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    made->host = host;
+    made->device = device;
+    enum sutra_status status = link_all(made, context, error);
+    stage_end(context);
+    if (status)
+        sutra_linked_free(made);
+    else
+        *linked = made;
+    return status;
+}
+
+void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_report *report) {
+    *report = linked->report;
+}
+
+void sutra_linked_free(struct sutra_linked *linked) {
+    if (!linked)
+        return;
+    host_ops_free(&linked->units);
+    device_ops_free(&linked->ops);
+    free(linked->unit_op);
+    free(linked->unit_after);
+    free(linked->unit_entry);
+    free(linked->unit_id);
+    free(linked->ctrl_deps);
+    free(linked);
+}

@@ -1,0 +1,45 @@
+/*
+ * linked.h - inside of struct sutra_linked: what ET+ holds, as columns over the units of the host trace.
+ *
+ * The output is a row of entries. A unit's entries are its nodes, then one GPU node for each GPU operator of its linked
+ * CPU operator:
+ *
+ *     unit      0     1              2     3 (two nodes of one id)
+ *     entries   N     N  g  g  g     N     N  N  g
+ *     new ids   0     1  2  3  4     5     6  6  7
+ */
+#ifndef LINK_LINKED_H
+#define LINK_LINKED_H
+
+#include "link/device_ops.h"
+#include "link/host_ops.h"
+#include "read/device_trace.h"
+#include "read/host_trace.h"
+#include "sutra/link.h"
+
+/* There is no ctrl_deps to write. */
+#define CTRL_DEPS_NONE (-1)
+
+struct sutra_linked {
+    const struct sutra_host_trace *host;
+    const struct sutra_device_trace *device;
+    struct host_ops units;
+    struct device_ops ops;
+
+    row_t *unit_op;       /* per unit: the CPU operator that it is linked to, or ROW_NONE */
+    row_t *unit_after;    /* per unit: the unit that it waits for on another thread, or ROW_NONE */
+    row_t *unit_entry;    /* per unit, and one more: its first entry */
+    row_t *unit_id;       /* per unit: its new id */
+    int64_t *ctrl_deps;   /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
+    struct sutra_link_report report;
+};
+
+/* The GPU operators of a unit: *n rows of events. */
+static inline const row_t *linked_gpu_ops(const struct sutra_linked *linked, row_t unit, row_t *n) {
+    *n = 0;
+    if (linked->unit_op[unit] == ROW_NONE)
+        return NULL;
+    return device_ops_group(&linked->ops, linked->unit_op[unit], n);
+}
+
+#endif

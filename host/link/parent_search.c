@@ -1,0 +1,302 @@
+/*
+ * parent_search.c - markers, launches by correlation, and the queries to the engine.
+ */
+#include "link/parent_search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "link/classify.h"
+
+/* A marker: an operator of tid 0 and external id -1 without duration. */
+struct marker {
+    struct number ts;
+    row_t before; /* the CPU operator that it stands before; their number: behind all */
+};
+
+/* CPU operators and markers as one table, sorted, for the engine. */
+struct marked_ops {
+    struct cpu_ops ops;
+    struct number_column ts;
+    uint32_t *thread;
+    value_key *external;
+    uint8_t *coalesced;
+};
+
+static void *rows_alloc(row_t n, size_t size) {
+    return calloc((size_t)n + 1, size);
+}
+
+/* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is left
+ * of that: before that operator if both begin together, else behind all operators that begin with the marker. */
+static row_t marker_place(const struct parent_search *search, value_key tid, struct number ts) {
+    const struct cpu_ops *cpu = search->cpu;
+    row_t first = key_index_find(&search->lists->threads, tid);
+    if (first != ROW_NONE && number_compare(number_at(cpu->ts, first), ts) == 0)
+        return first;
+    row_t low = 0, high = cpu->n;
+    while (low < high) {
+        row_t middle = low + (high - low) / 2;
+        if (number_compare(number_at(cpu->ts, middle), ts) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A marker for the process at the first event that has a tid, and one for each tid at its first event. In the sorted
+ * trace first means earliest, so markers come out sorted too. */
+static enum sutra_status make_markers(const struct parent_search *search, struct marker **markers, row_t *n_markers,
+                                      struct sutra_error *error) {
+    const struct device_events *events = &search->trace->events;
+    struct key_index seen = {0};
+    value_key *tids = rows_alloc(events->n, sizeof *tids);
+    *markers = NULL;
+    *n_markers = 0;
+    enum sutra_status status = tids ? SUTRA_OK : error_memory(error);
+    for (row_t i = 0; i < events->n && !status; i++)
+        tids[i] = events->tid[search->order[i]];
+    if (!status)
+        status = key_index_build(&seen, &search->context->engine, tids, events->n, KEY_FIRST, NULL, error);
+    row_t n = 0;
+    for (row_t i = 0; i < events->n && !status; i++)
+        n += tids[i] != KEY_NULL && key_index_find(&seen, tids[i]) == i;
+    if (!status && !(*markers = rows_alloc(n + 1, sizeof **markers)))
+        status = error_memory(error);
+    for (row_t i = 0; i < events->n && !status; i++) {
+        if (tids[i] == KEY_NULL || key_index_find(&seen, tids[i]) != i)
+            continue;
+        struct number ts = number_at(events->ts, search->order[i]);
+        if (*n_markers == 0)
+            (*markers)[(*n_markers)++] = (struct marker){ts, 0};
+        (*markers)[(*n_markers)++] = (struct marker){ts, marker_place(search, tids[i], ts)};
+    }
+    key_index_free(&seen);
+    free(tids);
+    return status;
+}
+
+static void put_marker(struct marked_ops *marked, struct number ts, uint32_t thread) {
+    row_t row = marked->ops.n++;
+    marked->ts.bits[row] = ts.bits;
+    marked->ts.kind[row] = ts.kind;
+    marked->thread[row] = thread;
+    marked->external[row] = -1;
+}
+
+static void put_op(struct marked_ops *marked, const struct cpu_ops *cpu, row_t op) {
+    row_t row = marked->ops.n++;
+    marked->ts.bits[row] = cpu->ts.bits[op];
+    marked->ts.kind[row] = cpu->ts.kind[op];
+    marked->thread[row] = cpu->thread[op];
+    marked->external[row] = cpu->external[op];
+    marked->coalesced[row] = cpu->coalesced[op];
+}
+
+/* The number of tid 0, under which markers stand; a new one if no CPU operator has that tid. */
+static uint32_t marker_thread(const struct parent_search *search) {
+    row_t first = key_index_find(&search->lists->threads, 0);
+    return first == ROW_NONE ? search->cpu->n_threads : search->cpu->thread[first];
+}
+
+/* Merges the operators and the markers by start. */
+static enum sutra_status merge_markers(const struct parent_search *search, struct marked_ops *marked,
+                                       const struct marker *markers, row_t n_markers, struct sutra_error *error) {
+    const struct cpu_ops *cpu = search->cpu;
+    if ((uint64_t)cpu->n + n_markers > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
+    row_t n = cpu->n + n_markers;
+    marked->ts.bits = rows_alloc(n, sizeof *marked->ts.bits);
+    marked->ts.kind = rows_alloc(n, sizeof *marked->ts.kind);
+    marked->thread = rows_alloc(n, sizeof *marked->thread);
+    marked->external = rows_alloc(n, sizeof *marked->external);
+    marked->coalesced = rows_alloc(n, sizeof *marked->coalesced);
+    if (!marked->ts.bits || !marked->ts.kind || !marked->thread || !marked->external || !marked->coalesced)
+        return error_memory(error);
+    uint32_t thread = marker_thread(search);
+    row_t op = 0;
+    for (row_t i = 0; i < n_markers; i++) {
+        for (; op < cpu->n; op++) {
+            int order = number_compare(number_at(cpu->ts, op), markers[i].ts);
+            if (order > 0 || (order == 0 && op >= markers[i].before))
+                break;
+            put_op(marked, cpu, op);
+        }
+        put_marker(marked, markers[i].ts, thread);
+    }
+    for (; op < cpu->n; op++)
+        put_op(marked, cpu, op);
+    marked->ops = (struct cpu_ops){.n = n,
+                                   .n_threads = cpu->n_threads + (thread == cpu->n_threads),
+                                   .ts = marked->ts,
+                                   .thread = marked->thread,
+                                   .external = marked->external,
+                                   .coalesced = marked->coalesced};
+    return SUTRA_OK;
+}
+
+static void free_marked(struct marked_ops *marked) {
+    free(marked->ts.bits);
+    free(marked->ts.kind);
+    free(marked->thread);
+    free(marked->external);
+    free(marked->coalesced);
+}
+
+/* Correlation ids; lists count as absent here (whether they are errors was decided before). */
+static value_key correlation_of(const struct device_events *events, row_t event) {
+    value_key key = events->correlation[event];
+    return key == KEY_UNHASHABLE ? -1 : key;
+}
+
+static enum sutra_status index_launches(const struct parent_search *search, struct key_index *index,
+                                        struct sutra_error *error) {
+    const struct operator_lists *lists = search->lists;
+    value_key *keys = rows_alloc(lists->n_launches, sizeof *keys);
+    if (!keys)
+        return error_memory(error);
+    for (row_t i = 0; i < lists->n_launches; i++)
+        keys[i] = correlation_of(&search->trace->events, lists->launch[i]);
+    row_t second;
+    enum sutra_status status =
+        key_index_build(index, &search->context->engine, keys, lists->n_launches, KEY_FIRST, &second, error);
+    if (!status && second != ROW_NONE) {
+        row_t event = lists->launch[second];
+        char text[48] = "that is no integer";
+        if (key_is_integer(keys[second]))
+            snprintf(text, sizeof text, "%" PRId64, keys[second]);
+        status = source_error(&search->trace->document.source, error, search->trace->events.text[event],
+                              "event %u: a second launch with correlation %s: each launch needs its own", event, text);
+    }
+    free(keys);
+    return status;
+}
+
+/* The columns of the queries, which the engine reads. */
+struct queries {
+    struct parent_queries table;
+    struct number_column launch_ts;
+    uint32_t *thread;
+    value_key *external;
+    uint8_t *nccl;
+    row_t *parent;
+};
+
+static enum sutra_status queries_alloc(struct queries *queries, row_t n, struct sutra_error *error) {
+    queries->launch_ts.bits = rows_alloc(n, sizeof *queries->launch_ts.bits);
+    queries->launch_ts.kind = rows_alloc(n, sizeof *queries->launch_ts.kind);
+    queries->thread = rows_alloc(n, sizeof *queries->thread);
+    queries->external = rows_alloc(n, sizeof *queries->external);
+    queries->nccl = rows_alloc(n, sizeof *queries->nccl);
+    queries->parent = rows_alloc(n, sizeof *queries->parent);
+    if (!queries->launch_ts.bits || !queries->launch_ts.kind || !queries->thread || !queries->external ||
+        !queries->nccl || !queries->parent)
+        return error_memory(error);
+    return SUTRA_OK;
+}
+
+static void queries_free(struct queries *queries) {
+    free(queries->launch_ts.bits);
+    free(queries->launch_ts.kind);
+    free(queries->thread);
+    free(queries->external);
+    free(queries->nccl);
+    free(queries->parent);
+}
+
+/* Fills query i for a GPU operator from its launch. */
+static void put_query(const struct parent_search *search, struct queries *queries, row_t i, row_t gpu, row_t launch) {
+    const struct device_events *events = &search->trace->events;
+    value_key tid = events->tid[launch];
+    row_t first = key_index_find(&search->lists->threads, tid);
+    queries->launch_ts.bits[i] = events->ts.bits[launch];
+    queries->launch_ts.kind[i] = events->ts.kind[launch];
+    queries->thread[i] = tid == 0 ? marker_thread(search) : first == ROW_NONE ? UINT32_MAX : search->cpu->thread[first];
+    queries->external[i] = events->external[gpu];
+    queries->nccl[i] = (search->traits[events->name[gpu]] & TRAIT_NCCL_NAME) != 0;
+}
+
+/* A query for each GPU operator that has a launch; those operators go to search->gpu. */
+static enum sutra_status make_queries(struct parent_search *search, const struct key_index *launches,
+                                      struct queries *queries, struct sutra_error *error) {
+    const struct operator_lists *lists = search->lists;
+    const struct device_events *events = &search->trace->events;
+    row_t n = 0;
+    for (row_t i = 0; i < lists->n_gpu; i++) {
+        row_t gpu = lists->gpu[i], launch = key_index_find(launches, correlation_of(events, gpu));
+        if (launch == ROW_NONE) {
+            search->n_without_launch++;
+            continue;
+        }
+        if (events->flags[gpu] & EVENT_NAME_NO_STRING && !search->context->options.lenient)
+            return event_error(search->trace, gpu, "name", "a string", error);
+        put_query(search, queries, n, gpu, lists->launch[launch]);
+        search->gpu[n++] = gpu;
+    }
+    queries->table = (struct parent_queries){.n = n,
+                                             .launch_ts = queries->launch_ts,
+                                             .thread = queries->thread,
+                                             .external = queries->external,
+                                             .nccl = queries->nccl};
+    return SUTRA_OK;
+}
+
+/* Keeps the operators that found a parent. */
+static void keep_found(struct parent_search *search, const struct queries *queries, const struct marked_ops *marked) {
+    for (row_t i = 0; i < queries->table.n; i++) {
+        row_t parent = queries->parent[i];
+        if (parent == ROW_NONE) {
+            search->n_without_parent++;
+            continue;
+        }
+        search->gpu[search->n_found] = search->gpu[i];
+        search->external[search->n_found++] = marked->ops.external[parent];
+    }
+}
+
+static enum sutra_status search_parents(struct parent_search *search, const struct marked_ops *marked,
+                                        struct sutra_error *error) {
+    const struct engine *engine = &search->context->engine;
+    struct key_index launches = {0};
+    struct queries queries = {0};
+    row_t n = search->lists->n_gpu;
+    search->gpu = rows_alloc(n, sizeof *search->gpu);
+    search->external = rows_alloc(n, sizeof *search->external);
+    enum sutra_status status = search->gpu && search->external ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = index_launches(search, &launches, error);
+    if (!status)
+        status = queries_alloc(&queries, n, error);
+    if (!status)
+        status = make_queries(search, &launches, &queries, error);
+    if (!status)
+        status = engine->parents(engine->state, &marked->ops, &queries.table, queries.parent, error);
+    if (!status)
+        keep_found(search, &queries, marked);
+    queries_free(&queries);
+    key_index_free(&launches);
+    return status;
+}
+
+enum sutra_status parent_search_run(struct parent_search *search, struct sutra_error *error) {
+    struct marker *markers;
+    row_t n_markers;
+    struct marked_ops marked = {0};
+    enum sutra_status status = make_markers(search, &markers, &n_markers, error);
+    if (!status)
+        status = merge_markers(search, &marked, markers, n_markers, error);
+    if (!status)
+        status = search_parents(search, &marked, error);
+    free(markers);
+    free_marked(&marked);
+    return status;
+}
+
+void parent_search_free(struct parent_search *search) {
+    free(search->gpu);
+    free(search->external);
+}

@@ -1,0 +1,42 @@
+/*
+ * key_index.h - from a key to the first or last position at which it stands in an array.
+ *
+ * Keys that lie close together (as ids in traces do) get a table that is looked up directly; others are sorted and
+ * searched. Odd ids (see key.h) have a table of their own. Cost: O(n) or O(n log n) to build, O(1) or O(log n) to look up.
+ */
+#ifndef MATCH_KEY_INDEX_H
+#define MATCH_KEY_INDEX_H
+
+#include "columns/key.h"
+#include "columns/row.h"
+#include "match/engine.h"
+
+struct key_index {
+    value_key base;     /* smallest integer key */
+    uint64_t n_direct;  /* entries of `direct`, for keys from base on; 0 if the keys were sorted */
+    row_t *direct;      /* position, or ROW_NONE */
+    uint64_t n_odd;     /* entries of `odd`, for keys from INT64_MIN on */
+    row_t *odd;
+    row_t n_sorted;     /* integer keys without repetitions, and their positions */
+    uint64_t *keys;
+    row_t *rows;
+};
+
+enum key_choice { KEY_FIRST, KEY_LAST };
+
+/* Indexes keys[0..n). *second (may be NULL) becomes the first position whose key stood before, or ROW_NONE. */
+enum sutra_status key_index_build(struct key_index *index, const struct engine *engine, const value_key *keys, row_t n,
+                                  enum key_choice choice, row_t *second, struct sutra_error *error);
+void key_index_free(struct key_index *index);
+
+row_t key_index_search(const struct key_index *index, value_key key);
+
+/* The position of the key, or ROW_NONE. */
+static inline row_t key_index_find(const struct key_index *index, value_key key) {
+    uint64_t place = (uint64_t)key - (uint64_t)index->base;
+    if (place < index->n_direct)
+        return index->direct[place];
+    return key_index_search(index, key);
+}
+
+#endif
