@@ -28,6 +28,7 @@
 enum event_flag {
     EVENT_HAS_ID = 1,         /* "id" is there and not null */
     EVENT_NAME_NO_STRING = 2, /* "name" is there and not a string */
+    EVENT_STREAM_INTEGER = 4, /* args["stream"] is written as an integer that the column stream holds */
 };
 
 /* X(type, name) for each column but the numbers. */

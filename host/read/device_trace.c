@@ -119,11 +119,21 @@ static uint8_t read_phase(const struct part *part, struct json_place place) {
     return plain ? (uint8_t)text[1] : PHASE_OTHER;
 }
 
+/* Up to 18 digits and nothing behind them that belongs to the number. */
+static bool is_small_integer(const char *text) {
+    size_t n = 0;
+    while (n < 19 && text[n] >= '0' && text[n] <= '9')
+        n++;
+    return n > 0 && n < 19 && text[n] != '.' && text[n] != 'e' && text[n] != 'E';
+}
+
 static uint8_t read_flags(const struct part *part, const struct event_places *places) {
     const char *text = part->reader.source->bytes;
     size_t id = places->field[FIELD_ID].at, name = places->field[FIELD_NAME].at;
+    size_t stream = places->field[FIELD_STREAM].at;
     return (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
-                     (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0));
+                     (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
+                     (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0));
 }
 
 static void put_number(struct number_column column, row_t row, struct number number) {

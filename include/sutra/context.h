@@ -36,6 +36,9 @@ struct sutra_context_options {
     void (*warning)(void *arg, const char *message);
     /* Called with notes on what is done, for people who look for a reason. */
     void (*note)(void *arg, const char *message);
+    /* Called with the path of a temporary file when one is made, and with NULL when it is gone, so that a program that
+     * is interrupted can remove it. */
+    void (*temporary)(void *arg, const char *path);
     void *arg; /* given to the callbacks */
 };
 

@@ -1,0 +1,217 @@
+/*
+ * et_plus.c - writing ET+: what stands before the nodes, the nodes in pieces that threads make in parallel, and the rest.
+ *
+ * Pieces are runs of entries (see linked.h) of about PIECE_BYTES of output, so that memory stays the same however long the
+ * output is; a unit with very many GPU operators is cut too.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "link/linked.h"
+#include "text/string_text.h"
+#include "write/node_text.h"
+#include "write/sink.h"
+
+/* Output that a piece aims at, and how much longer a node is there than in the input, roughly. */
+#define PIECE_BYTES (1 << 20)
+#define GROWTH      3
+
+/* A run of entries: from entry `first` of `unit` on (counted in the unit), up to where the next piece begins. */
+struct piece {
+    row_t unit, first;
+};
+
+struct writing {
+    const struct sutra_linked *linked;
+    struct sutra_context *context;
+    struct sink *sink;
+    struct piece *pieces; /* one more than there are */
+    size_t n_pieces, capacity;
+    struct buffer head, tail; /* the file's text before and behind the nodes */
+    atomic_bool failed;       /* out of memory */
+};
+
+static row_t unit_entries(const struct sutra_linked *linked, row_t unit) {
+    return linked->unit_entry[unit + 1] - linked->unit_entry[unit];
+}
+
+static bool add_piece(struct writing *writing, row_t unit, row_t first) {
+    if (writing->n_pieces == writing->capacity) {
+        size_t capacity = writing->capacity * 2 + 64;
+        void *pieces = reallocarray(writing->pieces, capacity, sizeof *writing->pieces);
+        if (!pieces)
+            return false;
+        writing->pieces = pieces;
+        writing->capacity = capacity;
+    }
+    writing->pieces[writing->n_pieces++] = (struct piece){unit, first};
+    return true;
+}
+
+/* Cuts the entries into pieces; the last one only marks the end. */
+static bool cut_pieces(struct writing *writing) {
+    const struct sutra_linked *linked = writing->linked;
+    const struct host_nodes *nodes = &linked->host->nodes;
+    uint64_t bytes = PIECE_BYTES;
+    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
+        row_t node = linked->units.node[linked->units.unit_start[unit]], n = unit_entries(linked, unit);
+        uint64_t each = (nodes->end[node] - nodes->text[node]) * GROWTH + 256;
+        for (row_t entry = 0; entry < n;) {
+            if (bytes >= PIECE_BYTES) {
+                if (!add_piece(writing, unit, entry))
+                    return false;
+                bytes = 0;
+            }
+            uint64_t room = (PIECE_BYTES - bytes) / each + 1;
+            row_t take = room < n - entry ? (row_t)room : n - entry;
+            entry += take;
+            bytes += take * each;
+        }
+    }
+    if (!add_piece(writing, linked->units.n_units, 0))
+        return false;
+    writing->n_pieces--;
+    return true;
+}
+
+/* Entry `entry` of a unit: one of its nodes, or a GPU node. The template is kept while it is the same node's. */
+static void write_entry(const struct sutra_linked *linked, struct node_template *template, row_t *in_template,
+                        row_t unit, row_t entry, struct buffer *out) {
+    const struct host_ops *units = &linked->units;
+    row_t n_nodes = units->unit_start[unit + 1] - units->unit_start[unit];
+    row_t place = units->unit_start[unit] + (entry < n_nodes ? entry : 0);
+    if (*in_template != place) {
+        node_template_read(template, linked->host, units->node[place]);
+        *in_template = place;
+    }
+    if (entry < n_nodes) {
+        node_write_cpu(template, linked, unit, place, out);
+        return;
+    }
+    row_t n_gpu;
+    const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
+    node_write_gpu(template, linked, unit, entry - n_nodes, gpu[entry - n_nodes], out);
+}
+
+static void write_piece(void *arg, size_t number) {
+    struct writing *writing = arg;
+    const struct sutra_linked *linked = writing->linked;
+    struct piece begin = writing->pieces[number], end = writing->pieces[number + 1];
+    struct node_template template = {0};
+    struct buffer out = {0};
+    row_t in_template = ROW_NONE;
+    buffer_reserve(&out, PIECE_BYTES + PIECE_BYTES / 4);
+    for (row_t unit = begin.unit, entry = begin.first; unit < end.unit || (unit == end.unit && entry < end.first);) {
+        if (sink_failed(writing->sink))
+            break;
+        if (entry == unit_entries(linked, unit)) {
+            unit++;
+            entry = 0;
+            continue;
+        }
+        if (unit > 0 || entry > 0)
+            buffer_append(&out, ",", 1);
+        emit_newline(&out, 2);
+        write_entry(linked, &template, &in_template, unit, entry, &out);
+        entry++;
+    }
+    if (template.failed || out.failed)
+        atomic_store(&writing->failed, true);
+    sink_write(writing->sink, number + 1, out.bytes, out.length);
+    buffer_free(&out);
+    node_template_free(&template);
+}
+
+/* Top-level members without those that a later one of the same key replaces. keep[i]: the member whose value stands at
+ * the place of member i, or SIZE_MAX. */
+static bool resolve_members(const struct document *document, size_t *keep) {
+    struct strings keys;
+    size_t *first = calloc(document->n_members + 1, sizeof *first);
+    struct buffer decoded = {0};
+    bool ok = strings_init(&keys) && first;
+    for (size_t i = 0; i < document->n_members && ok; i++) {
+        struct json_place key = document->members[i].key;
+        decoded.length = 0;
+        char *to = buffer_reserve(&decoded, key.end - key.at);
+        uint32_t n_before = keys.n;
+        uint32_t number = !to ? STRING_NONE
+                              : strings_intern(&keys, to, string_decode(document->source.bytes + key.at + 1,
+                                                                        key.end - key.at - 1, to));
+        ok = number != STRING_NONE;
+        keep[i] = SIZE_MAX;
+        if (ok && number == n_before)
+            first[number] = i;
+        if (ok)
+            keep[first[number]] = i;
+    }
+    buffer_free(&decoded);
+    strings_free(&keys);
+    free(first);
+    return ok;
+}
+
+/* Writes the file's text around the nodes into head and tail. */
+static bool write_frame(struct writing *writing) {
+    const struct document *document = &writing->linked->host->document;
+    bool empty = writing->linked->units.n_units == 0, comma = false;
+    struct buffer *out = &writing->head;
+    struct json_emitter emitter = {0};
+    size_t *keep = calloc(document->n_members + 1, sizeof *keep);
+    bool ok = keep && resolve_members(document, keep);
+    buffer_append(out, "{", 1);
+    for (size_t i = 0; i < document->n_members && ok; i++) {
+        if (keep[i] == SIZE_MAX)
+            continue;
+        emitter.out = out;
+        if (comma)
+            buffer_append(out, ",", 1);
+        emit_newline(out, 1);
+        comma = true;
+        struct json_walker walker = walk_from(&document->source, &document->index, document->members[i].key.at, NULL);
+        emit_value(&emitter, &walker, 1);
+        buffer_append(out, ": ", 2);
+        if (keep[i] == document->array) {
+            buffer_append(out, "[", 1);
+            out = &writing->tail;
+            buffer_append(out, empty ? "]" : "\n    ]", empty ? 1 : 6);
+            continue;
+        }
+        walker = walk_from(&document->source, &document->index, document->members[keep[i]].value, NULL);
+        emit_value(&emitter, &walker, 1);
+    }
+    buffer_append(out, "\n}", 2);
+    ok = ok && !emitter.failed && !writing->head.failed && !writing->tail.failed;
+    json_emitter_free(&emitter);
+    free(keep);
+    return ok;
+}
+
+static enum sutra_status write_all(struct writing *writing, const char *path, uint64_t *n_bytes,
+                                   struct sutra_error *error) {
+    if (!cut_pieces(writing) || !write_frame(writing))
+        return error_memory(error);
+    enum sutra_status status = sink_open(&writing->sink, writing->context, path, error);
+    if (status)
+        return status;
+    sink_write(writing->sink, 0, writing->head.bytes, writing->head.length);
+    pool_run(writing->context->pool, writing->n_pieces, write_piece, writing);
+    sink_write(writing->sink, writing->n_pieces + 1, writing->tail.bytes, writing->tail.length);
+    bool whole = !atomic_load(&writing->failed);
+    status = sink_close(writing->sink, whole, n_bytes, error);
+    return status || whole ? status : error_memory(error);
+}
+
+enum sutra_status sutra_linked_write(struct sutra_context *context, const struct sutra_linked *linked,
+                                     const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    struct writing writing = {.linked = linked, .context = context};
+    stage_begin(context, "write", linked->report.n_nodes);
+    enum sutra_status status = write_all(&writing, path, n_bytes, error);
+    stage_end(context);
+    buffer_free(&writing.head);
+    buffer_free(&writing.tail);
+    free(writing.pieces);
+    return status;
+}
