@@ -21,6 +21,7 @@ add_custom_command(OUTPUT ${WHOLE}
   COMMAND_EXPAND_LISTS VERBATIM)
 set_source_files_properties(${WHOLE} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(sutra_static STATIC ${WHOLE})
+add_dependencies(sutra_static sutra_objects)
 target_include_directories(sutra_static INTERFACE $<INSTALL_INTERFACE:include>)
 set(STATIC_LIBS deflate zstd ${SUTRA_CUDA_LIBS} m)
 target_link_libraries(sutra_static INTERFACE ${STATIC_LIBS} Threads::Threads)
