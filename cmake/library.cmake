@@ -41,7 +41,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sutraConfig.cmake ${CMAKE_CURRENT_BINA
 install(EXPORT sutra NAMESPACE sutra:: FILE sutraTargets.cmake DESTINATION ${CONFIG_DIR})
 
 # The prefix is told from where the file lies, so that an installation can be moved.
-list(TRANSFORM STATIC_LIBS REPLACE "^([^/])" "-l\\1" OUTPUT_VARIABLE PC_STATIC_LIBS)
+list(TRANSFORM STATIC_LIBS PREPEND "-l" REGEX "^[^/]" OUTPUT_VARIABLE PC_STATIC_LIBS)
 list(JOIN PC_STATIC_LIBS " " PC_STATIC_LIBS)
 file(RELATIVE_PATH PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/sutra.pc.in sutra.pc @ONLY)
