@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct sutra_context;
 
 enum sutra_device { SUTRA_DEVICE_AUTO, SUTRA_DEVICE_CPU, SUTRA_DEVICE_CUDA };
@@ -52,6 +54,8 @@ void sutra_context_free(struct sutra_context *context);
 
 /* The library's version, such as "0.1.0". */
 const char *sutra_version(void);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 enum sutra_status {
     SUTRA_OK = 0,
     SUTRA_STRICT = 1,       /* strict mode turned a warning into a failure */
@@ -39,6 +41,8 @@ struct sutra_error {
 
 /* Writes "FILE: byte OFFSET, line LINE: MESSAGE" (what is known of it) to `text`; always ends it with a NUL. */
 void sutra_error_text(const struct sutra_error *error, char *text, uint64_t size);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct sutra_linked;
 
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
@@ -77,6 +79,8 @@ struct sutra_stage {
     double seconds;
 };
 size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 struct sutra_host_trace;
 struct sutra_device_trace;
 
@@ -75,6 +77,8 @@ struct sutra_device_summary {
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

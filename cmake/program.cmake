@@ -1,0 +1,26 @@
+# The program, its second name, and what it says about itself: manual page and completions.
+add_executable(sutra ${CLI_SOURCES})
+target_link_libraries(sutra PRIVATE sutra_objects)
+add_custom_command(TARGET sutra POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink sutra chakra_trace_link)
+
+install(TARGETS sutra)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chakra_trace_link DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# made_by_program(FILE FOLDER ARGUMENT...): FILE is what the program prints when run with the arguments.
+set(MADE_FILES "")
+function(made_by_program file folder)
+  set(path ${CMAKE_CURRENT_BINARY_DIR}/made/${file})
+  add_custom_command(OUTPUT ${path}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/made
+    COMMAND sutra ${ARGN} > ${path}
+    DEPENDS sutra
+    VERBATIM)
+  install(FILES ${path} DESTINATION ${folder})
+  set(MADE_FILES ${MADE_FILES} ${path} PARENT_SCOPE)
+endfunction()
+
+made_by_program(sutra.1 ${CMAKE_INSTALL_MANDIR}/man1 man)
+made_by_program(sutra ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
+made_by_program(_sutra ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)
+made_by_program(sutra.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d completion fish)
+add_custom_target(sutra_made ALL DEPENDS ${MADE_FILES})

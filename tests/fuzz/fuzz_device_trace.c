@@ -1,0 +1,35 @@
+/*
+ * fuzz_device_trace.c - the input as a device trace: it is read and summed up, or refused with a reason.
+ */
+#include "fuzz.h"
+#include "fuzz_trace.h"
+
+static void check_summary(const struct sutra_device_summary *summary) {
+    uint64_t n = summary->n_cpu_ops + summary->n_launches + summary->n_gpu_ops + summary->n_arrows + summary->n_others;
+    check(n == summary->n_events, "each event is of one class");
+    n = 0;
+    for (uint64_t i = 0; i < summary->n_categories; i++) {
+        check(summary->categories[i].name, "a category has a name");
+        check(i == 0 || summary->categories[i].count <= summary->categories[i - 1].count, "the most frequent first");
+        n += summary->categories[i].count;
+    }
+    check(n <= summary->n_events, "an event has one category at most");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct sutra_context *context = new_context(2);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_error error = {0};
+    enum sutra_status status = sutra_device_trace_parse(context, "device", data, size, &trace, &error);
+    check_outcome(status, &error, trace);
+    if (trace) {
+        struct sutra_device_summary summary;
+        status = sutra_device_trace_summary(context, trace, &summary, &error);
+        check_outcome(status, &error, status ? NULL : trace);
+        if (status == SUTRA_OK)
+            check_summary(&summary);
+        sutra_device_trace_free(trace);
+    }
+    sutra_context_free(context);
+    return 0;
+}
