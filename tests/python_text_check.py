@@ -5,6 +5,7 @@ The yardstick is this interpreter: repr, float, int, json.loads, json.dumps and 
 """
 
 import json
+import math
 import os
 import random
 import re
@@ -30,7 +31,8 @@ class Check:
         assert len(answers) == len(expected) == len(lines), what
         wrong = [i for i in range(len(lines)) if answers[i] != expected[i]]
         for i in wrong[:5]:
-            print("  %s: %s\n    ours   %.200s\n    python %.200s" % (what, ascii((shown or lines)[i])[:200], answers[i], expected[i]))
+            print("  %s: %.200s" % (what, ascii((shown or lines)[i])))
+            print("    ours   %.200s\n    python %.200s" % (answers[i], expected[i]))
         print("%-44s %9d compared, %d differ" % (what, len(lines), len(wrong)), flush=True)
         self.failures += len(wrong)
 
@@ -41,10 +43,6 @@ def bits_of(value):
 
 def double_of(bits):
     return struct.unpack("<d", struct.pack("<Q", bits))[0]
-
-
-def json_double(value):
-    return json.dumps(value)
 
 
 def special_doubles():
@@ -69,8 +67,9 @@ def random_doubles(n, rng):
 
 
 def check_format(check, n, rng):
-    for what, values in ("format: special doubles", special_doubles()), ("format: random doubles", random_doubles(n, rng)):
-        check.compare(what, "format", [bits_of(v) for v in values], [json_double(v) for v in values])
+    for what, values in ("special", special_doubles()), ("random", random_doubles(n, rng)):
+        bits = [bits_of(v) for v in values]
+        check.compare("format: %s doubles" % what, "format", bits, [json.dumps(v) for v in values])
 
 
 def digits_text(rng, n):
@@ -78,12 +77,15 @@ def digits_text(rng, n):
 
 
 def random_number(rng):
-    whole = rng.choice(["0", str(rng.randrange(1, 10 ** rng.randrange(1, 20))), "1" + digits_text(rng, rng.randrange(40))])
+    short, long = str(rng.randrange(1, 10 ** rng.randrange(1, 20))), "1" + digits_text(rng, rng.randrange(40))
+    whole = rng.choice(["0", short, long])
     text = rng.choice(["", "", "-"]) + whole
     if rng.random() < 0.7:
-        text += "." + rng.choice(["", "", "0" * rng.randrange(1, 30)]) + digits_text(rng, rng.randrange(1, 25)) + rng.choice(["", "", "00"])
+        zeros = rng.choice(["", "", "0" * rng.randrange(1, 30)])
+        text += "." + zeros + digits_text(rng, rng.randrange(1, 25)) + rng.choice(["", "", "00"])
     if rng.random() < 0.4:
-        text += rng.choice("eE") + rng.choice(["", "+", "-"]) + rng.choice(["", "0"]) + str(rng.randrange(rng.choice([10, 30, 340])))
+        text += rng.choice("eE") + rng.choice(["", "+", "-"]) + rng.choice(["", "0"])
+        text += str(rng.randrange(rng.choice([10, 30, 340])))
     return text
 
 
@@ -106,30 +108,51 @@ def middle_texts(rng):
     for bits in chosen:
         text = exact_middle(bits)
         tail = text.rstrip("0")
-        texts += [text, tail + "0" * 900, tail + "0" * 900 + "1", text + "e0", tail[:-1] + chr(ord(tail[-1]) - 1) + "9" * 900 if tail[-1] != "." else text]
-        texts += [tail.replace(".", "") + "e-%d" % (len(tail) - tail.index(".") - 1)]
+        texts += [text, text + "e0", tail + "0" * 900, tail + "0" * 900 + "1"]
+        texts.append(tail.replace(".", "") + "e-%d" % (len(tail) - tail.index(".") - 1))
+        if tail[-1] != ".":
+            texts.append(tail[:-1] + chr(ord(tail[-1]) - 1) + "9" * 900)
     texts.append(str((2**1024 + 2**1024 - 2**970) // 2) + ".0")  # from here on, infinity
     return texts
 
 
 def huge_texts(rng):
-    texts = ["1" + "0" * 100000, "0." + "0" * 100000 + "1e100001", "1" + "0" * 100000 + "e-100000", "0" + "." + "0" * 99999]
-    texts += ["1e99999999999999999999", "1e-99999999999999999999", "0e99999999999999999999", "0.0e-5", "1e400", "-1e400", "1e-400"]
-    texts += ["123456789" * 11111 + "e-%d" % rng.randrange(99000, 100400) for _ in range(20)]
-    texts += ["0." + digits_text(rng, 100000) for _ in range(20)] + [digits_text(rng, 100000).lstrip("0") + "e-99990" for _ in range(20)]
+    zeros = "0" * 100000
+    texts = ["1" + zeros, "0." + zeros + "1e100001", "1" + zeros + "e-100000", "0." + zeros]
+    texts += "1e99999999999999999999 1e-99999999999999999999 0e99999999999999999999".split()
+    texts += "0.0e-5 1e400 -1e400 1e-400".split()
+    for _ in range(20):
+        texts.append("123456789" * 11111 + "e-%d" % rng.randrange(99000, 100400))
+        texts.append("0." + digits_text(rng, 100000))
+        texts.append(digits_text(rng, 100000).lstrip("0") + "e-99990")
     return texts
 
 
+def exponent_texts(n, rng):
+    lengths = [rng.choice([19, 20]) for _ in range(n)]
+    return [digits_text(rng, k).lstrip("0") + "1e%d" % rng.randrange(-345, 300) for k in lengths]
+
+
 def check_parse(check, n, rng):
-    groups = [("parse: texts of every shape", [random_number(rng) for _ in range(n // 2)]), ("parse: middles of two doubles", middle_texts(rng)), ("parse: long and extreme texts", huge_texts(rng))]
-    groups.append(("parse: 17 digits of random doubles", ["%.16e" % v for v in random_doubles(n // 2, rng) if v == v and abs(v) != float("inf")]))
-    groups.append(("parse: 19 and 20 digits", [digits_text(rng, rng.choice([19, 20])).lstrip("0") + "1e%d" % rng.randrange(-345, 300) for _ in range(n // 2)]))
-    for what, texts in groups:
-        check.compare(what, "parse", texts, [bits_of(float(t)) for t in texts])
+    groups = {
+        "texts of every shape": [random_number(rng) for _ in range(n // 2)],
+        "middles of two doubles": middle_texts(rng),
+        "long and extreme texts": huge_texts(rng),
+        "17 digits of random doubles": ["%.16e" % v for v in random_doubles(n // 2, rng) if math.isfinite(v)],
+        "20 and 21 digits": exponent_texts(n // 2, rng),
+    }
+    for what, texts in groups.items():
+        check.compare("parse: " + what, "parse", texts, [bits_of(float(t)) for t in texts])
 
 
 NUMBER = re.compile(r"(-?(?:0|[1-9]\d*))(\.\d+)?([eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
 ONLY_WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.(?!\d)|(?:\.\d+)?[eE](?![+-]?\d))", re.ASCII)
+
+
+EDGES = """
+0 -0 0.0 -0.0 -0.000 1.50 100.0 1E5 1e400 -1e400 NaN Infinity -Infinity 01 00.5 -01 1.5e 1. -.5 1.e5 - + .5 a -a 1e+ Nan
+Inf -NaN Infinit 0.0001 0.00010 0.00001 0.00000 1e-5 1e16 9999999999999998.0 1e15 123456789012345680.0 0e0 -0e5 5, 5.5]
+"""
 
 
 def rewritten(text):
@@ -147,8 +170,7 @@ def check_rewrite(check, n, rng):
     texts += ["%d.%03d" % (8796093022208 + rng.randrange(-9, 9), rng.randrange(1000)) for _ in range(20000)]
     texts += ["%.*f" % (rng.randrange(1, 18), rng.random() / 10 ** rng.randrange(6)) for _ in range(n // 5)]
     texts += [("-" if k % 2 else "") + "1" + digits_text(rng, k) for k in list(range(300)) + [4299, 100000]]
-    texts += "0 -0 0.0 -0.0 -0.000 1.50 100.0 1E5 1e400 -1e400 NaN Infinity -Infinity 01 00.5 -01 1.5e 1. -.5 1.e5 - + .5 a -a 1e+ Nan Inf".split()
-    texts += "-NaN Infinit 0.0001 0.00010 0.00001 0.00000 1e-5 1e16 9999999999999998.0 1e15 123456789012345680.0 0e0 -0e5 5, 5.5] 1e5}".split()
+    texts += EDGES.split()
     expected = [rewritten(t) for t in texts]
     good = [i for i in range(len(texts)) if expected[i] is not None]
     check.compare("rewrite: numbers", "rewrite", [texts[i] for i in good], [expected[i] for i in good])
@@ -165,7 +187,8 @@ def raw_expected(raw):
     return "%s\t%s\t%s" % (written, value.encode("utf-8", "surrogatepass").hex(), written)
 
 
-PIECES = ["\\n", "\\/", "\\\\", '\\"', "\\b", "\\f", "\\r", "\\t", "\\u0041", "\\u00E9", "\\uD83D", "\\uDE00", "\\ud83d\\ude00", "\\u000a", "\\u0001", "\\u007f", "\x7f", "é", "漢", "😀", "\uffff", " ", "~", "/"]
+PIECES = r"\n \/ \\ \" \b \f \r \t \u0041 \u00E9 \uD83D \uDE00 \ud83d\ude00 \u000a \u0001 \u007f".split()
+PIECES += list("\x7fé漢😀\uffff ~/")
 
 
 def random_raw(rng):
@@ -184,8 +207,11 @@ def check_strings(check, n, rng):
     escapes = [b"\\u%04x" % c for c in range(0x10000)] + [b"\\u%04X" % c for c in range(0x10000)]
     escapes += [b"\\u%04X\\u%04x" % (0xD7C0 + (c >> 10), 0xDC00 | c & 0x3FF) for c in range(0x10000, 0x110000)]
     groups.append(("strings: every character as escapes", escapes))
-    groups.append(("strings: random", [random_raw(rng) for _ in range(n // 5)] + [b"", b"x" * 100000, b"\\n" * 50000, "漢".encode() * 33333]))
-    groups.append(("strings: one escape at any place", [b"a" * k + e + b"b" * r for e in (b"\\n", b"\\u00e9", "é".encode(), b"\x7f") for k in range(80) for r in range(40)]))
+    long = [b"", b"x" * 100000, b"\\n" * 50000, "漢".encode() * 33333]
+    groups.append(("strings: random", long + [random_raw(rng) for _ in range(n // 5)]))
+    work = (b"\\n", b"\\u00e9", "é".encode(), b"\x7f")
+    placed = [b"a" * k + e + b"b" * r for e in work for k in range(80) for r in range(40)]
+    groups.append(("strings: one escape at any place", placed))
     for what, raws in groups:
         check.compare(what, "raw", [r.hex() for r in raws], [raw_expected(r) for r in raws], raws)
 
@@ -199,12 +225,13 @@ def utf8_expected(data):
 
 
 def check_utf8(check, n, rng):
-    edges = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF]
+    edges = bytes.fromhex("00 41 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee ef f0 f1 f3 f4 f5 ff")
     data = [bytes([a, b]) for a in range(256) for b in range(256)]
     data += [bytes([a, b, c, d]) for a in edges for b in edges for c in edges for d in edges]
     data += [chr(c).encode("utf-8", "surrogatepass") for c in range(0x110000)]
     for _ in range(n // 10):
-        text = bytearray("".join(rng.choices(["a" * rng.randrange(40), "é", "漢", "😀"], k=rng.randrange(9))).encode())
+        pieces = ["a" * rng.randrange(40), "é", "漢", "😀"]
+        text = bytearray("".join(rng.choices(pieces, k=rng.randrange(9))).encode())
         if text and rng.random() < 0.7:
             text[rng.randrange(len(text))] = rng.getrandbits(8)
         data.append(bytes(text))
@@ -222,12 +249,14 @@ def check_int(check, n, rng):
     sys.set_int_max_str_digits(4300)
     texts = [form % chr(c) for c in range(1, 0x110000) for form in ("%s", "%s7", "1%s")]
     texts += ["".join(rng.choices("00123_+- \n\u0665\u3000\U0001d7ce", k=rng.randrange(9))) for _ in range(n // 5)]
-    texts += ["\0", "5\0", "5\0 ", "9" * 4300, "9" * 4301, "0" * 4300, "0" * 4301, "_".join("1" * 4300), "-" + "9" * 4300, "0" * 4299 + "7", ""]
-    check.compare("python_int", "int", [t.encode("utf-8", "surrogatepass").hex() for t in texts], [int_expected(t) for t in texts], texts)
+    texts += ["", "\0", "5\0", "5\0 ", "9" * 4300, "9" * 4301, "0" * 4300, "0" * 4301, "0" * 4299 + "7"]
+    texts += ["_".join("1" * 4300), "-" + "9" * 4300]
+    questions = [t.encode("utf-8", "surrogatepass").hex() for t in texts]
+    check.compare("python_int", "int", questions, [int_expected(t) for t in texts], texts)
 
 
 def main():
-    tool, n, seed = (sys.argv[1:] + ["1000000", "1"][len(sys.argv) - 2 :])[:3]
+    tool, n, seed = sys.argv[1:] + ["1000000", "1"][len(sys.argv) - 2 :]
     print("CPython %s, seed %s" % (sys.version.split()[0], seed))
     check = Check(os.path.abspath(tool))
     for run in check_format, check_parse, check_rewrite, check_strings, check_utf8, check_int:

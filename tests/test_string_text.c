@@ -150,6 +150,20 @@ static void a_character_is_found_at_any_place(void **state) {
             }
 }
 
+static void what_follows_a_string_does_not_count(void **state) {
+    (void)state;
+    static const char text[6 + 6 + PADDING] = "\\ud83d\\ude00";
+    char decoded[6], written[6 + PADDING];
+    assert_int_equal(string_decode(text, 6, decoded), 3);
+    assert_memory_equal(decoded, "\xed\xa0\xbd", 3);
+    assert_int_equal(string_rewrite(text, 6, written), 6);
+    assert_memory_equal(written, text, 6);
+    static const char plain[3 + 4 + PADDING] = "abc\xc3\xa9\\n";
+    assert_int_equal(string_rewrite(plain, 3, written), 3);
+    assert_int_equal(string_encode(plain, 3, written), 3);
+    assert_int_equal(string_decode(plain, 3, decoded), 3);
+}
+
 /* ---- UTF-8 ---- */
 
 static void ill_formed_utf8_is_found_where_it_begins(void **state) {
@@ -253,6 +267,7 @@ int main(void) {
         cmocka_unit_test(every_character_takes_its_three_forms),
         cmocka_unit_test(nul_survives_as_an_escape),
         cmocka_unit_test(a_character_is_found_at_any_place),
+        cmocka_unit_test(what_follows_a_string_does_not_count),
         cmocka_unit_test(ill_formed_utf8_is_found_where_it_begins),
         cmocka_unit_test(every_character_but_surrogates_is_well_formed),
         cmocka_unit_test(utf8_is_not_read_beyond_its_end),

@@ -24,12 +24,12 @@ struct decimal {
 /* Doubles from here on may have whole neighbours that read back as the same. */
 #define WHOLE_LIMIT ((double)((int64_t)1 << 53))
 
-/* The upper 64 bits of power * factor / 2^64; the lowest of them also stands for any non-zero bits below (except for
- * the last one, which is only the error of the power). */
+/* The upper 64 bits of power * factor / 2^64, the lowest of them set too if any of the next 64 is. The power's error
+ * adds less than 1 to those, so an exact product stays even. */
 static inline uint64_t multiply_to_odd(wide power, uint64_t factor) {
     wide low = (wide)(uint64_t)power * factor;
     wide product = (wide)(uint64_t)(power >> 64) * factor + (uint64_t)(low >> 64);
-    return (uint64_t)(product >> 64) | ((uint64_t)product > 1);
+    return (uint64_t)(product >> 64) | ((uint64_t)product != 0);
 }
 
 /* The decimal closest to `scaled` / 4 among its whole neighbours, `scaled` being the double in units of 10^exponent. */
