@@ -15,13 +15,23 @@
 #include "columns/number.h"
 #include "columns/row.h"
 
+/* Also of NaN, which is neither below 0 nor above a limit. */
+SHARED bool number_is_negative(struct number x) {
+    return number_is_double(x) ? number_as_double(x) < 0 : (int64_t)x.bits < 0;
+}
+
+SHARED bool number_is_above(struct number x, int64_t limit) {
+    double d = number_as_double(x);
+    return d == d && number_compare(x, number_integer(limit)) > 0;
+}
+
 /* ---- Exclusive durations ---- */
 
 /* An operator that contains nothing and lies in nothing: its duration is negative, or its end is no number because
  * start and duration are opposite infinities. */
 SHARED bool op_is_solitary(struct number dur, struct number end) {
     double e = number_as_double(end);
-    return number_compare(dur, number_integer(0)) < 0 || e != e;
+    return number_is_negative(dur) || e != e;
 }
 
 /* Whether an operator that comes later in the order of (start, duration) lies inside an earlier one. */
@@ -63,12 +73,11 @@ enum exclusive_verdict { EXCLUSIVE_EXACT, EXCLUSIVE_ROUNDED, EXCLUSIVE_REPLACED 
 /* Mends an exclusive duration below 0: 0 if rounding explains it, else the duration clipped at 0. A 0 is of the kind
  * that the subtraction gave. */
 SHARED enum exclusive_verdict exclusive_settle(struct number *exclusive, struct number dur, uint64_t n_merged) {
-    if (number_compare(*exclusive, number_integer(0)) >= 0)
+    if (!number_is_negative(*exclusive))
         return EXCLUSIVE_EXACT;
     bool rounded = number_as_double(*exclusive) >= -EXCLUSIVE_ROUNDING * (double)n_merged;
     struct number zero = number_is_double(*exclusive) ? number_double(0) : number_integer(0);
-    bool positive = number_compare(dur, number_integer(0)) > 0;
-    *exclusive = !rounded && positive ? dur : zero;
+    *exclusive = rounded || number_is_negative(dur) ? zero : dur;
     return rounded ? EXCLUSIVE_ROUNDED : EXCLUSIVE_REPLACED;
 }
 
@@ -79,11 +88,11 @@ SHARED enum exclusive_verdict exclusive_settle(struct number *exclusive, struct 
 SHARED bool group_begins(struct number ts, struct number last_ts, struct number last_dur, int64_t gap) {
     if (number_is_double(ts) || number_is_double(last_ts)) {
         struct number idle = number_subtract(number_subtract(ts, last_ts), last_dur);
-        return number_compare(idle, number_integer(gap)) > 0;
+        return number_is_above(idle, gap);
     }
     uint64_t between = ts.bits - last_ts.bits;
     if (number_is_double(last_dur))
-        return number_compare(number_double((double)between - number_as_double(last_dur)), number_integer(gap)) > 0;
+        return number_is_above(number_double((double)between - number_as_double(last_dur)), gap);
     int64_t limit = gap + (int64_t)last_dur.bits;
     return limit < 0 || between > (uint64_t)limit;
 }
