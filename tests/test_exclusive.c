@@ -270,6 +270,22 @@ static struct number large_dur(uint64_t *random) {
     return real((double)random_below(random, 1000) * (random_below(random, 2) ? 1e9 : 1e-7) + 0.123);
 }
 
+/* On one grid, but with more digits between them than a double has. */
+static struct number fine_ts(uint64_t *random) {
+    return real((double)random_below(random, 1000) / 512);
+}
+
+static struct number far_dur(uint64_t *random) {
+    double part = (double)random_below(random, 1000);
+    return random_below(random, 3) ? real(part / 512)
+                                   : real((double)((int64_t)1 << random_below(random, 51)) + part / 8);
+}
+
+/* Ends are rounded by about as much as is forgiven. */
+static struct number forgiven_ts(uint64_t *random) {
+    return real((double)(17179869184000 + random_below(random, 5000)) / 1000.0);
+}
+
 static struct number any_kind(uint64_t *random) {
     int64_t value = random_below(random, 30);
     switch (random_below(random, 4)) {
@@ -323,6 +339,8 @@ static const struct shape shapes[] = {
     {"doubles of three decimals, many", kineto_ts, kineto_dur, 200},
     {"doubles around a power of two", kineto_ts_at_power, kineto_dur, 100},
     {"tiny starts, large durations", tiny_ts, large_dur, 60},
+    {"fine starts, far ends", fine_ts, far_dur, 40},
+    {"rounding that is forgiven", forgiven_ts, kineto_dur, 100},
     {"every kind", any_kind, any_kind, 40},
     {"integers beyond 2^53 and doubles", large_integer, any_dur, 40},
     {"negative durations", small_integer, maybe_negative, 40},

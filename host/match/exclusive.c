@@ -11,10 +11,9 @@
  *     D               |------|                 A is too, so the walk for E ends at A
  *     E                    |-----|
  *
- * Every open operator that holds the new one takes its interval, unless one above it does that ends no later: then that
- * one's interval covers it. Intervals reach an operator in the order of their starts, so it merges and subtracts at
- * once, in Python's order and arithmetic. The walk ends at a clean operator that holds the new one: all below hold
- * that one, too.
+ * Every open operator that holds the new one takes its interval. Intervals reach an operator in the order of their
+ * starts, so it merges and subtracts at once, in Python's order and arithmetic. The walk ends at a clean operator that
+ * holds the new one: all below hold that one, and took its interval, which covers the new one.
  *
  * On nested operators a walk takes O(1) steps, over all. Hostile overlaps make the list long; operators between two
  * moments at which nothing is open (an island) that exceed a budget of steps are done by the sweep in
@@ -98,26 +97,20 @@ static void flag_above(struct walk *walk, uint32_t at, uint32_t lowest) {
 /* Takes an interval from all open operators that hold it and closes those that ended before it. Says whether a new
  * operator with this interval would be clean. */
 static bool take_from_open(struct walk *walk, struct number start, struct number end) {
-    bool clean = true, closed = false, held = false;
-    struct number first_end = end; /* of the holders so far; means something if `held` */
+    bool clean = true, closed = false;
     uint32_t lowest = OPEN_NONE, at = walk->top;
     while (at != OPEN_NONE) {
         struct open_op *x = &walk->open[at];
         uint32_t down = x->down;
         walk->n_steps++;
         bool holds = op_contains(x->end, end);
-        bool earliest = holds && (!held || number_compare(x->end, first_end) < 0);
-        if (earliest)
+        if (holds)
             remaining_take(&x->left, start, end);
-        if (number_compare(x->end, start) < 0) {
+        if (number_below(x->end, start)) {
             close_op(walk, at);
             closed = true;
             at = down;
             continue;
-        }
-        if (earliest) {
-            first_end = x->end;
-            held = true;
         }
         if (holds && x->clean)
             break;
@@ -259,7 +252,7 @@ static bool sort_run(const struct cpu_ops *ops, row_t *rows, row_t n) {
 static bool sort_by_dur(const struct cpu_ops *ops, row_t *rows, row_t n) {
     for (row_t begin = 0, end; begin < n; begin = end) {
         struct number start = number_at(ops->ts, rows[begin]);
-        for (end = begin + 1; end < n && number_compare(number_at(ops->ts, rows[end]), start) == 0;)
+        for (end = begin + 1; end < n && !number_below(start, number_at(ops->ts, rows[end]));)
             end++;
         if (end - begin > 1 && !sort_run(ops, rows + begin, end - begin))
             return false;

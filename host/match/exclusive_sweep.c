@@ -241,16 +241,13 @@ static void add_op(struct sweep *sweep, row_t k) {
 }
 
 /*
- * Whether subtracting intervals of this total length from a duration, one by one, is exact in doubles. Lengths are
- * multiples of the grid and no longer than the total; what is left is at each moment a multiple of the finer of the
- * grid and the duration's lowest digit, between the duration and the last result. Up to 2^53 such units are doubles.
+ * Whether subtracting intervals from a duration, one by one, is exact in doubles: whether the duration is below 2^53
+ * units of the grid. Then its own lowest digit or the grid, whichever is finer, divides all that is ever left, and the
+ * duration is below 2^53 of these, too. Ends are rounded to the nearest double, so no interval inside is longer than
+ * 2^53 units, and the total exceeds the duration by less than the duration.
  */
-static bool is_exact(int grid, uint64_t length, double dur) {
-    if (length > MANTISSA)
-        return false;
-    int unit = dur == 0 || lowest_digit(dur) > grid ? grid : lowest_digit(dur);
-    double most = ldexp(0x1p53, unit);
-    return dur < most && ldexp((double)length, grid) - dur < most;
+static bool is_exact(int grid, double dur) {
+    return dur < ldexp(0x1p53, grid);
 }
 
 /* Python's way for one operator. */
@@ -274,7 +271,7 @@ static void settle_op(const struct sweep *sweep, row_t k, struct exclusive_anoma
         exclusive = number_integer((int64_t)(exclusive.bits - inside.length));
     else if (inside.n_merged) {
         double dur = number_as_double(exclusive);
-        if (is_exact(sweep->grid, inside.length, dur))
+        if (is_exact(sweep->grid, dur))
             exclusive = number_double(dur - ldexp((double)inside.length, sweep->grid));
         else
             exclusive = subtract_in_order(sweep, k).rest;

@@ -4,9 +4,10 @@
  *
  * Two indexes: the rows by (thread, external id, row) and by (thread, row). "Begins before the launch" is "row below a
  * bound", as rows rise with starts, so each question takes three searches: for the bound, in the thread's operators
- * with the external id, and among all of the thread. Each search starts where the one before it ended and widens from
- * there, so it costs O(log n) at worst and next to nothing where neighbours ask for neighbours. Coalesced operators are
- * passed over in one step: each place of an index links to the last one, itself included, that is not coalesced.
+ * with the external id, and among all of the thread. Each search starts where the thread's last one ended and widens
+ * from there, so it costs O(log n) at worst and next to nothing where neighbours ask for neighbours. Coalesced
+ * operators are passed over in one step: each place of an index links to the last one, itself included, that is not
+ * coalesced.
  */
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@
 #include "match/steps.h"
 
 #define BLOCK 8192 /* questions that a thread takes at once */
+#define NEAR  64   /* last places that are remembered; -1, which many share, gets its own */
 
 struct parents_step {
     const struct cpu_ops *ops;
@@ -93,13 +95,17 @@ static inline row_t find_near(row_t low, row_t high, row_t near, bool (*before)(
     return low;
 }
 
-/* One question, and where the searches for the last one ended. */
+struct places {
+    row_t by_thread, by_external;
+};
+
+/* One question, and where the searches for earlier ones ended. */
 struct asking {
     const struct parents_step *step;
     struct number launch_ts;
     value_key external;
-    row_t bound; /* the number of operators that begin before the launch */
-    row_t near_thread, near_external;
+    row_t bound;              /* the number of operators that begin before the launch */
+    struct places near[NEAR]; /* by thread and sign of the external id, as far as there is room */
 };
 
 static bool ts_before(const void *arg, row_t row) {
@@ -126,17 +132,18 @@ static row_t last_row(const row_t *rows, const row_t *plain, row_t end, bool ncc
 
 static row_t find_parent(struct asking *asking, uint32_t thread, bool nccl) {
     const struct parents_step *step = asking->step;
+    struct places *near = &asking->near[(2 * thread + (asking->external < 0)) % NEAR];
     row_t low = step->start[thread], high = step->start[thread + 1];
     asking->bound = find_near(0, step->ops->n, asking->bound, ts_before, asking);
-    row_t place = find_near(low, high, asking->near_external, key_before, asking);
-    asking->near_external = place;
+    row_t place = find_near(low, high, near->by_external, key_before, asking);
+    near->by_external = place;
     if (place > low && step->external[place - 1] == asking->external) {
         row_t row = last_row(step->by_external, step->plain_by_external, place, nccl);
         if (row != ROW_NONE)
             return row;
     }
-    place = find_near(low, high, asking->near_thread, thread_before, asking);
-    asking->near_thread = place;
+    place = find_near(low, high, near->by_thread, thread_before, asking);
+    near->by_thread = place;
     return place > low ? last_row(step->by_thread, step->plain_by_thread, place, nccl) : ROW_NONE;
 }
 

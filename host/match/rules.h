@@ -15,6 +15,13 @@
 #include "columns/number.h"
 #include "columns/row.h"
 
+/* number_compare() < 0, with the common case first. */
+SHARED bool number_below(struct number x, struct number y) {
+    if (number_is_double(x) && number_is_double(y))
+        return number_as_double(x) < number_as_double(y);
+    return number_compare(x, y) < 0;
+}
+
 /* Also of NaN, which is neither below 0 nor above a limit. */
 SHARED bool number_is_negative(struct number x) {
     return number_is_double(x) ? number_as_double(x) < 0 : (int64_t)x.bits < 0;
@@ -36,7 +43,7 @@ SHARED bool op_is_solitary(struct number dur, struct number end) {
 
 /* Whether an operator that comes later in the order of (start, duration) lies inside an earlier one. */
 SHARED bool op_contains(struct number end, struct number later_end) {
-    return number_compare(later_end, end) <= 0;
+    return !number_below(end, later_end);
 }
 
 /* A duration from which intervals are taken away that come in the order of their starts. Those that touch or overlap
@@ -54,8 +61,8 @@ SHARED void remaining_close(struct remaining *left) {
 }
 
 SHARED void remaining_take(struct remaining *left, struct number start, struct number end) {
-    if (left->n_merged && number_compare(start, left->end) <= 0) {
-        if (number_compare(end, left->end) > 0)
+    if (left->n_merged && !number_below(left->end, start)) {
+        if (number_below(left->end, end))
             left->end = end;
         return;
     }
@@ -144,7 +151,7 @@ SHARED row_t begun_for(const struct begun *begun, uint32_t thread) {
 /* ---- Parents ---- */
 
 SHARED bool op_begins_before(struct number ts, struct number launch_ts) {
-    return number_compare(ts, launch_ts) < 0;
+    return number_below(ts, launch_ts);
 }
 
 /* Whether (external, row) comes before (wanted, bound) in the index of a thread's operators by external id. */
