@@ -1,0 +1,162 @@
+/*
+ * rules.h - the linking rules for single elements, as every engine applies them.
+ *
+ * In come the numbers of one or two operators, out goes one decision. How elements are brought together (walks, sweeps,
+ * searches) is the engine's business; what is decided about them is written here once. All functions cost O(1) and
+ * compile for CPU and CUDA alike.
+ */
+#ifndef MATCH_RULES_H
+#define MATCH_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "columns/key.h"
+#include "columns/number.h"
+#include "columns/row.h"
+
+/* number_compare() < 0, with the common case first. */
+SHARED bool number_below(struct number x, struct number y) {
+    if (number_is_double(x) && number_is_double(y))
+        return number_as_double(x) < number_as_double(y);
+    return number_compare(x, y) < 0;
+}
+
+/* Also of NaN, which is neither below 0 nor above a limit. */
+SHARED bool number_is_negative(struct number x) {
+    return number_is_double(x) ? number_as_double(x) < 0 : (int64_t)x.bits < 0;
+}
+
+SHARED bool number_is_above(struct number x, int64_t limit) {
+    double d = number_as_double(x);
+    return d == d && number_compare(x, number_integer(limit)) > 0;
+}
+
+/* ---- Exclusive durations ---- */
+
+/* An operator that contains nothing and lies in nothing: its duration is negative, or its end is no number because
+ * start and duration are opposite infinities. */
+SHARED bool op_is_solitary(struct number dur, struct number end) {
+    double e = number_as_double(end);
+    return number_is_negative(dur) || e != e;
+}
+
+/* Whether an operator that comes later in the order of (start, duration) lies inside an earlier one. */
+SHARED bool op_contains(struct number end, struct number later_end) {
+    return !number_below(end, later_end);
+}
+
+/* A duration from which intervals are taken away that come in the order of their starts. Those that touch or overlap
+ * merge; only the last merged interval is still open, all before it are subtracted already. Zero-initialise all but
+ * `rest`. */
+struct remaining {
+    struct number rest;       /* what is left of the duration */
+    struct number start, end; /* the open interval, where n_merged > 0 */
+    uint64_t n_merged;        /* merged intervals, the open one included */
+};
+
+SHARED void remaining_close(struct remaining *left) {
+    if (left->n_merged)
+        left->rest = number_subtract(left->rest, number_subtract(left->end, left->start));
+}
+
+SHARED void remaining_take(struct remaining *left, struct number start, struct number end) {
+    if (left->n_merged && !number_below(left->end, start)) {
+        if (number_below(left->end, end))
+            left->end = end;
+        return;
+    }
+    remaining_close(left);
+    left->start = start;
+    left->end = end;
+    left->n_merged++;
+}
+
+/* Most that each merged interval may lack in precision, in microseconds. */
+#define EXCLUSIVE_ROUNDING 1e-6
+
+enum exclusive_verdict { EXCLUSIVE_EXACT, EXCLUSIVE_ROUNDED, EXCLUSIVE_REPLACED };
+
+/* Mends an exclusive duration below 0: 0 if rounding explains it, else the duration clipped at 0. A 0 is of the kind
+ * that the subtraction gave. */
+SHARED enum exclusive_verdict exclusive_settle(struct number *exclusive, struct number dur, uint64_t n_merged) {
+    if (!number_is_negative(*exclusive))
+        return EXCLUSIVE_EXACT;
+    bool rounded = number_as_double(*exclusive) >= -EXCLUSIVE_ROUNDING * (double)n_merged;
+    struct number zero = number_is_double(*exclusive) ? number_double(0) : number_integer(0);
+    *exclusive = rounded || number_is_negative(dur) ? zero : dur;
+    return rounded ? EXCLUSIVE_ROUNDED : EXCLUSIVE_REPLACED;
+}
+
+/* ---- Order between threads ---- */
+
+/* Whether `ts - last_ts - last_dur > gap`, where last_ts <= ts. The first difference of integers may need all of 64
+ * bits without a sign. */
+SHARED bool group_begins(struct number ts, struct number last_ts, struct number last_dur, int64_t gap) {
+    if (number_is_double(ts) || number_is_double(last_ts)) {
+        struct number idle = number_subtract(number_subtract(ts, last_ts), last_dur);
+        return number_is_above(idle, gap);
+    }
+    uint64_t between = ts.bits - last_ts.bits;
+    if (number_is_double(last_dur))
+        return number_is_above(number_double((double)between - number_as_double(last_dur)), gap);
+    int64_t limit = gap + (int64_t)last_dur.bits;
+    return limit < 0 || between > (uint64_t)limit;
+}
+
+/* The operators of one start, of which a group of another thread may take one: the first operator of the lowest thread
+ * and that of the next thread, or ROW_NONE. */
+struct start_choice {
+    row_t best, second;
+    uint32_t best_thread, second_thread;
+};
+
+#define START_CHOICE_NONE ((struct start_choice){ROW_NONE, ROW_NONE, UINT32_MAX, UINT32_MAX})
+
+/* Adds an operator of the same start; rows come in rising order. */
+SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t thread) {
+    if (choice->best == ROW_NONE || thread < choice->best_thread) {
+        choice->second = choice->best;
+        choice->second_thread = choice->best_thread;
+        choice->best = row;
+        choice->best_thread = thread;
+    } else if (thread != choice->best_thread && (choice->second == ROW_NONE || thread < choice->second_thread)) {
+        choice->second = row;
+        choice->second_thread = thread;
+    }
+}
+
+/* The operator that a group on `thread` takes, or ROW_NONE if all are its own. */
+SHARED row_t start_choice_for(const struct start_choice *choice, uint32_t thread) {
+    return choice->best_thread != thread ? choice->best : choice->second;
+}
+
+/* All that has begun so far, as far as any thread may ask for it: the choice at the latest start and, for the thread
+ * that is alone at that start, the choice at the latest start which has another thread. */
+struct begun {
+    struct start_choice latest, under;
+};
+
+SHARED void begun_add(struct begun *begun, const struct start_choice *next) {
+    if (start_choice_for(&begun->latest, next->best_thread) != ROW_NONE)
+        begun->under = begun->latest;
+    begun->latest = *next;
+}
+
+SHARED row_t begun_for(const struct begun *begun, uint32_t thread) {
+    row_t row = start_choice_for(&begun->latest, thread);
+    return row != ROW_NONE ? row : start_choice_for(&begun->under, thread);
+}
+
+/* ---- Parents ---- */
+
+SHARED bool op_begins_before(struct number ts, struct number launch_ts) {
+    return number_below(ts, launch_ts);
+}
+
+/* Whether (external, row) comes before (wanted, bound) in the index of a thread's operators by external id. */
+SHARED bool external_before(value_key external, row_t row, value_key wanted, row_t bound) {
+    return external != wanted ? external < wanted : row < bound;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * sort.c - stable sorting of rows by a 64-bit key or by a number; in come keys and rows, out go both in order.
+ *
+ * A radix sort from the lowest digit to the highest, over no more than the bits in which keys differ, in digits of at
+ * most 11 bits; digits that are the same in all keys are skipped. On large tables each pass is shared out: every thread
+ * counts and then moves a chunk of its own, and the places are laid out by digit and then by chunk,
+ *
+ *     | digit 0: chunk 0, chunk 1, ... | digit 1: chunk 0, chunk 1, ... | ...
+ *
+ * so the result is the same for any number of threads. Numbers become keys whose order is theirs. Where integers
+ * beyond 2^53 meet doubles no 64-bit key holds both; then the key is the next double below, and a sort by the rest
+ * (0 for doubles) goes first.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "match/steps.h"
+
+#define DIGIT_BITS 11
+#define CHUNK_ROWS 65536 /* fewest rows that are worth a second thread */
+
+struct radix {
+    uint64_t *keys, *next_keys;
+    row_t *rows, *next_rows;
+    row_t n;
+    size_t n_chunks;
+    row_t *places; /* n_chunks times n_values: counts, then the next place of each digit */
+    unsigned shift;
+    uint64_t n_values; /* of a digit */
+};
+
+static void count_chunk(void *arg, size_t chunk) {
+    const struct radix *radix = arg;
+    row_t *counts = radix->places + chunk * radix->n_values;
+    memset(counts, 0, radix->n_values * sizeof *counts);
+    size_t end = part_start(radix->n, radix->n_chunks, chunk + 1);
+    for (size_t i = part_start(radix->n, radix->n_chunks, chunk); i < end; i++)
+        counts[radix->keys[i] >> radix->shift & (radix->n_values - 1)]++;
+}
+
+static void move_chunk(void *arg, size_t chunk) {
+    const struct radix *radix = arg;
+    row_t *places = radix->places + chunk * radix->n_values;
+    size_t end = part_start(radix->n, radix->n_chunks, chunk + 1);
+    for (size_t i = part_start(radix->n, radix->n_chunks, chunk); i < end; i++) {
+        row_t place = places[radix->keys[i] >> radix->shift & (radix->n_values - 1)]++;
+        radix->next_keys[place] = radix->keys[i];
+        radix->next_rows[place] = radix->rows[i];
+    }
+}
+
+/* Turns counts into places. */
+static void lay_out(const struct radix *radix) {
+    row_t place = 0;
+    for (uint64_t value = 0; value < radix->n_values; value++)
+        for (size_t chunk = 0; chunk < radix->n_chunks; chunk++) {
+            row_t *count = &radix->places[chunk * radix->n_values + value];
+            row_t next = place + *count;
+            *count = place;
+            place = next;
+        }
+}
+
+static void run_chunks(struct pool *pool, struct radix *radix, void (*task)(void *arg, size_t chunk)) {
+    if (radix->n_chunks == 1)
+        task(radix, 0);
+    else
+        pool_run(pool, radix->n_chunks, task, radix);
+}
+
+static void sort_digit(struct pool *pool, struct radix *radix) {
+    run_chunks(pool, radix, count_chunk);
+    lay_out(radix);
+    run_chunks(pool, radix, move_chunk);
+    uint64_t *keys = radix->keys;
+    row_t *rows = radix->rows;
+    radix->keys = radix->next_keys;
+    radix->rows = radix->next_rows;
+    radix->next_keys = keys;
+    radix->next_rows = rows;
+}
+
+/* The bits in which keys differ; 0 where there is nothing to sort. */
+static uint64_t bits_to_sort(const uint64_t *keys, row_t n) {
+    uint64_t differing = 0;
+    bool sorted = true;
+    for (row_t i = 1; i < n; i++) {
+        differing |= keys[i] ^ keys[i - 1];
+        sorted &= keys[i - 1] <= keys[i];
+    }
+    return sorted ? 0 : differing;
+}
+
+static void sort_digits(struct pool *pool, struct radix *radix, uint64_t differing) {
+    unsigned low = (unsigned)__builtin_ctzll(differing);
+    unsigned span = 64 - (unsigned)__builtin_clzll(differing) - low;
+    unsigned n_digits = (span + DIGIT_BITS - 1) / DIGIT_BITS;
+    unsigned width = (span + n_digits - 1) / n_digits;
+    radix->n_values = (uint64_t)1 << width;
+    for (unsigned shift = low; shift < low + span; shift += width) {
+        if (!(differing >> shift & (radix->n_values - 1)))
+            continue;
+        radix->shift = shift;
+        sort_digit(pool, radix);
+    }
+}
+
+enum sutra_status cpu_sort_keys(struct pool *pool, uint64_t *keys, row_t *rows, row_t n, struct sutra_error *error) {
+    uint64_t differing = bits_to_sort(keys, n);
+    if (!differing)
+        return SUTRA_OK;
+    size_t n_chunks = pool && n / 2 >= CHUNK_ROWS ? pool_threads(pool) : 1;
+    uint64_t *other_keys = reallocarray(NULL, n, sizeof *other_keys);
+    row_t *other_rows = reallocarray(NULL, n, sizeof *other_rows);
+    row_t *places = reallocarray(NULL, n_chunks << DIGIT_BITS, sizeof *places);
+    enum sutra_status status = SUTRA_OK;
+    if (!other_keys || !other_rows || !places) {
+        status = error_memory(error);
+        goto out;
+    }
+    struct radix radix = {keys, other_keys, rows, other_rows, n, n_chunks, places, 0, 0};
+    sort_digits(pool, &radix, differing);
+    if (radix.keys != keys) {
+        memcpy(keys, radix.keys, n * sizeof *keys);
+        memcpy(rows, radix.rows, n * sizeof *rows);
+    }
+out:
+    free(places);
+    free(other_rows);
+    free(other_keys);
+    return status;
+}
+
+struct census {
+    bool sorted, integers, doubles, large; /* large: an integer that a double may not hold */
+};
+
+static struct census take_census(struct number_column numbers, row_t n) {
+    struct census census = {.sorted = true};
+    for (row_t i = 0; i < n; i++) {
+        struct number x = number_at(numbers, i);
+        int64_t value = (int64_t)x.bits;
+        bool is_double = number_is_double(x);
+        census.doubles |= is_double;
+        census.integers |= !is_double;
+        census.large |= !is_double && (value > (int64_t)1 << 53 || value < -((int64_t)1 << 53));
+        census.sorted = census.sorted && (i == 0 || number_compare(number_at(numbers, i - 1), x) <= 0);
+    }
+    return census;
+}
+
+/* The largest double that is not above an integer. */
+static double double_below(int64_t value) {
+    double d = (double)value;
+    return integer_compare_double(value, d) < 0 ? nextafter(d, -INFINITY) : d;
+}
+
+static uint64_t whole_key(struct number x) {
+    return double_sort_key(number_is_double(x) ? number_as_double(x) : double_below((int64_t)x.bits));
+}
+
+static uint64_t rest_key(struct number x) {
+    return number_is_double(x) ? 0 : x.bits - (uint64_t)(int64_t)double_below((int64_t)x.bits);
+}
+
+static uint64_t integer_key(struct number x) {
+    return integer_sort_key((int64_t)x.bits);
+}
+
+static enum sutra_status sort_by(struct pool *pool, uint64_t (*key)(struct number x), struct number_column numbers,
+                                 uint64_t *keys, row_t *order, row_t n, struct sutra_error *error) {
+    for (row_t i = 0; i < n; i++)
+        keys[i] = key(number_at(numbers, order[i]));
+    return cpu_sort_keys(pool, keys, order, n, error);
+}
+
+enum sutra_status cpu_sort_numbers(struct pool *pool, struct number_column numbers, row_t n, row_t *order,
+                                   struct sutra_error *error) {
+    for (row_t i = 0; i < n; i++)
+        order[i] = i;
+    struct census census = take_census(numbers, n);
+    if (census.sorted)
+        return SUTRA_OK;
+    uint64_t *keys = reallocarray(NULL, n, sizeof *keys);
+    if (!keys)
+        return error_memory(error);
+    enum sutra_status status = SUTRA_OK;
+    if (census.doubles && census.large)
+        status = sort_by(pool, rest_key, numbers, keys, order, n, error);
+    if (!status)
+        status = sort_by(pool, census.doubles ? whole_key : integer_key, numbers, keys, order, n, error);
+    free(keys);
+    return status;
+}

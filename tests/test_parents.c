@@ -1,0 +1,240 @@
+/*
+ * test_parents.c - the CPU operator that launched a GPU operator: corner cases, and the rule written out plainly on
+ * random tables.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "match/engine.h"
+#include "match_table.h"
+
+#define QUERIES 20000 /* more than one thread takes at once */
+#define NONE    ROW_NONE
+
+struct asked {
+    struct parent_queries queries; /* points into the arrays below */
+    uint64_t ts_bits[QUERIES];
+    uint8_t ts_kind[QUERIES], nccl[QUERIES];
+    uint32_t thread[QUERIES];
+    value_key external[QUERIES];
+};
+
+static void asked_clear(struct asked *asked) {
+    asked->queries = (struct parent_queries){.launch_ts = {asked->ts_bits, asked->ts_kind},
+                                             .thread = asked->thread,
+                                             .external = asked->external,
+                                             .nccl = asked->nccl};
+}
+
+static void ask(struct asked *asked, struct number ts, uint32_t thread, value_key external, bool nccl) {
+    row_t row = asked->queries.n++;
+    column_set(asked->queries.launch_ts, row, ts);
+    asked->thread[row] = thread;
+    asked->external[row] = external;
+    asked->nccl[row] = nccl;
+}
+
+static void run(struct pool *pool, const struct table *table, const struct asked *asked, row_t *parent) {
+    struct engine engine = engine_cpu(pool);
+    struct sutra_error error;
+    assert_int_equal(engine.parents(engine.state, &table->ops, &asked->queries, parent, &error), SUTRA_OK);
+}
+
+/* One table for all corner cases:
+ *
+ *     row        0   1   2   3   4   5   6
+ *     ts         0  10  10  20  30  40  50.5
+ *     thread     0   0   1   0   0   1   0
+ *     external  -1   7   7   8   7   9   7
+ *     coalesced              3       5   6
+ */
+static void make_corner(struct table *table) {
+    static const struct {
+        double ts;
+        uint32_t thread;
+        value_key external;
+        uint8_t coalesced;
+    } rows[] = {{0, 0, -1, 0}, {10, 0, 7, 0}, {10, 1, 7, 0},  {20, 0, 8, 1},
+                {30, 0, 7, 0}, {40, 1, 9, 1}, {50.5, 0, 7, 1}};
+    table_clear(table);
+    for (row_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool whole = rows[i].ts == (double)(int64_t)rows[i].ts;
+        table_add(table, rows[i].thread, whole ? integer((int64_t)rows[i].ts) : real(rows[i].ts), integer(0));
+        table->external[i] = rows[i].external;
+        table->coalesced[i] = rows[i].coalesced;
+    }
+}
+
+static void check(struct number ts, uint32_t thread, value_key external, bool nccl, row_t expected) {
+    static struct table table;
+    static struct asked asked;
+    row_t parent = 12345;
+    struct pool *pool = pool_create(1);
+    make_corner(&table);
+    asked_clear(&asked);
+    ask(&asked, ts, thread, external, nccl);
+    run(pool, &table, &asked, &parent);
+    pool_free(pool);
+    assert_int_equal(parent, expected);
+}
+
+static void the_last_operator_of_thread_and_external_id_wins(void **state) {
+    (void)state;
+    check(integer(31), 0, 7, false, 4);
+    check(integer(29), 0, 7, false, 1);
+    check(integer(100), 1, 7, false, 2);
+    check(integer(100), 0, -1, false, 0);
+}
+
+static void an_operator_must_begin_strictly_before_the_launch(void **state) {
+    (void)state;
+    check(integer(30), 0, 7, false, 1);
+    check(real(30.0), 0, 7, false, 1);
+    check(real(30.25), 0, 7, false, 4);
+    check(real(50.5), 0, 7, false, 4);
+    check(integer(0), 0, -1, false, NONE);
+}
+
+static void without_the_external_id_the_last_of_the_thread_wins(void **state) {
+    (void)state;
+    check(integer(25), 0, 99, false, 3);
+    check(integer(15), 0, 8, false, 1); /* 8 begins too late */
+    check(integer(10), 1, 7, false, NONE);
+}
+
+static void nccl_passes_over_coalesced_operators(void **state) {
+    (void)state;
+    check(integer(60), 0, 7, false, 6);
+    check(integer(60), 0, 7, true, 4);
+    check(integer(25), 0, 8, true, 1); /* all of external id 8 are coalesced: the thread's last */
+    check(integer(60), 1, 9, true, 2);
+    check(integer(60), 1, 9, false, 5);
+}
+
+static void a_thread_without_operators_has_no_parent(void **state) {
+    (void)state;
+    check(integer(60), 2, 7, false, NONE);
+    check(integer(60), UINT32_MAX, 7, true, NONE);
+}
+
+static void only_coalesced_operators_are_no_parents_for_nccl(void **state) {
+    (void)state;
+    static struct table table;
+    static struct asked asked;
+    row_t parent[2];
+    struct pool *pool = pool_create(1);
+    table_clear(&table);
+    asked_clear(&asked);
+    for (row_t i = 0; i < 9; i++)
+        table.coalesced[table_add(&table, 0, integer(i), integer(0))] = 1;
+    ask(&asked, integer(100), 0, -1, true);
+    ask(&asked, integer(100), 0, -1, false);
+    run(pool, &table, &asked, parent);
+    pool_free(pool);
+    assert_int_equal(parent[0], NONE);
+    assert_int_equal(parent[1], 8);
+}
+
+static void no_operators_have_no_children(void **state) {
+    (void)state;
+    static struct table table;
+    static struct asked asked;
+    row_t parent = 0;
+    struct pool *pool = pool_create(1);
+    table_clear(&table);
+    asked_clear(&asked);
+    run(pool, &table, &asked, &parent);
+    ask(&asked, integer(1), 0, 1, false);
+    run(pool, &table, &asked, &parent);
+    pool_free(pool);
+    assert_int_equal(parent, NONE);
+}
+
+/* ---- The rule, plainly ---- */
+
+static row_t expect(const struct cpu_ops *ops, const struct parent_queries *queries, row_t query) {
+    row_t of_thread = NONE;
+    for (row_t i = ops->n; i-- > 0;) {
+        if (number_compare(number_at(ops->ts, i), number_at(queries->launch_ts, query)) >= 0 ||
+            (queries->nccl[query] && ops->coalesced[i]) || ops->thread[i] != queries->thread[query])
+            continue;
+        if (ops->external[i] == queries->external[query])
+            return i;
+        if (of_thread == NONE)
+            of_thread = i;
+    }
+    return of_thread;
+}
+
+static struct number random_time(uint64_t *random, int64_t most) {
+    int64_t value = random_below(random, most);
+    return random_below(random, 2) ? integer(value / 4) : real((double)value / 4);
+}
+
+static value_key random_external(uint64_t *random) {
+    int64_t value = random_below(random, 8);
+    return value ? value : KEY_VALUES;
+}
+
+static void make(uint64_t *random, row_t n_queries, struct table *table, struct asked *asked) {
+    struct number starts[TABLE_OPS];
+    row_t n = (row_t)random_below(random, 100);
+    int64_t n_threads = 1 + random_below(random, 4), coalesced = 1 + random_below(random, 4);
+    int64_t most = random_below(random, 2) ? 40 : 4000;
+    for (row_t i = 0; i < n; i++)
+        starts[i] = random_time(random, most);
+    sort_plainly(starts, n);
+    table_clear(table);
+    for (row_t i = 0; i < n; i++) {
+        table_add(table, (uint32_t)random_below(random, n_threads), starts[i], integer(0));
+        table->external[i] = random_external(random);
+        table->coalesced[i] = random_below(random, coalesced) == 1;
+    }
+    asked_clear(asked);
+    for (row_t i = 0; i < n_queries; i++)
+        ask(asked, random_time(random, most + 8), (uint32_t)random_below(random, n_threads + 1),
+            random_external(random), random_below(random, 2));
+}
+
+static void random_questions_follow_the_rule(void **state) {
+    (void)state;
+    static const unsigned n_threads[] = {1, 2, 7};
+    static struct table table;
+    static struct asked asked;
+    static row_t parent[QUERIES];
+    for (size_t t = 0; t < 3; t++) {
+        struct pool *pool = pool_create(n_threads[t]);
+        for (uint64_t seed = 1; seed <= 300; seed++) {
+            uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
+            make(&random, seed == 300 ? QUERIES : 100, &table, &asked);
+            run(pool, &table, &asked, parent);
+            for (row_t i = 0; i < asked.queries.n; i++) {
+                row_t expected = expect(&table.ops, &asked.queries, i);
+                if (parent[i] != expected)
+                    fail_msg("seed %" PRIu64 ", query %" PRIu32 ": %" PRIu32 ", not %" PRIu32, seed, i, parent[i],
+                             expected);
+            }
+        }
+        pool_free(pool);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_operator_of_thread_and_external_id_wins),
+        cmocka_unit_test(an_operator_must_begin_strictly_before_the_launch),
+        cmocka_unit_test(without_the_external_id_the_last_of_the_thread_wins),
+        cmocka_unit_test(nccl_passes_over_coalesced_operators),
+        cmocka_unit_test(a_thread_without_operators_has_no_parent),
+        cmocka_unit_test(only_coalesced_operators_are_no_parents_for_nccl),
+        cmocka_unit_test(no_operators_have_no_children),
+        cmocka_unit_test(random_questions_follow_the_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
