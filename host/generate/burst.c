@@ -51,8 +51,8 @@ void burst_plan(struct generator *generator, const struct tree *tree, uint32_t t
         if (!start_operation(generator, operator_scope, i, parent, clock))
             break;
     for (i = 0; i < tree->n; i++) {
-        uint32_t op_depth = n_scopes + (uint32_t)tree->ops[2 * i];
-        if (!start_operation(generator, (uint8_t)tree->ops[2 * i + 1], op_depth, parent, clock))
+        uint32_t op_depth = n_scopes + tree->ops[2 * i];
+        if (!start_operation(generator, tree->ops[2 * i + 1], op_depth, parent, clock))
             break;
     }
     while (generator->burst.n_open > 0)

@@ -11,7 +11,7 @@
 
 #define N_THREADS_MAX ((uint32_t)1 << 16)
 #define N_STREAMS_MAX ((uint32_t)1 << 10)
-#define DENSITY_MAX   200
+#define DENSITY_MAX   150
 #define DEPTH_MAX     1000000
 
 static const char *const shape_names[] = {

@@ -32,7 +32,7 @@ struct generate_options {
     const char *device_path;   /* not the same as host_path */
     uint32_t n_threads;        /* CPU threads; 2 */
     uint32_t n_streams;        /* GPU streams; 4 */
-    uint32_t gpu_density;      /* GPU operators per 1,000 events, at most 200; 120 */
+    uint32_t gpu_density;      /* GPU operators per 1,000 events, at most 150; 120 */
     uint32_t depth;            /* operators nested so deep at least; as the operators need it */
     const char *schema;        /* of the host trace; "1.1.1-chakra.0.0.4" */
     bool integer_times;        /* whole microseconds, as Kineto once wrote; else nanoseconds as decimals */

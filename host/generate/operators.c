@@ -120,36 +120,36 @@ const struct operator_row operators[] = {OPERATORS(ROW)};
 const size_t n_operators = OP_COUNT;
 const uint8_t operator_scope = OP_SCOPE;
 
-static const char linear[] = {0, OP_LINEAR, 1, OP_T,      2, OP_TRANSPOSE,  3, OP_AS_STRIDED,
-                              1, OP_ADDMM,  2, OP_EXPAND, 3, OP_AS_STRIDED, 2, OP_COPY};
-static const char linear_batched[] = {0, OP_LINEAR,  1, OP_T,    2, OP_TRANSPOSE, 3, OP_AS_STRIDED, 1, OP_MATMUL,
-                                      2, OP_RESHAPE, 3, OP_VIEW, 2, OP_MM,        1, OP_ADD_};
-static const char attention[] = {0, OP_MATMUL,  1, OP_EXPAND,       2, OP_AS_STRIDED, 1, OP_RESHAPE,
-                                 2, OP_VIEW,    1, OP_EXPAND,       2, OP_AS_STRIDED, 1, OP_BMM,
-                                 1, OP_SOFTMAX, 2, OP_SOFTMAX_IMPL, 1, OP_DROPOUT,    2, OP_NATIVE_DROPOUT};
-static const char norm[] = {0, OP_LAYER_NORM, 1, OP_NATIVE_LAYER_NORM, 2, OP_EMPTY, 2, OP_EMPTY, 2, OP_VIEW};
-static const char relu[] = {0, OP_RELU, 1, OP_CLAMP_MIN};
-static const char residual[] = {0, OP_ADD};
-static const char view[] = {0, OP_TRANSPOSE, 1, OP_AS_STRIDED};
-static const char scaled[] = {0, OP_MUL, 1, OP_TO, 2, OP_TO_COPY, 3, OP_EMPTY_STRIDED, 3, OP_COPY};
-static const char embedding[] = {0, OP_EMBEDDING, 1, OP_RESHAPE, 2, OP_VIEW, 1, OP_INDEX_SELECT, 2, OP_EMPTY};
+static const uint8_t linear[] = {0, OP_LINEAR, 1, OP_T,      2, OP_TRANSPOSE,  3, OP_AS_STRIDED,
+                                 1, OP_ADDMM,  2, OP_EXPAND, 3, OP_AS_STRIDED, 2, OP_COPY};
+static const uint8_t linear_batched[] = {0, OP_LINEAR,  1, OP_T,    2, OP_TRANSPOSE, 3, OP_AS_STRIDED, 1, OP_MATMUL,
+                                         2, OP_RESHAPE, 3, OP_VIEW, 2, OP_MM,        1, OP_ADD_};
+static const uint8_t attention[] = {0, OP_MATMUL,  1, OP_EXPAND,       2, OP_AS_STRIDED, 1, OP_RESHAPE,
+                                    2, OP_VIEW,    1, OP_EXPAND,       2, OP_AS_STRIDED, 1, OP_BMM,
+                                    1, OP_SOFTMAX, 2, OP_SOFTMAX_IMPL, 1, OP_DROPOUT,    2, OP_NATIVE_DROPOUT};
+static const uint8_t norm[] = {0, OP_LAYER_NORM, 1, OP_NATIVE_LAYER_NORM, 2, OP_EMPTY, 2, OP_EMPTY, 2, OP_VIEW};
+static const uint8_t relu[] = {0, OP_RELU, 1, OP_CLAMP_MIN};
+static const uint8_t residual[] = {0, OP_ADD};
+static const uint8_t view[] = {0, OP_TRANSPOSE, 1, OP_AS_STRIDED};
+static const uint8_t scaled[] = {0, OP_MUL, 1, OP_TO, 2, OP_TO_COPY, 3, OP_EMPTY_STRIDED, 3, OP_COPY};
+static const uint8_t embedding[] = {0, OP_EMBEDDING, 1, OP_RESHAPE, 2, OP_VIEW, 1, OP_INDEX_SELECT, 2, OP_EMPTY};
 
-static const char linear_gradient[] = {
+static const uint8_t linear_gradient[] = {
     0, OP_ADDMM_NODE, 1, OP_ADDMM_BACKWARD, 2, OP_T,  3, OP_TRANSPOSE, 4, OP_AS_STRIDED, 2, OP_MM,  2, OP_T,
     3, OP_TRANSPOSE,  4, OP_AS_STRIDED,     2, OP_MM, 1, OP_SUM,       2, OP_FILL_,      1, OP_VIEW};
-static const char relu_gradient[] = {0, OP_RELU_NODE, 1, OP_RELU_BACKWARD, 2, OP_THRESHOLD_BACKWARD};
-static const char norm_gradient[] = {0, OP_NORM_NODE, 1, OP_NORM_BACKWARD, 2, OP_NATIVE_NORM_BACKWARD,
-                                     3, OP_EMPTY,     3, OP_EMPTY,         3, OP_EMPTY};
-static const char accumulate[] = {0, OP_GRAD_NODE, 1, OP_ACCUMULATE, 2, OP_DETACH, 2, OP_ADD_};
+static const uint8_t relu_gradient[] = {0, OP_RELU_NODE, 1, OP_RELU_BACKWARD, 2, OP_THRESHOLD_BACKWARD};
+static const uint8_t norm_gradient[] = {0, OP_NORM_NODE, 1, OP_NORM_BACKWARD, 2, OP_NATIVE_NORM_BACKWARD,
+                                        3, OP_EMPTY,     3, OP_EMPTY,         3, OP_EMPTY};
+static const uint8_t accumulate[] = {0, OP_GRAD_NODE, 1, OP_ACCUMULATE, 2, OP_DETACH, 2, OP_ADD_};
 
-static const char decay[] = {0, OP_MUL_};
-static const char moment[] = {0, OP_MUL_, 0, OP_ADD_};
-static const char root[] = {0, OP_SQRT, 0, OP_ADD_};
-static const char update[] = {0, OP_ADDCDIV_};
-static const char step_count[] = {0, OP_ADD_, 1, OP_TO, 2, OP_TO_COPY, 3, OP_EMPTY_STRIDED, 3, OP_COPY};
+static const uint8_t decay[] = {0, OP_MUL_};
+static const uint8_t moment[] = {0, OP_MUL_, 0, OP_ADD_};
+static const uint8_t root[] = {0, OP_SQRT, 0, OP_ADD_};
+static const uint8_t update[] = {0, OP_ADDCDIV_};
+static const uint8_t step_count[] = {0, OP_ADD_, 1, OP_TO, 2, OP_TO_COPY, 3, OP_EMPTY_STRIDED, 3, OP_COPY};
 
-static const char allreduce[] = {0, OP_ALLREDUCE, 1, OP_RECORD_COMMS};
-static const char allreduce_coalesced[] = {0, OP_ALLREDUCE, 1, OP_COALESCED, 2, OP_RECORD_COMMS};
+static const uint8_t allreduce[] = {0, OP_ALLREDUCE, 1, OP_RECORD_COMMS};
+static const uint8_t allreduce_coalesced[] = {0, OP_ALLREDUCE, 1, OP_COALESCED, 2, OP_RECORD_COMMS};
 
 #define TREE(name, height)                                                                                             \
     { name, sizeof name / 2, height }

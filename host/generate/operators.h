@@ -35,7 +35,7 @@ extern const uint8_t operator_scope;
 
 /* A tree of operators: in the order in which they begin, each with its depth. */
 struct tree {
-    const char *ops; /* pairs of a depth and a row of `operators` */
+    const uint8_t *ops; /* pairs of a depth and a row of `operators` */
     uint8_t n;
     uint8_t height; /* largest depth + 1 */
 };
