@@ -3,8 +3,8 @@
  *
  * usage: parse_simdjson FILE...
  *
- * Prints one line of JSON: the seconds of loading (reading into simdjson's padded buffer) and of parsing, and the bytes.
- * The parser is used for one file only, so that the memory of one does not help the next.
+ * Prints one line of JSON: the seconds of loading (reading into simdjson's padded buffer) and of parsing, and the
+ * bytes. The parser is used for one file only, so that the memory of one does not help the next.
  */
 #include <chrono>
 #include <cstdint>

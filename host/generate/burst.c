@@ -44,17 +44,15 @@ static void burst_clear(struct generator *generator, uint32_t thread, int64_t se
 
 void burst_plan(struct generator *generator, const struct tree *tree, uint32_t thread, int64_t parent,
                 int64_t sequence) {
-    uint32_t depth = generator->options->depth, n_scopes = depth > tree->height ? depth - tree->height : 0, i;
+    uint32_t depth = generator->options->depth, n_scopes = depth > tree->height ? depth - tree->height : 0;
     int64_t *clock = &generator->thread_clock[thread];
     burst_clear(generator, thread, sequence);
-    for (i = 0; i < n_scopes; i++)
+    for (uint32_t i = 0; i < n_scopes; i++)
         if (!start_operation(generator, operator_scope, i, parent, clock))
             break;
-    for (i = 0; i < tree->n; i++) {
-        uint32_t op_depth = n_scopes + tree->ops[2 * i];
-        if (!start_operation(generator, tree->ops[2 * i + 1], op_depth, parent, clock))
+    for (const uint8_t *op = tree->ops, *end = op + 2 * tree->n; op < end; op += 2)
+        if (!start_operation(generator, op[1], n_scopes + op[0], parent, clock))
             break;
-    }
     while (generator->burst.n_open > 0)
         end_operation(generator, clock);
     *clock += random_between(&generator->random, 500, 9000);

@@ -44,7 +44,7 @@ static struct generate_options with_defaults(const struct generate_options *opti
     return full;
 }
 
-/* More events than 2^32 would be more than a linker's 32-bit rows. */
+/* Events are limited to what fits a reader's 32-bit rows, the rest to what keeps memory small. */
 static enum sutra_status check(const struct generate_options *options, struct sutra_error *error) {
     if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
         return error_set(error, SUTRA_USAGE, "the two traces need a file each");
@@ -89,8 +89,7 @@ static void release(struct generator *generator) {
     free(generator->burst.launches);
     free(generator->thread_clock);
     free(generator->stream_clock);
-    if (generator->lines.device_ops)
-        lines_free(&generator->lines);
+    lines_free(&generator->lines);
 }
 
 /* The state in which each pass starts. */

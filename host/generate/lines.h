@@ -43,7 +43,7 @@ struct lines {
 /* Whether there is a host trace of this schema. */
 bool lines_know_schema(const char *schema);
 
-/* False where memory runs out. Free with lines_free() in any case. */
+/* False where memory runs out. Free with lines_free() in any case; so may be lines that are all zero. */
 bool lines_make(struct lines *lines, const char *schema);
 void lines_free(struct lines *lines);
 

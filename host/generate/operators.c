@@ -219,5 +219,6 @@ const struct gpu_row gpu_rows[] = {
     {LAUNCH_NCCL, false, 110, ALL_REDUCE, RUNTIME("cudaLaunchKernelExC", 430), "0"},
     {LAUNCH_NCCL, false, 110, ALL_REDUCE, RUNTIME("cudaLaunchKernelExC", 430), "1"},
     {LAUNCH_NCCL, false, 110, ALL_REDUCE, RUNTIME("cudaLaunchKernelExC", 430), "dp_group"},
+    {LAUNCH_NCCL, false, 110, ALL_REDUCE, RUNTIME("cudaLaunchKernelExC", 430), NULL},
 };
 const size_t n_gpu_rows = sizeof gpu_rows / sizeof gpu_rows[0];

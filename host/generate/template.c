@@ -51,7 +51,10 @@ bool template_make(struct template *template, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         const char *end = text[i] == '@' ? memchr(text + i + 1, '@', length - i - 1) : NULL;
         if (!end) {
-            template->text[literal++] = text[i] == '\'' ? '"' : text[i];
+            char c = text[i];
+            if (c == '\'')
+                c = '"';
+            template->text[literal++] = c;
             continue;
         }
         uint8_t field = field_named(text + i + 1, (size_t)(end - text) - i - 1);
