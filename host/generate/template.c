@@ -43,6 +43,7 @@ static size_t count_fields(const char *text, size_t length) {
 
 bool template_make(struct template *template, const char *text, size_t length) {
     size_t n_fields = count_fields(text, length), n_slots = 0, literal = 0, piece = 0;
+    size_t size_max = length + n_fields * NUMBER_SIZE;
     *template = (struct template){.text = malloc(length + 1), .slots = calloc(n_fields + 1, sizeof(struct slot))};
     if (!template->text || !template->slots) {
         template_free(template);
@@ -64,7 +65,7 @@ bool template_make(struct template *template, const char *text, size_t length) {
     }
     template->slots[n_slots++] = (struct slot){(uint32_t)(literal - piece), FIELD_COUNT};
     template->n_slots = n_slots;
-    template->size_max = literal + n_fields *NUMBER_SIZE;
+    template->size_max = size_max;
     return true;
 }
 
