@@ -1,0 +1,190 @@
+/*
+ * burst.c - planning and writing a top-level operator with all that is inside it. Costs O(1) per operator and launch.
+ */
+#include "generate/generator.h"
+
+/* Added to what the GPU operator says, where it shall match nothing. */
+#define NOWHERE (INT64_C(1) << 40)
+
+static void end_operation(struct generator *generator, int64_t *clock) {
+    struct burst *burst = &generator->burst;
+    uint32_t i = burst->open[--burst->n_open];
+    enum launch_kind kind = (enum launch_kind)operators[burst->operations[i].row].launch;
+    if (kind != LAUNCH_NONE)
+        *clock = burst_launch(generator, i, kind, *clock);
+    *clock += random_between(&generator->random, 500, 6000);
+    burst->operations[i].end = *clock;
+    burst->ended[burst->n_ended++] = i;
+}
+
+static bool start_operation(struct generator *generator, uint8_t row, uint32_t depth, int64_t parent, int64_t *clock) {
+    struct burst *burst = &generator->burst;
+    while (burst->n_open > depth)
+        end_operation(generator, clock);
+    if (!claim(generator, 1))
+        return false;
+    if (burst->n_open > 0)
+        parent = burst->operations[burst->open[burst->n_open - 1]].node;
+    struct operation operation = operation_start(generator, parent);
+    operation.row = row;
+    operation.start = *clock;
+    *clock += random_between(&generator->random, 1000, 5000);
+    burst->open[burst->n_open++] = burst->n_operations;
+    burst->operations[burst->n_operations++] = operation;
+    return true;
+}
+
+static void burst_clear(struct generator *generator, uint32_t thread, int64_t sequence) {
+    struct burst *burst = &generator->burst;
+    burst->thread = thread;
+    burst->sequence = sequence;
+    burst->tensor_shape = random_below(&generator->random, N_TENSOR_SHAPES);
+    burst->n_operations = burst->n_ended = burst->n_open = burst->n_launches = 0;
+}
+
+void burst_plan(struct generator *generator, const struct tree *tree, uint32_t thread, int64_t parent,
+                int64_t sequence) {
+    uint32_t depth = generator->options->depth, n_scopes = depth > tree->height ? depth - tree->height : 0;
+    int64_t *clock = &generator->thread_clock[thread];
+    burst_clear(generator, thread, sequence);
+    for (uint32_t i = 0; i < n_scopes; i++)
+        if (!start_operation(generator, operator_scope, i, parent, clock))
+            break;
+    for (const uint8_t *op = tree->ops, *end = op + 2 * tree->n; op < end; op += 2)
+        if (!start_operation(generator, op[1], n_scopes + op[0], parent, clock))
+            break;
+    while (generator->burst.n_open > 0)
+        end_operation(generator, clock);
+    *clock += random_between(&generator->random, 500, 9000);
+}
+
+void burst_plan_one(struct generator *generator, uint32_t thread, struct operation operation) {
+    burst_clear(generator, thread, operation.node);
+    generator->burst.operations[0] = operation;
+    generator->burst.ended[0] = 0;
+    generator->burst.n_operations = generator->burst.n_ended = 1;
+}
+
+static bool gpu_is_behind(const struct generator *generator) {
+    return !generator->options->no_gpu &&
+           generator->n_gpu_ops * 1000 < generator->n_claimed * generator->options->gpu_density;
+}
+
+static uint32_t pick_stream(struct generator *generator, enum launch_kind kind) {
+    uint32_t n_streams = generator->options->n_streams;
+    if (kind == LAUNCH_NCCL)
+        return n_streams - 1;
+    return random_below(&generator->random, 8) > 0 ? 0 : random_below(&generator->random, n_streams);
+}
+
+static void plan_gpu_op(struct generator *generator, struct launch *launch) {
+    int64_t *clock = &generator->stream_clock[launch->stream];
+    int64_t begin = launch->end + random_between(&generator->random, 1000, 4000);
+    launch->gpu_start = begin > *clock ? begin : *clock;
+    launch->gpu_end =
+        launch->gpu_start + random_between(&generator->random, 700, 1400) * gpu_rows[launch->row].median_us;
+    *clock = launch->gpu_end + random_between(&generator->random, 200, 900);
+}
+
+/* Where the GPU operator shall not find its operator, or its launch. */
+static void mislead(struct generator *generator, struct launch *launch) {
+    bool is_unmatched = generator->options->shape == GENERATE_UNMATCHED;
+    if (is_unmatched)
+        launch->gpu_external += NOWHERE;
+    if (random_below(&generator->random, is_unmatched ? 4 : 256) == 0)
+        launch->gpu_correlation += NOWHERE;
+}
+
+static int64_t launch_one(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
+    struct burst *burst = &generator->burst;
+    struct launch *launch = &burst->launches[burst->n_launches++];
+    uint32_t first = generator->first_gpu_row[kind], n = generator->first_gpu_row[kind + 1] - first;
+    *launch = (struct launch){
+        .operation = operation,
+        .row = first + random_below(&generator->random, n),
+        .stream = pick_stream(generator, kind),
+        .ts = ts,
+        .end = ts + random_between(&generator->random, 3000, 8000),
+        .correlation = generator->next_correlation,
+        .gpu_correlation = generator->next_correlation,
+        .gpu_external = burst->operations[operation].external,
+        .has_occupancy = random_below(&generator->random, 4) == 0 && claim(generator, 2),
+        .has_sync = random_below(&generator->random, 8) == 0 && claim(generator, 3),
+    };
+    generator->next_correlation += 3;
+    generator->n_gpu_ops++;
+    plan_gpu_op(generator, launch);
+    mislead(generator, launch);
+    return launch->end + 500;
+}
+
+/* A launch is four events: the call, the GPU operator and an arrow's two ends. An operation may launch a few. */
+int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
+    for (int n = 0; n < 4 && gpu_is_behind(generator) && claim(generator, 4); n++)
+        ts = launch_one(generator, operation, kind, ts);
+    return ts;
+}
+
+static void write_operations(struct generator *generator) {
+    const struct burst *burst = &generator->burst;
+    const struct lines *lines = &generator->lines;
+    for (uint32_t i = 0; i < burst->n_operations; i++) {
+        set_operation(generator, &burst->operations[i], burst->thread);
+        size_t line = burst->operations[i].row * (size_t)N_TENSOR_SHAPES + burst->tensor_shape;
+        write_event(generator, PASS_OPERATORS, &lines->device_ops[line]);
+    }
+    for (uint32_t i = 0; i < burst->n_ended; i++) {
+        const struct operation *operation = &burst->operations[burst->ended[i]];
+        set_operation(generator, operation, burst->thread);
+        size_t line = operation->row * (size_t)N_TENSOR_SHAPES + burst->tensor_shape;
+        write_node(generator, &lines->host_ops[line]);
+    }
+}
+
+static void write_cpu_side(struct generator *generator, const struct launch *launch) {
+    const struct template *plain = generator->lines.plain;
+    int64_t *of = generator->values.of;
+    of[FIELD_TID] = thread_tid(generator->burst.thread);
+    of[FIELD_EXTERNAL] = generator->burst.operations[launch->operation].external;
+    set_numbers(generator, launch->correlation);
+    if (launch->has_occupancy) {
+        of[FIELD_CORRELATION] = launch->correlation + 1;
+        set_times(generator, launch->ts - 900, launch->ts - 100);
+        write_event(generator, PASS_GPU, &plain[LINE_OCCUPANCY]);
+        write_event(generator, PASS_GPU, &plain[LINE_CALL_ARROW]);
+    }
+    of[FIELD_CORRELATION] = launch->correlation;
+    set_times(generator, launch->ts, launch->end);
+    write_event(generator, PASS_GPU, &generator->lines.launches[launch->row]);
+    write_event(generator, PASS_GPU, &plain[LINE_LAUNCH_ARROW]);
+    if (launch->has_sync) {
+        of[FIELD_CORRELATION] = launch->correlation + 2;
+        set_times(generator, launch->end, launch->end + 400);
+        write_event(generator, PASS_GPU, &plain[LINE_SYNC_CALL]);
+        write_event(generator, PASS_GPU, &plain[LINE_CALL_ARROW]);
+        of[FIELD_TID] = stream_tid(launch->stream);
+        write_event(generator, PASS_GPU, &plain[LINE_SYNC]);
+    }
+}
+
+static void write_gpu_side(struct generator *generator, const struct launch *launch) {
+    int64_t *of = generator->values.of;
+    of[FIELD_TID] = stream_tid(launch->stream);
+    of[FIELD_CORRELATION] = launch->gpu_correlation;
+    of[FIELD_EXTERNAL] = launch->gpu_external;
+    set_times(generator, launch->gpu_start, launch->gpu_end);
+    write_event(generator, PASS_GPU, &generator->lines.gpu_ops[launch->row]);
+    write_event(generator, PASS_GPU, &generator->lines.plain[LINE_GPU_ARROW]);
+}
+
+void burst_write(struct generator *generator) {
+    generator->values.of[FIELD_SEQUENCE] = generator->burst.sequence;
+    if (generator->pass == PASS_OPERATORS) {
+        write_operations(generator);
+        return;
+    }
+    for (uint32_t i = 0; i < generator->burst.n_launches; i++) {
+        write_cpu_side(generator, &generator->burst.launches[i]);
+        write_gpu_side(generator, &generator->burst.launches[i]);
+    }
+}

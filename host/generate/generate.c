@@ -1,0 +1,228 @@
+/*
+ * generate.c - a host trace and a device trace of a made-up run: options, the frame of both files, and the two passes.
+ */
+#include "generate/generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "generate/generator.h"
+
+#define N_THREADS_MAX ((uint32_t)1 << 16)
+#define N_STREAMS_MAX ((uint32_t)1 << 10)
+#define DENSITY_MAX   150
+#define DEPTH_MAX     1000000
+
+static const char *const shape_names[] = {
+    [GENERATE_REALISTIC] = "realistic", [GENERATE_UNMATCHED] = "unmatched",
+    [GENERATE_NESTED] = "nested",       [GENERATE_OVERLAPPING] = "overlapping",
+    [GENERATE_GAPS] = "gaps",           [GENERATE_TIES] = "ties",
+    [GENERATE_DEEP] = "deep",
+};
+#define N_SHAPES (sizeof shape_names / sizeof shape_names[0])
+
+bool generate_shape_named(const char *name, enum generate_shape *shape) {
+    for (size_t i = 0; i < N_SHAPES; i++)
+        if (strcmp(shape_names[i], name) == 0) {
+            *shape = (enum generate_shape)i;
+            return true;
+        }
+    return false;
+}
+
+static struct generate_options with_defaults(const struct generate_options *options) {
+    struct generate_options full = *options;
+    full.n_threads = full.n_threads ? full.n_threads : 2;
+    full.n_streams = full.n_streams ? full.n_streams : 4;
+    full.gpu_density = full.gpu_density ? full.gpu_density : 120;
+    full.schema = full.schema ? full.schema : "1.1.1-chakra.0.0.4";
+    if (full.shape == GENERATE_GAPS && full.n_threads < 1000)
+        full.n_threads = 1000;
+    if (full.shape == GENERATE_NESTED || full.shape == GENERATE_OVERLAPPING)
+        full.n_threads = 1;
+    return full;
+}
+
+/* Events are limited to what fits a reader's 32-bit rows, the rest to what keeps memory small. */
+static enum sutra_status check(const struct generate_options *options, struct sutra_error *error) {
+    if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
+        return error_set(error, SUTRA_USAGE, "the two traces need a file each");
+    if (options->events > UINT32_MAX)
+        return error_set(error, SUTRA_USAGE, "at most %u events", UINT32_MAX);
+    if (options->n_threads > N_THREADS_MAX)
+        return error_set(error, SUTRA_USAGE, "at most %u threads", N_THREADS_MAX);
+    if (options->n_streams > N_STREAMS_MAX)
+        return error_set(error, SUTRA_USAGE, "at most %u streams", N_STREAMS_MAX);
+    if (options->gpu_density > DENSITY_MAX)
+        return error_set(error, SUTRA_USAGE, "at most %d GPU operators per 1000 events", DENSITY_MAX);
+    if (options->depth > DEPTH_MAX)
+        return error_set(error, SUTRA_USAGE, "at most %d levels of operators", DEPTH_MAX);
+    if (!lines_know_schema(options->schema))
+        return error_set(error, SUTRA_USAGE, "no host trace has the schema \"%s\"", options->schema);
+    if ((size_t)options->shape >= N_SHAPES)
+        return error_set(error, SUTRA_USAGE, "there is no shape %d", (int)options->shape);
+    return SUTRA_OK;
+}
+
+/* Largest number of operators of a tree, whatever the depth. */
+#define TREE_OPS_MAX 64
+
+static bool reserve(struct generator *generator) {
+    const struct generate_options *options = generator->options;
+    size_t n = (size_t)options->depth + TREE_OPS_MAX;
+    struct burst *burst = &generator->burst;
+    burst->operations = calloc(n, sizeof *burst->operations);
+    burst->ended = calloc(n, sizeof *burst->ended);
+    burst->open = calloc(n, sizeof *burst->open);
+    burst->launches = calloc(4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
+    generator->thread_clock = calloc(options->n_threads, sizeof *generator->thread_clock);
+    generator->stream_clock = calloc(options->n_streams, sizeof *generator->stream_clock);
+    return burst->operations && burst->ended && burst->open && burst->launches && generator->thread_clock &&
+           generator->stream_clock && lines_make(&generator->lines, options->schema);
+}
+
+static void release(struct generator *generator) {
+    free(generator->burst.operations);
+    free(generator->burst.ended);
+    free(generator->burst.open);
+    free(generator->burst.launches);
+    free(generator->thread_clock);
+    free(generator->stream_clock);
+    lines_free(&generator->lines);
+}
+
+/* The state in which each pass starts. */
+static void rewind_run(struct generator *generator, enum pass pass) {
+    const struct generate_options *options = generator->options;
+    generator->pass = pass;
+    generator->random.state = options->seed;
+    generator->n_claimed = generator->n_gpu_ops = 0;
+    generator->next_node = thread_node(options->n_threads);
+    generator->next_rf = 881;
+    generator->next_external = 1025;
+    generator->next_index = 0;
+    generator->next_correlation = 1001;
+    for (uint32_t i = 0; i < options->n_threads; i++)
+        generator->thread_clock[i] = RUN_START;
+    for (uint32_t i = 0; i < options->n_streams; i++)
+        generator->stream_clock[i] = RUN_START;
+}
+
+static void find_gpu_rows(struct generator *generator) {
+    for (uint32_t i = 0, kind = 0; kind <= N_LAUNCH_KINDS; kind++) {
+        while (i < n_gpu_rows && gpu_rows[i].kind < kind)
+            i++;
+        generator->first_gpu_row[kind] = i;
+    }
+}
+
+/* Names of the process, its threads and streams, unless they would be more than a tenth of a small trace. */
+static void write_metadata(struct generator *generator) {
+    const struct generate_options *options = generator->options;
+    uint64_t n = 1 + (uint64_t)options->n_threads + options->n_streams;
+    const struct template *plain = generator->lines.plain;
+    if (n > options->events / 10 || !claim(generator, n))
+        return;
+    set_times(generator, RUN_START, RUN_START);
+    set_numbers(generator, 0);
+    write_event(generator, PASS_GPU, &plain[LINE_PROCESS_NAME]);
+    for (uint32_t i = 0; i < options->n_threads; i++) {
+        generator->values.of[FIELD_TID] = thread_tid(i);
+        write_event(generator, PASS_GPU, &plain[LINE_THREAD_NAME]);
+    }
+    for (uint32_t i = 0; i < options->n_streams; i++) {
+        generator->values.of[FIELD_TID] = stream_tid(i);
+        write_event(generator, PASS_GPU, &plain[LINE_STREAM_NAME]);
+    }
+}
+
+/* The host trace's nodes for a thread and, as number -1, the process; both hang on the latter. */
+static void write_root(struct generator *generator, int64_t thread) {
+    struct operation root = {.node = thread < 0 ? 1 : thread_node((uint32_t)thread), .parent = 1};
+    set_operation(generator, &root, 0);
+    generator->values.of[FIELD_HOST_TID] = thread + 1;
+    write_node(generator, &generator->lines.plain[thread < 0 ? LINE_PROCESS_NODE : LINE_THREAD_NODE]);
+}
+
+static void play(struct generator *generator, enum pass pass) {
+    rewind_run(generator, pass);
+    write_metadata(generator);
+    if (generator->options->shape == GENERATE_REALISTIC || generator->options->shape == GENERATE_UNMATCHED)
+        play_steps(generator);
+    else
+        play_operators(generator);
+}
+
+static void write_host_frame(struct generator *generator) {
+    output_text(&generator->host, "{\n  \"schema\": \"");
+    output_text(&generator->host, generator->options->schema);
+    output_text(&generator->host,
+                "\",\n  \"pid\": 8123,\n  \"time\": \"2026-01-01 00:00:00\",\n  \"start_ts\": 930796,\n"
+                "  \"nodes\": [");
+}
+
+static void write_device_frame(struct generator *generator) {
+    output_text(&generator->device,
+                "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
+                "\"totalGlobalMem\": 150109880320, \"computeMajor\": 9, \"computeMinor\": 0, "
+                "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, \"regsPerBlock\": 65536, "
+                "\"warpSize\": 32, \"sharedMemPerBlock\": 49152, \"numSms\": 132}],\n  \"record_shapes\": 1,\n"
+                "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1790857026000000000,\n"
+                "  \"traceName\": \"generated.json\",\n  \"traceEvents\": [");
+}
+
+static void write_files(struct generator *generator) {
+    write_host_frame(generator);
+    write_device_frame(generator);
+    generator->pass = PASS_OPERATORS;
+    write_root(generator, 0);
+    play(generator, PASS_OPERATORS);
+    write_root(generator, -1);
+    for (uint32_t i = 1; i < generator->options->n_threads; i++)
+        write_root(generator, i);
+    play(generator, PASS_GPU);
+    output_text(&generator->host, "\n  ],\n  \"finish_ts\": 936065\n}\n");
+    output_text(&generator->device, "\n  ]\n}\n");
+}
+
+static enum sutra_status close_both(struct generator *generator, struct sutra_error *error) {
+    enum sutra_status status = output_close(&generator->host, error);
+    if (status != SUTRA_OK) {
+        output_discard(&generator->device);
+        return status;
+    }
+    status = output_close(&generator->device, error);
+    if (status != SUTRA_OK)
+        output_remove(&generator->host);
+    return status;
+}
+
+static enum sutra_status open_both(struct generator *generator, struct sutra_error *error) {
+    enum sutra_status status = output_open(&generator->host, generator->options->host_path, error);
+    if (status != SUTRA_OK)
+        return status;
+    status = output_open(&generator->device, generator->options->device_path, error);
+    if (status != SUTRA_OK)
+        output_discard(&generator->host);
+    return status;
+}
+
+enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error) {
+    struct generate_options full = with_defaults(options);
+    struct generator generator = {.options = &full, .values.integer_times = full.integer_times};
+    enum sutra_status status = check(&full, error);
+    if (status != SUTRA_OK)
+        return status;
+    if (!reserve(&generator))
+        status = error_memory(error);
+    if (status == SUTRA_OK)
+        status = open_both(&generator, error);
+    if (status == SUTRA_OK) {
+        find_gpu_rows(&generator);
+        write_files(&generator);
+        status = close_both(&generator, error);
+    }
+    release(&generator);
+    return status;
+}

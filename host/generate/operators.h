@@ -1,0 +1,66 @@
+/*
+ * operators.h - the operators and GPU operators that generated traces are made of, and in which trees they come.
+ */
+#ifndef GENERATE_OPERATORS_H
+#define GENERATE_OPERATORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an operator runs on the GPU. */
+enum launch_kind { LAUNCH_NONE, LAUNCH_MULTIPLY, LAUNCH_ELEMENTWISE, LAUNCH_REDUCE, LAUNCH_COPY, LAUNCH_NCCL };
+
+#define N_LAUNCH_KINDS 6
+
+/*
+ * inputs, outputs: a letter for each argument
+ *   t tensor   w matrix   v vector   l tensor of long int   i list of integers
+ *   s integer  f double   b bool     d device               n none
+ */
+struct operator_row {
+    const char *name;
+    const char *inputs, *outputs;
+    const char *schema;
+    uint8_t launch;     /* enum launch_kind */
+    bool has_sequence;  /* recorded with a sequence number */
+    bool is_annotation; /* category user_annotation */
+};
+
+extern const struct operator_row operators[];
+extern const size_t n_operators;
+
+/* The operator that a nesting deeper than its own wraps a tree in. */
+extern const uint8_t operator_scope;
+
+/* A tree of operators: in the order in which they begin, each with its depth. */
+struct tree {
+    const uint8_t *ops; /* pairs of a depth and a row of `operators` */
+    uint8_t n;
+    uint8_t height; /* largest depth + 1 */
+};
+
+enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_COLLECTIVE, N_PHASES };
+
+struct forest {
+    const struct tree *trees;
+    uint32_t n;
+};
+
+extern const struct forest forests[N_PHASES];
+
+/* A GPU operator: `launch` is the call that starts it, `median_us` its usual duration. */
+struct gpu_row {
+    uint8_t kind; /* enum launch_kind; the table is in rising order of it */
+    bool is_copy; /* category gpu_memcpy */
+    uint16_t median_us;
+    const char *name;
+    const char *launch, *launch_category;
+    uint16_t cbid;
+    const char *group; /* process group of a collective, or NULL */
+};
+
+extern const struct gpu_row gpu_rows[];
+extern const size_t n_gpu_rows;
+
+#endif
