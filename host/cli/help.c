@@ -101,9 +101,10 @@ void help_program_print(void) {
     printf("\nExit codes:\n");
     for (const struct exit_code *row = exit_codes; row->meaning; row++)
         printf("  %3d  %s\n", row->code, row->meaning);
-    printf("\n'sutra help COMMAND' has more on each command. Called by the name %s, the\nprogram is "
-           "'sutra link' with the command line of the tool of that name.\n",
-           trace_link_command.name);
+    putchar('\n');
+    print_wrapped("'sutra help COMMAND' has more on each command. Called by the name chakra_trace_link, the program is "
+                  "'sutra link' with the command line of the tool of that name.",
+                  0, 0);
 }
 
 static int help_run(const struct command *self, int argc, char **argv) {

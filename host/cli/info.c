@@ -4,6 +4,7 @@
  * Both forms are made from one list of rows (name in JSON, words for people, count).
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -64,7 +65,7 @@ static void print_schema(const char *schema, bool json) {
         printf(",\n  \"schema\": ");
         json_string_print(stdout, schema);
     } else {
-        printf("%16s  %s\n", *schema ? schema : "none", "schema");
+        printf("  schema %s\n", *schema ? schema : "not given");
     }
 }
 
@@ -101,12 +102,22 @@ static void print_categories(const struct sutra_device_summary *summary, bool js
         printf("\n  }");
 }
 
-static void print_times(const struct sutra_device_summary *summary, bool json) {
-    if (json)
-        printf(",\n  \"ts_begin_us\": %.17g,\n  \"ts_end_us\": %.17g", summary->ts_begin, summary->ts_end);
+/* JSON has no infinities. */
+static void print_json_real(const char *name, double value) {
+    if (isfinite(value))
+        printf(",\n  \"%s\": %.17g", name, value);
     else
-        printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6,
-               summary->ts_begin, summary->ts_end);
+        printf(",\n  \"%s\": null", name);
+}
+
+static void print_times(const struct sutra_device_summary *summary, bool json) {
+    if (json) {
+        print_json_real("ts_begin_us", summary->ts_begin);
+        print_json_real("ts_end_us", summary->ts_end);
+        return;
+    }
+    printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6, summary->ts_begin,
+           summary->ts_end);
 }
 
 static void print_device(const char *path, const struct sutra_device_summary *summary, bool json) {
