@@ -3,7 +3,7 @@
  *
  * Not getopt_long: its messages do not say what was probably meant, and it keeps its place in globals.
  */
-#include "arguments.h"
+#include "cli/arguments.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "help.h"
-#include "message.h"
-#include "nearest.h"
+#include "cli/help.h"
+#include "cli/message.h"
+#include "cli/nearest.h"
 
 struct reader {
     const struct command *command;

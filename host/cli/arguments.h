@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "command.h"
+#include "cli/command.h"
 
 #define OPERANDS_MAX 4
 

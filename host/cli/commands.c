@@ -1,12 +1,12 @@
 /*
  * commands.c - the tables of the program: commands, options that all have, exit codes.
  */
-#include "command.h"
+#include "cli/command.h"
 
 #include <string.h>
 
-#include "message.h"
-#include "nearest.h"
+#include "cli/message.h"
+#include "cli/nearest.h"
 
 const struct command *const commands[] = {
     &link_command, &info_command, &gen_command, &help_command, &completion_command, &manual_command, NULL,

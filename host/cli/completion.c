@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "message.h"
+#include "cli/arguments.h"
+#include "cli/message.h"
 
 static void print_words(const char *const *words) {
     for (size_t i = 0; words && words[i]; i++)

@@ -1,7 +1,7 @@
 /*
  * figures.c - numbers for people.
  */
-#include "figures.h"
+#include "cli/figures.h"
 
 #include <inttypes.h>
 #include <stdio.h>

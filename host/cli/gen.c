@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "arguments.h"
+#include "cli/arguments.h"
+#include "cli/message.h"
+#include "cli/paths.h"
 #include "generate/generate.h"
-#include "message.h"
-#include "paths.h"
 
 struct gen_values {
     uint64_t events, seed, n_threads, n_streams, gpu_density, depth;

@@ -1,11 +1,11 @@
 /*
  * help.c - the help texts, made from the tables of commands and options; and the command `sutra help`.
  */
-#include "help.h"
+#include "cli/help.h"
 
 #include <string.h>
 
-#include "arguments.h"
+#include "cli/arguments.h"
 #include "sutra/context.h"
 
 #define WIDTH       80

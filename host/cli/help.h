@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "command.h"
+#include "cli/command.h"
 
 /* Both print to standard output. */
 void help_program_print(void);

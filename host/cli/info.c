@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "arguments.h"
-#include "figures.h"
-#include "json_text.h"
-#include "message.h"
-#include "paths.h"
+#include "cli/arguments.h"
+#include "cli/figures.h"
+#include "cli/json_text.h"
+#include "cli/message.h"
+#include "cli/paths.h"
+#include "cli/watch.h"
 #include "sutra/sutra.h"
-#include "watch.h"
 
 struct info_values {
     uint64_t n_threads;

@@ -5,7 +5,7 @@
  * moment and on any thread, so the name is only written while `armed` is 0, and the handler only calls what POSIX
  * allows.
  */
-#include "interrupt.h"
+#include "cli/interrupt.h"
 
 #include <limits.h>
 #include <signal.h>

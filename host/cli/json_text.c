@@ -1,7 +1,7 @@
 /*
  * json_text.c - strings of any bytes as JSON strings in ASCII.
  */
-#include "json_text.h"
+#include "cli/json_text.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "arguments.h"
-#include "figures.h"
-#include "link_result.h"
-#include "message.h"
-#include "paths.h"
-#include "processors.h"
+#include "cli/arguments.h"
+#include "cli/figures.h"
+#include "cli/link_result.h"
+#include "cli/message.h"
+#include "cli/paths.h"
+#include "cli/processors.h"
+#include "cli/watch.h"
 #include "sutra/sutra.h"
-#include "watch.h"
 
 #define RANK_NONE UINT64_MAX
 

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json_text.h"
-#include "link_result.h"
-#include "message.h"
-#include "paths.h"
+#include "cli/json_text.h"
+#include "cli/link_result.h"
+#include "cli/message.h"
+#include "cli/paths.h"
 
 #define FIELDS(X)                                                                                                      \
     X(n_host_nodes)                                                                                                    \

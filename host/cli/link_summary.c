@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "figures.h"
-#include "link_result.h"
-#include "paths.h"
+#include "cli/figures.h"
+#include "cli/link_result.h"
+#include "cli/paths.h"
 
 static void print_row(uint64_t count, const char *what) {
     fprintf(stderr, "%16s  %s\n", count_text(count).text, what);

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "help.h"
-#include "interrupt.h"
-#include "message.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
 #include "sutra/context.h"
 
 static const char *base_name(const char *path) {

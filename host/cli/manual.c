@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "help.h"
+#include "cli/arguments.h"
+#include "cli/help.h"
 #include "sutra/context.h"
 
 /* Text with what roff would take as its own made harmless: backslashes, and dots and quotes that begin a line. Dashes

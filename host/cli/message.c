@@ -1,7 +1,7 @@
 /*
  * message.c - lines on standard error. Each is written with one call, so that lines of several programs do not mix.
  */
-#include "message.h"
+#include "cli/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>

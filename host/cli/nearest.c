@@ -2,7 +2,7 @@
  * nearest.c - edit distance with neighbouring letters swapped counting as one slip; O(typed * candidate) for words of
  * at most WORD_MAX letters, longer ones are near to nothing.
  */
-#include "nearest.h"
+#include "cli/nearest.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * paths.c - names of files: whether two mean the same file.
  */
-#include "paths.h"
+#include "cli/paths.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /*
  * progress.c - a bar on the terminal for work that takes a while; a redraw costs one write, at most 20 times a second.
  */
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
  * watch.c - what a person sees of the library's work.
  */
-#include "watch.h"
+#include "cli/watch.h"
 
-#include "message.h"
+#include "cli/message.h"
 
 #define SAMPLE_SECONDS 0.005
 

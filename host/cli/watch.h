@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory.h"
-#include "progress.h"
+#include "cli/memory.h"
+#include "cli/progress.h"
 #include "sutra/context.h"
 
 struct watch {
