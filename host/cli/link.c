@@ -177,9 +177,10 @@ static void job_measure(struct job *job) {
     struct link_result *result = &job->result;
     result->n_stages = sutra_context_stages(job->context, &result->stages);
     result->seconds = clock_seconds() - job->begin;
-    result->input_bytes = path_size(values->host) + path_size(values->device);
+    uint64_t n_host_bytes = path_size(values->host), n_device_bytes = path_size(values->device);
+    result->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
     memory_sample(&job->watch.memory);
-    result->peak_memory = memory_peak(&job->watch.memory, result->input_bytes);
+    result->peak_memory = memory_peak(&job->watch.memory, n_host_bytes + n_device_bytes);
     result->peak_rss = memory_peak_rss();
     result->n_threads = (unsigned)values->n_threads;
     result->engine = engines[values->engine];

@@ -15,7 +15,7 @@ struct link_result {
     const struct sutra_stage *stages;
     size_t n_stages;
     double seconds;        /* from start to end, all stages and what is between them */
-    uint64_t input_bytes;  /* of the two files as they lie on the disk; pipes count 0 */
+    uint64_t input_bytes;  /* of the two files as they lie on the disk; 0 if one of them is a pipe */
     uint64_t output_bytes; /* of JSON, before compression */
     uint64_t peak_memory;  /* see memory.h */
     uint64_t peak_rss;
