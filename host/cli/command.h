@@ -1,0 +1,86 @@
+/*
+ * command.h - what a command of the program is: its table of options, its words for people, and the function that runs.
+ *
+ * Each command lives in a file of its own, which holds one `struct command`. The parser (arguments.c), the help texts
+ * (help.c), the manual page (manual.c) and the shell completions (completion.c) all read the same tables, so that an
+ * option is written down once.
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_kind {
+    OPTION_FLAG,   /* bool: set to true; takes no argument */
+    OPTION_FILE,   /* const char *: a file name */
+    OPTION_NUMBER, /* uint64_t: `minimum` to `maximum`; k, M and G at the end stand for thousands, millions, ... */
+    OPTION_TEXT,   /* const char * */
+    OPTION_CHOICE, /* int: the place of the word in `choices`, in any case of letters */
+};
+
+/* One option. A table of them ends with a row without a name. */
+struct option_row {
+    const char *name; /* without the dashes */
+    char letter;      /* or 0 */
+    enum option_kind kind;
+    const char *argument; /* what help calls the argument; NULL for flags */
+    size_t offset;        /* of the value in the command's own struct of values */
+    uint64_t minimum, maximum;
+    const char *const *choices; /* ends with NULL */
+    const char *help;           /* a sentence without a capital and full stop */
+};
+
+/* What the words that are no options stand for. */
+enum operand_kind {
+    OPERAND_FILE,
+    OPERAND_WORD,    /* one of `operand_words` */
+    OPERAND_COMMAND, /* a command's name */
+};
+
+struct example {
+    const char *line; /* what to type */
+    const char *what; /* what it does */
+};
+
+struct command {
+    const char *name;               /* after "sutra" */
+    const char *called;             /* how a person calls it: "sutra link" */
+    const char *summary;            /* one line */
+    const char *const *synopses;    /* what follows `called`, one way of calling each; ends with NULL */
+    const char *const *description; /* paragraphs; ends with NULL */
+    const struct option_row *options;
+    const struct example *examples; /* ends with a row without a line */
+    unsigned n_operands_max;
+    enum operand_kind operand_kind;
+    const char *const *operand_words; /* ends with NULL */
+    int (*run)(const struct command *command, int argc,
+               char **argv); /* argv[0] is the command; returns the exit code */
+};
+
+extern const struct command link_command, info_command, gen_command, help_command, completion_command, manual_command;
+extern const struct command trace_link_command; /* the program under its other name, chakra_trace_link */
+
+/* All commands of the program in the order of the help; ends with NULL. */
+extern const struct command *const commands[];
+
+/* The options that every command has. */
+extern const struct option_row common_options[];
+
+/* The options of the program itself, before a command. */
+extern const struct option_row program_options[];
+
+/* What an exit code means. The table ends with a row without a meaning. */
+struct exit_code {
+    int code;
+    const char *meaning;
+};
+extern const struct exit_code exit_codes[];
+
+/* The command of this name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* Says that there is no command of this name, and which was probably meant; returns the exit code. */
+int command_unknown(const char *name);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * figures.h - numbers for people.
+ */
+#ifndef CLI_FIGURES_H
+#define CLI_FIGURES_H
+
+#include <stdint.h>
+
+/* A number's text in the expression that prints it: count_text(n).text */
+struct figure {
+    char text[32];
+};
+
+/* "1,234,567" */
+struct figure count_text(uint64_t count);
+
+/* "512 B", "1.5 kB", "12.3 MB": powers of 1000. */
+struct figure bytes_text(uint64_t n_bytes);
+
+#endif

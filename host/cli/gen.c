@@ -1,0 +1,113 @@
+/*
+ * gen.c - `sutra gen`: a made-up pair of traces of any size, for tests and measurements.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/arguments.h"
+#include "cli/message.h"
+#include "cli/paths.h"
+#include "generate/generate.h"
+
+struct gen_values {
+    uint64_t events, seed, n_threads, n_streams, gpu_density, depth;
+    const char *host, *device, *schema;
+    int shape;
+    bool integer_times, no_gpu, no_annotations, collectives, python_functions;
+};
+
+#define AT(field) .offset = offsetof(struct gen_values, field)
+
+/* In the order of enum generate_shape. */
+static const char *const shapes[] = {"realistic", "unmatched", "nested", "overlapping", "gaps", "ties", "deep", NULL};
+
+static const struct option_row options[] = {
+    {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
+     .help = "write N device events; 250k and 1M are numbers too"},
+    {"host", 0, OPTION_FILE, "HOST", AT(host), .help = "write the host trace to HOST"},
+    {"device", 0, OPTION_FILE, "DEVICE", AT(device), .help = "write the device trace to DEVICE"},
+    {"seed", 's', OPTION_NUMBER, "S", AT(seed), .maximum = UINT64_MAX,
+     .help = "another number, another pair; equal numbers give equal files (default: 0)"},
+    {"shape", 0, OPTION_CHOICE, "SHAPE", AT(shape), .choices = shapes,
+     .help =
+         "what the run looks like: realistic, or hard on a linker: unmatched, nested, overlapping, gaps, ties, deep "
+         "(default: realistic)"},
+    {"threads", 0, OPTION_NUMBER, "N", AT(n_threads), .maximum = UINT32_MAX,
+     .help = "CPU threads of the run (default: 2)"},
+    {"streams", 0, OPTION_NUMBER, "N", AT(n_streams), .maximum = UINT32_MAX,
+     .help = "GPU streams of the run (default: 4)"},
+    {"gpu-density", 0, OPTION_NUMBER, "N", AT(gpu_density), .maximum = 200,
+     .help = "GPU operators per 1,000 events, at most 200 (default: 120)"},
+    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX, .help = "nest operators at least so deep"},
+    {"schema", 0, OPTION_TEXT, "SCHEMA", AT(schema), .help = "schema of the host trace (default: 1.1.1-chakra.0.0.4)"},
+    {"integer-times", 0, OPTION_FLAG, AT(integer_times), .help = "whole microseconds instead of decimals"},
+    {"no-gpu", 0, OPTION_FLAG, AT(no_gpu), .help = "no GPU operators"},
+    {"no-annotations", 0, OPTION_FLAG, AT(no_annotations), .help = "no ProfilerStep and other spans of the user's"},
+    {"collectives", 0, OPTION_FLAG, AT(collectives), .help = "all-reduces of gradients in the backward pass"},
+    {"python-functions", 0, OPTION_FLAG, AT(python_functions),
+     .help = "an event for the Python function around each top-level operator"},
+    {0},
+};
+
+static int check(const struct gen_values *values, const struct command *command) {
+    const char *missing = values->events == 0 ? "--events N" : !values->host ? "--host HOST" : "--device DEVICE";
+    if (values->events == 0 || !values->host || !values->device)
+        return message_fail(SUTRA_USAGE, "%s is missing; see '%s --help'", missing, command->called);
+    if (paths_same(values->host, values->device))
+        return message_fail(SUTRA_USAGE, "%s: both traces would be the same file", values->host);
+    return SUTRA_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct gen_values values = {0};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if ((exit_code = check(&values, command)) != SUTRA_OK)
+        return exit_code;
+    const struct generate_options generate = {
+        .events = values.events,
+        .seed = values.seed,
+        .host_path = values.host,
+        .device_path = values.device,
+        .n_threads = (uint32_t)values.n_threads,
+        .n_streams = (uint32_t)values.n_streams,
+        .gpu_density = (uint32_t)values.gpu_density,
+        .depth = (uint32_t)values.depth,
+        .schema = values.schema,
+        .integer_times = values.integer_times,
+        .no_gpu = values.no_gpu,
+        .no_annotations = values.no_annotations,
+        .collectives = values.collectives,
+        .python_functions = values.python_functions,
+        .shape = (enum generate_shape)values.shape,
+    };
+    struct sutra_error error;
+    return generate_pair(&generate, &error) ? message_error(&error) : SUTRA_OK;
+}
+
+static const char *const synopses[] = {"--events N --seed S --host HOST --device DEVICE [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Writes a host trace and a device trace of the same made-up run, laid out as PyTorch and Kineto do it. Equal "
+    "options "
+    "give equal files.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra gen --events 1M --seed 1 --host host.json --device device.json", "a pair with a million device events"},
+    {"sutra gen --events 10k --shape nested --host host.json --device device.json",
+     "ten thousand operators, each inside the one before"},
+    {0},
+};
+
+const struct command gen_command = {
+    .name = "gen",
+    .called = "sutra gen",
+    .summary = "make up a pair of traces of any size",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,234 @@
+/*
+ * info.c - `sutra info`: what a trace holds and what of it can be linked. Text for people, or JSON.
+ *
+ * Both forms are made from one list of rows (name in JSON, words for people, count).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "cli/arguments.h"
+#include "cli/figures.h"
+#include "cli/json_text.h"
+#include "cli/message.h"
+#include "cli/paths.h"
+#include "cli/watch.h"
+#include "sutra/sutra.h"
+
+struct info_values {
+    uint64_t n_threads;
+    bool json, lenient, quiet;
+};
+
+#define AT(field) .offset = offsetof(struct info_values, field)
+
+static const struct option_row options[] = {
+    {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
+    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
+     .help = "how many threads, 0 for one per processor (default: 0)"},
+    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
+    {0},
+};
+
+struct row {
+    const char *name;  /* in JSON */
+    const char *words; /* for people */
+    uint64_t count;
+};
+
+static void print_rows(const struct row *rows, size_t n, bool json) {
+    for (size_t i = 0; i < n; i++)
+        if (json)
+            printf(",\n  \"%s\": %" PRIu64, rows[i].name, rows[i].count);
+        else
+            printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
+}
+
+#define N_ROWS(rows) (sizeof(rows) / sizeof *(rows))
+
+static void print_head(const char *path, const char *kind, bool json) {
+    if (!json) {
+        printf("%s: %s trace\n", path, kind);
+        return;
+    }
+    printf("{\n  \"file\": ");
+    json_string_print(stdout, path);
+    printf(",\n  \"kind\": \"%s\"", kind);
+}
+
+static void print_schema(const char *schema, bool json) {
+    if (json) {
+        printf(",\n  \"schema\": ");
+        json_string_print(stdout, schema);
+    } else {
+        printf("  schema %s\n", *schema ? schema : "not given");
+    }
+}
+
+static void print_host(const char *path, const struct sutra_host_summary *summary, bool json) {
+    const struct row rows[] = {
+        {"bytes", "bytes of JSON", summary->n_bytes},
+        {"nodes", "nodes", summary->n_nodes},
+        {"roots", "roots (nodes with id 1)", summary->n_roots},
+        {"rf_ids", "nodes with a record-function id: these can be linked", summary->n_rf_ids},
+    };
+    print_head(path, "host", json);
+    print_schema(summary->schema, json);
+    print_rows(rows, N_ROWS(rows), json);
+    if (json)
+        printf("\n}\n");
+}
+
+static void print_categories(const struct sutra_device_summary *summary, bool json) {
+    if (json)
+        printf(",\n  \"categories\": {");
+    else
+        printf("%16s  %s\n", "events", "of category");
+    for (uint64_t i = 0; i < summary->n_categories; i++) {
+        const struct sutra_count *category = &summary->categories[i];
+        if (json) {
+            printf("%s\n    ", i ? "," : "");
+            json_string_print(stdout, category->name);
+            printf(": %" PRIu64, category->count);
+        } else {
+            printf("%16s  %s\n", count_text(category->count).text, *category->name ? category->name : "(none)");
+        }
+    }
+    if (json)
+        printf("\n  }");
+}
+
+/* JSON has no infinities. */
+static void print_json_real(const char *name, double value) {
+    if (isfinite(value))
+        printf(",\n  \"%s\": %.17g", name, value);
+    else
+        printf(",\n  \"%s\": null", name);
+}
+
+static void print_times(const struct sutra_device_summary *summary, bool json) {
+    if (json) {
+        print_json_real("ts_begin_us", summary->ts_begin);
+        print_json_real("ts_end_us", summary->ts_end);
+        return;
+    }
+    printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6, summary->ts_begin,
+           summary->ts_end);
+}
+
+static void print_device(const char *path, const struct sutra_device_summary *summary, bool json) {
+    const struct row rows[] = {
+        {"bytes", "bytes of JSON", summary->n_bytes},
+        {"events", "events", summary->n_events},
+        {"cpu_ops", "  CPU operators", summary->n_cpu_ops},
+        {"rf_ids", "    with a record-function id: these can be linked", summary->n_rf_ids},
+        {"launches", "  launches", summary->n_launches},
+        {"gpu_ops", "  GPU operators", summary->n_gpu_ops},
+        {"correlations", "    whose correlation a launch has: these can be linked", summary->n_correlations},
+        {"arrows", "  arrows", summary->n_arrows},
+        {"others", "  others", summary->n_others},
+        {"threads", "threads", summary->n_threads},
+        {"streams", "streams", summary->n_streams},
+    };
+    print_head(path, "device", json);
+    print_rows(rows, N_ROWS(rows), json);
+    print_times(summary, json);
+    print_categories(summary, json);
+    if (json)
+        printf("\n}\n");
+}
+
+static enum sutra_status show_host(struct sutra_context *context, const char *path, struct watch *watch, bool json,
+                                   struct sutra_error *error) {
+    struct sutra_host_trace *trace = NULL;
+    struct sutra_host_summary summary;
+    enum sutra_status status = sutra_host_trace_read(context, path, &trace, error);
+    progress_clear(&watch->progress);
+    if (status)
+        return status;
+    sutra_host_trace_summary(trace, &summary);
+    print_host(path, &summary, json);
+    sutra_host_trace_free(trace);
+    return SUTRA_OK;
+}
+
+static enum sutra_status show_device(struct sutra_context *context, const char *path, struct watch *watch, bool json,
+                                     struct sutra_error *error) {
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_device_summary summary;
+    enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
+    if (!status)
+        status = sutra_device_trace_summary(context, trace, &summary, error);
+    progress_clear(&watch->progress);
+    if (!status)
+        print_device(path, &summary, json);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+static int show(const char *path, const struct info_values *values) {
+    struct watch watch = watch_start(!values->quiet, !values->quiet, false);
+    struct sutra_context_options context_options = {
+        .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
+    watch_attach(&watch, &context_options);
+    struct sutra_context *context = NULL;
+    struct sutra_error error;
+    enum sutra_trace_kind kind;
+    enum sutra_status status = sutra_context_create(&context_options, &context, &error);
+    if (!status)
+        status = sutra_trace_kind_of(context, path, &kind, &error);
+    if (!status)
+        status = (kind == SUTRA_TRACE_HOST ? show_host : show_device)(context, path, &watch, values->json, &error);
+    progress_clear(&watch.progress);
+    if (status)
+        message_error(&error);
+    sutra_context_free(context);
+    return (int)status;
+}
+
+/* The kind is found before the trace is read, so the file is opened twice. */
+static bool reads_once(const char *path) {
+    struct stat found;
+    return path_is_stream(path) || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode));
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct info_values values = {0};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if (reads_once(operands.words[0]))
+        return message_fail(SUTRA_USAGE, "%s: a pipe; info reads a trace twice and needs a file", operands.words[0]);
+    return show(operands.words[0], &values);
+}
+
+static const char *const synopses[] = {"FILE [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Reads FILE, a host trace or a device trace, plain or compressed with gzip or zstd, and says what it holds and how "
+    "much of it can be linked. All of the file is checked, so this also tells whether it is whole.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra info device.json.gz", "say what a trace holds"},
+    {"sutra info device.json --json | jq .categories", "events per category, for a script"},
+    {0},
+};
+
+const struct command info_command = {
+    .name = "info",
+    .called = "sutra info",
+    .summary = "say what a trace holds and what of it can be linked",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};

@@ -1,0 +1,49 @@
+/*
+ * main.c - the program: finds the command and runs it.
+ *
+ *     sutra COMMAND ...            the command of the table (commands.c)
+ *     chakra_trace_link ...        the same program under this name is the command `link` with that tool's rules
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/interrupt.h"
+#include "cli/message.h"
+#include "sutra/context.h"
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc > 0 && strcmp(base_name(argv[0]), trace_link_command.name) == 0)
+        return trace_link_command.run(&trace_link_command, argc, argv);
+    if (argc < 2)
+        return message_fail(SUTRA_USAGE, "a command is missing; see 'sutra --help'");
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        help_program_print();
+        return SUTRA_OK;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        printf("sutra %s\n", sutra_version());
+        return SUTRA_OK;
+    }
+    if (*word == '-')
+        return message_fail(SUTRA_USAGE, "unknown option '%s' before a command; see 'sutra --help'", word);
+    const struct command *command = command_find(word);
+    return command ? command->run(command, argc - 1, argv + 1) : command_unknown(word);
+}
+
+int main(int argc, char **argv) {
+    interrupt_guard_start();
+    int status = dispatch(argc, argv);
+    /* What was printed may still be in memory: a full disk shows only now. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == SUTRA_OK)
+        return message_fail(SUTRA_IO, "standard output: %s", strerror(errno));
+    return status;
+}

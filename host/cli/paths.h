@@ -1,0 +1,20 @@
+/*
+ * paths.h - names of files: whether two mean the same file.
+ */
+#ifndef CLI_PATHS_H
+#define CLI_PATHS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether it stands for standard input or output. */
+bool path_is_stream(const char *path);
+
+/* Whether both names mean one regular file: the same inode, or, where neither exists yet, the same name in the same
+ * folder. Streams and devices such as /dev/null are never the same. */
+bool paths_same(const char *a, const char *b);
+
+/* Bytes of the file as it lies on the disk; 0 for what is no regular file. */
+uint64_t path_size(const char *path);
+
+#endif

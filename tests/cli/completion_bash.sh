@@ -1,0 +1,26 @@
+# The bash completion is valid, offers the commands, and for each command all of its options.
+need() { command -v "$1" >/dev/null || { echo "needs $1" >&2; exit 77; }; }
+need bash
+sutra completion bash >script
+bash -n script || exit 1
+cat >complete <<'END'
+. ./script
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_sutra
+printf '%s\n' "${COMPREPLY[@]}"
+END
+complete() { bash ./complete "$@" | tr '\n' ' '; echo; }
+complete sutra ''
+complete sutra l
+complete sutra link --device ''
+complete sutra link --log-level W
+complete sutra link h d -o ''
+complete sutra link --no
+complete sutra help ''
+complete sutra completion ''
+complete /usr/bin/chakra_trace_link --out
+for name in link info gen help completion man; do
+    sutra help $name | sed -n '/^Options:/,/^$/s/^ *\(-[a-zA-Z], \)*\(--[a-z-]*\).*/\2/p' | sort >expected
+    bash ./complete sutra $name -- | grep '^--' | sort | diff expected - && echo "$name: $(wc -l <expected) options"
+done

@@ -1,0 +1,1 @@
+chakra_trace_link --help

@@ -1,0 +1,20 @@
+# SIGINT and SIGTERM end the program as they should and leave no file behind; an ignored SIGINT stays ignored.
+. "$TOOLS/common.sh"
+strange_traces
+mkfifo pipe
+for signal in INT TERM HUP; do
+    sleep 3 >pipe &
+    timeout --preserve-status -s $signal 0.3 sutra link pipe device.json -o out.json
+    echo "$signal: exit $?"
+    kill $!
+    wait
+done
+ls
+# A shell without job control starts commands in the background with SIGINT ignored.
+sutra link pipe device.json -o out.json --log-level critical &
+sleep 0.2
+kill -INT $!
+cat host.json >pipe
+wait $!
+echo "ignored: exit $?"
+[ -s out.json ] && echo "written"

@@ -1,0 +1,215 @@
+/*
+ * test_cli.c - the small parts of the program that scripts cannot reach well: numbers for people, JSON strings of any
+ * bytes, the word that was meant, names of the same file, and what happens to a temporary file at a signal.
+ *
+ * The program is no library, so its sources are taken in here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "cli/figures.c"
+#include "cli/interrupt.c"
+#include "cli/json_text.c"
+#include "cli/memory.c"
+#include "cli/nearest.c"
+#include "cli/paths.c"
+
+static void counts_have_a_comma_every_three_digits(void **state) {
+    (void)state;
+    assert_string_equal(count_text(0).text, "0");
+    assert_string_equal(count_text(999).text, "999");
+    assert_string_equal(count_text(1000).text, "1,000");
+    assert_string_equal(count_text(123456).text, "123,456");
+    assert_string_equal(count_text(UINT64_MAX).text, "18,446,744,073,709,551,615");
+}
+
+static void bytes_have_the_unit_that_keeps_them_below_a_thousand(void **state) {
+    (void)state;
+    assert_string_equal(bytes_text(0).text, "0 B");
+    assert_string_equal(bytes_text(999).text, "999 B");
+    assert_string_equal(bytes_text(1000).text, "1.0 kB");
+    assert_string_equal(bytes_text(999949).text, "999.9 kB");
+    assert_string_equal(bytes_text(999950).text, "1.0 MB");
+    assert_string_equal(bytes_text(12345678901).text, "12.3 GB");
+    assert_string_equal(bytes_text(UINT64_MAX).text, "18446.7 PB");
+}
+
+static void json_strings_are_ascii_whatever_the_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *json;
+    } cases[] = {
+        {"", "\"\""},
+        {"a\"b\\c", "\"a\\\"b\\\\c\""},
+        {"\n\x7f", "\"\\u000a\\u007f\""},
+        {"\xc3\xa9", "\"\\u00e9\""},
+        {"\xe2\x82\xac", "\"\\u20ac\""},
+        {"\xf0\x9f\x98\x80", "\"\\ud83d\\ude00\""},
+        {"\xed\xa0\x80", "\"\\ud800\""}, /* a lone surrogate */
+        {"\xff"
+         "a",
+         "\"\\udcffa\""},                                         /* no UTF-8 */
+        {"\xc3", "\"\\udcc3\""},                                  /* cut off */
+        {"\xf0\x9f\x98", "\"\\udcf0\\udc9f\\udc98\""},            /* cut off later */
+        {"\xc0\x80", "\"\\udcc0\\udc80\""},                       /* longer than need be */
+        {"\xf4\x90\x80\x80", "\"\\udcf4\\udc90\\udc80\\udc80\""}, /* above U+10FFFF */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *out = NULL;
+        size_t size;
+        FILE *file = open_memstream(&out, &size);
+        assert_non_null(file);
+        json_string_print(file, cases[i].text);
+        fclose(file);
+        assert_string_equal(out, cases[i].json);
+        free(out);
+    }
+}
+
+static const char *nearest_of(const char *typed, const char *const *words) {
+    struct nearest nearest = nearest_to(typed);
+    for (; *words; words++)
+        nearest_try(&nearest, *words);
+    return nearest.word;
+}
+
+static void the_nearest_word_is_one_slip_or_two_away(void **state) {
+    (void)state;
+    static const char *const words[] = {"link", "info", "completion", "threads", NULL};
+    static const char long_word[] = "a-word-that-is-longer-than-all-that-we-could-have-meant";
+    assert_string_equal(nearest_of("lnik", words), "link");
+    assert_string_equal(nearest_of("link", words), "link");
+    assert_string_equal(nearest_of("inf", words), "info");
+    assert_string_equal(nearest_of("compltion", words), "completion");
+    assert_string_equal(nearest_of("treads", words), "threads");
+    assert_null(nearest_of("zzzz", words));
+    assert_null(nearest_of("", words));
+    assert_null(nearest_of(long_word, words));
+}
+
+static void make_file(const char *path) {
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_true(file >= 0);
+    close(file);
+}
+
+static int enter_folder(void **state) {
+    char name[] = "/tmp/sutra_test_XXXXXX";
+    if (!mkdtemp(name) || chdir(name) != 0)
+        return -1;
+    *state = strdup(name);
+    return *state ? 0 : -1;
+}
+
+static int leave_folder(void **state) {
+    static const char *const made[] = {"a", "b", "hard", "soft"};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        unlink(made[i]);
+    int failed = rmdir(*state);
+    free(*state);
+    return failed;
+}
+
+static void names_of_one_file_are_the_same(void **state) {
+    (void)state;
+    make_file("a");
+    make_file("b");
+    assert_int_equal(link("a", "hard"), 0);
+    assert_int_equal(symlink("a", "soft"), 0);
+    assert_true(paths_same("a", "./a"));
+    assert_true(paths_same("a", "hard"));
+    assert_true(paths_same("soft", "hard"));
+    assert_false(paths_same("a", "b"));
+    assert_false(paths_same("a", "new"));
+    assert_true(paths_same("new", "./new"));
+    assert_false(paths_same("new", "newer"));
+    assert_false(paths_same("new", "/tmp/new"));
+    assert_false(paths_same("/dev/null", "/dev/null"));
+    assert_false(paths_same("-", "-"));
+}
+
+/* What the child that guards `path` ends with when it gets the signal; 0 if it goes on. */
+static int signal_of_child(const char *path, int signal_number) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        interrupt_guard_start();
+        interrupt_guard_set("a");
+        interrupt_guard_set(path);
+        raise(signal_number);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void a_signal_removes_the_guarded_file_and_ends_the_program(void **state) {
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        make_file("a");
+        make_file("b");
+        assert_int_equal(signal_of_child("b", signals[i]), signals[i]);
+        assert_int_equal(access("b", F_OK), -1);
+        assert_int_equal(access("a", F_OK), 0); /* no longer guarded */
+    }
+}
+
+static void a_signal_removes_nothing_that_is_not_guarded(void **state) {
+    (void)state;
+    char too_long[PATH_MAX + 1];
+    memset(too_long, 'a', sizeof too_long - 1);
+    too_long[sizeof too_long - 1] = '\0';
+    make_file("a");
+    assert_int_equal(signal_of_child(NULL, SIGTERM), SIGTERM);
+    assert_int_equal(signal_of_child(too_long, SIGTERM), SIGTERM);
+    assert_int_equal(access("a", F_OK), 0);
+}
+
+static void an_ignored_signal_stays_ignored(void **state) {
+    (void)state;
+    make_file("a");
+    signal(SIGINT, SIG_IGN);
+    assert_int_equal(signal_of_child("a", SIGINT), 0);
+    signal(SIGINT, SIG_DFL);
+    assert_int_equal(access("a", F_OK), 0);
+}
+
+static void the_peak_of_memory_keeps_what_was_freed(void **state) {
+    (void)state;
+    enum { N = 32 << 20 };
+    struct memory_watch watch = memory_start();
+    char *bytes = malloc(N);
+    assert_non_null(bytes);
+    memset(bytes, 1, N);
+    memory_sample(&watch);
+    free(bytes);
+    memory_sample(&watch);
+    assert_in_range(memory_peak(&watch, 0), N / 2, memory_peak_rss());
+    /* Bytes of inputs are taken off, though never below what was seen. */
+    assert_in_range(memory_peak(&watch, UINT64_MAX / 2), N / 2, memory_peak_rss());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_have_a_comma_every_three_digits),
+        cmocka_unit_test(bytes_have_the_unit_that_keeps_them_below_a_thousand),
+        cmocka_unit_test(json_strings_are_ascii_whatever_the_bytes),
+        cmocka_unit_test(the_nearest_word_is_one_slip_or_two_away),
+        cmocka_unit_test_setup_teardown(names_of_one_file_are_the_same, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(a_signal_removes_the_guarded_file_and_ends_the_program, enter_folder,
+                                        leave_folder),
+        cmocka_unit_test_setup_teardown(a_signal_removes_nothing_that_is_not_guarded, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(an_ignored_signal_stays_ignored, enter_folder, leave_folder),
+        cmocka_unit_test(the_peak_of_memory_keeps_what_was_freed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
