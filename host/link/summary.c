@@ -1,0 +1,165 @@
+/*
+ * summary.c - what a trace holds and what of it can be linked, without linking it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/error.h"
+#include "link/classify.h"
+#include "match/key_index.h"
+#include "read/device_trace.h"
+#include "read/host_trace.h"
+
+enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
+                                      struct sutra_error *error) {
+    struct document document = {0};
+    const struct document_reader reader = {
+        .array = "", .index_stage = "index trace", .read_stage = "look at trace"};
+    stage_begin(context, "open trace", 0);
+    enum sutra_status status = source_open(&document.source, path, error);
+    if (!status)
+        status = document_read(&document, context, &reader, error);
+    if (!status) {
+        bool host = document_find(&document, "nodes"), device = document_find(&document, "traceEvents");
+        if (host == device)
+            status = error_file(error, SUTRA_DATA, path,
+                                host ? "this is no trace: it has both \"nodes\" and \"traceEvents\""
+                                     : "this is no trace: it has neither \"nodes\" (host) nor \"traceEvents\" (device)");
+        else
+            *kind = host ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
+    }
+    stage_end(context);
+    document_free(&document);
+    return status;
+}
+
+void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra_host_summary *summary) {
+    *summary = (struct sutra_host_summary){
+        .n_bytes = trace->document.source.size, .n_nodes = trace->nodes.n, .schema = trace->schema};
+    for (row_t i = 0; i < trace->nodes.n; i++) {
+        summary->n_rf_ids += key_is_value(trace->nodes.rf[i]) && trace->nodes.rf[i] != 0;
+        summary->n_roots += trace->nodes.id[i] == 1;
+    }
+}
+
+static int compare_counts(const void *left, const void *right) {
+    const struct sutra_count *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* Counts events per category, most frequent first. */
+static enum sutra_status count_categories(struct sutra_device_trace *trace, struct sutra_device_summary *summary,
+                                          struct sutra_error *error) {
+    uint64_t *counts = calloc((size_t)trace->strings.n + 1, sizeof *counts);
+    free(trace->categories);
+    trace->categories = calloc((size_t)trace->strings.n + 1, sizeof *trace->categories);
+    if (!counts || !trace->categories) {
+        free(counts);
+        return error_memory(error);
+    }
+    for (row_t i = 0; i < trace->events.n; i++)
+        if (trace->events.category[i] != STRING_NONE)
+            counts[trace->events.category[i]]++;
+    for (uint32_t i = 0; i < trace->strings.n; i++)
+        if (counts[i])
+            trace->categories[summary->n_categories++] =
+                (struct sutra_count){strings_text(&trace->strings, i), counts[i]};
+    qsort(trace->categories, summary->n_categories, sizeof *trace->categories, compare_counts);
+    summary->categories = trace->categories;
+    free(counts);
+    return SUTRA_OK;
+}
+
+/* Keys of some events, and how many different ones there are. */
+struct key_list {
+    value_key *keys;
+    row_t n;
+};
+
+static enum sutra_status count_different(struct sutra_context *context, const struct key_list *list, uint64_t *n,
+                                         struct sutra_error *error) {
+    struct key_index index;
+    enum sutra_status status =
+        key_index_build(&index, &context->engine, list->keys, list->n, KEY_FIRST, NULL, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < list->n; i++)
+        *n += key_index_find(&index, list->keys[i]) == i;
+    key_index_free(&index);
+    return SUTRA_OK;
+}
+
+/* How many GPU operators have a correlation that a launch has. */
+static enum sutra_status count_launched(struct sutra_context *context, const struct key_list *launches,
+                                        const struct key_list *gpu, uint64_t *n, struct sutra_error *error) {
+    struct key_index index;
+    enum sutra_status status =
+        key_index_build(&index, &context->engine, launches->keys, launches->n, KEY_FIRST, NULL, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < gpu->n; i++)
+        *n += key_index_find(&index, gpu->keys[i]) != ROW_NONE;
+    key_index_free(&index);
+    return SUTRA_OK;
+}
+
+static void widen_span(struct sutra_device_summary *summary, const struct device_events *events, row_t event,
+                       bool first) {
+    double begin = number_as_double(number_at(events->ts, event));
+    double end = begin + number_as_double(number_at(events->dur, event));
+    if (first || begin < summary->ts_begin)
+        summary->ts_begin = begin;
+    if (first || end > summary->ts_end)
+        summary->ts_end = end;
+}
+
+enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
+
+/* Sorts events into the counts and the lists of keys. */
+static void take_event(const struct device_events *events, const uint16_t *traits, row_t event,
+                       struct sutra_device_summary *summary, struct key_list *lists) {
+    uint64_t *const counts[] = {&summary->n_others, &summary->n_cpu_ops, &summary->n_launches, &summary->n_gpu_ops,
+                                &summary->n_arrows};
+    enum event_class class = event_classify(events, traits, event);
+    ++*counts[class];
+    summary->n_rf_ids += class == EVENT_CPU_OP && key_is_value(events->rf[event]);
+    if (class == EVENT_LAUNCH)
+        lists[LIST_LAUNCHES].keys[lists[LIST_LAUNCHES].n++] = events->correlation[event];
+    if (class == EVENT_GPU_OP)
+        lists[LIST_GPU].keys[lists[LIST_GPU].n++] = events->correlation[event];
+    if (class == EVENT_GPU_OP && events->stream[event] != KEY_ABSENT)
+        lists[LIST_STREAMS].keys[lists[LIST_STREAMS].n++] = events->stream[event];
+    if (events->tid[event] == KEY_NULL || events->phase[event] == 'M')
+        return;
+    widen_span(summary, events, event, lists[LIST_TIDS].n == 0);
+    lists[LIST_TIDS].keys[lists[LIST_TIDS].n++] = events->tid[event];
+}
+
+enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
+                                             struct sutra_device_summary *summary, struct sutra_error *error) {
+    const struct device_events *events = &trace->events;
+    struct key_list lists[N_LISTS] = {0};
+    uint16_t *traits = string_traits(&trace->strings);
+    *summary = (struct sutra_device_summary){.n_bytes = trace->document.source.size, .n_events = events->n};
+    enum sutra_status status = traits ? SUTRA_OK : error_memory(error);
+    for (int i = 0; i < N_LISTS && !status; i++)
+        if (!(lists[i].keys = calloc((size_t)events->n + 1, sizeof *lists[i].keys)))
+            status = error_memory(error);
+    for (row_t i = 0; i < events->n && !status; i++)
+        take_event(events, traits, i, summary, lists);
+    if (!status)
+        status = count_categories(trace, summary, error);
+    if (!status)
+        status = count_different(context, &lists[LIST_TIDS], &summary->n_threads, error);
+    if (!status)
+        status = count_different(context, &lists[LIST_STREAMS], &summary->n_streams, error);
+    if (!status)
+        status = count_launched(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &summary->n_correlations, error);
+    for (int i = 0; i < N_LISTS; i++)
+        free(lists[i].keys);
+    free(traits);
+    return status;
+}
