@@ -13,7 +13,7 @@
  * intervals, as each has one point more than gaps. Then i itself is laid over its places: first_end becomes at most its
  * end. That is a range minimum on a segment tree whose nodes know their largest value and the next largest: a node
  * whose next largest is below the new end only renames its largest. Renaming costs O(log n) in the Fenwick tree and
- * happens O(n log n) times in all: O(n log^2 n), and about 300 bytes an operator.
+ * happens O(n log n) times in all: O(n log^2 n), and about 400 bytes an operator.
  *
  * One sum is what Python's successive subtractions give if all their results can be held by a double (see is_exact());
  * operators for which this cannot be shown are done one by one in Python's order, at the cost of a look at each
