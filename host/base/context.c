@@ -39,6 +39,10 @@ static void options_copy(struct sutra_context_options *to, const struct sutra_co
         memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
 }
 
+const char *sutra_context_engine(const struct sutra_context *context) {
+    return context->engine.name;
+}
+
 static void report_progress(struct sutra_context *context, uint64_t done) {
     if (context->options.progress && context->stage)
         context->options.progress(context->options.arg, context->stage, done, context->stage_total);

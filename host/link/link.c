@@ -170,23 +170,6 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
     return SUTRA_OK;
 }
 
-static enum sutra_status judge_links(const struct sutra_linked *linked, struct sutra_context *context,
-                                     struct sutra_error *error) {
-    const struct sutra_link_report *report = &linked->report;
-    if (report->n_fields_dropped)
-        context_warn(context, "%llu fields of a wrong type were taken as absent",
-                     (unsigned long long)report->n_fields_dropped);
-    if (report->n_host_linked)
-        return SUTRA_OK;
-    context_warn(context,
-                 "no host operator matches a device event: %llu host operators have an rf_id and %u CPU operators have "
-                 "one, but none in common; the output holds no GPU operators and no times",
-                 (unsigned long long)report->n_host_rf_unmatched, linked->ops.n_rf);
-    if (context->options.strict)
-        return error_set(error, SUTRA_STRICT, "no host operator matches a device event");
-    return SUTRA_OK;
-}
-
 static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
                                   struct sutra_error *error) {
     enum sutra_status status = device_ops_build(&linked->ops, context, linked->device, error);
@@ -213,8 +196,9 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = count_unmatched_gpu(linked, error);
     fill_report(linked);
-    if (!status)
-        status = judge_links(linked, context, error);
+    if (linked->report.n_fields_dropped)
+        context_warn(context, "%llu fields of a wrong type were taken as absent",
+                     (unsigned long long)linked->report.n_fields_dropped);
     return status;
 }
 

@@ -257,7 +257,7 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
                                 "event %u is not an object (--lenient takes it as an empty one)", row);
         const char *expected = part->bad == FIELD_ARGS   ? "an object"
                                : part->bad == FIELD_TID  ? "a number or a string"
-                               : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number within +-2^62"
+                               : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number below 2^62"
                                                                                  : "an integer";
         return source_error(source, error, part->bad_at,
                             "event %u: field %s: %s was expected (--lenient takes such fields as absent)", row,
