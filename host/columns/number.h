@@ -3,7 +3,8 @@
  *
  * Compared by value whatever the kinds (7 == 7.0, exactly, also beyond 2^53), added and subtracted as Python would:
  * integers exactly, and in double arithmetic as soon as one of the two is a double. Integers of times and durations
- * are below 2^62 in magnitude, so that sums of two fit; readers check it. NaN is refused by readers where order matters.
+ * are below 2^62 in magnitude, so that sums of two fit; readers check it. NaN is refused by readers where order
+ * matters.
  *
  * The functions are the same for the CPU and the CUDA engine.
  */

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "link/linked.h"
 
-/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the host
- * operator that was linked last to that thread's CPU operator. */
+/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
+ * host operator that was linked last to that thread's CPU operator. */
 static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
     struct sutra_link_report *report = &linked->report;
     const struct host_ops *units = &linked->units;
@@ -163,10 +163,11 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
             error->status = SUTRA_STRICT;
         return SUTRA_STRICT;
     }
-    context_warn(context,
-                 "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
-                 "stands for it",
-                 (unsigned long long)found->n_replaced, event);
+    context_warn(
+        context,
+        "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
+        "stands for it",
+        (unsigned long long)found->n_replaced, event);
     return SUTRA_OK;
 }
 

@@ -18,12 +18,12 @@ struct part {
     struct device_events events;
     struct strings strings;
     struct field_reader reader;
-    uint64_t n_dropped;     /* fields of a wrong type */
-    row_t bad_row;          /* the first event that has one, or ROW_NONE */
-    enum event_field bad;   /* which field */
-    size_t bad_at;          /* and where it stands */
-    row_t first_row;        /* of this part in the joined table */
-    uint32_t *string_map;   /* its string numbers in the joined table */
+    uint64_t n_dropped;   /* fields of a wrong type */
+    row_t bad_row;        /* the first event that has one, or ROW_NONE */
+    enum event_field bad; /* which field */
+    size_t bad_at;        /* and where it stands */
+    row_t first_row;      /* of this part in the joined table */
+    uint32_t *string_map; /* its string numbers in the joined table */
     struct sutra_device_trace *trace;
 };
 
@@ -56,8 +56,8 @@ static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *er
     for (size_t i = 0; i < n; i++) {
         struct part *part = &parts->list[i];
         part->bad_row = ROW_NONE;
-        part->reader = (struct field_reader){.source = &parts->trace->document.source,
-                                             .values = &parts->context->values};
+        part->reader =
+            (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
         part->reader.failed = !strings_init(&part->strings);
     }
     return SUTRA_OK;
@@ -255,8 +255,8 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
         if (part->bad == FIELD_NONE)
             return source_error(source, error, part->bad_at,
                                 "event %u is not an object (--lenient takes it as an empty one)", row);
-        const char *expected = part->bad == FIELD_ARGS   ? "an object"
-                               : part->bad == FIELD_TID  ? "a number or a string"
+        const char *expected = part->bad == FIELD_ARGS                           ? "an object"
+                               : part->bad == FIELD_TID                          ? "a number or a string"
                                : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number below 2^62"
                                                                                  : "an integer";
         return source_error(source, error, part->bad_at,
@@ -278,8 +278,9 @@ static enum sutra_status check_kind(const struct document *document, struct sutr
     if (array && document->array == (size_t)(array - document->members))
         return SUTRA_OK;
     if (!array && document_find(document, "nodes"))
-        return error_file(error, SUTRA_DATA, document->source.name,
-                          "this is a host trace (it has \"nodes\"), and a device trace was expected: swap the two files");
+        return error_file(
+            error, SUTRA_DATA, document->source.name,
+            "this is a host trace (it has \"nodes\"), and a device trace was expected: swap the two files");
     if (!array)
         return error_file(error, SUTRA_DATA, document->source.name,
                           "this is no device trace: it has no \"traceEvents\"");

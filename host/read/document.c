@@ -198,8 +198,8 @@ static enum sutra_status check_start(const struct document *document, struct sut
     return SUTRA_OK;
 }
 
-enum sutra_status document_read(struct document *document, struct sutra_context *context, const struct document_reader *reader,
-                                struct sutra_error *error) {
+enum sutra_status document_read(struct document *document, struct sutra_context *context,
+                                const struct document_reader *reader, struct sutra_error *error) {
     document->array = SIZE_MAX;
     enum sutra_status status = check_start(document, error);
     stage_begin(context, reader->index_stage, document->source.size);

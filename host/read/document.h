@@ -46,8 +46,8 @@ struct document_reader {
 
 /* Indexes the source, which the document then owns (also when this fails), and walks all of it.
  * SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */
-enum sutra_status document_read(struct document *document, struct sutra_context *context, const struct document_reader *reader,
-                                struct sutra_error *error);
+enum sutra_status document_read(struct document *document, struct sutra_context *context,
+                                const struct document_reader *reader, struct sutra_error *error);
 void document_free(struct document *document);
 
 /* The last member with this name, or NULL. */

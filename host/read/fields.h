@@ -1,8 +1,8 @@
 /*
  * fields.h - reading values of the kinds that traces hold, from their place in the text.
  *
- * A field is found first and read later, since in Python the last of repeated keys counts. Each reader returns false for
- * a value of another kind, with nothing changed.
+ * A field is found first and read later, since in Python the last of repeated keys counts. Each reader returns false
+ * for a value of another kind, with nothing changed.
  */
 #ifndef READ_FIELDS_H
 #define READ_FIELDS_H

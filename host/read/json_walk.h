@@ -2,8 +2,8 @@
  * json_walk.h - walking the tokens of an indexed JSON text, checking the grammar on the way.
  *
  * A walker stands on a token: `at` is the byte where it begins (the text's size at the end, where a zero byte stands).
- * Values are walked in one pass without recursion. Errors set `status` and fill the caller's sutra_error; the walker then
- * stands at the end, so that loops end by themselves.
+ * Values are walked in one pass without recursion. Errors set `status` and fill the caller's sutra_error; the walker
+ * then stands at the end, so that loops end by themselves.
  */
 #ifndef READ_JSON_WALK_H
 #define READ_JSON_WALK_H

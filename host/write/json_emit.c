@@ -1,8 +1,8 @@
 /*
  * json_emit.c - re-indenting JSON at the speed of copying it.
  *
- * The text was checked when it was read, so the loops here only look at first characters. Every write first makes sure of
- * room for the longest form of what it writes and then stores in whole vectors.
+ * The text was checked when it was read, so the loops here only look at first characters. Every write first makes sure
+ * of room for the longest form of what it writes and then stores in whole vectors.
  */
 #include "write/json_emit.h"
 
@@ -106,8 +106,8 @@ static inline void emit_string(struct buffer *out, const struct json_walker *wal
         out->length = (size_t)(put_string(to, walker, place) - out->bytes);
 }
 
-/* A number that is the same for equal keys: from the last 8 bytes up to the key's end (with the quote and the spaces before
- * it if it is shorter), and the first 8 of longer ones. */
+/* A number that is the same for equal keys: from the last 8 bytes up to the key's end (with the quote and the spaces
+ * before it if it is shorter), and the first 8 of longer ones. */
 static inline uint64_t key_tag(const char *key, size_t length) {
     uint64_t last, first = 0;
     memcpy(&last, key + length - 8, 8);
@@ -137,8 +137,8 @@ void emit_member_key(struct json_emitter *emitter, const struct json_walker *wal
         return;
     char *end = put_string(to, walker, key);
     size_t length = (size_t)(end - to) - 2;
-    members->list[members->n++] = (struct emitted_member){
-        .tag = key_tag(to + 1, length), .start = out->length, .key = (uint32_t)length};
+    members->list[members->n++] =
+        (struct emitted_member){.tag = key_tag(to + 1, length), .start = out->length, .key = (uint32_t)length};
     memcpy(end, ": ", 2);
     out->length = (size_t)(end + 2 - out->bytes);
 }
@@ -175,8 +175,8 @@ static int compare_tags(const void *left, const void *right) {
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Among members of one tag, sorted by place: the first of each key takes the text of the last. Different keys of one tag
- * are rare, so the pairs are compared. */
+/* Among members of one tag, sorted by place: the first of each key takes the text of the last. Different keys of one
+ * tag are rare, so the pairs are compared. */
 static bool merge_run(struct json_emitter *emitter, struct emitted_member *list, const struct tagged *run, size_t n) {
     bool merged = false;
     for (size_t i = 0; i + 1 < n; i++) {
