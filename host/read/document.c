@@ -27,16 +27,10 @@ struct parts {
     struct part *list;
 };
 
-bool place_is(const struct source *source, struct json_place place, const char *name) {
-    const char *raw = source->bytes + place.at + 1;
-    size_t length = place.end - place.at - 1, wanted = strlen(name);
-    if (length == wanted)
-        return memcmp(raw, name, wanted) == 0;
-    if (length < wanted || length > 6 * wanted || !memchr(raw, '\\', length))
-        return false;
+bool escaped_is(const char *raw, size_t length, const char *name) {
     char decoded[256];
-    return length < sizeof decoded && string_decode(raw, length, decoded) == wanted &&
-           memcmp(decoded, name, wanted) == 0;
+    return length < sizeof decoded && string_decode(raw, length, decoded) == strlen(name) &&
+           memcmp(decoded, name, strlen(name)) == 0;
 }
 
 /* Steps from a chunk's start to the first comma between elements of the array, inside that chunk. */

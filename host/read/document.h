@@ -11,6 +11,8 @@
 #ifndef READ_DOCUMENT_H
 #define READ_DOCUMENT_H
 
+#include <string.h>
+
 #include "base/context.h"
 #include "read/json_index.h"
 #include "read/json_walk.h"
@@ -53,7 +55,16 @@ void document_free(struct document *document);
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
+/* Whether the raw text of a string, which has escapes, stands for `name`. */
+bool escaped_is(const char *raw, size_t length, const char *name);
+
 /* Whether the raw text at a place, a string, stands for `name`; escapes are read. */
-bool place_is(const struct source *source, struct json_place place, const char *name);
+static inline bool place_is(const struct source *source, struct json_place place, const char *name) {
+    const char *raw = source->bytes + place.at + 1;
+    size_t length = place.end - place.at - 1, wanted = strlen(name);
+    if (length == wanted)
+        return memcmp(raw, name, wanted) == 0;
+    return length > wanted && length <= 6 * wanted && memchr(raw, '\\', length) && escaped_is(raw, length, name);
+}
 
 #endif
