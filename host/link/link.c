@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 
 /* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "base/context.h"
+#include "context/context.h"
 #include "read/json_index.h"
 #include "read/json_walk.h"
 #include "read/source.h"

@@ -143,8 +143,8 @@ static size_t first_bad(const char *text, uint64_t escapes, uint64_t controls) {
 }
 
 /* Makes one word of marks from a block and what came before it. */
-__attribute__((always_inline)) static inline uint64_t block_marks(const struct block *block, const char *text, size_t at,
-                                   struct chunk_result *result) {
+__attribute__((always_inline)) static inline uint64_t block_marks(const struct block *block, const char *text,
+                                                                  size_t at, struct chunk_result *result) {
     uint64_t escaped = 0;
     if (block->backslash | result->carry.escaped)
         escaped = escaped_bits(block->backslash, &result->carry.escaped);

@@ -81,8 +81,8 @@ static inline bool walk_expect(struct json_walker *walker, char c, const char *w
     return true;
 }
 
-/* Whether a positive integer of up to 15 digits stands there, right before a comma or a closing bracket: by far the most
- * frequent scalar. */
+/* Whether a positive integer of up to 15 digits stands there, right before a comma or a closing bracket: by far the
+ * most frequent scalar. */
 static inline bool is_short_integer(const char *text) {
     size_t n = digit_run(text);
     return n > 0 && n < SCAN_BYTES && *text != '0' && (text[n] == ',' || text[n] == ']' || text[n] == '}');

@@ -32,8 +32,8 @@ static inline size_t digit_run(const char *text) {
 #endif
 }
 
-/* Copies 16 bytes, and says whether the first `length` (at most 16) of them are written as they are: ASCII from space to ~
- * without backslashes. Control characters and quotes are not looked for: raw strings hold none. */
+/* Copies 16 bytes, and says whether the first `length` (at most 16) of them are written as they are: ASCII from space
+ * to ~ without backslashes. Control characters and quotes are not looked for: raw strings hold none. */
 static inline bool copy_plain(char *to, const char *text, size_t length) {
 #ifdef __SSE2__
     __m128i bytes = _mm_loadu_si128((const __m128i *)text);

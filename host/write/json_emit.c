@@ -118,9 +118,8 @@ static inline char *put_key(struct json_emitter *emitter, char *to, const char *
         return NULL;
     char *end = put_string(to, text, key);
     size_t length = (size_t)(end - to) - 2;
-    members->list[members->n++] = (struct emitted_member){.tag = key_tag(to + 1, length),
-                                                          .start = (size_t)(to - emitter->out->bytes),
-                                                          .key = (uint32_t)length};
+    members->list[members->n++] = (struct emitted_member){
+        .tag = key_tag(to + 1, length), .start = (size_t)(to - emitter->out->bytes), .key = (uint32_t)length};
     memcpy(end, ": ", 2);
     return end + 2;
 }
@@ -299,8 +298,7 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
             walk_next(&walker);
             if (text[walker.at] != c + 2) {
                 to = put_newline(to, ++level);
-                frames->list[frames->depth++] =
-                    (struct frame){emitter->members.n, (size_t)(to - out->bytes), c == '{'};
+                frames->list[frames->depth++] = (struct frame){emitter->members.n, (size_t)(to - out->bytes), c == '{'};
                 if (c == '{') {
                     struct json_place key = walk_string(&walker);
                     walk_next(&walker); /* the colon */
