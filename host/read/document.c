@@ -219,3 +219,18 @@ const struct document_member *document_find(const struct document *document, con
             return &document->members[i];
     return NULL;
 }
+
+enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
+                                      struct sutra_error *error) {
+    const struct document_member *array = document_find(document, reader->array);
+    const char *file = document->source.name;
+    if (array && document->array == (size_t)(array - document->members))
+        return SUTRA_OK;
+    if (array)
+        return source_error(&document->source, error, array->value, "\"%s\" is not an array", reader->array);
+    if (document_find(document, reader->other_array))
+        return error_file(error, SUTRA_DATA, file,
+                          "this is a %s (it has \"%s\"), and a %s was expected: swap the two files", reader->other_kind,
+                          reader->other_array, reader->kind);
+    return error_file(error, SUTRA_DATA, file, "this is no %s: it has no \"%s\"", reader->kind, reader->array);
+}

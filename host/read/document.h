@@ -35,6 +35,8 @@ struct document {
 /* Who reads the array. */
 struct document_reader {
     const char *array; /* its key */
+    const char *kind;  /* what a file with this array is called, and the other kind with its array */
+    const char *other_array, *other_kind;
     const char *index_stage, *read_stage;
     void *arg;
     /* The array begins; n_parts parts will come, perhaps not all. Called again when a later member of the same name
@@ -51,6 +53,10 @@ struct document_reader {
 enum sutra_status document_read(struct document *document, struct sutra_context *context,
                                 const struct document_reader *reader, struct sutra_error *error);
 void document_free(struct document *document);
+
+/* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
+enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
+                                      struct sutra_error *error);
 
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
