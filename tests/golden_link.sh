@@ -24,7 +24,7 @@ edge_empty_kineto     65 device.json.gz: is empty
 edge_et_bad_schema    0  the schema is "9.9.9", which is unknown
 edge_et_bad_tensor    0  -
 edge_et_cycle         0  -
-edge_et_empty_nodes   0  no host operator matches a device event
+edge_et_empty_nodes   0  nothing matches
 edge_et_missing_inputs 0 -
 edge_et_no_nodes      65 this is no host trace: it has no "nodes"
 edge_et_no_pid        0  -
@@ -40,8 +40,8 @@ edge_trailing         65 byte 73910, line 1: malformed JSON: there is more behin
 edge_trailing_comma   65 byte 73839, line 1: malformed JSON
 edge_trunc_et         65 byte 57740, line 1: the file ends here
 edge_trunc_kineto     65 byte 73809, line 1: the file ends here
-edge_ts_null          65 event 70: field ts: a number within +-2^62 was expected
-edge_ts_string        65 event 70: field ts: a number within +-2^62 was expected
+edge_ts_null          65 event 70: field ts: a number below 2^62 was expected
+edge_ts_string        65 event 70: field ts: a number below 2^62 was expected
 edge_two_neg          0  1 operators have an exclusive duration below 0 (the first is event 91)
 '
 

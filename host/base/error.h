@@ -16,8 +16,8 @@ __attribute__((format(printf, 3, 4))) enum sutra_status error_set(struct sutra_e
                                                                   const char *format, ...);
 
 /* An error that concerns a file as a whole. */
-__attribute__((format(printf, 4, 5))) enum sutra_status
-error_file(struct sutra_error *error, enum sutra_status status, const char *file, const char *format, ...);
+__attribute__((format(printf, 4, 5))) enum sutra_status error_file(struct sutra_error *error, enum sutra_status status,
+                                                                   const char *file, const char *format, ...);
 
 /* SUTRA_SYSTEM, "out of memory". */
 enum sutra_status error_memory(struct sutra_error *error);

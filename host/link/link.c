@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 
-/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the host
- * operator that was linked last to that thread's CPU operator. */
+/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
+ * host operator that was linked last to that thread's CPU operator. */
 static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
     struct sutra_link_report *report = &linked->report;
     const struct host_ops *units = &linked->units;
@@ -163,27 +163,11 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
             error->status = SUTRA_STRICT;
         return SUTRA_STRICT;
     }
-    context_warn(context,
-                 "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
-                 "stands for it",
-                 (unsigned long long)found->n_replaced, event);
-    return SUTRA_OK;
-}
-
-static enum sutra_status judge_links(const struct sutra_linked *linked, struct sutra_context *context,
-                                     struct sutra_error *error) {
-    const struct sutra_link_report *report = &linked->report;
-    if (report->n_fields_dropped)
-        context_warn(context, "%llu fields of a wrong type were taken as absent",
-                     (unsigned long long)report->n_fields_dropped);
-    if (report->n_host_linked)
-        return SUTRA_OK;
-    context_warn(context,
-                 "no host operator matches a device event: %llu host operators have an rf_id and %u CPU operators have "
-                 "one, but none in common; the output holds no GPU operators and no times",
-                 (unsigned long long)report->n_host_rf_unmatched, linked->ops.n_rf);
-    if (context->options.strict)
-        return error_set(error, SUTRA_STRICT, "no host operator matches a device event");
+    context_warn(
+        context,
+        "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
+        "stands for it",
+        (unsigned long long)found->n_replaced, event);
     return SUTRA_OK;
 }
 
@@ -213,8 +197,9 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = count_unmatched_gpu(linked, error);
     fill_report(linked);
-    if (!status)
-        status = judge_links(linked, context, error);
+    if (linked->report.n_fields_dropped)
+        context_warn(context, "%llu fields of a wrong type were taken as absent",
+                     (unsigned long long)linked->report.n_fields_dropped);
     return status;
 }
 

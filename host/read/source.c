@@ -88,8 +88,8 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
     if (!gzip && !is_zstd(source->bytes, source->size))
         return SUTRA_OK;
     struct buffer buffer = {0};
-    enum sutra_status status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size,
-                                                                          &buffer, error);
+    enum sutra_status status =
+        (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size, &buffer, error);
     if (!status) {
         drop_bytes(source);
         status = keep_buffer(source, &buffer, error);

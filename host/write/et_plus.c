@@ -1,23 +1,24 @@
 /*
- * et_plus.c - writing ET+: what stands before the nodes, the nodes in pieces that threads make in parallel, and the rest.
+ * et_plus.c - writing ET+: what stands before the nodes, the nodes in pieces that threads make in parallel, and the
+ * rest.
  *
- * Pieces are runs of entries (see linked.h) of about PIECE_BYTES of output, so that memory stays the same however long the
- * output is; a unit with very many GPU operators is cut too.
+ * Pieces are runs of entries (see linked.h) of about PIECE_BYTES of output, so that memory stays the same however long
+ * the output is; a unit with very many GPU operators is cut too.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 #include "text/string_text.h"
 #include "write/node_text.h"
 #include "write/sink.h"
 
-/* Output that a piece aims at: what a core's own cache holds while the kernel copies it. And how much longer a node is there
- * than in the input, roughly. */
+/* Output that a piece aims at: what a core's own cache holds while the kernel copies it. And how much longer a node is
+ * there than in the input, roughly. */
 #define PIECE_BYTES (1 << 18)
 #define GROWTH      3
 
@@ -180,9 +181,10 @@ static bool resolve_members(const struct document *document, size_t *keep) {
         decoded.length = 0;
         char *to = buffer_reserve(&decoded, key.end - key.at);
         uint32_t n_before = keys.n;
-        uint32_t number = !to ? STRING_NONE
-                              : strings_intern(&keys, to, string_decode(document->source.bytes + key.at + 1,
-                                                                        key.end - key.at - 1, to));
+        uint32_t number =
+            !to ? STRING_NONE
+                : strings_intern(&keys, to,
+                                 string_decode(document->source.bytes + key.at + 1, key.end - key.at - 1, to));
         ok = number != STRING_NONE;
         keep[i] = SIZE_MAX;
         if (ok && number == n_before)
@@ -247,8 +249,8 @@ static enum sutra_status write_all(struct writing *writing, const char *path, ui
     return status || whole ? status : error_memory(error);
 }
 
-enum sutra_status sutra_linked_write(struct sutra_context *context, const struct sutra_linked *linked,
-                                     const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+enum sutra_status sutra_linked_write(struct sutra_context *context, const struct sutra_linked *linked, const char *path,
+                                     uint64_t *n_bytes, struct sutra_error *error) {
     struct writing writing = {.linked = linked, .context = context, .mutex = PTHREAD_MUTEX_INITIALIZER};
     stage_begin(context, "write", linked->report.n_nodes);
     enum sutra_status status = write_all(&writing, path, n_bytes, error);

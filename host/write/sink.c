@@ -29,9 +29,9 @@ struct sink {
 
     pthread_mutex_t mutex;
     pthread_cond_t turn;
-    size_t next;     /* the piece whose turn it is */
-    uint64_t offset; /* bytes in the file that have their place */
-    uint64_t n_json; /* bytes handed in */
+    size_t next;        /* the piece whose turn it is */
+    uint64_t offset;    /* bytes in the file that have their place */
+    uint64_t n_json;    /* bytes handed in */
     atomic_int failure; /* errno of the first failure, or ENOMEM */
 };
 
