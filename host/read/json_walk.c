@@ -30,21 +30,23 @@ void walk_fail(struct json_walker *walker, const char *format, ...) {
     stop(walker);
 }
 
-/* Whether `c` may follow a number or a word. */
-static inline bool ends_scalar(char c) {
-    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == 0 || c == ':' ||
-           c == '"' || c == '[' || c == '{';
+/* Whether a number or a word may end before `at`. A zero byte ends it only behind the text. */
+static inline bool ends_scalar(const struct json_walker *walker, const char *at) {
+    char c = *at;
+    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == ':' ||
+           c == '"' || c == '[' || c == '{' || (c == 0 && at == walker->text + walker->source->size);
 }
 
-static bool is_word(const char *text, const char *word, size_t length) {
-    return memcmp(text, word, length) == 0 && ends_scalar(text[length]);
+static bool is_word(const struct json_walker *walker, const char *word, size_t length) {
+    const char *text = walker->text + walker->at;
+    return memcmp(text, word, length) == 0 && ends_scalar(walker, text + length);
 }
 
 static void check_number(struct json_walker *walker) {
     const char *text = walker->text + walker->at;
     size_t length = 0;
     enum number_form form = number_scan(text, &length);
-    if (form == NUMBER_FORM_BAD || !ends_scalar(text[length])) {
+    if (form == NUMBER_FORM_BAD || !ends_scalar(walker, text + length)) {
         walk_fail(walker, "a JSON value");
         return;
     }
@@ -53,10 +55,9 @@ static void check_number(struct json_walker *walker) {
 }
 
 void walk_scalar(struct json_walker *walker) {
-    const char *text = walker->text + walker->at;
     if (walker->at >= walker->source->size)
         walk_fail(walker, "a JSON value");
-    else if (!is_word(text, "true", 4) && !is_word(text, "false", 5) && !is_word(text, "null", 4))
+    else if (!is_word(walker, "true", 4) && !is_word(walker, "false", 5) && !is_word(walker, "null", 4))
         check_number(walker);
 }
 
