@@ -210,12 +210,12 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         {FIRST "@null]}", "event 1 is not an object"},
         {FIRST "@'x']}", "event 1 is not an object"},
         {FIRST "@[{'ts':1}]]}", "event 1 is not an object"},
-        {FIRST "{'ts':@null}]}", "event 1: field ts: a number within +-2^62 was expected"},
+        {FIRST "{'ts':@null}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@'12'}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@[1]}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@NaN}]}", "event 1: field ts: a number"},
-        {FIRST "{'ts':@4611686018427387905}]}", "event 1: field ts: a number within +-2^62"},
-        {FIRST "{'ts':@-99999999999999999999}]}", "event 1: field ts: a number within +-2^62"},
+        {FIRST "{'ts':@4611686018427387905}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@-99999999999999999999}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':1,\n'dur':@'x'}]}", "event 1: field dur: a number"},
         {FIRST "{'dur':@null}]}", "event 1: field dur: a number"},
         {FIRST "{'tid':@[1]}]}", "event 1: field tid: a number or a string"},
@@ -407,21 +407,22 @@ static void negative_durations_are_mended_or_stop_a_strict_link(void **state) {
     }
 }
 
-static void traces_without_anything_in_common_are_told(void **state) {
+static void traces_without_anything_in_common_give_the_host_trace_alone(void **state) {
     (void)state;
     struct outcome outcome = link_texts(GOOD_HOST, DEVICE_OF(CPU("a", "1", "10", "100", "1", "8")), 0);
     assert_int_equal(outcome.status, SUTRA_OK);
-    assert_non_null(strstr(outcome.warnings,
-                           "no host operator matches a device event: 1 host operators have an rf_id and "
-                           "1 CPU operators have one, but none in common"));
+    assert_int_equal(outcome.report.n_host_linked, 0);
+    assert_int_equal(outcome.report.n_host_without_rf, 1);
+    assert_int_equal(outcome.report.n_host_rf_unmatched, 1);
     char *line = nodes_show(outcome.text, "id name ts");
     assert_string_equal(line, "0 root -; 1 a -");
     free(line);
     free(outcome.text);
-    outcome = link_texts(GOOD_HOST, DEVICE_OF(CPU("a", "1", "10", "100", "1", "8")), CASE_STRICT);
-    assert_int_equal(outcome.status, SUTRA_STRICT);
-    assert_non_null(strstr(outcome.error.message, "no host operator matches"));
-    outcome = link_texts(GOOD_HOST, GOOD_DEVICE, CASE_STRICT);
+}
+
+static void a_strict_link_of_a_good_pair_says_nothing(void **state) {
+    (void)state;
+    struct outcome outcome = link_texts(GOOD_HOST, GOOD_DEVICE, CASE_STRICT);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_string_equal(outcome.warnings, "");
     free(outcome.text);
@@ -438,7 +439,8 @@ int main(void) {
         cmocka_unit_test(limits_are_errors_and_not_crashes),
         cmocka_unit_test(every_count_of_the_report_is_right),
         cmocka_unit_test(negative_durations_are_mended_or_stop_a_strict_link),
-        cmocka_unit_test(traces_without_anything_in_common_are_told),
+        cmocka_unit_test(traces_without_anything_in_common_give_the_host_trace_alone),
+        cmocka_unit_test(a_strict_link_of_a_good_pair_says_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
