@@ -34,13 +34,11 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_reallocarray(void *old, size_t n, size_t size);
 char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t n);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t n, size_t size);
 char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t n);
 
 void *__wrap_malloc(size_t size) {
     return refuse() ? NULL : __real_malloc(size);
@@ -60,10 +58,6 @@ void *__wrap_reallocarray(void *old, size_t n, size_t size) {
 
 char *__wrap_strdup(const char *text) {
     return refuse() ? NULL : __real_strdup(text);
-}
-
-char *__wrap_strndup(const char *text, size_t n) {
-    return refuse() ? NULL : __real_strndup(text, n);
 }
 
 static void refuse_from(long n, bool all) {
