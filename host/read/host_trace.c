@@ -286,9 +286,11 @@ static enum sutra_status choose_schema(struct parts *parts, bool *flat, struct s
     struct field_reader reader = {.source = &trace->document.source, .values = &parts->context->values};
     size_t length;
     const char *schema = read_schema(&trace->document, &reader, &length);
-    trace->schema = calloc(length + 1, 1);
-    if (trace->schema)
+    trace->schema = malloc(length + 1);
+    if (trace->schema) {
         memcpy(trace->schema, schema, length);
+        trace->schema[length] = 0;
+    }
     buffer_free(&reader.scratch);
     if (!trace->schema)
         return error_memory(error);

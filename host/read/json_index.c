@@ -150,7 +150,7 @@ __attribute__((always_inline)) static inline uint64_t block_marks(const struct b
         escaped = escaped_bits(block->backslash, &result->carry.escaped);
     uint64_t quote = block->quote & ~escaped;
     uint64_t in_string = prefix_xor(quote) ^ result->carry.in_string; /* with the opening quote, without the closing */
-    result->carry.in_string = (uint64_t)((int64_t)in_string >> 63);
+    result->carry.in_string = -(in_string >> 63);
 
     if (((block->control | escaped) & in_string) && result->bad == SIZE_MAX) {
         size_t bad = first_bad(text, escaped & in_string, block->control & in_string);
@@ -325,7 +325,7 @@ static enum sutra_status finish(struct build *build, struct sutra_error *error) 
 
 /* Enough chunks to keep all threads busy and to show progress, of 256 KiB at least. */
 static size_t choose_chunks(size_t size, struct pool *pool) {
-    size_t most = size / (1 << 18) + 1, wanted = pool_threads(pool) * 4, shown = size >> 26;
+    size_t most = size / (1 << 18) + 1, wanted = (size_t)pool_threads(pool) * 4, shown = size >> 26;
     if (wanted < shown)
         wanted = shown;
     return wanted < most ? wanted : most;

@@ -96,6 +96,8 @@ static inline bool push(struct kinds *kinds, struct json_walker *original, const
     if (kinds->depth == DEPTH_MAX)
         return fail_at(original, copy, "nesting of at most " DEPTH_MAX_TEXT " brackets");
     uint64_t bit = (uint64_t)1 << kinds->depth % 64, *word = &kinds->words[kinds->depth / 64];
+    if (kinds->depth % 64 == 0)
+        *word = 0;
     *word = object ? *word | bit : *word & ~bit;
     kinds->depth++;
     return true;
@@ -107,49 +109,49 @@ static inline bool in_object(const struct kinds *kinds) {
 }
 
 /* A loop over tokens with a bit per open bracket. The walker is a copy, so that it can stay in registers. */
-void walk_brackets(struct json_walker *original) {
-    struct json_walker walker = *original;
+void walk_brackets(struct json_walker *walker) {
+    struct json_walker copy = *walker;
     struct kinds kinds;
     kinds.depth = 0;
     do {
         /* At a value. */
-        const char *text = walker.text + walker.at;
+        const char *text = copy.text + copy.at;
         char c = *text;
         if (c == '"') {
-            walk_string(&walker);
+            walk_string(&copy);
         } else if (c == '{' || c == '[') {
-            if (!push(&kinds, original, &walker, c == '{'))
+            if (!push(&kinds, walker, &copy, c == '{'))
                 return;
-            walk_next(&walker);
-            if (walk_char(&walker) != c + 2) {
-                if (c == '{' && !walk_key_copy(original, &walker))
+            walk_next(&copy);
+            if (walk_char(&copy) != c + 2) {
+                if (c == '{' && !walk_key_copy(walker, &copy))
                     return;
                 continue;
             }
             kinds.depth--;
-            walk_next(&walker);
+            walk_next(&copy);
         } else {
-            if (!is_short_integer(text) && !walk_scalar_copy(original, &walker))
+            if (!is_short_integer(text) && !walk_scalar_copy(walker, &copy))
                 return;
-            walk_next(&walker);
+            walk_next(&copy);
         }
         /* Behind a value: close what ends here, then on to the next value. */
         while (kinds.depth > 0) {
             bool object = in_object(&kinds);
-            c = walk_char(&walker);
+            c = walk_char(&copy);
             if (c == ',') {
-                walk_next(&walker);
-                if (object && !walk_key_copy(original, &walker))
+                walk_next(&copy);
+                if (object && !walk_key_copy(walker, &copy))
                     return;
                 break;
             }
             if (c != (object ? '}' : ']')) {
-                fail_at(original, &walker, object ? "',' or '}'" : "',' or ']'");
+                fail_at(walker, &copy, object ? "',' or '}'" : "',' or ']'");
                 return;
             }
             kinds.depth--;
-            walk_next(&walker);
+            walk_next(&copy);
         }
     } while (kinds.depth > 0);
-    *original = walker;
+    *walker = copy;
 }
