@@ -4,32 +4,32 @@
  *     thread   [ a       [ b ]    [ c ]  ]   [ d ]
  *     edges    a. -> b. -> .b -> c. -> .c -> .a -> d. -> .d
  *
- * A thread's rows are sorted by start, longer ones first; their ends by time. One sweep over both opens and closes frames:
- * an end closes whatever frame is the innermost, as in the reference. Rows that are no operators are frames without
- * nodes. Cost: two sorts of the rows, then O(n); the stack is an array, so nesting may be as deep as it likes.
+ * A thread's rows are sorted by start, longer ones first; their ends by time. One sweep over both opens and closes
+ * frames: an end closes whatever frame is the innermost, as in the reference. Rows that are no operators are frames
+ * without nodes. Cost: two sorts of the rows, then O(n); the stack is an array, so nesting may be as deep as it likes.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "critical_path/analysis.h"
+#include "critical_path/path_search.h"
 
 /* Rows of the window with a pid and a tid, sorted by thread. */
 struct threads {
-    struct tuples ids;   /* (pid, tid) as first seen */
-    uint32_t *rank;      /* per such: its place in the order of threads */
-    uint8_t *skipped;    /* per such: it is a stream of a GPU */
-    row_t *row;          /* starts, in order */
-    uint32_t *thread;    /* per row, then per start: its thread's rank */
-    int64_t *end;        /* ends, in order */
+    struct tuples ids; /* (pid, tid) as first seen */
+    uint32_t *rank;    /* per such: its place in the order of threads */
+    uint8_t *skipped;  /* per such: it is a stream of a GPU */
+    row_t *row;        /* starts, in order */
+    uint32_t *thread;  /* per row, then per start: its thread's rank */
+    int64_t *end;      /* ends, in order */
     uint32_t *end_thread;
     row_t n;
 };
 
 /* Runs while the frames of one thread are opened and closed. */
 struct sweep {
-    struct analysis *analysis;
+    struct path_search *search;
     row_t *stack, depth; /* all frames */
     row_t *open, n_open; /* those that are operators */
     node_t last, high;   /* the node before, and the end of the last top-level operator */
@@ -67,16 +67,16 @@ static int compare_ranked(const void *left, const void *right) {
     return order ? order : compare_ids(a->odd, a->id.part[1], b->id.part[1]);
 }
 
-static enum sutra_status rank_threads(struct analysis *analysis, struct threads *threads) {
+static enum sutra_status rank_threads(struct path_search *search, struct threads *threads) {
     uint32_t n = threads->ids.n;
     struct ranked *list = malloc(((size_t)n + 1) * sizeof *list);
     threads->rank = malloc(((size_t)n + 1) * sizeof *threads->rank);
     if (!list || !threads->rank) {
         free(list);
-        return error_memory(analysis->error);
+        return error_memory(search->error);
     }
     for (uint32_t i = 0; i < n; i++)
-        list[i] = (struct ranked){threads->ids.list[i], i, &analysis->context->values.strings};
+        list[i] = (struct ranked){threads->ids.list[i], i, &search->context->values.strings};
     qsort(list, n, sizeof *list, compare_ranked);
     for (uint32_t i = 0; i < n; i++)
         threads->rank[list[i].number] = i;
@@ -93,31 +93,31 @@ static bool has_thread(const struct device_events *events, row_t event) {
 }
 
 /* Numbers the threads; a group of rows of which one is on a stream is none. */
-static enum sutra_status number_threads(struct analysis *analysis, struct threads *threads) {
-    const struct device_events *events = analysis->events;
-    bool extended = analysis->rules.extended;
-    for (row_t i = 0; i < analysis->n_clipped; i++) {
-        row_t event = analysis->clipped[i];
-        if (!has_thread(events, event) || (extended && on_stream(analysis, event)))
+static enum sutra_status number_threads(struct path_search *search, struct threads *threads) {
+    const struct device_events *events = search->events;
+    bool extended = search->rules.extended;
+    for (row_t i = 0; i < search->n_clipped; i++) {
+        row_t event = search->clipped[i];
+        if (!has_thread(events, event) || (extended && on_stream(search, event)))
             continue;
         struct tuple id = {{events->pid[event], events->tid[event]}};
         uint32_t number = tuples_number(&threads->ids, id);
         if (number == TUPLE_NONE)
-            return error_memory(analysis->error);
+            return error_memory(search->error);
         threads->row[threads->n] = event;
         threads->thread[threads->n++] = number;
     }
     threads->skipped = calloc((size_t)threads->ids.n + 1, 1);
     if (!threads->skipped)
-        return error_memory(analysis->error);
+        return error_memory(search->error);
     for (row_t i = 0; i < threads->n; i++)
-        if (!extended && analysis->stream[threads->row[i]] >= 0)
+        if (!extended && search->stream[threads->row[i]] >= 0)
             threads->skipped[threads->thread[i]] = 1;
     return SUTRA_OK;
 }
 
-static enum sutra_status drop_skipped(struct analysis *analysis, struct threads *threads) {
-    enum sutra_status status = rank_threads(analysis, threads);
+static enum sutra_status drop_skipped(struct path_search *search, struct threads *threads) {
+    enum sutra_status status = rank_threads(search, threads);
     row_t n = 0;
     for (row_t i = 0; i < threads->n && !status; i++) {
         if (threads->skipped[threads->thread[i]])
@@ -130,16 +130,16 @@ static enum sutra_status drop_skipped(struct analysis *analysis, struct threads 
 }
 
 /* Sorts numbers 0..n-1 by (thread, time); order[] holds them. */
-static enum sutra_status sort_times(const struct analysis *analysis, const struct threads *threads,
+static enum sutra_status sort_times(const struct path_search *search, const struct threads *threads,
                                     const int64_t *time, uint64_t *keys, row_t *order) {
     for (row_t i = 0; i < threads->n; i++) {
         keys[i] = (uint64_t)time[i];
         order[i] = i;
     }
-    enum sutra_status status = sort_rows(analysis, keys, order, threads->n);
+    enum sutra_status status = search_sort(search, keys, order, threads->n);
     for (row_t i = 0; i < threads->n; i++)
         keys[i] = threads->thread[order[i]];
-    return status ? status : sort_rows(analysis, keys, order, threads->n);
+    return status ? status : search_sort(search, keys, order, threads->n);
 }
 
 struct tie {
@@ -155,15 +155,15 @@ static int compare_ties(const void *left, const void *right) {
 }
 
 /* Among starts at the same time longer rows go first. */
-static enum sutra_status sort_ties(struct analysis *analysis, struct threads *threads) {
+static enum sutra_status sort_ties(struct path_search *search, struct threads *threads) {
     struct tie *ties = malloc(((size_t)threads->n + 1) * sizeof *ties);
     if (!ties)
-        return error_memory(analysis->error);
+        return error_memory(search->error);
     for (row_t i = 0, begin = 0; i < threads->n; begin = i) {
         for (i = begin; i < threads->n && threads->thread[i] == threads->thread[begin] &&
-                        analysis->ts[threads->row[i]] == analysis->ts[threads->row[begin]];
+                        search->ts[threads->row[i]] == search->ts[threads->row[begin]];
              i++)
-            ties[i - begin] = (struct tie){analysis->dur[threads->row[i]], threads->row[i]};
+            ties[i - begin] = (struct tie){search->dur[threads->row[i]], threads->row[i]};
         if (i - begin < 2)
             continue;
         qsort(ties, i - begin, sizeof *ties, compare_ties);
@@ -182,12 +182,12 @@ struct sorting {
     uint32_t *thread;
 };
 
-static enum sutra_status sort_ends(struct analysis *analysis, struct threads *threads, struct sorting *sorting) {
+static enum sutra_status sort_ends(struct path_search *search, struct threads *threads, struct sorting *sorting) {
     for (row_t i = 0; i < threads->n; i++) {
         row_t event = threads->row[i];
-        sorting->time[i] = analysis->ts[event] + (int64_t)fmin(fmax(analysis->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
+        sorting->time[i] = search->ts[event] + (int64_t)fmin(fmax(search->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
     }
-    enum sutra_status status = sort_times(analysis, threads, sorting->time, sorting->keys, sorting->order);
+    enum sutra_status status = sort_times(search, threads, sorting->time, sorting->keys, sorting->order);
     for (row_t i = 0; i < threads->n && !status; i++) {
         threads->end[i] = sorting->time[sorting->order[i]];
         threads->end_thread[i] = threads->thread[sorting->order[i]];
@@ -195,20 +195,20 @@ static enum sutra_status sort_ends(struct analysis *analysis, struct threads *th
     return status;
 }
 
-static enum sutra_status sort_starts(struct analysis *analysis, struct threads *threads, struct sorting *sorting) {
+static enum sutra_status sort_starts(struct path_search *search, struct threads *threads, struct sorting *sorting) {
     for (row_t i = 0; i < threads->n; i++)
-        sorting->time[i] = analysis->ts[threads->row[i]];
-    enum sutra_status status = sort_times(analysis, threads, sorting->time, sorting->keys, sorting->order);
+        sorting->time[i] = search->ts[threads->row[i]];
+    enum sutra_status status = sort_times(search, threads, sorting->time, sorting->keys, sorting->order);
     memcpy(sorting->rows, threads->row, threads->n * sizeof *threads->row);
     memcpy(sorting->thread, threads->thread, threads->n * sizeof *threads->thread);
     for (row_t i = 0; i < threads->n && !status; i++) {
         threads->row[i] = sorting->rows[sorting->order[i]];
         threads->thread[i] = sorting->thread[sorting->order[i]];
     }
-    return status ? status : sort_ties(analysis, threads);
+    return status ? status : sort_ties(search, threads);
 }
 
-static enum sutra_status sort_threads(struct analysis *analysis, struct threads *threads) {
+static enum sutra_status sort_threads(struct path_search *search, struct threads *threads) {
     size_t n = (size_t)threads->n + 1;
     struct sorting sorting = {.time = malloc(n * sizeof *sorting.time),
                               .keys = malloc(n * sizeof *sorting.keys),
@@ -220,11 +220,11 @@ static enum sutra_status sort_threads(struct analysis *analysis, struct threads 
     enum sutra_status status = SUTRA_OK;
     if (!sorting.time || !sorting.keys || !sorting.order || !sorting.rows || !sorting.thread || !threads->end ||
         !threads->end_thread)
-        status = error_memory(analysis->error);
+        status = error_memory(search->error);
     if (!status)
-        status = sort_ends(analysis, threads, &sorting);
+        status = sort_ends(search, threads, &sorting);
     if (!status)
-        status = sort_starts(analysis, threads, &sorting);
+        status = sort_starts(search, threads, &sorting);
     free(sorting.time);
     free(sorting.keys);
     free(sorting.order);
@@ -235,50 +235,50 @@ static enum sutra_status sort_threads(struct analysis *analysis, struct threads 
 
 /* ---- The sweep ---- */
 
-static bool is_operator(const struct analysis *analysis, row_t event) {
-    return (event > 0 || analysis->rules.extended) && category_has(analysis, event, CATEGORY_OP);
+static bool is_operator(const struct path_search *search, row_t event) {
+    return (event > 0 || search->rules.extended) && category_has(search, event, CATEGORY_OP);
 }
 
 /* The reference looks these categories up when it first needs them, and crashes where no row uses them. */
-static enum sutra_status check_categories(struct analysis *analysis, const struct threads *threads) {
-    for (row_t i = 0; i < threads->n && !analysis->rules.extended; i++) {
+static enum sutra_status check_categories(struct path_search *search, const struct threads *threads) {
+    for (row_t i = 0; i < threads->n && !search->rules.extended; i++) {
         if (threads->row[i] == 0)
             continue;
-        if (!(analysis->roles_used & CATEGORY_CPU_OP))
-            return stop_crash(analysis, "no event is of the category cpu_op");
-        if (!category_has(analysis, threads->row[i], CATEGORY_CPU_OP) && !(analysis->roles_used & CATEGORY_RUNTIME))
-            return stop_crash(analysis, "no event is of the category cuda_runtime: the GPU was not recorded");
+        if (!(search->roles_used & CATEGORY_CPU_OP))
+            return stop_crash(search, "no event is of the category cpu_op");
+        if (!category_has(search, threads->row[i], CATEGORY_CPU_OP) && !(search->roles_used & CATEGORY_RUNTIME))
+            return stop_crash(search, "no event is of the category cuda_runtime: the GPU was not recorded");
     }
     return SUTRA_OK;
 }
 
 static enum sutra_status enter(struct sweep *sweep, row_t event) {
-    struct analysis *analysis = sweep->analysis;
+    struct path_search *search = sweep->search;
     sweep->stack[sweep->depth++] = event;
-    if (!is_operator(analysis, event))
+    if (!is_operator(search, event))
         return SUTRA_OK;
     row_t above = sweep->n_open ? sweep->open[sweep->n_open - 1] : ROW_NONE;
-    node_t start = graph_add_pair(&analysis->graph, event, above);
+    node_t start = graph_add_pair(&search->graph, event, above);
     if (start == NODE_NONE)
-        return error_memory(analysis->error);
+        return error_memory(search->error);
     enum sutra_status status = SUTRA_OK;
     if (sweep->n_open == 0 && sweep->high != NODE_NONE)
-        status = add_edge(analysis, sweep->high, start, EDGE_DEPENDENCY, true);
+        status = search_add_edge(search, sweep->high, start, EDGE_DEPENDENCY, true);
     else if (sweep->last != NODE_NONE)
-        status = add_edge(analysis, sweep->last, start, EDGE_OPERATOR, false);
+        status = search_add_edge(search, sweep->last, start, EDGE_OPERATOR, false);
     sweep->open[sweep->n_open++] = event;
     sweep->last = start;
     return status;
 }
 
 static enum sutra_status leave(struct sweep *sweep) {
-    struct analysis *analysis = sweep->analysis;
+    struct path_search *search = sweep->search;
     row_t event = sweep->stack[--sweep->depth];
-    if (!is_operator(analysis, event))
+    if (!is_operator(search, event))
         return SUTRA_OK;
-    node_t end = event_end(&analysis->graph, event);
+    node_t end = event_end(&search->graph, event);
     enum sutra_status status =
-        add_edge(analysis, sweep->last, end, EDGE_OPERATOR, name_has(analysis, event, NAME_BLOCKING));
+        search_add_edge(search, sweep->last, end, EDGE_OPERATOR, name_has(search, event, NAME_BLOCKING));
     sweep->last = end;
     if (--sweep->n_open == 0) {
         sweep->last = NODE_NONE;
@@ -289,7 +289,7 @@ static enum sutra_status leave(struct sweep *sweep) {
 
 /* Opens and closes the frames of the starts from *start and the ends from *end on that are of the same thread. */
 static enum sutra_status sweep_thread(struct sweep *sweep, const struct threads *threads, row_t *start, row_t *end) {
-    const int64_t *ts = sweep->analysis->ts;
+    const int64_t *ts = sweep->search->ts;
     uint32_t thread = threads->thread[*start];
     enum sutra_status status = SUTRA_OK;
     row_t i = *start, k = *end;
@@ -309,12 +309,12 @@ static enum sutra_status sweep_thread(struct sweep *sweep, const struct threads 
     return status;
 }
 
-static enum sutra_status sweep_threads(struct analysis *analysis, const struct threads *threads) {
+static enum sutra_status sweep_threads(struct path_search *search, const struct threads *threads) {
     row_t *stack = malloc(((size_t)threads->n + 1) * sizeof *stack);
     row_t *open = malloc(((size_t)threads->n + 1) * sizeof *open);
-    enum sutra_status status = stack && open ? SUTRA_OK : error_memory(analysis->error);
-    for (row_t start = 0, end = 0; start < threads->n && !status && !analysis->outcome;) {
-        struct sweep sweep = {.analysis = analysis, .stack = stack, .open = open, .last = NODE_NONE, .high = NODE_NONE};
+    enum sutra_status status = stack && open ? SUTRA_OK : error_memory(search->error);
+    for (row_t start = 0, end = 0; start < threads->n && !status && !search->outcome;) {
+        struct sweep sweep = {.search = search, .stack = stack, .open = open, .last = NODE_NONE, .high = NODE_NONE};
         status = sweep_thread(&sweep, threads, &start, &end);
     }
     free(stack);
@@ -322,20 +322,20 @@ static enum sutra_status sweep_threads(struct analysis *analysis, const struct t
     return status;
 }
 
-enum sutra_status cpu_graph_build(struct analysis *analysis) {
-    struct threads threads = {.row = malloc(((size_t)analysis->n_clipped + 1) * sizeof *threads.row),
-                              .thread = malloc(((size_t)analysis->n_clipped + 1) * sizeof *threads.thread)};
-    enum sutra_status status = threads.row && threads.thread ? SUTRA_OK : error_memory(analysis->error);
+enum sutra_status cpu_graph_build(struct path_search *search) {
+    struct threads threads = {.row = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.row),
+                              .thread = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.thread)};
+    enum sutra_status status = threads.row && threads.thread ? SUTRA_OK : error_memory(search->error);
     if (!status)
-        status = number_threads(analysis, &threads);
+        status = number_threads(search, &threads);
     if (!status)
-        status = drop_skipped(analysis, &threads);
+        status = drop_skipped(search, &threads);
     if (!status)
-        status = check_categories(analysis, &threads);
-    if (!status && !analysis->outcome)
-        status = sort_threads(analysis, &threads);
-    if (!status && !analysis->outcome)
-        status = sweep_threads(analysis, &threads);
+        status = check_categories(search, &threads);
+    if (!status && !search->outcome)
+        status = sort_threads(search, &threads);
+    if (!status && !search->outcome)
+        status = sweep_threads(search, &threads);
     tuples_free(&threads.ids);
     free(threads.rank);
     free(threads.skipped);

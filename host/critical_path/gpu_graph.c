@@ -6,19 +6,19 @@
  *     stream       [ a            ]----[ b                          ]--/
  *              launch delay    kernel delay                       sync
  *
- * The rows on streams and those of synchronisation are gone through in the order of time, the latter at their end. Cost:
- * a sort, and O(1) for each row but those that wait for all streams.
+ * The rows on streams and those of synchronisation are gone through in the order of time, the latter at their end.
+ * Cost: a sort, and O(1) for each row but those that wait for all streams.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "critical_path/analysis.h"
+#include "critical_path/path_search.h"
 #include "critical_path/queue.h"
 #include "critical_path/waits.h"
 
 struct device {
-    struct analysis *analysis;
+    struct path_search *search;
     row_t *rows, n;
     struct tuples lanes; /* streams in the order in which kernels first use them */
     node_t *last;        /* per such: end of the last kernel */
@@ -27,38 +27,38 @@ struct device {
 
 /* ---- Which rows ---- */
 
-static bool is_device_row(const struct analysis *analysis, row_t event) {
-    bool device = on_stream(analysis, event) || name_has(analysis, event, NAME_EVENT_SYNC | NAME_CONTEXT_SYNC);
-    return device && (analysis->rules.extended || analysis->link[event] != ROW_NONE);
+static bool is_device_row(const struct path_search *search, row_t event) {
+    bool device = on_stream(search, event) || name_has(search, event, NAME_EVENT_SYNC | NAME_CONTEXT_SYNC);
+    return device && (search->rules.extended || search->link[event] != ROW_NONE);
 }
 
 /* Where a row stands in the order of time. */
-static double moment(const struct analysis *analysis, row_t event) {
-    double ts = (double)analysis->ts[event];
-    return category_has(analysis, event, CATEGORY_SYNC) ? ts + analysis->dur[event] : ts;
+static double moment(const struct path_search *search, row_t event) {
+    double ts = (double)search->ts[event];
+    return category_has(search, event, CATEGORY_SYNC) ? ts + search->dur[event] : ts;
 }
 
 static enum sutra_status gather_rows(struct device *device) {
-    struct analysis *analysis = device->analysis;
-    size_t n = (size_t)analysis->n_clipped + 1;
+    struct path_search *search = device->search;
+    size_t n = (size_t)search->n_clipped + 1;
     uint64_t *keys = malloc(n * sizeof *keys);
     device->rows = malloc(n * sizeof *device->rows);
     if (!keys || !device->rows) {
         free(keys);
-        return error_memory(analysis->error);
+        return error_memory(search->error);
     }
-    for (row_t i = 0; i < analysis->n_clipped; i++)
-        if (is_device_row(analysis, analysis->clipped[i])) {
-            keys[device->n] = double_sort_key(moment(analysis, analysis->clipped[i]));
-            device->rows[device->n++] = analysis->clipped[i];
+    for (row_t i = 0; i < search->n_clipped; i++)
+        if (is_device_row(search, search->clipped[i])) {
+            keys[device->n] = double_sort_key(moment(search, search->clipped[i]));
+            device->rows[device->n++] = search->clipped[i];
         }
     enum sutra_status status = SUTRA_OK;
     device->last = malloc(((size_t)device->n + 1) * sizeof *device->last);
-    device->held = calloc((size_t)analysis->events->n + 1, sizeof *device->held);
+    device->held = calloc((size_t)search->events->n + 1, sizeof *device->held);
     if (!device->last || !device->held)
-        status = error_memory(analysis->error);
+        status = error_memory(search->error);
     if (!status)
-        status = sort_rows(analysis, keys, device->rows, device->n);
+        status = search_sort(search, keys, device->rows, device->n);
     free(keys);
     return status;
 }
@@ -80,181 +80,180 @@ static bool is_cast_argument(const struct source *source, struct json_place key)
 }
 
 /* Whether Python's int() takes a value; only strings and infinities are refused. */
-static bool casts(struct analysis *analysis, struct json_place value) {
-    const char *text = analysis->trace->document.source.bytes + value.at;
+static bool casts(struct path_search *search, struct json_place value) {
+    const char *text = search->trace->document.source.bytes + value.at;
     value_key key;
     if (*text == '"')
-        return field_int(&analysis->reader, value, &key);
+        return field_int(&search->reader, value, &key);
     return *text != 'I' && !(*text == '-' && text[1] == 'I');
 }
 
-static bool arguments_cast(struct analysis *analysis, struct json_walker *walker) {
+static bool arguments_cast(struct path_search *search, struct json_walker *walker) {
     bool cast = true;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker), value = walk_value(walker);
-        cast = cast && (!is_cast_argument(walker->source, key) || casts(analysis, value));
+        cast = cast && (!is_cast_argument(walker->source, key) || casts(search, value));
     }
     return cast;
 }
 
-static bool row_casts(struct analysis *analysis, row_t event) {
-    const struct document *document = &analysis->trace->document;
-    struct json_walker walker =
-        walk_from(&document->source, &document->index, analysis->events->text[event], NULL);
+static bool row_casts(struct path_search *search, row_t event) {
+    const struct document *document = &search->trace->document;
+    struct json_walker walker = walk_from(&document->source, &document->index, search->events->text[event], NULL);
     bool cast = true;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
         if (place_is(&document->source, key, "args") && walk_char(&walker) == '{') {
-            cast = arguments_cast(analysis, &walker) && cast;
+            cast = arguments_cast(search, &walker) && cast;
             continue;
         }
         struct json_place value = walk_value(&walker);
-        cast = cast && (!is_cast(&document->source, key) || casts(analysis, value));
+        cast = cast && (!is_cast(&document->source, key) || casts(search, value));
     }
     return cast;
 }
 
 static enum sutra_status check_casts(struct device *device) {
-    struct analysis *analysis = device->analysis;
-    for (row_t i = 0; i < device->n && analysis->has_records && !analysis->rules.extended; i++)
-        if (!row_casts(analysis, device->rows[i]))
-            return stop_empty(analysis, "event %u has a field that is no number, and there are event records",
+    struct path_search *search = device->search;
+    for (row_t i = 0; i < device->n && search->has_records && !search->rules.extended; i++)
+        if (!row_casts(search, device->rows[i]))
+            return stop_empty(search, "event %u has a field that is no number, and there are event records",
                               device->rows[i]);
     return SUTRA_OK;
 }
 
 /* ---- Synchronisation ---- */
 
-static struct tuple lane_key(const struct analysis *analysis, row_t event) {
-    value_key device = analysis->rules.extended ? analysis->events->pid[event] : 0;
-    return (struct tuple){{analysis->stream[event], device}};
+static struct tuple lane_key(const struct path_search *search, row_t event) {
+    value_key device = search->rules.extended ? search->events->pid[event] : 0;
+    return (struct tuple){{search->stream[event], device}};
 }
 
 /* The end of the call behind a row of synchronisation; NODE_NONE where the reference would crash. */
-static node_t waiting_end(const struct analysis *analysis, row_t event) {
-    row_t call = analysis->link[event];
-    return call == ROW_NONE ? NODE_NONE : event_end(&analysis->graph, call);
+static node_t waiting_end(const struct path_search *search, row_t event) {
+    row_t call = search->link[event];
+    return call == ROW_NONE ? NODE_NONE : event_end(&search->graph, call);
 }
 
-static enum sutra_status add_sync(struct analysis *analysis, node_t from, row_t event) {
-    node_t to = waiting_end(analysis, event);
-    if (to != NODE_NONE && !(analysis->rules.extended && from == to))
-        return add_edge(analysis, from, to, EDGE_SYNC, true);
-    if (analysis->rules.extended)
+static enum sutra_status add_sync(struct path_search *search, node_t from, row_t event) {
+    node_t to = waiting_end(search, event);
+    if (to != NODE_NONE && !(search->rules.extended && from == to))
+        return search_add_edge(search, from, to, EDGE_SYNC, true);
+    if (search->rules.extended)
         return SUTRA_OK;
-    return stop_crash(analysis, "the call of event %u, which waits, is not in the window", event);
+    return stop_crash(search, "the call of event %u, which waits, is not in the window", event);
 }
 
 /* A stream waits for an event: the next kernel on it is held up. */
 static enum sutra_status hold_next(struct device *device, row_t event, row_t source) {
-    struct analysis *analysis = device->analysis;
-    bool extended = analysis->rules.extended;
-    if (!analysis->has_waits && !extended)
-        return stop_crash(analysis, "event %u waits for an event, but no cudaStreamWaitEvent is there", event);
-    row_t call = analysis->link[event];
-    uint32_t number = call == ROW_NONE ? TUPLE_NONE : waits_call(analysis, call);
+    struct path_search *search = device->search;
+    bool extended = search->rules.extended;
+    if (!search->has_waits && !extended)
+        return stop_crash(search, "event %u waits for an event, but no cudaStreamWaitEvent is there", event);
+    row_t call = search->link[event];
+    uint32_t number = call == ROW_NONE ? TUPLE_NONE : waits_call(search, call);
     if (number == TUPLE_NONE && !extended)
-        return stop_crash(analysis, "event %u waits for an event without a call of cudaStreamWaitEvent", event);
-    row_t next = number == TUPLE_NONE ? ROW_NONE : analysis->wait_launch[number];
+        return stop_crash(search, "event %u waits for an event without a call of cudaStreamWaitEvent", event);
+    row_t next = number == TUPLE_NONE ? ROW_NONE : search->wait_launch[number];
     if (next != ROW_NONE)
-        device->held[analysis->link[next]] = source + 1;
+        device->held[search->link[next]] = source + 1;
     return SUTRA_OK;
 }
 
 static enum sutra_status wait_for_event(struct device *device, row_t event) {
-    struct analysis *analysis = device->analysis;
-    row_t launch = waits_record_launch(analysis, event);
+    struct path_search *search = device->search;
+    row_t launch = waits_record_launch(search, event);
     if (launch == ROW_NONE)
         return SUTRA_OK;
-    row_t source = analysis->link[launch];
-    if (name_has(analysis, event, NAME_STREAM_WAIT))
+    row_t source = search->link[launch];
+    if (name_has(search, event, NAME_STREAM_WAIT))
         return hold_next(device, event, source);
-    node_t from = event_end(&analysis->graph, source);
-    return from == NODE_NONE ? SUTRA_OK : add_sync(analysis, from, event);
+    node_t from = event_end(&search->graph, source);
+    return from == NODE_NONE ? SUTRA_OK : add_sync(search, from, event);
 }
 
 static enum sutra_status wait_for_context(struct device *device, row_t event) {
-    struct analysis *analysis = device->analysis;
+    struct path_search *search = device->search;
     enum sutra_status status = SUTRA_OK;
-    for (uint32_t lane = 0; lane < device->lanes.n && !status && !analysis->outcome; lane++) {
-        bool other = analysis->rules.extended && device->lanes.list[lane].part[1] != analysis->events->pid[event];
+    for (uint32_t lane = 0; lane < device->lanes.n && !status && !search->outcome; lane++) {
+        bool other = search->rules.extended && device->lanes.list[lane].part[1] != search->events->pid[event];
         if (!other)
-            status = add_sync(analysis, device->last[lane], event);
+            status = add_sync(search, device->last[lane], event);
     }
     return status;
 }
 
 static enum sutra_status take_sync(struct device *device, row_t event) {
-    struct analysis *analysis = device->analysis;
-    if (name_has(analysis, event, NAME_STREAM_WAIT | NAME_EVENT_SYNC))
+    struct path_search *search = device->search;
+    if (name_has(search, event, NAME_STREAM_WAIT | NAME_EVENT_SYNC))
         return wait_for_event(device, event);
-    if (name_has(analysis, event, NAME_CONTEXT_SYNC))
+    if (name_has(search, event, NAME_CONTEXT_SYNC))
         return wait_for_context(device, event);
-    if (!name_has(analysis, event, NAME_STREAM_SYNC)) {
-        if (analysis->rules.extended)
+    if (!name_has(search, event, NAME_STREAM_SYNC)) {
+        if (search->rules.extended)
             return SUTRA_OK;
-        return stop_crash(analysis, "event %u is of an unknown kind of synchronisation", event);
+        return stop_crash(search, "event %u is of an unknown kind of synchronisation", event);
     }
-    uint32_t lane = tuples_find(&device->lanes, lane_key(analysis, event));
-    return lane == TUPLE_NONE ? SUTRA_OK : add_sync(analysis, device->last[lane], event);
+    uint32_t lane = tuples_find(&device->lanes, lane_key(search, event));
+    return lane == TUPLE_NONE ? SUTRA_OK : add_sync(search, device->last[lane], event);
 }
 
 /* ---- Kernels ---- */
 
 /* Whether the kernel waited for its launch only: the stream was idle, and what holds it up had ended. */
-static bool follows_launch(const struct analysis *analysis, row_t event, node_t last, node_t holder) {
-    row_t launch = analysis->link[event];
-    if (launch == ROW_NONE || !(analysis->queue[event] & QUEUE_ZERO))
+static bool follows_launch(const struct path_search *search, row_t event, node_t last, node_t holder) {
+    row_t launch = search->link[event];
+    if (launch == ROW_NONE || !(search->queue[event] & QUEUE_ZERO))
         return false;
-    bool one = analysis->rules.extended ? analysis->queue[event] & QUEUE_LAUNCH_ONE
-                                        : analysis->queue[launch] & QUEUE_ONE;
-    double ts = (double)analysis->ts[launch];
-    return one && (last == NODE_NONE || node_time(analysis, last) < ts) &&
-           (holder == NODE_NONE || node_time(analysis, holder) < ts);
+    bool one = search->rules.extended ? search->queue[event] & QUEUE_LAUNCH_ONE : search->queue[launch] & QUEUE_ONE;
+    double ts = (double)search->ts[launch];
+    return one && (last == NODE_NONE || node_time(search, last) < ts) &&
+           (holder == NODE_NONE || node_time(search, holder) < ts);
 }
 
-static enum sutra_status add_delay(struct analysis *analysis, row_t event, node_t start, node_t last, node_t holder) {
-    bool extended = analysis->rules.extended;
-    if (follows_launch(analysis, event, last, holder)) {
-        node_t launch = event_start(&analysis->graph, analysis->link[event]);
+static enum sutra_status add_delay(struct path_search *search, row_t event, node_t start, node_t last, node_t holder) {
+    bool extended = search->rules.extended;
+    if (follows_launch(search, event, last, holder)) {
+        node_t launch = event_start(&search->graph, search->link[event]);
         if (launch != NODE_NONE)
-            return add_edge(analysis, launch, start, EDGE_LAUNCH_DELAY, false);
+            return search_add_edge(search, launch, start, EDGE_LAUNCH_DELAY, false);
         if (!extended)
-            return stop_crash(analysis, "the launch of event %u is not in the window", event);
+            return stop_crash(search, "the launch of event %u is not in the window", event);
     }
-    if (last != NODE_NONE && (holder == NODE_NONE || node_time(analysis, holder) < node_time(analysis, last)))
-        return add_edge(analysis, last, start, EDGE_KERNEL_DELAY, false);
+    if (last != NODE_NONE && (holder == NODE_NONE || node_time(search, holder) < node_time(search, last)))
+        return search_add_edge(search, last, start, EDGE_KERNEL_DELAY, false);
     return SUTRA_OK;
 }
 
 static enum sutra_status take_kernel(struct device *device, row_t event) {
-    struct analysis *analysis = device->analysis;
-    uint32_t n_lanes = device->lanes.n, lane = tuples_number(&device->lanes, lane_key(analysis, event));
-    node_t start = graph_add_pair(&analysis->graph, event, ROW_NONE);
+    struct path_search *search = device->search;
+    uint32_t n_lanes = device->lanes.n, lane = tuples_number(&device->lanes, lane_key(search, event));
+    node_t start = graph_add_pair(&search->graph, event, ROW_NONE);
     if (lane == TUPLE_NONE || start == NODE_NONE)
-        return error_memory(analysis->error);
+        return error_memory(search->error);
     node_t last = lane == n_lanes ? NODE_NONE : device->last[lane], holder = NODE_NONE;
-    enum sutra_status status = add_edge(analysis, start, start + 1, EDGE_OPERATOR, false);
-    bool held = device->held[event] && !(analysis->rules.extended && device->held[event] - 1 == event);
+    enum sutra_status status = search_add_edge(search, start, start + 1, EDGE_OPERATOR, false);
+    bool held = device->held[event] && !(search->rules.extended && device->held[event] - 1 == event);
     if (!status && held) {
-        holder = event_end(&analysis->graph, device->held[event] - 1);
+        holder = event_end(&search->graph, device->held[event] - 1);
         if (holder != NODE_NONE)
-            status = add_edge(analysis, holder, start, EDGE_SYNC, true);
+            status = search_add_edge(search, holder, start, EDGE_SYNC, true);
     }
-    if (!status && !analysis->outcome)
-        status = add_delay(analysis, event, start, last, holder);
+    if (!status && !search->outcome)
+        status = add_delay(search, event, start, last, holder);
     device->last[lane] = start + 1;
     return status;
 }
 
-enum sutra_status gpu_graph_build(struct analysis *analysis) {
-    struct device device = {.analysis = analysis};
+enum sutra_status gpu_graph_build(struct path_search *search) {
+    struct device device = {.search = search};
+    search->graph.n_cpu_pairs = search->graph.n_pairs;
     enum sutra_status status = gather_rows(&device);
     if (!status)
         status = check_casts(&device);
-    for (row_t i = 0; i < device.n && !status && !analysis->outcome; i++)
-        status = category_has(analysis, device.rows[i], CATEGORY_SYNC) ? take_sync(&device, device.rows[i])
-                                                                       : take_kernel(&device, device.rows[i]);
+    for (row_t i = 0; i < device.n && !status && !search->outcome; i++)
+        status = category_has(search, device.rows[i], CATEGORY_SYNC) ? take_sync(&device, device.rows[i])
+                                                                     : take_kernel(&device, device.rows[i]);
     tuples_free(&device.lanes);
     free(device.rows);
     free(device.last);

@@ -93,8 +93,8 @@ static bool index_by(const node_t *end, uint32_t n_edges, node_t n_nodes, uint32
     return true;
 }
 
-/* Marks edges that repeat one into the same node, having handed their weight and type to it. first[u] is the edge from u
- * that was seen last. Returns how many there are. */
+/* Marks edges that repeat one into the same node, having handed their weight and type to it. first[u] is the edge from
+ * u that was seen last. Returns how many there are. */
 static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *repeated) {
     uint32_t n_repeated = 0;
     for (node_t node = 0; node < graph_nodes(graph); node++) {
@@ -131,8 +131,7 @@ bool graph_index(struct graph *graph) {
     node_t n_nodes = graph_nodes(graph);
     uint32_t *first = calloc((size_t)n_nodes + 1, sizeof *first);
     uint8_t *repeated = calloc((size_t)graph->n_edges + 1, 1);
-    bool ok = first && repeated &&
-              index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
+    bool ok = first && repeated && index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
     if (ok && mark_repetitions(graph, first, repeated) > 0) {
         drop_marked(graph, repeated);
         ok = index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);

@@ -25,18 +25,19 @@ typedef uint32_t node_t;
 #define EDGE_LIMIT UINT32_MAX
 
 enum edge_type {
-    EDGE_OPERATOR,      /* time of an operator or a kernel itself */
-    EDGE_DEPENDENCY,    /* one top-level operator after the other on a thread */
-    EDGE_LAUNCH_DELAY,  /* from a launch to its kernel on an idle stream */
-    EDGE_KERNEL_DELAY,  /* from a kernel to the next one on its stream */
-    EDGE_SYNC,          /* an end waits for another end */
+    EDGE_OPERATOR,     /* time of an operator or a kernel itself */
+    EDGE_DEPENDENCY,   /* one top-level operator after the other on a thread */
+    EDGE_LAUNCH_DELAY, /* from a launch to its kernel on an idle stream */
+    EDGE_KERNEL_DELAY, /* from a kernel to the next one on its stream */
+    EDGE_SYNC,         /* an end waits for another end */
     EDGE_N_TYPES
 };
 
 struct graph {
     row_t n_pairs, pair_capacity;
+    row_t n_cpu_pairs; /* the first pairs are operators of the CPU, the others kernels */
     row_t *event;
-    row_t *above; /* ROW_NONE: nothing */
+    row_t *above;   /* ROW_NONE: nothing */
     row_t *pair_of; /* per event: its pair + 1, or 0 */
 
     uint32_t n_edges, edge_capacity;

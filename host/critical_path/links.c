@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "critical_path/analysis.h"
+#include "critical_path/path_search.h"
 #include "match/key_index.h"
 
 /* One side: rows that have a correlation, and their keys. */
@@ -29,49 +29,49 @@ static void side_free(struct side *side) {
     key_index_free(&side->index);
 }
 
-static enum sutra_status gather(struct analysis *analysis, struct side *cpu, struct side *gpu) {
-    for (row_t i = 0; i < analysis->n_full; i++) {
-        row_t event = analysis->full[i];
-        value_key key = analysis->events->correlation[event];
-        analysis->link[event] = ROW_NONE;
-        if (!key_is_integer(key) && !analysis->rules.extended)
-            return stop_crash(analysis, "event %u: its correlation is no integer", event);
+static enum sutra_status gather(struct path_search *search, struct side *cpu, struct side *gpu) {
+    for (row_t i = 0; i < search->n_full; i++) {
+        row_t event = search->full[i];
+        value_key key = search->events->correlation[event];
+        search->link[event] = ROW_NONE;
+        if (!key_is_integer(key) && !search->rules.extended)
+            return stop_crash(search, "event %u: its correlation is no integer", event);
         if (key == -1 || key == KEY_NULL || key == KEY_UNHASHABLE)
             continue;
-        struct side *side = analysis->state[event] & ROW_GPU ? gpu : cpu;
+        struct side *side = search->state[event] & ROW_GPU ? gpu : cpu;
         side->keys[side->n] = key;
         side->rows[side->n++] = event;
         /* A correlation without a partner counts as row 0 in the reference, unless it is below 0. */
-        if (key >= 0 && !analysis->rules.extended)
-            analysis->link[event] = 0;
+        if (key >= 0 && !search->rules.extended)
+            search->link[event] = 0;
     }
     return SUTRA_OK;
 }
 
-static void join(struct analysis *analysis, const struct side *from, const struct side *to) {
+static void join(struct path_search *search, const struct side *from, const struct side *to) {
     for (row_t i = 0; i < from->n; i++) {
         row_t found = key_index_find(&to->index, from->keys[i]);
         if (found != ROW_NONE)
-            analysis->link[from->rows[i]] = to->rows[found];
+            search->link[from->rows[i]] = to->rows[found];
     }
 }
 
-enum sutra_status links_find(struct analysis *analysis) {
-    const struct engine *engine = &analysis->context->engine;
+enum sutra_status links_find(struct path_search *search) {
+    const struct engine *engine = &search->context->engine;
     struct side cpu = {0}, gpu = {0};
     enum sutra_status status = SUTRA_OK;
-    analysis->link = malloc(((size_t)analysis->events->n + 1) * sizeof *analysis->link);
-    if (!side_alloc(&cpu, analysis->n_full) || !side_alloc(&gpu, analysis->n_full) || !analysis->link)
-        status = error_memory(analysis->error);
+    search->link = malloc(((size_t)search->events->n + 1) * sizeof *search->link);
+    if (!side_alloc(&cpu, search->n_full) || !side_alloc(&gpu, search->n_full) || !search->link)
+        status = error_memory(search->error);
     if (!status)
-        status = gather(analysis, &cpu, &gpu);
-    if (!status && !analysis->outcome)
-        status = key_index_build(&cpu.index, engine, cpu.keys, cpu.n, KEY_LAST, NULL, analysis->error);
-    if (!status && !analysis->outcome)
-        status = key_index_build(&gpu.index, engine, gpu.keys, gpu.n, KEY_LAST, NULL, analysis->error);
-    if (!status && !analysis->outcome) {
-        join(analysis, &cpu, &gpu);
-        join(analysis, &gpu, &cpu);
+        status = gather(search, &cpu, &gpu);
+    if (!status && !search->outcome)
+        status = key_index_build(&cpu.index, engine, cpu.keys, cpu.n, KEY_LAST, NULL, search->error);
+    if (!status && !search->outcome)
+        status = key_index_build(&gpu.index, engine, gpu.keys, gpu.n, KEY_LAST, NULL, search->error);
+    if (!status && !search->outcome) {
+        join(search, &cpu, &gpu);
+        join(search, &gpu, &cpu);
     }
     side_free(&cpu);
     side_free(&gpu);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "critical_path/analysis.h"
+#include "critical_path/path_search.h"
 #include "match/key_index.h"
 
 struct queue_rows {
@@ -52,50 +52,50 @@ static bool rows_alloc(struct queue_rows *rows, row_t n) {
            rows->caused;
 }
 
-static bool is_launch(const struct analysis *analysis, row_t event) {
-    row_t link = analysis->link[event];
-    if (!name_has(analysis, event, NAME_LAUNCH) || link == ROW_NONE)
+static bool is_launch(const struct path_search *search, row_t event) {
+    row_t link = search->link[event];
+    if (!name_has(search, event, NAME_LAUNCH) || link == ROW_NONE)
         return false;
-    return analysis->rules.extended ? !(analysis->state[event] & ROW_GPU) : link > 0;
+    return search->rules.extended ? !(search->state[event] & ROW_GPU) : link > 0;
 }
 
-static enum sutra_status gather_launches(struct analysis *analysis, struct queue_rows *rows) {
-    for (row_t i = 0; i < analysis->n_full; i++) {
-        row_t event = analysis->full[i];
-        if (!is_launch(analysis, event))
+static enum sutra_status gather_launches(struct path_search *search, struct queue_rows *rows) {
+    for (row_t i = 0; i < search->n_full; i++) {
+        row_t event = search->full[i];
+        if (!is_launch(search, event))
             continue;
-        rows->key[rows->n_launches] = analysis->events->correlation[event];
+        rows->key[rows->n_launches] = search->events->correlation[event];
         rows->launch[rows->n_launches++] = event;
     }
     row_t second;
-    enum sutra_status status = key_index_build(&rows->index, &analysis->context->engine, rows->key,
-                                               rows->n_launches, KEY_LAST, &second, analysis->error);
-    if (status || analysis->rules.extended)
+    enum sutra_status status = key_index_build(&rows->index, &search->context->engine, rows->key, rows->n_launches,
+                                               KEY_LAST, &second, search->error);
+    if (status || search->rules.extended)
         return status;
     if (rows->n_launches == 0)
-        return stop_crash(analysis, "no launch has a kernel");
+        return stop_crash(search, "no launch has a kernel");
     if (second != ROW_NONE)
-        return stop_crash(analysis, "two launches have the correlation of event %u", rows->launch[second]);
+        return stop_crash(search, "two launches have the correlation of event %u", rows->launch[second]);
     return SUTRA_OK;
 }
 
 /* The number of a row's stream; with extended rules each device has streams of its own. */
-static uint32_t lane_of(const struct analysis *analysis, struct tuples *lanes, row_t event) {
-    value_key device = analysis->rules.extended ? analysis->events->pid[event] : 0;
-    return tuples_number(lanes, (struct tuple){{analysis->stream[event], device}});
+static uint32_t lane_of(const struct path_search *search, struct tuples *lanes, row_t event) {
+    value_key device = search->rules.extended ? search->events->pid[event] : 0;
+    return tuples_number(lanes, (struct tuple){{search->stream[event], device}});
 }
 
-static enum sutra_status gather_kernels(struct analysis *analysis, struct queue_rows *rows) {
-    for (row_t i = 0; i < analysis->n_full; i++) {
-        row_t event = analysis->full[i];
-        if (!on_stream(analysis, event) || (analysis->rules.extended && category_has(analysis, event, CATEGORY_SYNC)))
+static enum sutra_status gather_kernels(struct path_search *search, struct queue_rows *rows) {
+    for (row_t i = 0; i < search->n_full; i++) {
+        row_t event = search->full[i];
+        if (!on_stream(search, event) || (search->rules.extended && category_has(search, event, CATEGORY_SYNC)))
             continue;
-        row_t launch = key_index_find(&rows->index, analysis->events->correlation[event]);
+        row_t launch = key_index_find(&rows->index, search->events->correlation[event]);
         if (launch == ROW_NONE)
             continue;
-        uint32_t lane = lane_of(analysis, &rows->lanes, event);
+        uint32_t lane = lane_of(search, &rows->lanes, event);
         if (lane == TUPLE_NONE)
-            return error_memory(analysis->error);
+            return error_memory(search->error);
         rows->start[launch + 1]++;
         rows->kernel_launch[rows->n_kernels] = launch;
         rows->lane[rows->n_kernels] = lane;
@@ -105,15 +105,15 @@ static enum sutra_status gather_kernels(struct analysis *analysis, struct queue_
 }
 
 /* The reference wants as many launches as kernels, and can look up no row twice. */
-static enum sutra_status check_counts(struct analysis *analysis, const struct queue_rows *rows) {
-    if (analysis->rules.extended)
+static enum sutra_status check_counts(struct path_search *search, const struct queue_rows *rows) {
+    if (search->rules.extended)
         return SUTRA_OK;
     for (row_t i = 0; i < rows->n_launches; i++)
         if (rows->start[i + 1] == 0)
-            return stop_crash(analysis, "the launch at event %u has no kernel on a stream", rows->launch[i]);
+            return stop_crash(search, "the launch at event %u has no kernel on a stream", rows->launch[i]);
     for (row_t i = 0; i < rows->n_launches; i++)
-        if (rows->start[i + 1] > 1 || on_stream(analysis, rows->launch[i]))
-            return stop_empty(analysis, "several kernels have the correlation of event %u", rows->launch[i]);
+        if (rows->start[i + 1] > 1 || on_stream(search, rows->launch[i]))
+            return stop_empty(search, "several kernels have the correlation of event %u", rows->launch[i]);
     return SUTRA_OK;
 }
 
@@ -126,56 +126,57 @@ static void group_kernels(struct queue_rows *rows) {
 }
 
 /* Counts through the series: entry i < n is the launch of kernel caused[i], entry n + k the start of kernel k. */
-static void count_queues(struct analysis *analysis, const struct queue_rows *rows, const row_t *order, int64_t *length) {
+static void count_queues(struct path_search *search, const struct queue_rows *rows, const row_t *order,
+                         int64_t *length) {
     for (row_t i = 0; i < 2 * rows->n_kernels; i++) {
         bool launch = order[i] < rows->n_kernels;
         row_t kernel = launch ? rows->caused[order[i]] : order[i] - rows->n_kernels;
         int64_t now = length[rows->lane[kernel]] += launch ? 1 : -1;
         row_t event = launch ? rows->launch[rows->kernel_launch[kernel]] : rows->kernel[kernel];
-        analysis->queue[event] |= (uint8_t)(QUEUE_SEEN | (now == 1 ? QUEUE_ONE : 0) | (now == 0 ? QUEUE_ZERO : 0));
+        search->queue[event] |= (uint8_t)(QUEUE_SEEN | (now == 1 ? QUEUE_ONE : 0) | (now == 0 ? QUEUE_ZERO : 0));
         if (launch && now == 1)
-            analysis->queue[rows->kernel[kernel]] |= QUEUE_LAUNCH_ONE;
+            search->queue[rows->kernel[kernel]] |= QUEUE_LAUNCH_ONE;
     }
 }
 
-static enum sutra_status run_series(struct analysis *analysis, const struct queue_rows *rows) {
+static enum sutra_status run_series(struct path_search *search, const struct queue_rows *rows) {
     if (rows->n_kernels > ROW_LIMIT / 2)
-        return error_set(analysis->error, SUTRA_DATA, "more than %u kernels: cut the trace", ROW_LIMIT / 2);
+        return error_set(search->error, SUTRA_DATA, "more than %u kernels: cut the trace", ROW_LIMIT / 2);
     size_t n = (size_t)rows->n_kernels * 2 + 1;
     uint64_t *keys = malloc(n * sizeof *keys);
     row_t *order = malloc(n * sizeof *order);
     int64_t *length = calloc((size_t)rows->lanes.n + 1, sizeof *length);
-    enum sutra_status status = keys && order && length ? SUTRA_OK : error_memory(analysis->error);
+    enum sutra_status status = keys && order && length ? SUTRA_OK : error_memory(search->error);
     for (row_t i = 0; i < rows->n_kernels && !status; i++) {
-        keys[i] = (uint64_t)analysis->ts[rows->launch[rows->kernel_launch[rows->caused[i]]]];
-        keys[rows->n_kernels + i] = (uint64_t)analysis->ts[rows->kernel[i]];
+        keys[i] = (uint64_t)search->ts[rows->launch[rows->kernel_launch[rows->caused[i]]]];
+        keys[rows->n_kernels + i] = (uint64_t)search->ts[rows->kernel[i]];
         order[i] = i;
         order[rows->n_kernels + i] = rows->n_kernels + i;
     }
     if (!status)
-        status = sort_rows(analysis, keys, order, 2 * rows->n_kernels);
+        status = search_sort(search, keys, order, 2 * rows->n_kernels);
     if (!status)
-        count_queues(analysis, rows, order, length);
+        count_queues(search, rows, order, length);
     free(keys);
     free(order);
     free(length);
     return status;
 }
 
-enum sutra_status queue_measure(struct analysis *analysis) {
+enum sutra_status queue_measure(struct path_search *search) {
     struct queue_rows rows = {0};
-    analysis->queue = calloc((size_t)analysis->events->n + 1, 1);
+    search->queue = calloc((size_t)search->events->n + 1, 1);
     enum sutra_status status =
-        rows_alloc(&rows, analysis->n_full) && analysis->queue ? SUTRA_OK : error_memory(analysis->error);
+        rows_alloc(&rows, search->n_full) && search->queue ? SUTRA_OK : error_memory(search->error);
     if (!status)
-        status = gather_launches(analysis, &rows);
-    if (!status && !analysis->outcome)
-        status = gather_kernels(analysis, &rows);
-    if (!status && !analysis->outcome)
-        status = check_counts(analysis, &rows);
-    if (!status && !analysis->outcome) {
+        status = gather_launches(search, &rows);
+    if (!status && !search->outcome)
+        status = gather_kernels(search, &rows);
+    if (!status && !search->outcome)
+        status = check_counts(search, &rows);
+    if (!status && !search->outcome) {
         group_kernels(&rows);
-        status = run_series(analysis, &rows);
+        status = run_series(search, &rows);
     }
     rows_free(&rows);
     return status;

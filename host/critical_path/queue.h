@@ -1,5 +1,5 @@
 /*
- * queue.h - what is known about the queue of a stream at a launch or a kernel: bits of analysis->queue.
+ * queue.h - what is known about the queue of a stream at a launch or a kernel: bits of search->queue.
  */
 #ifndef CRITICAL_PATH_QUEUE_H
 #define CRITICAL_PATH_QUEUE_H

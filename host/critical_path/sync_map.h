@@ -4,7 +4,7 @@
 #ifndef CRITICAL_PATH_SYNC_MAP_H
 #define CRITICAL_PATH_SYNC_MAP_H
 
-#include "critical_path/analysis.h"
+#include "critical_path/path_search.h"
 
 /* Entry i: what has the external id end[i] waits for what has start[i]. Pairs may repeat. */
 struct sync_map {
@@ -12,12 +12,12 @@ struct sync_map {
     row_t n;
 };
 
-/* Takes the map from an analysis; without a path it is empty. */
-enum sutra_status sync_map_take(struct sync_map *map, struct analysis *analysis);
+/* Takes the map from an search; without a path it is empty. */
+enum sutra_status sync_map_take(struct sync_map *map, struct path_search *search);
 void sync_map_free(struct sync_map *map);
 
 /* The map by the rules of the reference. Where there is none `map` is empty and `reason`, which has room for
- * sizeof(((struct analysis *)0)->reason) bytes, tells why; else it is "". */
+ * sizeof(((struct path_search *)0)->reason) bytes, tells why; else it is "". */
 enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
                                 const struct sutra_device_trace *trace, bool pandas3, char *reason,
                                 struct sutra_error *error);

@@ -12,8 +12,7 @@
 /* The slot of the tuple, or the free one where it would go. */
 static uint32_t find_slot(const struct tuples *tuples, struct tuple tuple) {
     uint32_t mask = tuples->n_slots - 1, slot = (uint32_t)hash_bytes(&tuple, sizeof tuple) & mask;
-    while (tuples->slots[slot] &&
-           memcmp(&tuples->list[tuples->slots[slot] - 1], &tuple, sizeof tuple) != 0)
+    while (tuples->slots[slot] && memcmp(&tuples->list[tuples->slots[slot] - 1], &tuple, sizeof tuple) != 0)
         slot = (slot + 1) & mask;
     return slot;
 }

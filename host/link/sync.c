@@ -2,12 +2,12 @@
  * sync.c - from the synchronisation on the critical path, given in external ids, to lists of new ids.
  *
  *     critical path      external id of an end -> external ids of starts
- *     waits              GPU operator (the last event of a start's id) -> the first CPU operator behind each end's event
- *     sync lists         host operator of that CPU operator -> the GPU operator's nodes
+ *     waits              GPU operator (the last event of a start's id) -> the first CPU operator behind each end's
+ * event sync lists         host operator of that CPU operator -> the GPU operator's nodes
  *
  * A host operator is named by its new id where that is given by the time the GPU node is, else by its id in the host
- * trace; the names are then looked up once more, as ids of the host trace, wherever they happen to be one. Of lists that
- * come out at the same node the one that was begun last stays. This is the reference's way, and its output.
+ * trace; the names are then looked up once more, as ids of the host trace, wherever they happen to be one. Of lists
+ * that come out at the same node the one that was begun last stays. This is the reference's way, and its output.
  *
  * Cost: O(events + nodes), and a binary search for each wait.
  */
@@ -34,11 +34,11 @@ struct sync {
     struct sutra_context *context;
     struct sutra_error *error;
     struct sync_map map;
-    row_t *start_event;        /* per pair of the map: the event of its start, or ROW_NONE */
-    struct pairs ends;         /* external id -> pairs of the map */
-    struct pairs waits;        /* GPU event -> CPU operator */
-    struct pairs lists;        /* name of a host operator -> new id of a GPU node */
-    row_t *op_unit;            /* per CPU operator: its host operator */
+    row_t *start_event;         /* per pair of the map: the event of its start, or ROW_NONE */
+    struct pairs ends;          /* external id -> pairs of the map */
+    struct pairs waits;         /* GPU event -> CPU operator */
+    struct pairs lists;         /* name of a host operator -> new id of a GPU node */
+    row_t *op_unit;             /* per CPU operator: its host operator */
     struct key_index ctrl_deps; /* id in ctrl_deps -> first sorted node that has it */
 };
 
@@ -111,8 +111,8 @@ static enum sutra_status find_starts(struct sync *sync) {
     const struct device_ops *ops = &sync->linked->ops;
     const struct device_events *events = &sync->linked->device->events;
     struct key_index starts;
-    enum sutra_status status = key_index_build(&starts, &sync->context->engine, sync->map.start, sync->map.n, KEY_FIRST,
-                                               NULL, sync->error);
+    enum sutra_status status =
+        key_index_build(&starts, &sync->context->engine, sync->map.start, sync->map.n, KEY_FIRST, NULL, sync->error);
     if (status)
         return status;
     sync->start_event = malloc(((size_t)sync->map.n + 1) * sizeof *sync->start_event);
@@ -156,11 +156,10 @@ static row_t operator_after(const struct sutra_linked *linked, row_t event) {
 static enum sutra_status add_waits(struct sync *sync, row_t event) {
     const struct sutra_linked *linked = sync->linked;
     row_t end, first = pairs_find(&sync->ends, linked->device->events.external[event], &end);
-    row_t operator = first < end ? operator_after(linked, event) : ROW_NONE;
-    for (row_t i = first; i < end && operator != ROW_NONE; i++) {
+    row_t operator= first<end ? operator_after(linked, event) : ROW_NONE;
+    for (row_t i = first; i < end && operator!= ROW_NONE; i++) {
         row_t start = sync->start_event[sync->ends.value[i]];
-        if (start == ROW_NONE ||
-            event_classify(&linked->device->events, linked->ops.traits, start) != EVENT_GPU_OP)
+        if (start == ROW_NONE || event_classify(&linked->device->events, linked->ops.traits, start) != EVENT_GPU_OP)
             continue;
         if (!pairs_add(&sync->waits, start, operator))
             return error_memory(sync->error);
@@ -258,8 +257,8 @@ static enum sutra_status index_ctrl_deps(struct sync *sync) {
         return error_memory(sync->error);
     for (row_t place = 0; place < units->n_nodes; place++)
         keys[place] = sync->linked->host->nodes.ctrl_deps[units->node[place]];
-    enum sutra_status status = key_index_build(&sync->ctrl_deps, &sync->context->engine, keys, units->n_nodes,
-                                               KEY_FIRST, NULL, sync->error);
+    enum sutra_status status =
+        key_index_build(&sync->ctrl_deps, &sync->context->engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error);
     free(keys);
     return status;
 }
@@ -274,13 +273,12 @@ static row_t last_below(const row_t *numbers, row_t n, row_t number) {
     return low;
 }
 
-/* New id of the node at which an id in ctrl_deps that no node has is first seen, or ROW_NONE: it then gets a number that no
- * node has, so that a list of that name is lost behind there. */
+/* New id of the node at which an id in ctrl_deps that no node has is first seen, or ROW_NONE: it then gets a number
+ * that no node has, so that a list of that name is lost behind there. */
 static row_t first_unknown(const struct sync *sync, value_key name) {
     const struct host_ops *units = &sync->linked->units;
     row_t place = key_index_find(&sync->ctrl_deps, name);
-    return place == ROW_NONE ? ROW_NONE
-                             : sync->linked->unit_id[last_below(units->unit_start, units->n_units, place)];
+    return place == ROW_NONE ? ROW_NONE : sync->linked->unit_id[last_below(units->unit_start, units->n_units, place)];
 }
 
 /* The new id at which a list of this name comes out, or ROW_NONE. */
@@ -321,8 +319,8 @@ static enum sutra_status place_lists(struct sync *sync) {
     placed->start[placed->n_lists] = lists->n;
     placed->nodes = sync->lists.value;
     sync->lists.value = NULL;
-    enum sutra_status status = key_index_build(&placed->targets, &sync->context->engine, target, placed->n_lists,
-                                               KEY_LAST, NULL, sync->error);
+    enum sutra_status status =
+        key_index_build(&placed->targets, &sync->context->engine, target, placed->n_lists, KEY_LAST, NULL, sync->error);
     for (row_t i = 0; i < placed->n_lists && !status; i++)
         if (target[i] != KEY_NULL && key_index_find(&placed->targets, target[i]) == i)
             sync->linked->report.n_sync += nodes_of(sync->linked, (row_t)target[i]);
@@ -348,7 +346,7 @@ static enum sutra_status build_lists(struct sync *sync) {
 enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
                              struct sutra_error *error) {
     struct sync sync = {.linked = linked, .context = context, .error = error};
-    char reason[sizeof((struct analysis *)0)->reason];
+    char reason[sizeof((struct path_search *)0)->reason];
     stage_begin(context, "synchronisation", linked->device->events.n);
     enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, reason, error);
     if (!status && *reason)

@@ -7,8 +7,8 @@
 #include "base/context.h"
 #include "link/linked.h"
 
-/* Fills linked->sync and the report's n_sync. Everything else of `linked` is there already. Where the reference finds no
- * critical path there are no dependencies, and a warning says why. */
+/* Fills linked->sync and the report's n_sync. Everything else of `linked` is there already. Where the reference finds
+ * no critical path there are no dependencies, and a warning says why. */
 enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
                              struct sutra_error *error);
 

@@ -1,5 +1,5 @@
 /*
- * analysis.h - one search for the critical path: the columns that its stages fill, one after the other.
+ * path_search.h - one search for the critical path: the columns that its stages fill, one after the other.
  *
  *     rows.c         which events count, their times and streams
  *     links.c        calls and the GPU rows that they caused, by correlation
@@ -10,15 +10,15 @@
  *     gpu_graph.c    kernels, delays and synchronisation as nodes and edges
  *     longest.c      the longest path through the graph
  *
- * All columns are over the events of the device trace, so an event's number is its row everywhere. There are two sets of
- * rules. The reference's are those of HTA with pandas 2 and stable sorts, down to where it gives up; the linker needs
- * them. The extended ones serve traces on which those fail: streams 0 and named streams, devices with equal stream
- * numbers, HIP, repeated correlations, no annotation at all.
+ * All columns are over the events of the device trace, so an event's number is its row everywhere. There are two sets
+ * of rules. The reference's are those of HTA with pandas 2 and stable sorts, down to where it gives up; the linker
+ * needs them. The extended ones serve traces on which those fail: streams 0 and named streams, devices with equal
+ * stream numbers, HIP, repeated correlations, no annotation at all.
  *
  * A stage ends the search by setting an outcome other than OUTCOME_PATH. Cost: O(n) of every stage but for sorts.
  */
-#ifndef CRITICAL_PATH_ANALYSIS_H
-#define CRITICAL_PATH_ANALYSIS_H
+#ifndef CRITICAL_PATH_SEARCH_H
+#define CRITICAL_PATH_SEARCH_H
 
 #include "base/context.h"
 #include "critical_path/graph.h"
@@ -47,8 +47,8 @@ enum string_role {
     NAME_STEP = 1 << 2,       /* contains ProfilerStep */
     NAME_ANNOTATION = 1 << 3, /* contains the annotation that is looked for */
     NAME_LAUNCH = 1 << 4,
-    NAME_BLOCKING = 1 << 5,    /* calls that wait: their time is not work of the CPU */
-    NAME_EVENT_SYNC = 1 << 6,  /* rows of synchronisation */
+    NAME_BLOCKING = 1 << 5,   /* calls that wait: their time is not work of the CPU */
+    NAME_EVENT_SYNC = 1 << 6, /* rows of synchronisation */
     NAME_CONTEXT_SYNC = 1 << 7,
     NAME_STREAM_SYNC = 1 << 8,
     NAME_STREAM_WAIT = 1 << 9,
@@ -79,7 +79,7 @@ struct wait_row {
     value_key stream, record; /* wait_on_stream, wait_on_cuda_event_record_corr_id */
 };
 
-struct analysis {
+struct path_search {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
@@ -95,7 +95,7 @@ struct analysis {
     bool rounded;        /* times are rounded to whole microseconds */
 
     /* Columns over events; meaningless where the state is not ROW_KEPT. */
-    int64_t *ts;       /* since the first row */
+    int64_t *ts; /* since the first row */
     double *dur;
     value_key *stream; /* STREAM_NONE where there is none */
     row_t *link;       /* the row at the other end of the correlation; 0 also: none; ROW_NONE: no correlation. With
@@ -106,7 +106,7 @@ struct analysis {
     row_t *clipped, n_clipped; /* rising */
     struct wait_row *waits;
     row_t n_waits;
-    row_t annotation;       /* row of the window, or ROW_NONE: all */
+    row_t annotation; /* row of the window, or ROW_NONE: all */
     int64_t window_begin;
     double window_end;
 
@@ -115,10 +115,10 @@ struct analysis {
 
     /* See waits.c. */
     bool has_records, has_waits;
-    struct tuples records;  /* correlations of records, and, with extended rules, what waits for them */
-    row_t *record_launch;   /* per such: the launch before it, or ROW_NONE */
+    struct tuples records;    /* correlations of records, and, with extended rules, what waits for them */
+    row_t *record_launch;     /* per such: the launch before it, or ROW_NONE */
     struct tuples wait_calls; /* rows of calls that make a stream wait */
-    row_t *wait_launch;     /* per such: the next launch on that stream, or ROW_NONE */
+    row_t *wait_launch;       /* per such: the next launch on that stream, or ROW_NONE */
 
     struct graph graph;
     node_t *path;
@@ -127,58 +127,62 @@ struct analysis {
 };
 
 /* The stages. A status other than SUTRA_OK: out of memory, or too large a trace. */
-enum sutra_status rows_read(struct analysis *analysis);
-enum sutra_status links_find(struct analysis *analysis);
-enum sutra_status window_find(struct analysis *analysis);
-enum sutra_status cpu_graph_build(struct analysis *analysis);
-enum sutra_status queue_measure(struct analysis *analysis);
-enum sutra_status waits_resolve(struct analysis *analysis);
-enum sutra_status gpu_graph_build(struct analysis *analysis);
-enum sutra_status longest_path_find(struct analysis *analysis);
+enum sutra_status rows_read(struct path_search *search);
+enum sutra_status links_find(struct path_search *search);
+enum sutra_status window_find(struct path_search *search);
+enum sutra_status cpu_graph_build(struct path_search *search);
+enum sutra_status queue_measure(struct path_search *search);
+enum sutra_status waits_resolve(struct path_search *search);
+enum sutra_status gpu_graph_build(struct path_search *search);
+enum sutra_status longest_path_find(struct path_search *search);
 
-/* Runs all of them. The analysis is the caller's to free whatever comes of it. */
-enum sutra_status analysis_run(struct analysis *analysis, struct sutra_context *context,
-                               const struct sutra_device_trace *trace, const struct path_rules *rules,
-                               struct sutra_error *error);
-void analysis_free(struct analysis *analysis);
+/* Whether a row has a name of HIP, which only the extended rules know. */
+bool rows_have_hip_names(const struct path_search *search);
+
+/* Runs all of them. The search is the caller's to free whatever comes of it. */
+enum sutra_status path_search_run(struct path_search *search, struct sutra_context *context,
+                                  const struct sutra_device_trace *trace, const struct path_rules *rules,
+                                  struct sutra_error *error);
+void path_search_free(struct path_search *search);
 
 /* Ends the search; both return SUTRA_OK, so that a stage can return what they return. */
-__attribute__((format(printf, 2, 3))) enum sutra_status stop_empty(struct analysis *analysis, const char *format, ...);
-__attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(struct analysis *analysis, const char *format, ...);
+__attribute__((format(printf, 2, 3))) enum sutra_status stop_empty(struct path_search *search, const char *format, ...);
+__attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(struct path_search *search, const char *format, ...);
 
 /* Where the fields of an event stand in the trace's text. */
-void event_find(const struct analysis *analysis, row_t event, struct event_places *places);
+void event_find(const struct path_search *search, row_t event, struct event_places *places);
 
 /* A field of the event as a key; `absent` where it is not there. */
-value_key event_key(struct analysis *analysis, const struct event_places *places, enum event_field field,
+value_key event_key(struct path_search *search, const struct event_places *places, enum event_field field,
                     value_key absent);
 
-static inline bool has_role(const struct analysis *analysis, uint32_t string, uint32_t role) {
-    return string != STRING_NONE && (analysis->roles[string] & role);
+static inline bool has_role(const struct path_search *search, uint32_t string, uint32_t role) {
+    return string != STRING_NONE && (search->roles[string] & role);
 }
 
-static inline bool name_has(const struct analysis *analysis, row_t event, uint32_t role) {
-    return (analysis->roles[analysis->events->name[event]] & role) != 0;
+static inline bool name_has(const struct path_search *search, row_t event, uint32_t role) {
+    return (search->roles[search->events->name[event]] & role) != 0;
 }
 
-static inline bool category_has(const struct analysis *analysis, row_t event, uint32_t role) {
-    return has_role(analysis, analysis->events->category[event], role);
+static inline bool category_has(const struct path_search *search, row_t event, uint32_t role) {
+    return has_role(search, search->events->category[event], role);
 }
 
-static inline bool on_stream(const struct analysis *analysis, row_t event) {
-    return analysis->stream[event] != STREAM_NONE;
+static inline bool on_stream(const struct path_search *search, row_t event) {
+    return search->stream[event] != STREAM_NONE;
 }
 
 /* Time of a node: its event's start, or its end. */
-static inline double node_time(const struct analysis *analysis, node_t node) {
-    row_t event = node_event(&analysis->graph, node);
-    return (double)analysis->ts[event] + (node_is_end(node) ? analysis->dur[event] : 0);
+static inline double node_time(const struct path_search *search, node_t node) {
+    row_t event = node_event(&search->graph, node);
+    return (double)search->ts[event] + (node_is_end(node) ? search->dur[event] : 0);
 }
 
 /* Sorts rows stably by a time that is not below 0. `keys` has room for n. */
-enum sutra_status sort_rows(const struct analysis *analysis, uint64_t *keys, row_t *rows, row_t n);
+enum sutra_status search_sort(const struct path_search *search, uint64_t *keys, row_t *rows, row_t n);
 
 /* Adds an edge whose weight is the time between its nodes, or 0; the reference crashes where they are the same node. */
-enum sutra_status add_edge(struct analysis *analysis, node_t from, node_t to, enum edge_type type, bool no_time);
+enum sutra_status search_add_edge(struct path_search *search, node_t from, node_t to, enum edge_type type,
+                                  bool no_time);
 
 #endif
