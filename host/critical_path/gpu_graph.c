@@ -211,10 +211,11 @@ static bool follows_launch(const struct path_search *search, row_t event, node_t
            (holder == NODE_NONE || node_time(search, holder) < ts);
 }
 
+/* With extended rules the first kernel of a stream always hangs on its launch, however many were launched with it. */
 static enum sutra_status add_delay(struct path_search *search, row_t event, node_t start, node_t last, node_t holder) {
-    bool extended = search->rules.extended;
+    bool extended = search->rules.extended, linked = search->link[event] != ROW_NONE;
+    node_t launch = linked ? event_start(&search->graph, search->link[event]) : NODE_NONE;
     if (follows_launch(search, event, last, holder)) {
-        node_t launch = event_start(&search->graph, search->link[event]);
         if (launch != NODE_NONE)
             return search_add_edge(search, launch, start, EDGE_LAUNCH_DELAY, false);
         if (!extended)
@@ -222,6 +223,8 @@ static enum sutra_status add_delay(struct path_search *search, row_t event, node
     }
     if (last != NODE_NONE && (holder == NODE_NONE || node_time(search, holder) < node_time(search, last)))
         return search_add_edge(search, last, start, EDGE_KERNEL_DELAY, false);
+    if (extended && last == NODE_NONE && holder == NODE_NONE && launch != NODE_NONE)
+        return search_add_edge(search, launch, start, EDGE_LAUNCH_DELAY, false);
     return SUTRA_OK;
 }
 

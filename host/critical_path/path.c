@@ -46,17 +46,25 @@ static const char *annotation_of(const struct path_search *reference, const stru
     return NULL;
 }
 
+/* Puts the extended rules' path in the place of the reference's, unless only the reference has one. */
 static enum sutra_status run_extended(struct sutra_critical_path *path, const struct path_rules *rules,
                                       struct sutra_error *error) {
-    struct path_search *search = &path->search;
-    struct sutra_context *context = search->context;
-    const struct sutra_device_trace *trace = search->trace;
-    path_search_free(search);
-    enum sutra_status status = path_search_run(search, context, trace, rules, error);
-    if (!status && search->outcome)
-        status = error_file(error, SUTRA_DATA, trace->document.source.name, "no critical path: %s", search->reason);
+    struct sutra_context *context = path->search.context;
+    const struct sutra_device_trace *trace = path->search.trace;
+    struct path_search search;
+    if (path->reference != OUTCOME_PATH)
+        path_search_free(&path->search);
+    enum sutra_status status = path_search_run(&search, context, trace, rules, error);
+    if (!status && search.outcome && path->reference == OUTCOME_PATH) {
+        path_search_free(&search);
+        return SUTRA_OK;
+    }
+    if (!status && search.outcome)
+        status = error_file(error, SUTRA_DATA, trace->document.source.name, "no critical path: %s", search.reason);
     if (!status && path->reference == OUTCOME_CRASH)
-        status = sync_map_take(&path->map, search);
+        status = sync_map_take(&path->map, &search);
+    path_search_free(&path->search);
+    path->search = search;
     return status;
 }
 
