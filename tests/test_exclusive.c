@@ -205,6 +205,17 @@ static void integers_beyond_doubles_stay_exact(void **state) {
     check(cases, 2, none);
 }
 
+static void an_end_before_its_start_is_not_looked_for_beyond_the_next_start(void **state) {
+    (void)state;
+    /* Doubles near 2^55 are 8 apart: the last one ends at 2^55, as the first does, but the third has begun by then. */
+    int64_t start = (int64_t)1 << 55;
+    struct op_case cases[] = {{real(0x1p55), integer(0), integer(0)},
+                              {real(0x1p55), real(96), real(88)},
+                              {integer(start + 1), real(8), real(8)},
+                              {integer(start + 2), real(0), real(0)}};
+    check(cases, 4, none);
+}
+
 static void a_result_below_zero_is_mended_and_counted(void **state) {
     (void)state;
     /* Near 4.39e12 ends are rounded to 1/2048: both end at +0.10009765625, so the child is longer than 0.1. */
@@ -317,6 +328,14 @@ static struct number whole_or_part(uint64_t *random) {
     return random_below(random, 2) ? integer(random_below(random, 20)) : real((double)random_below(random, 80) / 4);
 }
 
+static struct number part(uint64_t *random) {
+    return real((double)random_below(random, 160) / 8);
+}
+
+static struct number around_2_53(uint64_t *random) {
+    return integer(((int64_t)1 << 53) - 20 + random_below(random, 24));
+}
+
 static struct number whole_real(uint64_t *random) {
     return real((double)random_below(random, 40));
 }
@@ -345,6 +364,8 @@ static const struct shape shapes[] = {
     {"integers beyond 2^53 and doubles", large_integer, any_dur, 40},
     {"negative durations", small_integer, maybe_negative, 40},
     {"double starts, any durations", whole_real, whole_or_part, 60},
+    {"integer starts, double durations", small_integer, part, 60},
+    {"integer starts around 2^53, double durations", around_2_53, part, 30},
     {"extremes", extreme_ts, extreme, 20},
 };
 
@@ -421,6 +442,7 @@ int main(void) {
         cmocka_unit_test(a_child_may_end_with_its_parent_and_begin_at_its_end),
         cmocka_unit_test(kinds_follow_python),
         cmocka_unit_test(integers_beyond_doubles_stay_exact),
+        cmocka_unit_test(an_end_before_its_start_is_not_looked_for_beyond_the_next_start),
         cmocka_unit_test(a_result_below_zero_is_mended_and_counted),
         cmocka_unit_test(a_negative_duration_stands_alone),
         cmocka_unit_test(no_operators_are_fine),

@@ -185,7 +185,7 @@ static void job_measure(struct job *job) {
     result->peak_memory = memory_peak(&job->watch.memory, n_host_bytes + n_device_bytes);
     result->peak_rss = memory_peak_rss();
     result->n_threads = (unsigned)values->n_threads;
-    result->engine = engines[values->engine];
+    result->engine = sutra_context_engine(job->context);
     result->output = values->output;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "cli/watch.h"
 
+#include "cli/interrupt.h"
 #include "cli/message.h"
 
 #define SAMPLE_SECONDS 0.005
@@ -40,9 +41,15 @@ static void on_note(void *arg, const char *text) {
         message_note(text);
 }
 
+static void on_temporary(void *arg, const char *path) {
+    (void)arg;
+    interrupt_guard_set(path);
+}
+
 void watch_attach(struct watch *watch, struct sutra_context_options *options) {
     options->progress = on_progress;
     options->warning = on_warning;
     options->note = on_note;
+    options->temporary = on_temporary;
     options->arg = watch;
 }

@@ -9,7 +9,8 @@
 #include "columns/column.h"
 
 static bool resize_numbers(struct number_column *column, size_t n) {
-    return column_resize(&column->bits, n, sizeof *column->bits) && column_resize(&column->kind, n, sizeof *column->kind);
+    return column_resize(&column->bits, n, sizeof *column->bits) &&
+           column_resize(&column->kind, n, sizeof *column->kind);
 }
 
 bool device_events_reserve(struct device_events *events, row_t capacity) {
@@ -18,7 +19,7 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (!resize_numbers(&events->ts, capacity) || !resize_numbers(&events->dur, capacity))
         return false;
 #define X(type, name)                                                                                                  \
-    if (!column_resize(&events->name, capacity, sizeof *events->name))                                                        \
+    if (!column_resize(&events->name, capacity, sizeof *events->name))                                                 \
         return false;
     DEVICE_EVENT_COLUMNS(X)
 #undef X

@@ -16,10 +16,10 @@
 
 typedef int64_t value_key;
 
-#define KEY_ABSENT     INT64_MIN       /* the field is not there */
-#define KEY_NULL       (INT64_MIN + 1) /* the field is null */
-#define KEY_UNHASHABLE (INT64_MIN + 2) /* a list or an object: no id in Python either */
-#define KEY_VALUES     (INT64_MIN + 3) /* first number of the value table */
+#define KEY_ABSENT     INT64_MIN                        /* the field is not there */
+#define KEY_NULL       (INT64_MIN + 1)                  /* the field is null */
+#define KEY_UNHASHABLE (INT64_MIN + 2)                  /* a list or an object: no id in Python either */
+#define KEY_VALUES     (INT64_MIN + 3)                  /* first number of the value table */
 #define KEY_INTEGERS   (INT64_MIN + ((int64_t)1 << 32)) /* smallest integer that stands for itself */
 
 static inline bool key_is_integer(value_key key) {

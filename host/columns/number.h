@@ -3,7 +3,8 @@
  *
  * Compared by value whatever the kinds (7 == 7.0, exactly, also beyond 2^53), added and subtracted as Python would:
  * integers exactly, and in double arithmetic as soon as one of the two is a double. Integers of times and durations
- * are limited to +-2^62, so that sums of two fit; readers check it. NaN is refused by readers where order matters.
+ * are below 2^62 in magnitude, so that sums of two fit; readers check it. NaN is refused by readers where order
+ * matters.
  *
  * The functions are the same for the CPU and the CUDA engine.
  */
@@ -22,7 +23,7 @@
 
 enum number_kind { NUMBER_INTEGER, NUMBER_DOUBLE, NUMBER_BOOLEAN };
 
-/* Largest magnitude of an integer time or duration. */
+/* The magnitude of an integer time or duration is below this. */
 #define NUMBER_INTEGER_LIMIT ((int64_t)1 << 62)
 
 struct number {
@@ -67,7 +68,7 @@ SHARED double number_as_double(struct number x) {
 
 /* -1, 0, 1: an integer against a double, exactly. */
 SHARED int integer_compare_double(int64_t i, double d) {
-    if (d >= 9223372036854775808.0)
+    if (!(d < 9223372036854775808.0)) /* NaN too, which readers keep out but a difference of infinities may give */
         return -1;
     if (d < -9223372036854775808.0)
         return 1;

@@ -8,7 +8,7 @@
 
 typedef uint32_t row_t;
 
-#define ROW_NONE UINT32_MAX
+#define ROW_NONE  UINT32_MAX
 #define ROW_LIMIT (UINT32_MAX - 1) /* most rows of a table */
 
 #endif

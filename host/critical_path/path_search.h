@@ -20,7 +20,7 @@
 #ifndef CRITICAL_PATH_SEARCH_H
 #define CRITICAL_PATH_SEARCH_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "critical_path/graph.h"
 #include "critical_path/tuples.h"
 #include "read/device_trace.h"

@@ -16,10 +16,10 @@ static bool is_one_of(const char *text, const char *const *list, size_t n) {
 
 static bool is_launch(const char *name) {
     static const char *const launches[] = {
-        "cuLaunchKernel",      "cuLaunchKernelEx",      "cudaLaunchKernel",         "cudaLaunchKernelExC",
-        "cudaMemcpy",          "cudaMemcpyAsync",       "cudaMemcpyFromSymbol",     "cudaMemcpyToSymbol",
-        "hipLaunchKernel",     "hipExtLaunchKernel",    "hipExtModuleLaunchKernel", "hipModuleLaunchKernel",
-        "hipMemcpyWithStream", "hipMemcpyAsync",        "cudaLaunchCooperativeKernel"};
+        "cuLaunchKernel",      "cuLaunchKernelEx",   "cudaLaunchKernel",           "cudaLaunchKernelExC",
+        "cudaMemcpy",          "cudaMemcpyAsync",    "cudaMemcpyFromSymbol",       "cudaMemcpyToSymbol",
+        "hipLaunchKernel",     "hipExtLaunchKernel", "hipExtModuleLaunchKernel",   "hipModuleLaunchKernel",
+        "hipMemcpyWithStream", "hipMemcpyAsync",     "cudaLaunchCooperativeKernel"};
     return is_one_of(name, launches, sizeof launches / sizeof *launches);
 }
 

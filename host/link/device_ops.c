@@ -171,8 +171,7 @@ static bool is_false(struct build *build, value_key rf) {
 static enum sutra_status order_threads(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    enum sutra_status status =
-        engine->thread_order(engine->state, &ops->cpu, GROUP_GAP, ops->waits_for, build->error);
+    enum sutra_status status = engine->thread_order(engine->state, &ops->cpu, GROUP_GAP, ops->waits_for, build->error);
     for (row_t i = 0; i < ops->cpu.n && !status; i++) {
         row_t before = ops->waits_for[i];
         if (before == ROW_NONE)
@@ -258,8 +257,7 @@ static void free_lists(struct operator_lists *lists) {
 
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct build build = {
-        .ops = ops, .context = context, .trace = trace, .events = &trace->events, .error = error};
+    struct build build = {.ops = ops, .context = context, .trace = trace, .events = &trace->events, .error = error};
     *ops = (struct device_ops){0};
     stage_begin(context, "sort events", trace->events.n);
     enum sutra_status status = list_operators(&build);

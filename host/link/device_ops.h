@@ -1,13 +1,13 @@
 /*
- * device_ops.h - what the linker takes from a device trace: its operators as tables in the order of the sorted trace, and
- * what the engine makes of them.
+ * device_ops.h - what the linker takes from a device trace: its operators as tables in the order of the sorted trace,
+ * and what the engine makes of them.
  *
  *     events --sort, classify--> CPU ops, launches, GPU ops --engine--> exclusive durations, order, parents, groups
  */
 #ifndef LINK_DEVICE_OPS_H
 #define LINK_DEVICE_OPS_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "match/engine.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
@@ -20,9 +20,9 @@ struct device_ops {
     struct cpu_ops cpu;
     row_t *cpu_event;
     struct number_column exclusive; /* exclusive duration of each */
-    row_t *waits_for;               /* CPU op of another thread whose rf_id gives the inter-thread dependency, or none */
-    struct key_index rf;            /* rf_id -> position in rf_op; the last operator of each rf_id */
-    row_t *rf_op;                   /* CPU operators with an rf_id */
+    row_t *waits_for;    /* CPU op of another thread whose rf_id gives the inter-thread dependency, or none */
+    struct key_index rf; /* rf_id -> position in rf_op; the last operator of each rf_id */
+    row_t *rf_op;        /* CPU operators with an rf_id */
     row_t n_rf;
 
     /* GPU operators that found a CPU operator, by the external id of that operator, each group in sorted order. */

@@ -102,15 +102,15 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
         ops->unit_start[ops->n_units++] = i;
     }
     ops->unit_start[ops->n_units] = ops->n_nodes;
-    enum sutra_status status =
-        key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
+    enum sutra_status status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
     free(ids);
     return status;
 }
 
 enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
-/* Walks up from a unit to one whose answer is known, then hands the answer down the same path. `path` has room for all. */
+/* Walks up from a unit to one whose answer is known, then hands the answer down the same path. `path` has room for all.
+ */
 static void decide(const row_t *parent, uint8_t *reach, row_t unit, row_t *path) {
     row_t n = 0;
     while (unit != ROW_NONE && reach[unit] == REACH_UNKNOWN) {
@@ -126,7 +126,8 @@ static void decide(const row_t *parent, uint8_t *reach, row_t unit, row_t *path)
 
 static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_context *context,
                                         const struct sutra_host_trace *trace, struct sutra_error *error) {
-    row_t *parent = malloc(((size_t)ops->n_units + 1) * sizeof *parent), *path = malloc(((size_t)ops->n_units + 1) * sizeof *path);
+    row_t *parent = malloc(((size_t)ops->n_units + 1) * sizeof *parent),
+          *path = malloc(((size_t)ops->n_units + 1) * sizeof *path);
     row_t root = key_index_find(&ops->ids, ROOT_ID);
     enum sutra_status status = parent && path ? SUTRA_OK : error_memory(error);
     for (row_t unit = 0; unit < ops->n_units && !status; unit++)
@@ -150,11 +151,10 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct sutra_error *error) {
     *ops = (struct host_ops){.n_nodes = trace->nodes.n};
-    ops->node = malloc(((size_t)ops->n_nodes + 1) * sizeof *ops->node);
-    ops->unit_start = malloc(((size_t)ops->n_nodes + 1) * sizeof *ops->unit_start);
+    ops->node = calloc((size_t)ops->n_nodes + 1, sizeof *ops->node);
+    ops->unit_start = calloc((size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
     ops->reachable = calloc((size_t)ops->n_nodes + 1, 1);
-    enum sutra_status status =
-        ops->node && ops->unit_start && ops->reachable ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = ops->node && ops->unit_start && ops->reachable ? SUTRA_OK : error_memory(error);
     if (!status)
         status = sort_nodes(ops, context, trace, error);
     if (!status)

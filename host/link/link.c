@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 #include "link/sync.h"
 
-/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the host
- * operator that was linked last to that thread's CPU operator. */
+/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
+ * host operator that was linked last to that thread's CPU operator. */
 static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
     struct sutra_link_report *report = &linked->report;
     const struct host_ops *units = &linked->units;
@@ -69,7 +69,7 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
 static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutra_context *context,
                                         const row_t *unknown, row_t n, struct sutra_error *error) {
     value_key *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    row_t *number = malloc(((size_t)n + 1) * sizeof *number);
+    row_t *number = calloc((size_t)n + 1, sizeof *number);
     struct key_index index = {0};
     enum sutra_status status = keys && number ? SUTRA_OK : error_memory(error);
     for (row_t i = 0; i < n && !status; i++)
@@ -164,27 +164,11 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
             error->status = SUTRA_STRICT;
         return SUTRA_STRICT;
     }
-    context_warn(context,
-                 "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
-                 "stands for it",
-                 (unsigned long long)found->n_replaced, event);
-    return SUTRA_OK;
-}
-
-static enum sutra_status judge_links(const struct sutra_linked *linked, struct sutra_context *context,
-                                     struct sutra_error *error) {
-    const struct sutra_link_report *report = &linked->report;
-    if (report->n_fields_dropped)
-        context_warn(context, "%llu fields of a wrong type were taken as absent",
-                     (unsigned long long)report->n_fields_dropped);
-    if (report->n_host_linked)
-        return SUTRA_OK;
-    context_warn(context,
-                 "no host operator matches a device event: %llu host operators have an rf_id and %u CPU operators have "
-                 "one, but none in common; the output holds no GPU operators and no times",
-                 (unsigned long long)report->n_host_rf_unmatched, linked->ops.n_rf);
-    if (context->options.strict)
-        return error_set(error, SUTRA_STRICT, "no host operator matches a device event");
+    context_warn(
+        context,
+        "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
+        "stands for it",
+        (unsigned long long)found->n_replaced, event);
     return SUTRA_OK;
 }
 
@@ -202,7 +186,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     linked->unit_op = malloc(n * sizeof *linked->unit_op);
     linked->unit_after = malloc(n * sizeof *linked->unit_after);
     linked->unit_entry = malloc(n * sizeof *linked->unit_entry);
-    linked->unit_id = malloc(n * sizeof *linked->unit_id);
+    linked->unit_id = calloc(n, sizeof *linked->unit_id);
     linked->ctrl_deps = malloc(((size_t)linked->units.n_nodes + 1) * sizeof *linked->ctrl_deps);
     if (!linked->unit_op || !linked->unit_after || !linked->unit_entry || !linked->unit_id || !linked->ctrl_deps)
         return error_memory(error);
@@ -214,8 +198,9 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = count_unmatched_gpu(linked, error);
     fill_report(linked);
-    if (!status)
-        status = judge_links(linked, context, error);
+    if (linked->report.n_fields_dropped)
+        context_warn(context, "%llu fields of a wrong type were taken as absent",
+                     (unsigned long long)linked->report.n_fields_dropped);
     return status;
 }
 

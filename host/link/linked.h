@@ -33,11 +33,11 @@ struct sutra_linked {
     struct host_ops units;
     struct device_ops ops;
 
-    row_t *unit_op;       /* per unit: the CPU operator that it is linked to, or ROW_NONE */
-    row_t *unit_after;    /* per unit: the unit that it waits for on another thread, or ROW_NONE */
-    row_t *unit_entry;    /* per unit, and one more: its first entry */
-    row_t *unit_id;       /* per unit: its new id */
-    int64_t *ctrl_deps;   /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
+    row_t *unit_op;     /* per unit: the CPU operator that it is linked to, or ROW_NONE */
+    row_t *unit_after;  /* per unit: the unit that it waits for on another thread, or ROW_NONE */
+    row_t *unit_entry;  /* per unit, and one more: its first entry */
+    row_t *unit_id;     /* per unit: its new id */
+    int64_t *ctrl_deps; /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
     struct linked_sync sync;
     struct sutra_link_report report;
 };

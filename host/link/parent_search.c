@@ -30,8 +30,8 @@ static void *rows_alloc(row_t n, size_t size) {
     return calloc((size_t)n + 1, size);
 }
 
-/* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is left
- * of that: before that operator if both begin together, else behind all operators that begin with the marker. */
+/* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is
+ * left of that: before that operator if both begin together, else behind all operators that begin with the marker. */
 static row_t marker_place(const struct parent_search *search, value_key tid, struct number ts) {
     const struct cpu_ops *cpu = search->cpu;
     row_t first = key_index_find(&search->lists->threads, tid);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/classify.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
@@ -14,8 +14,7 @@
 enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
                                       struct sutra_error *error) {
     struct document document = {0};
-    const struct document_reader reader = {
-        .array = "", .index_stage = "index trace", .read_stage = "look at trace"};
+    const struct document_reader reader = {.array = "", .index_stage = "index trace", .read_stage = "look at trace"};
     stage_begin(context, "open trace", 0);
     enum sutra_status status = source_open(&document.source, path, error);
     if (!status)
@@ -23,9 +22,10 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     if (!status) {
         bool host = document_find(&document, "nodes"), device = document_find(&document, "traceEvents");
         if (host == device)
-            status = error_file(error, SUTRA_DATA, path,
-                                host ? "this is no trace: it has both \"nodes\" and \"traceEvents\""
-                                     : "this is no trace: it has neither \"nodes\" (host) nor \"traceEvents\" (device)");
+            status =
+                error_file(error, SUTRA_DATA, path,
+                           host ? "this is no trace: it has both \"nodes\" and \"traceEvents\""
+                                : "this is no trace: it has neither \"nodes\" (host) nor \"traceEvents\" (device)");
         else
             *kind = host ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
     }
@@ -82,8 +82,7 @@ struct key_list {
 static enum sutra_status count_different(struct sutra_context *context, const struct key_list *list, uint64_t *n,
                                          struct sutra_error *error) {
     struct key_index index;
-    enum sutra_status status =
-        key_index_build(&index, &context->engine, list->keys, list->n, KEY_FIRST, NULL, error);
+    enum sutra_status status = key_index_build(&index, &context->engine, list->keys, list->n, KEY_FIRST, NULL, error);
     if (status)
         return status;
     for (row_t i = 0; i < list->n; i++)

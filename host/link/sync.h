@@ -4,7 +4,7 @@
 #ifndef LINK_SYNC_H
 #define LINK_SYNC_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "link/linked.h"
 
 /* Fills linked->sync and the report's n_sync. Everything else of `linked` is there already. Where the reference finds

@@ -46,8 +46,8 @@ struct parent_queries {
 
 /* Exclusive durations below 0, which real traces should not have. */
 struct exclusive_anomalies {
-    uint64_t n_rounded;  /* by at most 1e-6 us for each child: 0 was taken */
-    uint64_t n_replaced; /* by more: the inclusive duration clipped at 0 was taken */
+    uint64_t n_rounded;   /* by at most 1e-6 us for each child: 0 was taken */
+    uint64_t n_replaced;  /* by more: the inclusive duration clipped at 0 was taken */
     row_t first_replaced; /* the first such row, or ROW_NONE */
 };
 

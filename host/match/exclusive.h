@@ -46,8 +46,9 @@ static inline void task_settle(const struct exclusive_task *task, row_t row, str
 }
 
 /* Does positions [begin, end) of a task in O(n log^2 n), where no operator outside lies in one of them or holds one.
- * *applied is false, and nothing is done, where their times have no common fixed-point grid or mix integers and
- * doubles. SUTRA_SYSTEM: out of memory. */
+ * *applied is false, and nothing is done, where their times have no common fixed-point grid, where some ends are
+ * integers and some doubles, or where an integer start beyond 2^53 is added to a double. SUTRA_SYSTEM: out of memory.
+ */
 enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_t begin, row_t end,
                                   struct exclusive_anomalies *anomalies, bool *applied);
 

@@ -13,7 +13,7 @@
  * intervals, as each has one point more than gaps. Then i itself is laid over its places: first_end becomes at most its
  * end. That is a range minimum on a segment tree whose nodes know their largest value and the next largest: a node
  * whose next largest is below the new end only renames its largest. Renaming costs O(log n) in the Fenwick tree and
- * happens O(n log n) times in all: O(n log^2 n), and about 300 bytes an operator.
+ * happens O(n log n) times in all: O(n log^2 n), and about 400 bytes an operator.
  *
  * One sum is what Python's successive subtractions give if all their results can be held by a double (see is_exact());
  * operators for which this cannot be shown are done one by one in Python's order, at the cost of a look at each
@@ -72,21 +72,28 @@ static int lowest_digit(double value) {
     return (exponent ? exponent : 1) - 1075 + __builtin_ctzll(mantissa);
 }
 
-/* Collects the operators that take part and learns the kind of their times; false where kinds are mixed. */
+/* An integer that stays what it is as a double. */
+static bool fits_double(struct number x) {
+    int64_t value = (int64_t)x.bits;
+    return number_is_double(x) || (value <= (int64_t)MANTISSA && value >= -(int64_t)MANTISSA);
+}
+
+/* Collects the operators that take part. Either all ends must be integers or all doubles: then so are all lengths that
+ * Python would subtract. */
 static bool collect(struct sweep *sweep, row_t begin, row_t end) {
     const struct exclusive_task *task = sweep->task;
-    bool double_starts = false, integer_starts = false, rounded_ends = false;
+    bool doubles = false, integers = false, rounded = false;
     for (row_t i = begin; i < end; i++) {
-        struct number start = task_start(task, i), dur = task_dur(task, i);
-        if (op_is_solitary(dur, number_add(start, dur)))
+        struct number start = task_start(task, i), i_end = task_end(task, i);
+        if (op_is_solitary(task_dur(task, i), i_end))
             continue;
-        double_starts |= number_is_double(start);
-        integer_starts |= !number_is_double(start);
-        rounded_ends |= !number_is_double(start) && number_is_double(dur);
+        doubles |= number_is_double(i_end);
+        integers |= !number_is_double(i_end);
+        rounded |= !fits_double(start);
         sweep->position[sweep->n++] = i;
     }
-    sweep->doubles = double_starts;
-    return !(double_starts && integer_starts) && !rounded_ends;
+    sweep->doubles = doubles;
+    return !(doubles && (integers || rounded));
 }
 
 static bool widen_grid(int *grid, bool *any, double value) {

@@ -52,18 +52,22 @@ static enum sutra_status index_by_external(struct pool *pool, struct parents_ste
     const struct cpu_ops *ops = step->ops;
     uint64_t *keys = reallocarray(NULL, (size_t)ops->n + 1, sizeof *keys);
     row_t *order = reallocarray(NULL, (size_t)ops->n + 1, sizeof *order);
-    enum sutra_status status = keys && order ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; !status && i < ops->n; i++) {
+    enum sutra_status status;
+    if (!keys || !order) {
+        status = error_memory(error);
+        goto out;
+    }
+    for (row_t i = 0; i < ops->n; i++) {
         keys[i] = integer_sort_key(ops->external[i]);
         order[i] = i;
     }
-    if (!status)
-        status = cpu_sort_keys(pool, keys, order, ops->n, error);
-    if (!status) {
-        cpu_rows_by_thread(ops, order, step->start, step->by_external);
-        for (row_t k = 0; k < ops->n; k++)
-            step->external[k] = ops->external[step->by_external[k]];
-    }
+    status = cpu_sort_keys(pool, keys, order, ops->n, error);
+    if (status)
+        goto out;
+    cpu_rows_by_thread(ops, order, step->start, step->by_external);
+    for (row_t k = 0; k < ops->n; k++)
+        step->external[k] = ops->external[step->by_external[k]];
+out:
     free(order);
     free(keys);
     return status;

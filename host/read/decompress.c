@@ -36,8 +36,7 @@ static enum libdeflate_result one_member(struct libdeflate_decompressor *decompr
         char *to = buffer_reserve(out, room);
         if (!to)
             return LIBDEFLATE_INSUFFICIENT_SPACE;
-        enum libdeflate_result result =
-            libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
+        enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
         if (result == LIBDEFLATE_SUCCESS)
             out->length += made;
         if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size)
@@ -60,7 +59,8 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
     if (out->failed)
         return error_memory(error);
     if (result != LIBDEFLATE_SUCCESS)
-        return error_file(error, SUTRA_DATA, name, "the gzip data is damaged or cut off: copy or record the file again");
+        return error_file(error, SUTRA_DATA, name,
+                          "the gzip data is damaged or cut off: copy or record the file again");
     return SUTRA_OK;
 }
 
@@ -85,6 +85,7 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     if (out->failed)
         return error_memory(error);
     if (left != 0)
-        return error_file(error, SUTRA_DATA, name, "the zstd data is damaged or cut off: copy or record the file again");
+        return error_file(error, SUTRA_DATA, name,
+                          "the zstd data is damaged or cut off: copy or record the file again");
     return SUTRA_OK;
 }

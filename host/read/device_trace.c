@@ -18,12 +18,12 @@ struct part {
     struct device_events events;
     struct strings strings;
     struct field_reader reader;
-    uint64_t n_dropped;     /* fields of a wrong type */
-    row_t bad_row;          /* the first event that has one, or ROW_NONE */
-    enum event_field bad;   /* which field */
-    size_t bad_at;          /* and where it stands */
-    row_t first_row;        /* of this part in the joined table */
-    uint32_t *string_map;   /* its string numbers in the joined table */
+    uint64_t n_dropped;   /* fields of a wrong type */
+    row_t bad_row;        /* the first event that has one, or ROW_NONE */
+    enum event_field bad; /* which field */
+    size_t bad_at;        /* and where it stands */
+    row_t first_row;      /* of this part in the joined table */
+    uint32_t *string_map; /* its string numbers in the joined table */
     struct sutra_device_trace *trace;
 };
 
@@ -56,8 +56,8 @@ static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *er
     for (size_t i = 0; i < n; i++) {
         struct part *part = &parts->list[i];
         part->bad_row = ROW_NONE;
-        part->reader = (struct field_reader){.source = &parts->trace->document.source,
-                                             .values = &parts->context->values};
+        part->reader =
+            (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
         part->reader.failed = !strings_init(&part->strings);
     }
     return SUTRA_OK;
@@ -262,9 +262,9 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
         if (part->bad == FIELD_NONE)
             return source_error(source, error, part->bad_at,
                                 "event %u is not an object (--lenient takes it as an empty one)", row);
-        const char *expected = part->bad == FIELD_ARGS   ? "an object"
-                               : part->bad == FIELD_TID  ? "a number or a string"
-                               : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number within +-2^62"
+        const char *expected = part->bad == FIELD_ARGS                           ? "an object"
+                               : part->bad == FIELD_TID                          ? "a number or a string"
+                               : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number below 2^62"
                                                                                  : "an integer";
         return source_error(source, error, part->bad_at,
                             "event %u: field %s: %s was expected (--lenient takes such fields as absent)", row,
@@ -280,22 +280,12 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
                         expected);
 }
 
-static enum sutra_status check_kind(const struct document *document, struct sutra_error *error) {
-    const struct document_member *array = document_find(document, "traceEvents");
-    if (array && document->array == (size_t)(array - document->members))
-        return SUTRA_OK;
-    if (!array && document_find(document, "nodes"))
-        return error_file(error, SUTRA_DATA, document->source.name,
-                          "this is a host trace (it has \"nodes\"), and a device trace was expected: swap the two files");
-    if (!array)
-        return error_file(error, SUTRA_DATA, document->source.name,
-                          "this is no device trace: it has no \"traceEvents\"");
-    return source_error(&document->source, error, array->value, "\"traceEvents\" is not an array");
-}
-
 static enum sutra_status read_events(struct parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
     const struct document_reader reader = {.array = "traceEvents",
+                                           .kind = "device trace",
+                                           .other_array = "nodes",
+                                           .other_kind = "host trace",
                                            .index_stage = "index device trace",
                                            .read_stage = "read device trace",
                                            .arg = parts,
@@ -304,7 +294,7 @@ static enum sutra_status read_events(struct parts *parts, struct sutra_error *er
                                            .end = end_parts};
     enum sutra_status status = document_read(&trace->document, parts->context, &reader, error);
     if (!status)
-        status = check_kind(&trace->document, error);
+        status = document_check_kind(&trace->document, &reader, error);
     stage_begin(parts->context, "join device trace", trace->document.source.size);
     if (!status)
         status = number_parts(parts, error);

@@ -12,8 +12,8 @@
 struct sutra_device_trace {
     struct document document;
     struct device_events events;
-    struct strings strings;      /* names and categories */
-    uint64_t n_fields_dropped;   /* fields of a wrong type taken as absent */
+    struct strings strings;         /* names and categories */
+    uint64_t n_fields_dropped;      /* fields of a wrong type taken as absent */
     struct sutra_count *categories; /* made for the summary */
 };
 

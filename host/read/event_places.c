@@ -14,7 +14,10 @@ static inline bool same(const char *key, const char *name, size_t length) {
 static enum event_field outer_field(const char *key, size_t length) {
     switch (length) {
     case 2:
-        return same(key, "ts", 2) ? FIELD_TS : same(key, "ph", 2) ? FIELD_PHASE : same(key, "id", 2) ? FIELD_ID : FIELD_NONE;
+        return same(key, "ts", 2)   ? FIELD_TS
+               : same(key, "ph", 2) ? FIELD_PHASE
+               : same(key, "id", 2) ? FIELD_ID
+                                    : FIELD_NONE;
     case 3:
         return same(key, "cat", 3)   ? FIELD_CATEGORY
                : same(key, "dur", 3) ? FIELD_DUR
@@ -95,10 +98,21 @@ void walk_event(struct json_walker *walker, struct event_places *places) {
 }
 
 const char *event_field_name(enum event_field field) {
-    static const char *const names[] = {"id",     "ph",          "ts",     "cat",    "dur",
-                                        "pid",    "tid",         "name",   "args",   "args[\"External id\"]",
-                                        "args[\"Ev Idx\"]",      "args[\"stream\"]", "args[\"Record function id\"]",
-                                        "args[\"Process Group Name\"]", "args[\"correlation\"]",
+    static const char *const names[] = {"id",
+                                        "ph",
+                                        "ts",
+                                        "cat",
+                                        "dur",
+                                        "pid",
+                                        "tid",
+                                        "name",
+                                        "args",
+                                        "args[\"External id\"]",
+                                        "args[\"Ev Idx\"]",
+                                        "args[\"stream\"]",
+                                        "args[\"Record function id\"]",
+                                        "args[\"Process Group Name\"]",
+                                        "args[\"correlation\"]",
                                         "args[\"wait_on_stream\"]",
                                         "args[\"wait_on_cuda_event_record_corr_id\"]"};
     return names[field];

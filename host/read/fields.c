@@ -34,7 +34,8 @@ bool field_number(const char *value, struct number *number) {
     size_t length = number_length(value, &form);
     if (form == NUMBER_FORM_INTEGER) {
         int64_t integer;
-        if (!integer_parse(value, length, &integer) || integer > NUMBER_INTEGER_LIMIT || integer < -NUMBER_INTEGER_LIMIT)
+        if (!integer_parse(value, length, &integer) || integer >= NUMBER_INTEGER_LIMIT ||
+            integer <= -NUMBER_INTEGER_LIMIT)
             return false;
         *number = number_integer(integer);
         return true;

@@ -1,8 +1,8 @@
 /*
  * fields.h - reading values of the kinds that traces hold, from their place in the text.
  *
- * A field is found first and read later, since in Python the last of repeated keys counts. Each reader returns false for
- * a value of another kind, with nothing changed.
+ * A field is found first and read later, since in Python the last of repeated keys counts. Each reader returns false
+ * for a value of another kind, with nothing changed.
  */
 #ifndef READ_FIELDS_H
 #define READ_FIELDS_H
@@ -24,7 +24,7 @@ struct field_reader {
     bool failed;           /* out of memory */
 };
 
-/* A time or duration: an integer within NUMBER_INTEGER_LIMIT, a double that is not NaN, true or false. */
+/* A time or duration: an integer below NUMBER_INTEGER_LIMIT in magnitude, a double that is not NaN, true or false. */
 bool field_number(const char *value, struct number *number);
 
 /* Any value as an id. Lists and objects give KEY_UNHASHABLE. */

@@ -1,8 +1,8 @@
 /*
  * json_index.c - building the index.
  *
- * Whether a chunk begins inside a string follows from the parity of the quotes before it, so a first, cheaper pass counts
- * them (a single thread does without); the second pass makes the marks.
+ * Whether a chunk begins inside a string follows from the parity of the quotes before it, so a first, cheaper pass
+ * counts them (a single thread does without); the second pass makes the marks.
  */
 #include "read/json_index.h"
 
@@ -23,37 +23,37 @@ struct block {
 
 #if defined(__x86_64__)
 
-#define BLOCK_NAME         block_sse2
+#define BLOCK_NAME block_sse2
 #define BLOCK_TARGET
-#define VECTOR             __m128i
-#define N_VECTORS          4
-#define LOAD(p)            _mm_loadu_si128((const __m128i *)(p))
-#define FOLD(v)            _mm_or_si128(v, _mm_set1_epi8(0x20))
-#define EQUAL(v, byte)     (uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(byte)))
-#define CONTROL(v)         (uint16_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v))
-#define HIGH(v)            (uint16_t)_mm_movemask_epi8(v)
+#define VECTOR         __m128i
+#define N_VECTORS      4
+#define LOAD(p)        _mm_loadu_si128((const __m128i *)(p))
+#define FOLD(v)        _mm_or_si128(v, _mm_set1_epi8(0x20))
+#define EQUAL(v, byte) (uint16_t) _mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(byte)))
+#define CONTROL(v)     (uint16_t) _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v))
+#define HIGH(v)        (uint16_t) _mm_movemask_epi8(v)
 #include "read/json_block.h"
 
-#define BLOCK_NAME         block_avx2
-#define BLOCK_TARGET       __attribute__((target("avx2")))
-#define VECTOR             __m256i
-#define N_VECTORS          2
-#define LOAD(p)            _mm256_loadu_si256((const __m256i *)(p))
-#define FOLD(v)            _mm256_or_si256(v, _mm256_set1_epi8(0x20))
-#define EQUAL(v, byte)     (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(byte)))
-#define CONTROL(v)         (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1f)), v))
-#define HIGH(v)            (uint32_t)_mm256_movemask_epi8(v)
+#define BLOCK_NAME     block_avx2
+#define BLOCK_TARGET   __attribute__((target("avx2,popcnt,bmi")))
+#define VECTOR         __m256i
+#define N_VECTORS      2
+#define LOAD(p)        _mm256_loadu_si256((const __m256i *)(p))
+#define FOLD(v)        _mm256_or_si256(v, _mm256_set1_epi8(0x20))
+#define EQUAL(v, byte) (uint32_t) _mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8(byte)))
+#define CONTROL(v)     (uint32_t) _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1f)), v))
+#define HIGH(v)        (uint32_t) _mm256_movemask_epi8(v)
 #include "read/json_block.h"
 
-#define BLOCK_NAME         block_avx512
-#define BLOCK_TARGET       __attribute__((target("avx512f,avx512bw")))
-#define VECTOR             __m512i
-#define N_VECTORS          1
-#define LOAD(p)            _mm512_loadu_si512(p)
-#define FOLD(v)            _mm512_or_si512(v, _mm512_set1_epi8(0x20))
-#define EQUAL(v, byte)     _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte))
-#define CONTROL(v)         _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(0x20))
-#define HIGH(v)            _mm512_movepi8_mask(v)
+#define BLOCK_NAME     block_avx512
+#define BLOCK_TARGET   __attribute__((target("avx512f,avx512bw,popcnt,bmi")))
+#define VECTOR         __m512i
+#define N_VECTORS      1
+#define LOAD(p)        _mm512_loadu_si512(p)
+#define FOLD(v)        _mm512_or_si512(v, _mm512_set1_epi8(0x20))
+#define EQUAL(v, byte) _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(byte))
+#define CONTROL(v)     _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(0x20))
+#define HIGH(v)        _mm512_movepi8_mask(v)
 #include "read/json_block.h"
 
 #else
@@ -143,13 +143,14 @@ static size_t first_bad(const char *text, uint64_t escapes, uint64_t controls) {
 }
 
 /* Makes one word of marks from a block and what came before it. */
-static inline uint64_t block_marks(const struct block *block, const char *text, size_t at, struct chunk_result *result) {
+__attribute__((always_inline)) static inline uint64_t block_marks(const struct block *block, const char *text,
+                                                                  size_t at, struct chunk_result *result) {
     uint64_t escaped = 0;
     if (block->backslash | result->carry.escaped)
         escaped = escaped_bits(block->backslash, &result->carry.escaped);
     uint64_t quote = block->quote & ~escaped;
     uint64_t in_string = prefix_xor(quote) ^ result->carry.in_string; /* with the opening quote, without the closing */
-    result->carry.in_string = (uint64_t)((int64_t)in_string >> 63);
+    result->carry.in_string = -(in_string >> 63);
 
     if (((block->control | escaped) & in_string) && result->bad == SIZE_MAX) {
         size_t bad = first_bad(text, escaped & in_string, block->control & in_string);
@@ -166,8 +167,8 @@ static inline uint64_t block_marks(const struct block *block, const char *text, 
     return structural | quote | starts;
 }
 
-/* The two passes over the words [begin, end), as a body for each kind of vector. The text behind its end is zeros that a
- * last block may not all hold, so that block is copied; zeros count as scalars and are cut off. */
+/* The two passes over the words [begin, end), as a body for each kind of vector. The text behind its end is zeros that
+ * a last block may not all hold, so that block is copied; zeros count as scalars and are cut off. */
 #define PASSES(KIND, TARGET)                                                                                           \
     TARGET static uint64_t parity_##KIND(const char *text, size_t begin, size_t end, uint64_t escaped) {               \
         uint64_t parity = 0;                                                                                           \
@@ -190,8 +191,8 @@ static inline uint64_t block_marks(const struct block *block, const char *text, 
 
 #if defined(__x86_64__)
 PASSES(sse2, )
-PASSES(avx2, __attribute__((target("avx2"))))
-PASSES(avx512, __attribute__((target("avx512f,avx512bw"))))
+PASSES(avx2, __attribute__((target("avx2,popcnt,bmi"))))
+PASSES(avx512, __attribute__((target("avx512f,avx512bw,popcnt,bmi"))))
 #else
 PASSES(plain, )
 #endif
@@ -299,8 +300,9 @@ static enum sutra_status string_error(const struct source *source, size_t at, st
         return source_error(source, error, at, "byte 0x%02x is not valid UTF-8", c);
     if (c < 0x20)
         return source_error(source, error, at, "control character 0x%02x in a string: it must be escaped", c);
-    return source_error(source, error, at, "bad escape in a string: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX was "
-                                           "expected");
+    return source_error(source, error, at,
+                        "bad escape in a string: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX was "
+                        "expected");
 }
 
 /* Sums up what the chunks found. */
@@ -323,7 +325,7 @@ static enum sutra_status finish(struct build *build, struct sutra_error *error) 
 
 /* Enough chunks to keep all threads busy and to show progress, of 256 KiB at least. */
 static size_t choose_chunks(size_t size, struct pool *pool) {
-    size_t most = size / (1 << 18) + 1, wanted = pool_threads(pool) * 4, shown = size >> 26;
+    size_t most = size / (1 << 18) + 1, wanted = (size_t)pool_threads(pool) * 4, shown = size >> 26;
     if (wanted < shown)
         wanted = shown;
     return wanted < most ? wanted : most;

@@ -27,9 +27,9 @@ struct json_chunk {
 };
 
 struct json_index {
-    uint64_t *marks;  /* bit i % 64 of word i / 64 stands for byte i; a zero word behind the last one */
-    size_t n_words;   /* without that zero word */
-    size_t n_chunks;  /* chunk c covers the words from chunk_word(index, c) to chunk_word(index, c + 1) */
+    uint64_t *marks; /* bit i % 64 of word i / 64 stands for byte i; a zero word behind the last one */
+    size_t n_words;  /* without that zero word */
+    size_t n_chunks; /* chunk c covers the words from chunk_word(index, c) to chunk_word(index, c + 1) */
     struct json_chunk *chunks;
     bool has_escapes; /* there is a backslash in the text */
 };

@@ -1,27 +1,37 @@
 /*
- * et_plus.c - writing ET+: what stands before the nodes, the nodes in pieces that threads make in parallel, and the rest.
+ * et_plus.c - writing ET+: what stands before the nodes, the nodes in pieces that threads make in parallel, and the
+ * rest.
  *
- * Pieces are runs of entries (see linked.h) of about PIECE_BYTES of output, so that memory stays the same however long the
- * output is; a unit with very many GPU operators is cut too.
+ * Pieces are runs of entries (see linked.h) of about PIECE_BYTES of output, so that memory stays the same however long
+ * the output is; a unit with very many GPU operators is cut too.
  */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 #include "text/string_text.h"
 #include "write/node_text.h"
 #include "write/sink.h"
 
-/* Output that a piece aims at, and how much longer a node is there than in the input, roughly. */
-#define PIECE_BYTES (1 << 20)
+/* Output that a piece aims at: what a core's own cache holds while the kernel copies it. And how much longer a node is
+ * there than in the input, roughly. */
+#define PIECE_BYTES (1 << 18)
 #define GROWTH      3
 
 /* A run of entries: from entry `first` of `unit` on (counted in the unit), up to where the next piece begins. */
 struct piece {
     row_t unit, first;
+};
+
+/* What a thread needs while it makes a piece; kept for the next one. */
+struct workspace {
+    struct workspace *next;
+    struct node_template template;
+    struct buffer out;
 };
 
 struct writing {
@@ -32,6 +42,8 @@ struct writing {
     size_t n_pieces, capacity;
     struct buffer head, tail; /* the file's text before and behind the nodes */
     atomic_bool failed;       /* out of memory */
+    pthread_mutex_t mutex;    /* guards the list of idle workspaces */
+    struct workspace *idle;
 };
 
 static row_t unit_entries(const struct sutra_linked *linked, row_t unit) {
@@ -96,33 +108,65 @@ static void write_entry(const struct sutra_linked *linked, struct node_template 
     node_write_gpu(template, linked, unit, entry - n_nodes, gpu[entry - n_nodes], out);
 }
 
-static void write_piece(void *arg, size_t number) {
-    struct writing *writing = arg;
+static struct workspace *take_workspace(struct writing *writing) {
+    pthread_mutex_lock(&writing->mutex);
+    struct workspace *workspace = writing->idle;
+    if (workspace)
+        writing->idle = workspace->next;
+    pthread_mutex_unlock(&writing->mutex);
+    return workspace ? workspace : calloc(1, sizeof *workspace);
+}
+
+static void return_workspace(struct writing *writing, struct workspace *workspace) {
+    pthread_mutex_lock(&writing->mutex);
+    workspace->next = writing->idle;
+    writing->idle = workspace;
+    pthread_mutex_unlock(&writing->mutex);
+}
+
+static void free_workspaces(struct writing *writing) {
+    for (struct workspace *workspace = writing->idle, *next; workspace; workspace = next) {
+        next = workspace->next;
+        node_template_free(&workspace->template);
+        buffer_free(&workspace->out);
+        free(workspace);
+    }
+}
+
+/* Writes the entries from `begin` on, up to `end`, into the workspace. */
+static void fill_piece(const struct writing *writing, struct workspace *workspace, struct piece begin,
+                       struct piece end) {
     const struct sutra_linked *linked = writing->linked;
-    struct piece begin = writing->pieces[number], end = writing->pieces[number + 1];
-    struct node_template template = {0};
-    struct buffer out = {0};
     row_t in_template = ROW_NONE;
-    buffer_reserve(&out, PIECE_BYTES + PIECE_BYTES / 4);
+    workspace->out.length = 0;
     for (row_t unit = begin.unit, entry = begin.first; unit < end.unit || (unit == end.unit && entry < end.first);) {
-        if (sink_failed(writing->sink))
-            break;
         if (entry == unit_entries(linked, unit)) {
             unit++;
             entry = 0;
             continue;
         }
         if (unit > 0 || entry > 0)
-            buffer_append(&out, ",", 1);
-        emit_newline(&out, 2);
-        write_entry(linked, &template, &in_template, unit, entry, &out);
+            buffer_append(&workspace->out, ",", 1);
+        emit_newline(&workspace->out, 2);
+        write_entry(linked, &workspace->template, &in_template, unit, entry, &workspace->out);
         entry++;
     }
-    if (template.failed || out.failed)
+}
+
+static void write_piece(void *arg, size_t number) {
+    struct writing *writing = arg;
+    struct workspace *workspace = take_workspace(writing);
+    if (!workspace) {
         atomic_store(&writing->failed, true);
-    sink_write(writing->sink, number + 1, out.bytes, out.length);
-    buffer_free(&out);
-    node_template_free(&template);
+        sink_write(writing->sink, number + 1, NULL, 0);
+        return;
+    }
+    if (!sink_failed(writing->sink))
+        fill_piece(writing, workspace, writing->pieces[number], writing->pieces[number + 1]);
+    if (workspace->template.failed || workspace->out.failed)
+        atomic_store(&writing->failed, true);
+    sink_write(writing->sink, number + 1, workspace->out.bytes, workspace->out.length);
+    return_workspace(writing, workspace);
 }
 
 /* Top-level members without those that a later one of the same key replaces. keep[i]: the member whose value stands at
@@ -137,9 +181,10 @@ static bool resolve_members(const struct document *document, size_t *keep) {
         decoded.length = 0;
         char *to = buffer_reserve(&decoded, key.end - key.at);
         uint32_t n_before = keys.n;
-        uint32_t number = !to ? STRING_NONE
-                              : strings_intern(&keys, to, string_decode(document->source.bytes + key.at + 1,
-                                                                        key.end - key.at - 1, to));
+        uint32_t number =
+            !to ? STRING_NONE
+                : strings_intern(&keys, to,
+                                 string_decode(document->source.bytes + key.at + 1, key.end - key.at - 1, to));
         ok = number != STRING_NONE;
         keep[i] = SIZE_MAX;
         if (ok && number == n_before)
@@ -204,14 +249,16 @@ static enum sutra_status write_all(struct writing *writing, const char *path, ui
     return status || whole ? status : error_memory(error);
 }
 
-enum sutra_status sutra_linked_write(struct sutra_context *context, const struct sutra_linked *linked,
-                                     const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    struct writing writing = {.linked = linked, .context = context};
+enum sutra_status sutra_linked_write(struct sutra_context *context, const struct sutra_linked *linked, const char *path,
+                                     uint64_t *n_bytes, struct sutra_error *error) {
+    struct writing writing = {.linked = linked, .context = context, .mutex = PTHREAD_MUTEX_INITIALIZER};
     stage_begin(context, "write", linked->report.n_nodes);
     enum sutra_status status = write_all(&writing, path, n_bytes, error);
     stage_end(context);
     buffer_free(&writing.head);
     buffer_free(&writing.tail);
     free(writing.pieces);
+    free_workspaces(&writing);
+    pthread_mutex_destroy(&writing.mutex);
     return status;
 }

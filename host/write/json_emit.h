@@ -34,11 +34,13 @@ void json_emitter_free(struct json_emitter *emitter);
 /* Writes the value at the walker, whose members stand at `level` + 1, and steps behind it. */
 void emit_value(struct json_emitter *emitter, struct json_walker *walker, unsigned level);
 
-/* Writes a key at the walker's `key` with its colon and remembers the member; end_member() when its value is written. */
+/* Writes a key at the walker's `key` with its colon and remembers the member; end_member() when its value is written.
+ */
 void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_place key);
 void end_member(struct json_emitter *emitter);
 
-/* Of members with equal keys from `first` on, keeps the first place with the text of the last. True if there were any. */
+/* Of members with equal keys from `first` on, keeps the first place with the text of the last. True if there were any.
+ */
 bool merge_members(struct json_emitter *emitter, size_t first);
 
 /* A line end and four spaces for each level. */

@@ -21,7 +21,7 @@ static const char separator[] = ",\n            ";
 /* Which fields a node sets, and from what. */
 struct node_values {
     const struct sutra_linked *linked;
-    uint32_t set; /* a bit per enum node_field */
+    uint32_t set;                     /* a bit per enum node_field */
     int64_t id, ctrl_deps, waits_for; /* waits_for below 0: null */
     struct number inclusive, exclusive, ts;
     row_t gpu; /* the event of a GPU node */
@@ -247,8 +247,8 @@ static void append_fields(struct node_template *template, const struct node_valu
     }
 }
 
-/* Members [begin, end) of the template as they are, each with its separator before it; in one piece where they stand one
- * behind the other, which they do unless keys were repeated. */
+/* Members [begin, end) of the template as they are, each with its separator before it; in one piece where they stand
+ * one behind the other, which they do unless keys were repeated. */
 static void copy_members(const struct node_template *template, size_t begin, size_t end, struct buffer *out) {
     const struct emitted_member *list = template->emitter.members.list;
     for (size_t i = begin; i < end;) {
@@ -272,7 +272,7 @@ static void write_node(struct node_template *template, struct node_values *value
         return;
     buffer_append(out, "{\n            ", 14);
     for (size_t i = 0; i < members->n; i++) {
-        enum node_field field = (enum node_field)template->field[i];
+        enum node_field field = (enum node_field) template->field[i];
         if (!(values->set >> field & 1))
             continue;
         copy_members(template, copied, i, out);

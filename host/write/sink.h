@@ -2,13 +2,13 @@
  * sink.h - where an output goes: a file that appears whole or not at all, or a stream; plain, gzip or zstd by its name.
  *
  * Pieces are numbered from 0 and may be handed in by several threads at once; they come out in the order of their
- * numbers. Pieces of compressed outputs are compressed each for itself, in the thread that hands them in (a gzip file of
- * many members, a zstd file of many frames).
+ * numbers. Pieces of compressed outputs are compressed each for itself, in the thread that hands them in (a gzip file
+ * of many members, a zstd file of many frames).
  */
 #ifndef WRITE_SINK_H
 #define WRITE_SINK_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "sutra/error.h"
 
 struct sink;
@@ -17,8 +17,8 @@ struct sink;
 enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, const char *path,
                             struct sutra_error *error);
 
-/* Writes piece `number`; waits until all pieces before it have their place. Every number must be handed in exactly once,
- * also after an error, which sink_close() reports. */
+/* Writes piece `number`; waits until all pieces before it have their place. Every number must be handed in exactly
+ * once, also after an error, which sink_close() reports. */
 void sink_write(struct sink *sink, size_t number, const char *bytes, size_t n);
 
 /* Whether writing has failed, so that the rest need not be made. */

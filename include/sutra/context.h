@@ -52,6 +52,9 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
 /* Ends the threads and frees the context; NULL is fine. Traces that were read with it must be freed before. */
 void sutra_context_free(struct sutra_context *context);
 
+/* The engine that does the work: "cpu". */
+const char *sutra_context_engine(const struct sutra_context *context);
+
 /* The library's version, such as "0.1.0". */
 const char *sutra_version(void);
 

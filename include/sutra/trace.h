@@ -67,10 +67,10 @@ struct sutra_device_summary {
     uint64_t n_bytes; /* after decompression */
     uint64_t n_events;
     uint64_t n_cpu_ops, n_launches, n_gpu_ops, n_arrows, n_others; /* classes of the linking rules */
-    uint64_t n_rf_ids;       /* CPU operators with a record-function id */
-    uint64_t n_correlations; /* GPU operators whose correlation a launch has */
-    uint64_t n_threads;      /* different tids */
-    uint64_t n_streams;      /* different streams of GPU operators */
+    uint64_t n_rf_ids;                                             /* CPU operators with a record-function id */
+    uint64_t n_correlations;                                       /* GPU operators whose correlation a launch has */
+    uint64_t n_threads;                                            /* different tids */
+    uint64_t n_streams;                                            /* different streams of GPU operators */
     double ts_begin, ts_end; /* first start and last end of the events that have a tid; 0 and 0 where there is none */
     const struct sutra_count *categories; /* most frequent first; lives as long as the trace */
     uint64_t n_categories;

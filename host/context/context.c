@@ -1,7 +1,7 @@
 /*
  * context.c - making a context, and the stages, warnings and notes that go through it.
  */
-#include "base/context.h"
+#include "context/context.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -37,6 +37,10 @@ static void options_copy(struct sutra_context_options *to, const struct sutra_co
     memset(to, 0, sizeof *to);
     if (from)
         memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+}
+
+const char *sutra_context_engine(const struct sutra_context *context) {
+    return context->engine.name;
 }
 
 static void report_progress(struct sutra_context *context, uint64_t done) {
