@@ -63,6 +63,8 @@ static bool pairs_add(struct pairs *pairs, value_key key, row_t value) {
 
 /* Puts equal keys side by side, in the order in which the keys first occur, and indexes them. */
 static enum sutra_status pairs_index(struct pairs *pairs, const struct engine *engine, struct sutra_error *error) {
+    if (pairs->n == 0)
+        return SUTRA_OK;
     size_t n = (size_t)pairs->n + 1;
     uint64_t *first = malloc(n * sizeof *first);
     row_t *order = malloc(n * sizeof *order);
