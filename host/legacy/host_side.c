@@ -118,7 +118,7 @@ struct choice {
     uint8_t *state; /* enum reach */
     row_t *path;
     row_t *op; /* the operator's number */
-    bool trimmed;
+    bool trimmed, old_names;
     uint8_t *kept; /* belongs to the iteration */
 };
 
@@ -192,8 +192,9 @@ static enum sutra_status list_threads(struct choice *choice, struct thread_nodes
     enum sutra_status status = threads->unit && threads->tid ? SUTRA_OK : error_memory(choice->error);
     for (row_t unit = 0; unit < n_units && !status; unit++) {
         uint32_t name = unit_name(choice, unit);
-        if (unit_parent_id(choice, unit) != ROOT_ID ||
-            (name != choice->names->thread && name != choice->names->old_thread))
+        bool is_thread =
+            name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
+        if (unit_parent_id(choice, unit) != ROOT_ID || !is_thread)
             continue;
         status = node_tid(choice, unit, &threads->tid[threads->n]);
         threads->unit[threads->n++] = unit;
@@ -338,10 +339,11 @@ static enum sutra_status list_operators(struct choice *choice) {
 }
 
 enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
-                                   const struct legacy_names *names, struct legacy_log *log,
+                                   const struct legacy_names *names, bool old_names, struct legacy_log *log,
                                    struct sutra_error *error) {
     size_t n = (size_t)side->units.n_units + 1;
-    struct choice choice = {.side = side, .context = context, .names = names, .log = log, .error = error};
+    struct choice choice = {.side = side, .context = context, .names = names, .log = log, .error = error,
+                            .old_names = old_names};
     choice.parent = malloc(n * sizeof *choice.parent);
     choice.state = calloc(n, 1);
     choice.path = malloc(n * sizeof *choice.path);

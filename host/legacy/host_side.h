@@ -24,10 +24,11 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
                                  const struct sutra_host_trace *trace, struct legacy_names *names,
                                  struct sutra_error *error);
 
-/* Chooses the iteration and lists its operators. SUTRA_DATA: parents form a cycle, or an operator whose parent lies
+/* Chooses the iteration and lists its operators; `old_names`: threads may have their older name. SUTRA_DATA: parents form a cycle, or an operator whose parent lies
  * outside the iteration is on a thread that has no node. */
 enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
-                                   const struct legacy_names *names, struct legacy_log *log, struct sutra_error *error);
+                                   const struct legacy_names *names, bool old_names, struct legacy_log *log,
+                                   struct sutra_error *error);
 void host_side_free(struct host_side *side);
 
 static inline value_key host_side_id(const struct host_side *side, row_t op) {

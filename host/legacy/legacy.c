@@ -17,7 +17,7 @@ static enum sutra_status read_sides(struct sutra_legacy *legacy, struct sutra_co
     if (!status && !names_finish(&legacy->names, annotation))
         status = error_memory(error);
     if (!status)
-        status = host_side_choose(&legacy->host, context, &legacy->names, &legacy->log, error);
+        status = host_side_choose(&legacy->host, context, &legacy->names, !options->exact, &legacy->log, error);
     legacy->report.n_host_ops = legacy->host.n;
     if (!status)
         status = device_side_read(&legacy->device, context, legacy->device_trace, options->all_launches, error);
@@ -31,15 +31,33 @@ static enum sutra_status read_sides(struct sutra_legacy *legacy, struct sutra_co
     return status;
 }
 
+/* Fewer device than host operators: the output has no times and no GPU operators, which a person would not notice. */
+static enum sutra_status judge_counts(const struct sutra_legacy *legacy, struct sutra_context *context,
+                                      struct sutra_error *error) {
+    if (!legacy->report.count_mismatch)
+        return SUTRA_OK;
+    if (context->options.strict)
+        return error_file(error, SUTRA_DATA, legacy->host_trace->document.source.name,
+                          "%u operators of the host trace do not fit %u of the device trace: try another --annotation, or "
+                          "approximate match, without --exact-match",
+                          legacy->host.n, legacy->device.n);
+    context_warn(context,
+                 "%s: %u operators of the host trace do not fit %u of the device trace: the output holds no times and no "
+                 "GPU operators; try another --annotation, or approximate match, without --exact-match",
+                 legacy->host_trace->document.source.name, legacy->host.n, legacy->device.n);
+    return SUTRA_OK;
+}
+
 static enum sutra_status match_sides(struct sutra_legacy *legacy, struct sutra_context *context,
                                      const struct sutra_legacy_options *options, struct sutra_error *error) {
-    (void)options;
     legacy->match = malloc(((size_t)legacy->host.n + 1) * sizeof *legacy->match);
     if (!legacy->match)
         return error_memory(error);
     enum sutra_status status = gpu_groups_build(&legacy->groups, context, &legacy->device, &legacy->log,
                                                 &legacy->report, error);
-    return status ? status : exact_match(legacy, error);
+    if (!status)
+        status = exact_match(legacy, error);
+    return status ? status : judge_counts(legacy, context, error);
 }
 
 static enum sutra_status link_all(struct sutra_legacy *legacy, struct sutra_context *context,

@@ -6,6 +6,7 @@
 
 #include "sutra/context.h"
 #include "sutra/error.h"
+#include "sutra/legacy.h"
 #include "sutra/link.h"
 #include "sutra/trace.h"
 
