@@ -48,6 +48,28 @@ static enum sutra_status judge_counts(const struct sutra_legacy *legacy, struct 
     return SUTRA_OK;
 }
 
+/* Exact match without a word; true if each operator found one of its own. */
+static bool fits_exactly(struct sutra_legacy *legacy) {
+    struct sutra_legacy_report *report = &legacy->report, before = *report;
+    struct legacy_log log = legacy->log;
+    legacy->log = (struct legacy_log){0};
+    bool fits = exact_match(legacy, NULL) == SUTRA_OK && report->n_matched == legacy->host.n &&
+                report->n_matched_twice == 0;
+    legacy->log = log;
+    if (!fits)
+        *report = before;
+    return fits;
+}
+
+static enum sutra_status match_any(struct sutra_legacy *legacy, struct sutra_context *context,
+                                   const struct sutra_legacy_options *options, struct sutra_error *error) {
+    if (!fits_exactly(legacy))
+        return approximate_match(legacy, context, options->max_depth, options->min_match, error);
+    log_text(&legacy->log, "Exact match fits");
+    log_end(&legacy->log, SUTRA_LEGACY_INFO);
+    return SUTRA_OK;
+}
+
 static enum sutra_status match_sides(struct sutra_legacy *legacy, struct sutra_context *context,
                                      const struct sutra_legacy_options *options, struct sutra_error *error) {
     legacy->match = malloc(((size_t)legacy->host.n + 1) * sizeof *legacy->match);
@@ -56,7 +78,7 @@ static enum sutra_status match_sides(struct sutra_legacy *legacy, struct sutra_c
     enum sutra_status status = gpu_groups_build(&legacy->groups, context, &legacy->device, &legacy->log,
                                                 &legacy->report, error);
     if (!status)
-        status = exact_match(legacy, error);
+        status = options->exact ? exact_match(legacy, error) : match_any(legacy, context, options, error);
     return status ? status : judge_counts(legacy, context, error);
 }
 

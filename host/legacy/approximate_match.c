@@ -1,0 +1,196 @@
+/*
+ * approximate_match.c - matching by the call trees of both sides.
+ *
+ *     host     parents as the trace has them, children by id
+ *     device   process -> threads -> operators; an operator that begins before another of its thread has ended is below it
+ *
+ * Both trees are laid out in pre-order, the device's threads in the order of the host's that they resemble most, and
+ * aligned (tree_align.h). O(n log n).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "legacy/legacy.h"
+#include "legacy/sibling_lists.h"
+#include "legacy/thread_pairs.h"
+#include "legacy/tree_align.h"
+
+/* One side on its way to a call tree. */
+struct tree_side {
+    row_t n;
+    row_t *parent;   /* per operator, or list entry */
+    uint32_t *token; /* likewise */
+    row_t *row;      /* per position */
+    struct sibling_lists lists;
+    struct call_tree tree;
+};
+
+static bool side_alloc(struct tree_side *side, row_t n) {
+    size_t size = ((size_t)n + 1) * sizeof(row_t);
+    *side = (struct tree_side){.n = n, .parent = malloc(size), .token = malloc(size), .row = malloc(size)};
+    return side->parent && side->token && side->row;
+}
+
+static void side_free(struct tree_side *side) {
+    free(side->parent);
+    free(side->token);
+    free(side->row);
+    sibling_lists_free(&side->lists);
+    call_tree_free(&side->tree);
+}
+
+/* Names that agree have one token. */
+static uint32_t token_of(const struct legacy_names *names, uint32_t name) {
+    return names->iteration[name] ? names->table.n : names->renamed[name];
+}
+
+static bool plant_host(const struct sutra_legacy *legacy, uint32_t max_depth, struct tree_side *side) {
+    const struct host_side *host = &legacy->host;
+    row_t root = ROW_NONE;
+    if (!side_alloc(side, host->n))
+        return false;
+    for (row_t op = 0; op < host->n; op++) {
+        side->token[op] = token_of(&legacy->names, host_side_name(host, op));
+        side->parent[op] = host->parent[op];
+        root = host->parent[op] == ROW_NONE ? op : root;
+    }
+    return sibling_lists_build(&side->lists, side->parent, host->n) &&
+           sibling_lists_flatten(&side->lists, root, side->token, max_depth, &side->tree, side->row);
+}
+
+/* Finds what each entry of the device's list is below. top[] is the innermost open entry of each thread. */
+static void find_callers(const struct device_side *device, row_t *parent, row_t *top) {
+    for (row_t i = 0; i < device->n; i++) {
+        row_t thread = device->thread[i];
+        if (thread == ROW_NONE || device->event[i] == ROW_NONE) {
+            parent[i] = i == 0 ? ROW_NONE : 0;
+            if (i > 0)
+                top[thread] = i;
+            continue;
+        }
+        row_t above = top[thread];
+        struct number ts = number_at(device->ts, i);
+        while (device->event[above] != ROW_NONE &&
+               number_compare(number_add(number_at(device->ts, above), number_at(device->dur, above)), ts) <= 0)
+            above = parent[above];
+        parent[i] = above;
+        top[thread] = i;
+    }
+}
+
+/* Puts the root's children, one for each thread, into an order. */
+static void reorder_threads(const struct device_side *device, struct sibling_lists *lists, const row_t *order,
+                            row_t *marker) {
+    for (row_t i = 1; i < device->n; i++)
+        if (device->event[i] == ROW_NONE)
+            marker[device->thread[i]] = i;
+    row_t next = ROW_NONE;
+    for (row_t t = device->n_threads; t-- > 0;) {
+        lists->next[marker[order[t]]] = next;
+        next = marker[order[t]];
+    }
+    lists->first[0] = next;
+}
+
+static bool plant_device(const struct sutra_legacy *legacy, uint32_t max_depth, const struct call_tree *host,
+                         struct tree_side *side) {
+    const struct device_side *device = &legacy->device;
+    const struct legacy_names *names = &legacy->names;
+    row_t *top = malloc(((size_t)device->n_threads + 1) * sizeof *top);
+    row_t *order = malloc(((size_t)device->n_threads + 1) * sizeof *order);
+    bool ok = top && order && side_alloc(side, device->n);
+    for (row_t i = 0; ok && i < device->n; i++)
+        side->token[i] = token_of(names, device->name[i]);
+    if (ok) {
+        find_callers(device, side->parent, top);
+        ok = sibling_lists_build(&side->lists, side->parent, device->n) &&
+             thread_pairs(host, names->thread, side->token, device->thread, device->n, device->n_threads,
+                          names->table.n + 1, order);
+    }
+    if (ok) {
+        reorder_threads(device, &side->lists, order, top);
+        ok = sibling_lists_flatten(&side->lists, 0, side->token, max_depth, &side->tree, side->row);
+    }
+    free(top);
+    free(order);
+    return ok;
+}
+
+static void log_op(struct sutra_legacy *legacy, const char *what, uint32_t name) {
+    log_text(&legacy->log, "%s", what);
+    log_bytes(&legacy->log, strings_text(&legacy->names.table, name), strings_length(&legacy->names.table, name));
+}
+
+/* Names the first operators of both sides that have no partner. */
+static void log_unmatched(struct sutra_legacy *legacy, const struct tree_side *host, const struct tree_side *device,
+                          const row_t *match, const uint8_t *taken) {
+    row_t n = 0;
+    for (row_t i = 0; i < host->tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        if (match[i] != ROW_NONE)
+            continue;
+        n++;
+        log_op(legacy, "Unmatched in the execution trace: ", host_side_name(&legacy->host, host->row[i]));
+        log_text(&legacy->log, ", id: %" PRId64, host_side_id(&legacy->host, host->row[i]));
+        log_end(&legacy->log, SUTRA_LEGACY_INFO);
+    }
+    n = 0;
+    for (row_t i = 0; i < device->tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        if (taken[i])
+            continue;
+        n++;
+        log_op(legacy, "Unmatched in the kineto trace: ", legacy->device.name[device->row[i]]);
+        log_text(&legacy->log, ", timestamp: ");
+        log_number(&legacy->log, number_at(legacy->device.ts, device->row[i]));
+        log_end(&legacy->log, SUTRA_LEGACY_INFO);
+    }
+}
+
+/* Hands the matched positions over to the operators, and tells about them. */
+static bool take_match(struct sutra_legacy *legacy, const struct tree_side *host, const struct tree_side *device,
+                       const row_t *match) {
+    struct sutra_legacy_report *report = &legacy->report;
+    uint8_t *taken = calloc((size_t)device->tree.n + 1, 1);
+    if (!taken)
+        return false;
+    for (row_t i = 0; i < host->tree.n; i++) {
+        if (match[i] == ROW_NONE)
+            continue;
+        legacy->match[host->row[i]] = device->row[match[i]];
+        taken[match[i]] = 1;
+        report->n_matched++;
+    }
+    report->edit_cost = (uint64_t)host->tree.n + device->tree.n - 2 * report->n_matched;
+    log_text(&legacy->log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64,
+             report->n_matched, host->tree.n, 100.0 * (double)report->n_matched / host->tree.n, report->edit_cost);
+    log_end(&legacy->log, SUTRA_LEGACY_INFO);
+    log_unmatched(legacy, host, device, match, taken);
+    free(taken);
+    return true;
+}
+
+enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context, uint32_t max_depth,
+                                    double min_match, struct sutra_error *error) {
+    struct tree_side host = {0}, device = {0};
+    struct sutra_legacy_report *report = &legacy->report;
+    report->aligned = true;
+    memset(legacy->match, 0xff, ((size_t)legacy->host.n + 1) * sizeof *legacy->match);
+    row_t *match = malloc(((size_t)legacy->host.n + 1) * sizeof *match);
+    bool planted =
+        match && plant_host(legacy, max_depth, &host) && plant_device(legacy, max_depth, &host.tree, &device);
+    enum sutra_status status = planted ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = tree_align(&host.tree, &device.tree, context->pool, match, error);
+    if (!status && !take_match(legacy, &host, &device, match))
+        status = error_memory(error);
+    if (!status && (double)report->n_matched < min_match * host.tree.n)
+        status = error_file(error, SUTRA_DATA, legacy->host_trace->document.source.name,
+                            "only %" PRIu64 " of %u operators match one of the device trace, a share of %.3f, and at least "
+                            "%.3f were wanted: are these traces of the same run? (--min-match changes the share)",
+                            report->n_matched, host.tree.n, (double)report->n_matched / host.tree.n, min_match);
+    side_free(&host);
+    side_free(&device);
+    free(match);
+    return status;
+}
