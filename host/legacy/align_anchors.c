@@ -71,7 +71,7 @@ static void count_keys(struct anchors *anchors, const struct align_gap *gap) {
         struct anchor_slot *slot = slot_of(anchors, anchors->key_a[i]);
         slot->key = anchors->key_a[i];
         slot->a = i;
-        slot->n_a += slot->n_a < 2;
+        slot->n_a = slot->n_a ? 2 : 1;
     }
     for (row_t i = gap->b; i < gap->b + gap->n_b; i++) {
         if (!anchors->key_b[i])
@@ -80,7 +80,7 @@ static void count_keys(struct anchors *anchors, const struct align_gap *gap) {
         if (!slot->key)
             continue;
         slot->b = i;
-        slot->n_b += slot->n_b < 2;
+        slot->n_b = slot->n_b ? 2 : 1;
     }
 }
 

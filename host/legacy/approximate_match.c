@@ -94,6 +94,29 @@ static void reorder_threads(const struct device_side *device, struct sibling_lis
     lists->first[0] = next;
 }
 
+/* Whole microseconds do not tell whether an operator that begins when another ends is below it: all that begin by then
+ * are in its reach. Positions below a thread's marker rise with time. */
+static void widen_reach(const struct device_side *device, struct tree_side *side) {
+    struct call_tree *tree = &side->tree;
+    row_t end = 0; /* of the thread's positions */
+    for (row_t i = 1; i < tree->n; i++) {
+        row_t entry = side->row[i], low = tree->last[i] + 1;
+        if (device->event[entry] == ROW_NONE) {
+            end = tree->last[i] + 1;
+            continue;
+        }
+        struct number until = number_add(number_at(device->ts, entry), number_at(device->dur, entry));
+        for (row_t high = end; low < high;) {
+            row_t middle = low + (high - low) / 2;
+            if (number_compare(number_at(device->ts, side->row[middle]), until) <= 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        tree->reach[i] = low - 1;
+    }
+}
+
 static bool plant_device(const struct sutra_legacy *legacy, uint32_t max_depth, const struct call_tree *host,
                          struct tree_side *side) {
     const struct device_side *device = &legacy->device;
@@ -113,6 +136,8 @@ static bool plant_device(const struct sutra_legacy *legacy, uint32_t max_depth, 
         reorder_threads(device, &side->lists, order, top);
         ok = sibling_lists_flatten(&side->lists, 0, side->token, max_depth, &side->tree, side->row);
     }
+    if (ok)
+        widen_reach(device, side);
     free(top);
     free(order);
     return ok;

@@ -18,7 +18,8 @@ struct call_tree {
     row_t n;
     uint32_t *token; /* equal numbers: operators that may be matched */
     row_t *parent;   /* position above, or ROW_NONE */
-    row_t *last;
+    row_t *last;     /* the last position that is surely below */
+    row_t *reach;    /* the last that may be: further where times are too coarse to tell */
     uint64_t *hash; /* of the operator and all below it, in order */
 };
 
@@ -26,7 +27,7 @@ struct call_tree {
 bool call_tree_alloc(struct call_tree *tree, row_t n);
 void call_tree_free(struct call_tree *tree);
 
-/* Makes `last` and `hash` from tokens and parents. */
+/* Makes `last`, `reach` (the same) and `hash` from tokens and parents. */
 void call_tree_finish(struct call_tree *tree);
 
 #endif

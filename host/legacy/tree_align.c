@@ -81,16 +81,22 @@ static void count_pairs(const struct call_tree *a, const struct call_tree *b, co
         counts->b[i + 1] += counts->b[i];
 }
 
-/* Drops pairs below which more pairs contradict than agree: pairs are in one order on both sides, so those that are below
- * both operators are the shorter of the two runs that follow. */
+static row_t pairs_between(const row_t *counts, row_t from, row_t to) {
+    return counts[to + 1] - counts[from + 1];
+}
+
+/* Drops pairs below which more pairs contradict than agree. Pairs are in one order on both sides, so those below either
+ * operator are runs that begin together, and the longer run's rest contradicts. */
 static void drop_wrong_parents(const struct call_tree *a, const struct call_tree *b, row_t *match,
                                const struct pair_counts *counts) {
     for (row_t i = 0; i < a->n; i++) {
         row_t k = match[i];
         if (k == ROW_NONE)
             continue;
-        row_t below_a = counts->a[a->last[i] + 1] - counts->a[i + 1], below_b = counts->b[b->last[k] + 1] - counts->b[k + 1];
-        row_t agree = below_a < below_b ? below_a : below_b, differ = below_a ^ below_b ? below_a + below_b - 2 * agree : 0;
+        row_t below = pairs_between(counts->a, i, a->last[i]);
+        row_t surely = pairs_between(counts->b, k, b->last[k]), perhaps = pairs_between(counts->b, k, b->reach[k]);
+        row_t differ = below > perhaps ? below - perhaps : surely > below ? surely - below : 0;
+        row_t agree = below < perhaps ? below : perhaps;
         if (differ > agree)
             match[i] = ROW_NONE;
     }
@@ -103,15 +109,10 @@ static void drop_contradictions(const struct call_tree *a, const struct call_tre
         row_t k = match[i];
         if (k == ROW_NONE)
             continue;
-        bool contradicts = false;
-        while (n && i > a->last[open[n - 1]]) {
-            contradicts |= k <= b->last[match[open[n - 1]]];
-            if (contradicts)
-                break;
+        while (n && i > a->last[open[n - 1]] && k > b->last[match[open[n - 1]]])
             n--;
-        }
-        contradicts |= n && k > b->last[match[open[n - 1]]];
-        if (contradicts)
+        bool left = n && i > a->last[open[n - 1]], right = n && k > b->reach[match[open[n - 1]]];
+        if (left || right)
             match[i] = ROW_NONE;
         else
             open[n++] = i;
