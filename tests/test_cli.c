@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "cli/figures.c"
@@ -174,6 +175,32 @@ static void a_signal_removes_nothing_that_is_not_guarded(void **state) {
     assert_int_equal(access("a", F_OK), 0);
 }
 
+/* A child that maps `path`, guards "b", cuts `path` short and reads on; its exit code. */
+static int exit_of_reader_cut_short(const char *path) {
+    pid_t child = fork();
+    if (child == 0) {
+        int file = open(path, O_RDWR), nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, STDERR_FILENO);
+        if (ftruncate(file, 8192))
+            _exit(1);
+        const volatile char *bytes = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, file, 0);
+        interrupt_guard_start();
+        interrupt_guard_set("b");
+        _exit(ftruncate(file, 0) ? 1 : bytes[5000]);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void an_input_that_is_cut_short_ends_the_program_with_an_error(void **state) {
+    (void)state;
+    make_file("a");
+    make_file("b");
+    assert_int_equal(exit_of_reader_cut_short("a"), SUTRA_IO);
+    assert_int_equal(access("b", F_OK), -1);
+}
+
 static void an_ignored_signal_stays_ignored(void **state) {
     (void)state;
     make_file("a");
@@ -208,6 +235,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_signal_removes_the_guarded_file_and_ends_the_program, enter_folder,
                                         leave_folder),
         cmocka_unit_test_setup_teardown(a_signal_removes_nothing_that_is_not_guarded, enter_folder, leave_folder),
+        cmocka_unit_test_setup_teardown(an_input_that_is_cut_short_ends_the_program_with_an_error, enter_folder,
+                                        leave_folder),
         cmocka_unit_test_setup_teardown(an_ignored_signal_stays_ignored, enter_folder, leave_folder),
         cmocka_unit_test(the_peak_of_memory_keeps_what_was_freed),
     };

@@ -22,7 +22,7 @@ struct buffer {
 char *buffer_grow(struct buffer *buffer, size_t extra);
 
 static inline char *buffer_reserve(struct buffer *buffer, size_t extra) {
-    if (buffer->capacity - buffer->length >= extra)
+    if (buffer->bytes && buffer->capacity - buffer->length >= extra)
         return buffer->bytes + buffer->length;
     return buffer_grow(buffer, extra);
 }

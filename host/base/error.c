@@ -38,10 +38,6 @@ enum sutra_status error_file(struct sutra_error *error, enum sutra_status status
     return status;
 }
 
-enum sutra_status error_memory(struct sutra_error *error) {
-    return error_set(error, SUTRA_SYSTEM, "out of memory");
-}
-
 void sutra_error_text(const struct sutra_error *error, char *text, uint64_t size) {
     if (size == 0)
         return;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sutra/error.h"
+
 static char guarded[PATH_MAX];
 static atomic_int armed;
 
@@ -24,6 +26,17 @@ static void remove_and_end(int signal_number) {
     raise(signal_number);
 }
 
+/* An input is mapped, so another program that cuts it short takes pages away that we read. */
+static void end_cut_short(int signal_number) {
+    static const char text[] = "sutra: an input was cut short by another program while it was read\n";
+    (void)signal_number;
+    if (atomic_exchange(&armed, 0))
+        unlink(guarded);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(SUTRA_INTERNAL);
+    _exit(SUTRA_IO);
+}
+
 void interrupt_guard_start(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -32,6 +45,9 @@ void interrupt_guard_start(void) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
+    struct sigaction action = {.sa_handler = end_cut_short, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
 }
 
 void interrupt_guard_set(const char *path) {

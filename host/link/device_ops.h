@@ -7,7 +7,7 @@
 #ifndef LINK_DEVICE_OPS_H
 #define LINK_DEVICE_OPS_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "match/engine.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"

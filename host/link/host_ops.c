@@ -151,8 +151,8 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct sutra_error *error) {
     *ops = (struct host_ops){.n_nodes = trace->nodes.n};
-    ops->node = malloc(((size_t)ops->n_nodes + 1) * sizeof *ops->node);
-    ops->unit_start = malloc(((size_t)ops->n_nodes + 1) * sizeof *ops->unit_start);
+    ops->node = calloc((size_t)ops->n_nodes + 1, sizeof *ops->node);
+    ops->unit_start = calloc((size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
     ops->reachable = calloc((size_t)ops->n_nodes + 1, 1);
     enum sutra_status status = ops->node && ops->unit_start && ops->reachable ? SUTRA_OK : error_memory(error);
     if (!status)

@@ -10,7 +10,7 @@
 #ifndef LINK_HOST_OPS_H
 #define LINK_HOST_OPS_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "match/key_index.h"
 #include "read/host_trace.h"
 

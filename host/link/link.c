@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 
 /* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
@@ -68,7 +68,7 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
 static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutra_context *context,
                                         const row_t *unknown, row_t n, struct sutra_error *error) {
     value_key *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    row_t *number = malloc(((size_t)n + 1) * sizeof *number);
+    row_t *number = calloc((size_t)n + 1, sizeof *number);
     struct key_index index = {0};
     enum sutra_status status = keys && number ? SUTRA_OK : error_memory(error);
     for (row_t i = 0; i < n && !status; i++)
@@ -185,7 +185,7 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     linked->unit_op = malloc(n * sizeof *linked->unit_op);
     linked->unit_after = malloc(n * sizeof *linked->unit_after);
     linked->unit_entry = malloc(n * sizeof *linked->unit_entry);
-    linked->unit_id = malloc(n * sizeof *linked->unit_id);
+    linked->unit_id = calloc(n, sizeof *linked->unit_id);
     linked->ctrl_deps = malloc(((size_t)linked->units.n_nodes + 1) * sizeof *linked->ctrl_deps);
     if (!linked->unit_op || !linked->unit_after || !linked->unit_entry || !linked->unit_id || !linked->ctrl_deps)
         return error_memory(error);

@@ -7,7 +7,7 @@
 #ifndef LINK_PARENT_SEARCH_H
 #define LINK_PARENT_SEARCH_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "match/engine.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"

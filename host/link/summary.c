@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/classify.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"

@@ -273,23 +273,12 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
                         expected);
 }
 
-static enum sutra_status check_kind(const struct document *document, struct sutra_error *error) {
-    const struct document_member *array = document_find(document, "traceEvents");
-    if (array && document->array == (size_t)(array - document->members))
-        return SUTRA_OK;
-    if (!array && document_find(document, "nodes"))
-        return error_file(
-            error, SUTRA_DATA, document->source.name,
-            "this is a host trace (it has \"nodes\"), and a device trace was expected: swap the two files");
-    if (!array)
-        return error_file(error, SUTRA_DATA, document->source.name,
-                          "this is no device trace: it has no \"traceEvents\"");
-    return source_error(&document->source, error, array->value, "\"traceEvents\" is not an array");
-}
-
 static enum sutra_status read_events(struct parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
     const struct document_reader reader = {.array = "traceEvents",
+                                           .kind = "device trace",
+                                           .other_array = "nodes",
+                                           .other_kind = "host trace",
                                            .index_stage = "index device trace",
                                            .read_stage = "read device trace",
                                            .arg = parts,
@@ -298,7 +287,7 @@ static enum sutra_status read_events(struct parts *parts, struct sutra_error *er
                                            .end = end_parts};
     enum sutra_status status = document_read(&trace->document, parts->context, &reader, error);
     if (!status)
-        status = check_kind(&trace->document, error);
+        status = document_check_kind(&trace->document, &reader, error);
     stage_begin(parts->context, "join device trace", trace->document.source.size);
     if (!status)
         status = number_parts(parts, error);

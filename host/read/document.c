@@ -27,16 +27,10 @@ struct parts {
     struct part *list;
 };
 
-bool place_is(const struct source *source, struct json_place place, const char *name) {
-    const char *raw = source->bytes + place.at + 1;
-    size_t length = place.end - place.at - 1, wanted = strlen(name);
-    if (length == wanted)
-        return memcmp(raw, name, wanted) == 0;
-    if (length < wanted || length > 6 * wanted || !memchr(raw, '\\', length))
-        return false;
+bool escaped_is(const char *raw, size_t length, const char *name) {
     char decoded[256];
-    return length < sizeof decoded && string_decode(raw, length, decoded) == wanted &&
-           memcmp(decoded, name, wanted) == 0;
+    return length < sizeof decoded && string_decode(raw, length, decoded) == strlen(name) &&
+           memcmp(decoded, name, strlen(name)) == 0;
 }
 
 /* Steps from a chunk's start to the first comma between elements of the array, inside that chunk. */
@@ -224,4 +218,19 @@ const struct document_member *document_find(const struct document *document, con
         if (place_is(&document->source, document->members[i].key, name))
             return &document->members[i];
     return NULL;
+}
+
+enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
+                                      struct sutra_error *error) {
+    const struct document_member *array = document_find(document, reader->array);
+    const char *file = document->source.name;
+    if (array && document->array == (size_t)(array - document->members))
+        return SUTRA_OK;
+    if (array)
+        return source_error(&document->source, error, array->value, "\"%s\" is not an array", reader->array);
+    if (document_find(document, reader->other_array))
+        return error_file(error, SUTRA_DATA, file,
+                          "this is a %s (it has \"%s\"), and a %s was expected: swap the two files", reader->other_kind,
+                          reader->other_array, reader->kind);
+    return error_file(error, SUTRA_DATA, file, "this is no %s: it has no \"%s\"", reader->kind, reader->array);
 }

@@ -11,7 +11,9 @@
 #ifndef READ_DOCUMENT_H
 #define READ_DOCUMENT_H
 
-#include "base/context.h"
+#include <string.h>
+
+#include "context/context.h"
 #include "read/json_index.h"
 #include "read/json_walk.h"
 #include "read/source.h"
@@ -33,6 +35,8 @@ struct document {
 /* Who reads the array. */
 struct document_reader {
     const char *array; /* its key */
+    const char *kind;  /* what a file with this array is called, and the other kind with its array */
+    const char *other_array, *other_kind;
     const char *index_stage, *read_stage;
     void *arg;
     /* The array begins; n_parts parts will come, perhaps not all. Called again when a later member of the same name
@@ -50,10 +54,23 @@ enum sutra_status document_read(struct document *document, struct sutra_context 
                                 const struct document_reader *reader, struct sutra_error *error);
 void document_free(struct document *document);
 
+/* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
+enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
+                                      struct sutra_error *error);
+
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
+/* Whether the raw text of a string, which has escapes, stands for `name`. */
+bool escaped_is(const char *raw, size_t length, const char *name);
+
 /* Whether the raw text at a place, a string, stands for `name`; escapes are read. */
-bool place_is(const struct source *source, struct json_place place, const char *name);
+static inline bool place_is(const struct source *source, struct json_place place, const char *name) {
+    const char *raw = source->bytes + place.at + 1;
+    size_t length = place.end - place.at - 1, wanted = strlen(name);
+    if (length == wanted)
+        return memcmp(raw, name, wanted) == 0;
+    return length > wanted && length <= 6 * wanted && memchr(raw, '\\', length) && escaped_is(raw, length, name);
+}
 
 #endif

@@ -286,7 +286,11 @@ static enum sutra_status choose_schema(struct parts *parts, bool *flat, struct s
     struct field_reader reader = {.source = &trace->document.source, .values = &parts->context->values};
     size_t length;
     const char *schema = read_schema(&trace->document, &reader, &length);
-    trace->schema = strndup(schema, length);
+    trace->schema = malloc(length + 1);
+    if (trace->schema) {
+        memcpy(trace->schema, schema, length);
+        trace->schema[length] = 0;
+    }
     buffer_free(&reader.scratch);
     if (!trace->schema)
         return error_memory(error);
@@ -340,23 +344,12 @@ static void copy_part(void *arg, size_t number) {
     host_nodes_free(nodes);
 }
 
-static enum sutra_status check_kind(const struct document *document, struct sutra_error *error) {
-    const struct document_member *array = document_find(document, "nodes");
-    if (array && document->array == (size_t)(array - document->members))
-        return SUTRA_OK;
-    if (!array && document_find(document, "traceEvents"))
-        return error_file(
-            error, SUTRA_DATA, document->source.name,
-            "this is a device trace (it has \"traceEvents\"), and a host trace was expected: swap the two "
-            "files");
-    if (!array)
-        return error_file(error, SUTRA_DATA, document->source.name, "this is no host trace: it has no \"nodes\"");
-    return source_error(&document->source, error, array->value, "\"nodes\" is not an array");
-}
-
 static enum sutra_status read_nodes(struct parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
     const struct document_reader reader = {.array = "nodes",
+                                           .kind = "host trace",
+                                           .other_array = "traceEvents",
+                                           .other_kind = "device trace",
                                            .index_stage = "index host trace",
                                            .read_stage = "read host trace",
                                            .arg = parts,
@@ -366,7 +359,7 @@ static enum sutra_status read_nodes(struct parts *parts, struct sutra_error *err
     bool flat = false;
     enum sutra_status status = document_read(&trace->document, parts->context, &reader, error);
     if (!status)
-        status = check_kind(&trace->document, error);
+        status = document_check_kind(&trace->document, &reader, error);
     stage_begin(parts->context, "join host trace", trace->document.source.size);
     if (!status)
         status = number_parts(parts, error);

@@ -35,7 +35,7 @@ struct block {
 #include "read/json_block.h"
 
 #define BLOCK_NAME     block_avx2
-#define BLOCK_TARGET   __attribute__((target("avx2")))
+#define BLOCK_TARGET   __attribute__((target("avx2,popcnt,bmi")))
 #define VECTOR         __m256i
 #define N_VECTORS      2
 #define LOAD(p)        _mm256_loadu_si256((const __m256i *)(p))
@@ -46,7 +46,7 @@ struct block {
 #include "read/json_block.h"
 
 #define BLOCK_NAME     block_avx512
-#define BLOCK_TARGET   __attribute__((target("avx512f,avx512bw")))
+#define BLOCK_TARGET   __attribute__((target("avx512f,avx512bw,popcnt,bmi")))
 #define VECTOR         __m512i
 #define N_VECTORS      1
 #define LOAD(p)        _mm512_loadu_si512(p)
@@ -143,14 +143,14 @@ static size_t first_bad(const char *text, uint64_t escapes, uint64_t controls) {
 }
 
 /* Makes one word of marks from a block and what came before it. */
-static inline uint64_t block_marks(const struct block *block, const char *text, size_t at,
-                                   struct chunk_result *result) {
+__attribute__((always_inline)) static inline uint64_t block_marks(const struct block *block, const char *text,
+                                                                  size_t at, struct chunk_result *result) {
     uint64_t escaped = 0;
     if (block->backslash | result->carry.escaped)
         escaped = escaped_bits(block->backslash, &result->carry.escaped);
     uint64_t quote = block->quote & ~escaped;
     uint64_t in_string = prefix_xor(quote) ^ result->carry.in_string; /* with the opening quote, without the closing */
-    result->carry.in_string = (uint64_t)((int64_t)in_string >> 63);
+    result->carry.in_string = -(in_string >> 63);
 
     if (((block->control | escaped) & in_string) && result->bad == SIZE_MAX) {
         size_t bad = first_bad(text, escaped & in_string, block->control & in_string);
@@ -191,8 +191,8 @@ static inline uint64_t block_marks(const struct block *block, const char *text, 
 
 #if defined(__x86_64__)
 PASSES(sse2, )
-PASSES(avx2, __attribute__((target("avx2"))))
-PASSES(avx512, __attribute__((target("avx512f,avx512bw"))))
+PASSES(avx2, __attribute__((target("avx2,popcnt,bmi"))))
+PASSES(avx512, __attribute__((target("avx512f,avx512bw,popcnt,bmi"))))
 #else
 PASSES(plain, )
 #endif
@@ -325,7 +325,7 @@ static enum sutra_status finish(struct build *build, struct sutra_error *error) 
 
 /* Enough chunks to keep all threads busy and to show progress, of 256 KiB at least. */
 static size_t choose_chunks(size_t size, struct pool *pool) {
-    size_t most = size / (1 << 18) + 1, wanted = pool_threads(pool) * 4, shown = size >> 26;
+    size_t most = size / (1 << 18) + 1, wanted = (size_t)pool_threads(pool) * 4, shown = size >> 26;
     if (wanted < shown)
         wanted = shown;
     return wanted < most ? wanted : most;

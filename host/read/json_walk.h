@@ -15,9 +15,11 @@
 #include "read/json_index.h"
 #include "read/source.h"
 #include "text/number_text.h"
+#include "text/scan.h"
 
 /* Deepest nesting of brackets that is read. (Python stops near 1,000.) */
-#define DEPTH_MAX 10000
+#define DEPTH_MAX      10000
+#define DEPTH_MAX_TEXT "10,000"
 
 struct json_walker {
     const char *text;
@@ -70,7 +72,21 @@ static inline char walk_char(const struct json_walker *walker) {
 __attribute__((format(printf, 2, 3))) void walk_fail(struct json_walker *walker, const char *format, ...);
 
 /* Steps over the token if it is `c`; else an error that says so. */
-bool walk_expect(struct json_walker *walker, char c, const char *what);
+static inline bool walk_expect(struct json_walker *walker, char c, const char *what) {
+    if (walk_char(walker) != c || walker->at >= walker->source->size) {
+        walk_fail(walker, "%s", what);
+        return false;
+    }
+    walk_next(walker);
+    return true;
+}
+
+/* Whether a positive integer of up to 15 digits stands there, right before a comma or a closing bracket: by far the
+ * most frequent scalar. */
+static inline bool is_short_integer(const char *text) {
+    size_t n = digit_run(text);
+    return n > 0 && n < SCAN_BYTES && *text != '0' && (text[n] == ',' || text[n] == ']' || text[n] == '}');
+}
 
 /* From the opening quote to behind the closing one. */
 static inline struct json_place walk_string(struct json_walker *walker) {
@@ -81,8 +97,27 @@ static inline struct json_place walk_string(struct json_walker *walker) {
     return place;
 }
 
+/* From an opening bracket to behind the closing one, checking what is between. */
+void walk_brackets(struct json_walker *walker);
+
+/* Checks the number or word at the walker, which is no short integer. */
+void walk_scalar(struct json_walker *walker);
+
 /* Steps over a value of any kind, checking it, and returns its place. */
-struct json_place walk_value(struct json_walker *walker);
+static inline struct json_place walk_value(struct json_walker *walker) {
+    const char *text = walker->text + walker->at;
+    if (*text == '"')
+        return walk_string(walker);
+    struct json_place place = {.at = walker->at};
+    if (*text == '{' || *text == '[') {
+        walk_brackets(walker);
+        return place;
+    }
+    if (!is_short_integer(text))
+        walk_scalar(walker);
+    walk_next(walker);
+    return place;
+}
 
 /*
  * Members of an object, one after the other:
@@ -94,10 +129,57 @@ struct json_place walk_value(struct json_walker *walker);
  *
  * and elements of an array with walk_array() and walk_element_end() alike.
  */
-bool walk_object(struct json_walker *walker);
-bool walk_member_end(struct json_walker *walker);
-struct json_place walk_key(struct json_walker *walker);
-bool walk_array(struct json_walker *walker);
-bool walk_element_end(struct json_walker *walker);
+
+/* Opens a bracket; false if it closes at once. */
+static inline bool walk_open(struct json_walker *walker, char open, const char *what) {
+    if (!walk_expect(walker, open, what))
+        return false;
+    if (walk_char(walker) != open + 2)
+        return true;
+    walk_next(walker);
+    return false;
+}
+
+/* Behind a member or element: true at a comma, false at the closing bracket. */
+static inline bool walk_close(struct json_walker *walker, char close, const char *what) {
+    char c = walk_char(walker);
+    if (c != ',' && c != close) {
+        walk_fail(walker, "%s", what);
+        return false;
+    }
+    walk_next(walker);
+    return c == ',';
+}
+
+static inline bool walk_object(struct json_walker *walker) {
+    return walk_open(walker, '{', "'{'");
+}
+
+static inline bool walk_member_end(struct json_walker *walker) {
+    return walk_close(walker, '}', "',' or '}'");
+}
+
+static inline bool walk_array(struct json_walker *walker) {
+    return walk_open(walker, '[', "'['");
+}
+
+static inline bool walk_element_end(struct json_walker *walker) {
+    return walk_close(walker, ']', "',' or ']'");
+}
+
+static inline struct json_place walk_key(struct json_walker *walker) {
+    struct json_place key = {0};
+    if (walk_char(walker) != '"') {
+        walk_fail(walker, "a key in double quotes");
+        return key;
+    }
+    key = walk_string(walker);
+    if (walk_char(walker) != ':') {
+        walk_fail(walker, "':' after a key");
+        return (struct json_place){0};
+    }
+    walk_next(walker);
+    return key;
+}
 
 #endif

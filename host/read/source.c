@@ -22,9 +22,11 @@
 
 static enum sutra_status map_file(struct source *source, int file, size_t size, struct sutra_error *error) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size / page + 2) * page;
+    /* cppcheck-suppress invalidFunctionArg; -1 is right for a mapping without a file */
     char *mapping = mmap(NULL, whole, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
         return error_memory(error);
+    /* cppcheck-suppress leakReturnValNotUsed; it is `mapping` */
     if (mmap(mapping, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
         munmap(mapping, whole);
         return error_file(error, SUTRA_NO_INPUT, source->name, "cannot be mapped: %s", strerror(errno));

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "link/linked.h"
 #include "write/document_frame.h"
 #include "write/node_text.h"

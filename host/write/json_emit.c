@@ -39,71 +39,51 @@ void emit_newline(struct buffer *out, unsigned level) {
         out->length = (size_t)(put_newline(to, level) - out->bytes);
 }
 
-/* Writes a string's text between quotes; `to` has room for 6 * length + 2 + SLACK. */
-static inline char *put_string(char *to, const struct json_walker *walker, struct json_place place) {
+/* Makes sure of `extra` bytes at `to`, which is where the buffer's content will end; NULL: out of memory. */
+static inline char *room(struct buffer *out, char *to, size_t extra) {
+    if ((size_t)(out->bytes + out->capacity - to) >= extra)
+        return to;
+    out->length = (size_t)(to - out->bytes);
+    return buffer_grow(out, extra);
+}
+
+/* Room for a string of this place as it is written, and a line of this level behind it. */
+static inline size_t string_room(struct json_place place, unsigned level) {
+    return 6 * (place.end - place.at) + 4 * (size_t)level + 4 * SLACK;
+}
+
+/* Writes a string's text between quotes. */
+static inline char *put_string(char *to, const char *text, struct json_place place) {
+    const char *raw = text + place.at + 1;
+    size_t length = place.end - place.at - 1;
     *to++ = '"';
-    to += string_rewrite(walker->text + place.at + 1, place.end - place.at - 1, to);
+    if (length <= SCAN_BYTES && copy_plain(to, raw, length))
+        to += length;
+    else
+        to += string_rewrite(raw, length, to);
     *to++ = '"';
     return to;
 }
 
-static inline size_t string_room(struct json_place place) {
-    return 6 * (place.end - place.at) + 2 + SLACK;
-}
-
-/* A scalar that is no short integer. */
-static char *put_other_scalar(char *to, const char *text) {
-    switch (*text) {
-    case 't':
-        memcpy(to, "true", 4);
-        return to + 4;
-    case 'f':
-        memcpy(to, "false", 5);
-        return to + 5;
-    case 'n':
-        memcpy(to, "null", 4);
-        return to + 4;
-    default: {
-        size_t length;
-        enum number_form form = number_scan(text, &length);
-        return to + number_rewrite(text, length, form, to);
+/* A scalar that is no short integer; NULL: out of memory. */
+static char *put_other_scalar(struct buffer *out, char *to, const char *text, unsigned level) {
+    size_t length = *text == 't' || *text == 'n' ? 4 : 5;
+    if (*text == 't' || *text == 'n' || *text == 'f') {
+        memcpy(to, text, length);
+        return to + length;
     }
-    }
+    enum number_form form = number_scan(text, &length);
+    to = room(out, to, length + 4 * (size_t)level + 4 * SLACK);
+    return to ? to + number_rewrite(text, length, form, to) : NULL;
 }
 
-/* Most bytes of a number's text and of what is written for it, once it is longer than a short integer. */
-static size_t scalar_room(const char *text) {
-    size_t length = 0;
-    if (*text == 't' || *text == 'f' || *text == 'n')
-        return SLACK;
-    number_scan(text, &length);
-    return length + 2 * SLACK;
-}
-
-static inline bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static inline void emit_scalar(struct buffer *out, const char *text) {
-    size_t n = 0;
-    while (n < 16 && is_digit(text[n]))
-        n++;
-    bool short_integer = n > 0 && n < 16 && text[n] != '.' && text[n] != 'e' && text[n] != 'E';
-    char *to = buffer_reserve(out, short_integer ? SLACK : scalar_room(text));
-    if (!to)
-        return;
-    if (short_integer) {
-        memcpy(to, text, 16);
-        out->length += n;
-    } else {
-        out->length = (size_t)(put_other_scalar(to, text) - out->bytes);
-    }
-}
-
-static inline void emit_string(struct buffer *out, const struct json_walker *walker, struct json_place place) {
-    char *to = buffer_reserve(out, string_room(place));
-    if (to)
-        out->length = (size_t)(put_string(to, walker, place) - out->bytes);
+/* A number or a word, with room for a line of this level behind it; NULL: out of memory. */
+static inline char *put_scalar(struct buffer *out, char *to, const char *text, unsigned level) {
+    to = room(out, to, 4 * (size_t)level + 4 * SLACK);
+    if (!to || !is_short_integer(text))
+        return to ? put_other_scalar(out, to, text, level) : NULL;
+    memcpy(to, text, SCAN_BYTES);
+    return to + digit_run(text);
 }
 
 /* A number that is the same for equal keys: from the last 8 bytes up to the key's end (with the quote and the spaces
@@ -129,18 +109,26 @@ static bool grow_members(struct json_emitter *emitter) {
     return true;
 }
 
+/* Writes a key with its colon, with room for a line behind, and remembers the member; NULL: out of memory. */
+static inline char *put_key(struct json_emitter *emitter, char *to, const char *text, struct json_place key,
+                            unsigned level) {
+    struct emitted_members *members = &emitter->members;
+    if (!(to = room(emitter->out, to, string_room(key, level))) ||
+        (members->n == members->capacity && !grow_members(emitter)))
+        return NULL;
+    char *end = put_string(to, text, key);
+    size_t length = (size_t)(end - to) - 2;
+    members->list[members->n++] = (struct emitted_member){
+        .tag = key_tag(to + 1, length), .start = (size_t)(to - emitter->out->bytes), .key = (uint32_t)length};
+    memcpy(end, ": ", 2);
+    return end + 2;
+}
+
 void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_place key) {
     struct buffer *out = emitter->out;
-    struct emitted_members *members = &emitter->members;
-    char *to = buffer_reserve(out, string_room(key) + 2);
-    if (!to || (members->n == members->capacity && !grow_members(emitter)))
-        return;
-    char *end = put_string(to, walker, key);
-    size_t length = (size_t)(end - to) - 2;
-    members->list[members->n++] =
-        (struct emitted_member){.tag = key_tag(to + 1, length), .start = out->length, .key = (uint32_t)length};
-    memcpy(end, ": ", 2);
-    out->length = (size_t)(end + 2 - out->bytes);
+    char *to = buffer_reserve(out, string_room(key, 0));
+    if (to && (to = put_key(emitter, to, walker->text, key, 0)))
+        out->length = (size_t)(to - out->bytes);
 }
 
 void end_member(struct json_emitter *emitter) {
@@ -254,101 +242,116 @@ struct frame {
     bool object;
 };
 
-static inline void emit_byte(struct buffer *out, char c) {
-    char *to = buffer_reserve(out, SLACK);
-    if (to) {
-        *to = c;
-        out->length++;
-    }
-}
-
-/* A comma and a new line, or only a new line. */
-static inline void emit_separator(struct buffer *out, bool comma, unsigned level) {
-    char *to = buffer_reserve(out, 2 + 4 * (size_t)level + SLACK);
-    if (!to)
-        return;
-    *to = ',';
-    out->length = (size_t)(put_newline(to + comma, level) - out->bytes);
-}
-
-static inline void emit_key(struct json_emitter *emitter, struct json_walker *walker) {
-    struct json_place key = walk_string(walker);
-    walk_next(walker); /* the colon */
-    emit_member_key(emitter, walker, key);
-}
-
-static void close_bracket(struct json_emitter *emitter, const struct frame *frame, unsigned level) {
-    if (frame->object) {
-        end_member(emitter);
+/* Closes an object: of repeated keys the last values stay. */
+static char *close_object(struct json_emitter *emitter, const struct frame *frame, char *to, unsigned level) {
+    struct buffer *out = emitter->out;
+    struct emitted_members *members = &emitter->members;
+    if (members->n - frame->first_member > 1) {
+        out->length = (size_t)(to - out->bytes);
+        members->list[members->n - 1].end = out->length;
         if (merge_members(emitter, frame->first_member))
-            rewrite_members(emitter, frame->first_member, frame->start, level + 1);
-        emitter->members.n = frame->first_member;
+            rewrite_members(emitter, frame->first_member, frame->start, level);
+        to = out->bytes + out->length;
     }
-    emit_separator(emitter->out, false, level);
-    emit_byte(emitter->out, frame->object ? '}' : ']');
+    members->n = frame->first_member;
+    return to;
 }
 
-/* Writes what opens at the walker, up to its first value; false if that was empty and is closed again. */
-static inline bool open_bracket(struct json_emitter *emitter, struct json_walker *walker, struct frame *frame,
-                                unsigned level) {
-    char c = walk_char(walker);
-    emit_byte(emitter->out, c);
-    walk_next(walker);
-    if (walk_char(walker) == c + 2) {
-        emit_byte(emitter->out, (char)(c + 2));
-        walk_next(walker);
+/* Open brackets; the first few need no memory. */
+struct frames {
+    struct frame few[64], *list;
+    size_t depth, capacity;
+};
+
+static bool grow_frames(struct frames *frames) {
+    struct frame *more = malloc((DEPTH_MAX + 1) * sizeof *more);
+    if (!more)
         return false;
-    }
-    emit_separator(emitter->out, false, level);
-    *frame = (struct frame){emitter->members.n, emitter->out->length, c == '{'};
-    if (frame->object)
-        emit_key(emitter, walker);
+    memcpy(more, frames->few, sizeof frames->few);
+    frames->list = more;
+    frames->capacity = DEPTH_MAX + 1;
     return true;
 }
 
-/* Nesting up to this depth needs no memory of its own. */
-#define FRAMES_INLINE 64
-
-void emit_value(struct json_emitter *emitter, struct json_walker *walker, unsigned level) {
-    struct frame few[FRAMES_INLINE], *frames = few;
-    size_t depth = 0, capacity = FRAMES_INLINE;
-    for (;;) {
-        char c = walk_char(walker);
+/* The loop of emit_value(): a state machine over tokens, whose walker is a copy that can stay in registers. Everything
+ * that is written leaves room behind it for a separator, a line of spaces and a bracket. NULL: out of memory. */
+static char *emit_tokens(struct json_emitter *emitter, struct json_walker *original, struct frames *frames,
+                         unsigned level) {
+    struct json_walker walker = *original;
+    struct buffer *out = emitter->out;
+    const char *text = walker.text;
+    char *to = buffer_reserve(out, 4 * SLACK);
+    while (to) {
+        /* At a value. */
+        char c = text[walker.at];
         if (c == '"') {
-            emit_string(emitter->out, walker, walk_string(walker));
+            struct json_place place = walk_string(&walker);
+            if (!(to = room(out, to, string_room(place, level))))
+                return NULL;
+            to = put_string(to, text, place);
         } else if (c == '{' || c == '[') {
-            if (depth == capacity) {
-                struct frame *more = malloc((DEPTH_MAX + 1) * sizeof *more);
-                if (!more) {
-                    emitter->failed = true;
-                    break;
+            if (frames->depth == frames->capacity && !grow_frames(frames))
+                return NULL;
+            if (!(to = room(out, to, 4 * (size_t)level + 4 * SLACK)))
+                return NULL;
+            *to++ = c;
+            walk_next(&walker);
+            if (text[walker.at] != c + 2) {
+                to = put_newline(to, ++level);
+                frames->list[frames->depth++] = (struct frame){emitter->members.n, (size_t)(to - out->bytes), c == '{'};
+                if (c == '{') {
+                    struct json_place key = walk_string(&walker);
+                    walk_next(&walker); /* the colon */
+                    to = put_key(emitter, to, text, key, level);
                 }
-                memcpy(more, few, sizeof few);
-                frames = more;
-                capacity = DEPTH_MAX + 1;
-            }
-            if (open_bracket(emitter, walker, &frames[depth], level + 1)) {
-                depth++;
-                level++;
                 continue;
             }
+            *to++ = (char)(c + 2);
+            walk_next(&walker);
         } else {
-            emit_scalar(emitter->out, walker->text + walker->at);
-            walk_next(walker);
+            if (!(to = put_scalar(out, to, text + walker.at, level)))
+                return NULL;
+            walk_next(&walker);
         }
-        while (depth > 0 && walk_char(walker) != ',') {
-            close_bracket(emitter, &frames[--depth], --level);
-            walk_next(walker);
+        /* Behind a value: close what ends here, then on to the next value. */
+        while (frames->depth > 0 && text[walker.at] != ',') {
+            const struct frame *frame = &frames->list[--frames->depth];
+            if (frame->object)
+                to = close_object(emitter, frame, to, level);
+            to = put_newline(to, --level);
+            *to++ = frame->object ? '}' : ']';
+            walk_next(&walker);
+            if (!(to = room(out, to, 4 * (size_t)level + 4 * SLACK)))
+                return NULL;
         }
-        if (depth == 0 || emitter->failed || emitter->out->failed)
+        if (frames->depth == 0)
             break;
-        walk_next(walker);
-        if (frames[depth - 1].object)
-            end_member(emitter);
-        emit_separator(emitter->out, true, level);
-        if (frames[depth - 1].object)
-            emit_key(emitter, walker);
+        walk_next(&walker); /* the comma */
+        bool object = frames->list[frames->depth - 1].object;
+        if (object)
+            emitter->members.list[emitter->members.n - 1].end = (size_t)(to - out->bytes);
+        *to++ = ',';
+        to = put_newline(to, level);
+        if (object) {
+            struct json_place key = walk_string(&walker);
+            walk_next(&walker); /* the colon */
+            to = put_key(emitter, to, text, key, level);
+        }
     }
-    if (frames != few)
-        free(frames);
+    *original = walker;
+    return to;
+}
+
+void emit_value(struct json_emitter *emitter, struct json_walker *walker, unsigned level) {
+    struct frames frames;
+    frames.list = frames.few;
+    frames.capacity = sizeof frames.few / sizeof *frames.few;
+    frames.depth = 0;
+    char *to = emit_tokens(emitter, walker, &frames, level);
+    if (to)
+        emitter->out->length = (size_t)(to - emitter->out->bytes);
+    else
+        emitter->failed = true;
+    if (frames.list != frames.few)
+        free(frames.list);
 }

@@ -8,7 +8,7 @@
 #ifndef WRITE_SINK_H
 #define WRITE_SINK_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "sutra/error.h"
 
 struct sink;

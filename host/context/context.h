@@ -1,8 +1,8 @@
 /*
  * context.h - inside of struct sutra_context: the pool, the engine, the table of odd ids, the clock of the stages.
  */
-#ifndef BASE_CONTEXT_H
-#define BASE_CONTEXT_H
+#ifndef CONTEXT_CONTEXT_H
+#define CONTEXT_CONTEXT_H
 
 #include "base/pool.h"
 #include "columns/values.h"

@@ -1,7 +1,7 @@
 /*
  * context.c - making a context, and the stages, warnings and notes that go through it.
  */
-#include "base/context.h"
+#include "context/context.h"
 
 #include <sched.h>
 #include <stdarg.h>

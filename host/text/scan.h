@@ -1,0 +1,53 @@
+/*
+ * scan.h - looking at 16 bytes at once: how many digits there are, whether a short string is plain.
+ *
+ * Both may read up to 16 bytes from where they begin; sources keep padding.
+ */
+#ifndef TEXT_SCAN_H
+#define TEXT_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* Bytes that scan functions look at. */
+#define SCAN_BYTES 16
+
+/* Digits at the start of `text`, at most 16. */
+static inline size_t digit_run(const char *text) {
+#ifdef __SSE2__
+    __m128i less = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)text), _mm_set1_epi8('0'));
+    __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(less, _mm_set1_epi8(9)), less);
+    return (size_t)__builtin_ctz(~(unsigned)_mm_movemask_epi8(digit));
+#else
+    size_t n = 0;
+    while (n < SCAN_BYTES && text[n] >= '0' && text[n] <= '9')
+        n++;
+    return n;
+#endif
+}
+
+/* Copies 16 bytes, and says whether the first `length` (at most 16) of them are written as they are: ASCII from space
+ * to ~ without backslashes. Control characters and quotes are not looked for: raw strings hold none. */
+static inline bool copy_plain(char *to, const char *text, size_t length) {
+#ifdef __SSE2__
+    __m128i bytes = _mm_loadu_si128((const __m128i *)text);
+    __m128i other = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')),
+                                 _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7f)), bytes));
+    _mm_storeu_si128((__m128i *)to, bytes);
+    return ((unsigned)_mm_movemask_epi8(other) & ((1u << length) - 1)) == 0;
+#else
+    memcpy(to, text, SCAN_BYTES);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '\\' || (unsigned char)text[i] >= 0x7f)
+            return false;
+    return true;
+#endif
+}
+
+#endif

@@ -1,0 +1,446 @@
+/*
+ * test_link_errors.c - what is wrong with a trace is told with its place; what may be mended is, and is counted.
+ *
+ * In the texts of this file ' stands for ", ^ for a zero byte, and @ marks the place that the error must name (it is
+ * taken out before reading; without one the error must have no place).
+ */
+#include "link_case.h"
+
+#define GOOD_HOST HOST_OF(ROOT "," NODE("2", "a", "7"))
+#define GOOD_DEVICE                                                                                                    \
+    DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," LAUNCH("1", "40", "5") "," KERNEL("k", "60", "5", "1"))
+#define N_OF(table) (sizeof(table) / sizeof *(table))
+
+/* A text with the mark taken out. */
+struct marked {
+    char *text;
+    size_t size;
+    uint64_t offset, line; /* of the mark; SUTRA_NO_OFFSET and 0 without one */
+};
+
+static struct marked marked_text(const char *source) {
+    struct marked marked = {.text = quotes_doubled(source), .offset = SUTRA_NO_OFFSET};
+    char *mark = strchr(marked.text, '@');
+    if (mark) {
+        marked.offset = (uint64_t)(mark - marked.text);
+        memmove(mark, mark + 1, strlen(mark));
+        marked.line = 1;
+        for (const char *at = marked.text; at < mark; at++)
+            marked.line += *at == '\n';
+    }
+    marked.size = strlen(marked.text);
+    for (char *at = marked.text; (at = strchr(at, '^'));)
+        *at++ = 0;
+    return marked;
+}
+
+struct error_case {
+    const char *text, *message;
+};
+
+static void check_error(const char *source, const struct marked *marked, const struct outcome *outcome,
+                        const char *file, const char *message) {
+    if (outcome->status != SUTRA_DATA)
+        fail_msg("%s: status %d", source, outcome->status);
+    if (!strstr(outcome->error.message, message) || strchr(outcome->error.message, '\n'))
+        fail_msg("%s: %s, expected %s", source, outcome->error.message, message);
+    if (outcome->error.offset != marked->offset || outcome->error.line != marked->line)
+        fail_msg("%s: byte %lld, line %lld, expected byte %lld, line %lld (%s)", source,
+                 (long long)outcome->error.offset, (long long)outcome->error.line, (long long)marked->offset,
+                 (long long)marked->line, outcome->error.message);
+    assert_string_equal(outcome->error.file, file);
+    assert_int_equal(outcome->error.status, SUTRA_DATA);
+    assert_null(outcome->text);
+}
+
+static void check_host_errors(const struct error_case *cases, size_t n) {
+    char *device = quotes_doubled(GOOD_DEVICE);
+    for (size_t i = 0; i < n; i++) {
+        struct marked marked = marked_text(cases[i].text);
+        struct outcome outcome = link_bytes(marked.text, marked.size, device, strlen(device), 0);
+        check_error(cases[i].text, &marked, &outcome, "host", cases[i].message);
+        free(marked.text);
+    }
+    free(device);
+}
+
+static void malformed_json_is_told_with_its_place(void **state) {
+    (void)state;
+    static const struct error_case cases[] = {
+        {"", "is empty"},
+        {" @", "this is not JSON"},
+        {" \n\t@", "this is not JSON"},
+        {"\n\r\n@x", "this is not JSON"},
+        {"@'nodes'", "this is not JSON"},
+        {"@^", "this is not JSON"},
+        {"\n @[1, 2]", "this is an array"},
+        {"@\xef\xbb\xbf{'nodes':[]}", "byte order mark"},
+        {"{@", "the file ends here"},
+        {"{'nodes'@", "the file ends here"},
+        {"{'nodes':@", "the file ends here"},
+        {"{'nodes':[@", "the file ends here"},
+        {"{'nodes':[]@", "the file ends here"},
+        {"{'nodes':[],@", "the file ends here"},
+        {"{'nodes':[{'id':1}@", "the file ends here"},
+        {"{'nodes':[{'id':1@", "the file ends here"},
+        {"{'nodes':[{'id':1,@", "the file ends here"},
+        {"{'nodes':[{'id':1},@", "the file ends here"},
+        {"{'nodes':[{@'id", "this string is not closed"},
+        {"{'nodes':[{'id':1}]\n,'x': 'abc\\'@\n", "control character"},
+        {"{'nodes':[]}\n@{}", "more behind the end"},
+        {"{'nodes':[]}@^", "more behind the end"},
+        {"{'nodes':[]}\n\n\n@]", "more behind the end"},
+        {"{'a':1,@}", "a key in double quotes"},
+        {"{@,}", "a key in double quotes"},
+        {"{@1:2}", "a key in double quotes"},
+        {"{'a':{@null:2}}", "a key in double quotes"},
+        {"{'a' @1}", "':' after a key"},
+        {"{'a'@}", "':' after a key"},
+        {"{'a'@,1}", "':' after a key"},
+        {"{'a':@}", "a JSON value"},
+        {"{'a':@:1}", "a JSON value"},
+        {"{'a':1 @'b':2}", "',' or '}'"},
+        {"{'a':1 @1}", "',' or '}'"},
+        {"{'a':1@:2}", "',' or '}'"},
+        {"{'a':1@]", "',' or '}'"},
+        {"{'a':[1@}}", "',' or ']'"},
+        {"{'a':[1 @2]}", "',' or ']'"},
+        {"{'a':[@,1]}", "a JSON value"},
+        {"{\n'a':[1,\n@]}", "a JSON value"},
+        {"{'a':[1,@,2]}", "a JSON value"},
+        {"{'a':@01}", "a JSON value"},
+        {"{'a':@-}", "a JSON value"},
+        {"{'a':@-01}", "a JSON value"},
+        {"{'a':@+1}", "a JSON value"},
+        {"{'a':@.5}", "a JSON value"},
+        {"{'a':@1.}", "a JSON value"},
+        {"{'a':@1.e5}", "a JSON value"},
+        {"{'a':@1e}", "a JSON value"},
+        {"{'a':@1e+}", "a JSON value"},
+        {"{'a':@1.5.5}", "a JSON value"},
+        {"{'a':@0x10}", "a JSON value"},
+        {"{'a':@1_0}", "a JSON value"},
+        {"{'a':@-NaN}", "a JSON value"},
+        {"{'a':@nan}", "a JSON value"},
+        {"{'a':@Infinityy}", "a JSON value"},
+        {"{'a':@nul}", "a JSON value"},
+        {"{'a':@nulll}", "a JSON value"},
+        {"{'a':@True}", "a JSON value"},
+        {"{'a':@1^}", "a JSON value"},
+        {"{'a':@^}", "a JSON value"},
+        {"{'a':[1,2,3 ,@/* */ 4]}", "a JSON value"},
+        {"{'a':'x@\ty'}", "control character 0x09"},
+        {"{'a':'x@\ny'}", "control character 0x0a"},
+        {"{'a':'x@^y'}", "control character 0x00"},
+        {"{'a@\x1f':1}", "control character 0x1f"},
+        {"{'a':'x\\@qy'}", "bad escape"},
+        {"{'a':'x\\@U0041'}", "bad escape"},
+        {"{'\\@x41':1}", "bad escape"},
+        {"{'a':'@\x80'}", "byte 0x80 is not valid UTF-8"},
+        {"{'a':'x@\xc3'}", "byte 0xc3 is not valid UTF-8"},
+        {"{'a':'@\xc0\x80'}", "byte 0xc0 is not valid UTF-8"},
+        {"{'a':'@\xed\xa0\x80'}", "byte 0xed is not valid UTF-8"},
+        {"{'a':'@\xf4\x90\x80\x80'}", "byte 0xf4 is not valid UTF-8"},
+        {"{'a':'\xc3\xa9\xf0\x9f\x98\x80@\xff'}", "byte 0xff is not valid UTF-8"},
+        {"{'a':@\xff}", "byte 0xff is not valid UTF-8"},
+    };
+    check_host_errors(cases, N_OF(cases));
+}
+
+static void what_is_no_host_trace_is_told(void **state) {
+    (void)state;
+    static const struct error_case cases[] = {
+        {"{}", "this is no host trace: it has no \"nodes\""},
+        {"{'Nodes':[],'a':{'nodes':[]}}", "this is no host trace: it has no \"nodes\""},
+        {"{'traceEvents':[]}", "this is a device trace (it has \"traceEvents\"), and a host trace was expected: swap"},
+        {"{'nodes':@{}}", "\"nodes\" is not an array"},
+        {"{'nodes':[],\n'nodes':@7}", "\"nodes\" is not an array"},
+        {"{'nodes':[{'id':1},\n@5]}", "a node, which is an object"},
+        {"{'nodes':[{'id':1},\n@{'a':1}]}", "node 1: field 'id': a number, and every node needs one was expected"},
+        {"{'nodes':[{'id':@'1'}]}", "node 0: field 'id'"},
+        {"{'nodes':[{'id':@null}]}", "node 0: field 'id'"},
+        {"{'nodes':[{'id':1},{'id':2,'id':@[2]}]}", "node 1: field 'id'"},
+        {"{'nodes':[{'id':1},{'id':2,'attrs':[],'ctrl_deps':@[1]}]}",
+         "node 1: field 'ctrl_deps': a number was expected"},
+        {"{'schema':'1.0.1','nodes':[{'id':1,'parent':@{}}]}", "node 0: field 'parent'"},
+        {"{'schema':'1.0.1','nodes':[{'id':1,'rf_id':@[]}]}", "node 0: field 'rf_id'"},
+        {"{'nodes':[{'id':1,'attrs':[{'name':'rf_id','value':@'x'}]}]}",
+         "node 0: field 'attrs': value of rf_id: an integer"},
+        {"{'nodes':[{'id':1,'attrs':[{'name':'rf_id','value':@null}]}]}", "node 0: field 'attrs'"},
+        {"{'nodes':[{'id':1,'attrs':[{'name':'rf_id','value':@Infinity}]}]}", "node 0: field 'attrs'"},
+    };
+    check_host_errors(cases, N_OF(cases));
+}
+
+static void what_is_no_device_trace_is_told(void **state) {
+    (void)state;
+    static const struct error_case cases[] = {
+        {"", "is empty"},
+        {"{}", "this is no device trace: it has no \"traceEvents\""},
+        {"{'nodes':[]}", "this is a host trace (it has \"nodes\"), and a device trace was expected: swap"},
+        {"{'traceEvents':@null}", "\"traceEvents\" is not an array"},
+        {"{'traceEvents':[{}@", "the file ends here"},
+        {"{'traceEvents':[{'args':{'a':1,@}}]}", "a key in double quotes"},
+        {"{'traceEvents':[{'args':{'External id'@}}]}", "':' after a key"},
+        {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
+        {DEVICE_OF(LAUNCH("1", "1", "5") ",\n@" LAUNCH("2", "2", "5.0")),
+         "event 1: a second launch with correlation 5"},
+        {DEVICE_OF(LAUNCH("1", "1", "'x'") ",@" LAUNCH("2", "2", "'x'")), "event 1: a second launch with correlation"},
+        {DEVICE_OF(EVENT("cuda_driver", "cuLaunchKernel", "1", "2", "3", "") ",@" EVENT("cuda_driver", "cuLaunchKernel",
+                                                                                        "1", "2", "3", "")),
+         "event 1: a second launch with correlation -1"},
+    };
+    char *host = quotes_doubled(GOOD_HOST);
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct marked marked = marked_text(cases[i].text);
+        for (unsigned flags = 0; flags <= CASE_LENIENT; flags += CASE_LENIENT) {
+            struct outcome outcome = link_bytes(host, strlen(host), marked.text, marked.size, flags);
+            check_error(cases[i].text, &marked, &outcome, "device", cases[i].message);
+        }
+        free(marked.text);
+    }
+    free(host);
+}
+
+/* Each is an error with its place; a lenient link takes the field as absent, counts it and says so. */
+static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
+    (void)state;
+#define FIRST "{'traceEvents':[{'ts':0},\n"
+    static const struct error_case cases[] = {
+        {FIRST "@null]}", "event 1 is not an object"},
+        {FIRST "@'x']}", "event 1 is not an object"},
+        {FIRST "@[{'ts':1}]]}", "event 1 is not an object"},
+        {FIRST "{'ts':@null}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@'12'}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@[1]}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@NaN}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@4611686018427387905}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@-99999999999999999999}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':1,\n'dur':@'x'}]}", "event 1: field dur: a number"},
+        {FIRST "{'dur':@null}]}", "event 1: field dur: a number"},
+        {FIRST "{'tid':@[1]}]}", "event 1: field tid: a number or a string"},
+        {FIRST "{'tid':@{}}]}", "event 1: field tid: a number or a string"},
+        {FIRST "{'args':@null}]}", "event 1: field args: an object"},
+        {FIRST "{'args':@[1]}]}", "event 1: field args: an object"},
+        {FIRST "{'args':{'External id':@null}}]}", "event 1: field args[\"External id\"]: an integer"},
+        {FIRST "{'args':{'External id':@'abc'}}]}", "event 1: field args[\"External id\"]"},
+        {FIRST "{'args':{'External id':@''}}]}", "event 1: field args[\"External id\"]"},
+        {FIRST "{'args':{'External id':@'1.5'}}]}", "event 1: field args[\"External id\"]"},
+        {FIRST "{'args':{'External id':@-Infinity}}]}", "event 1: field args[\"External id\"]"},
+        {FIRST "{'args':{'External id':@[]}}]}", "event 1: field args[\"External id\"]"},
+        {FIRST "{'args':{'Ev Idx':@null}}]}", "event 1: field args[\"Ev Idx\"]: an integer"},
+        {FIRST "@{'cat':'cpu_op','name':null}]}", "event 1: field name: a string"},
+        {FIRST "@{'cat':'cpu_op','args':{'Record function id':[7]}}]}", "event 1: field args[\"Record function id\"]"},
+        {FIRST "@{'cat':'kernel','args':{'correlation':[7]}}]}", "event 1: field args[\"correlation\"]"},
+        {FIRST "@{'cat':'cuda_driver','name':'cuLaunchKernel','args':{'correlation':{}}}]}",
+         "event 1: field args[\"correlation\"]"},
+        {FIRST "@{'cat':'ac2g','id':3}]}", "event 1: field ph: \"s\" or \"f\" on an arrow (ac2g)"},
+        {FIRST "@{'cat':'ac2g','id':3,'ph':'t'}]}", "event 1: field ph"},
+        {FIRST "@{'cat':'ac2g','ph':'s'}]}", "event 1: field id: an id on an arrow (ac2g)"},
+        {FIRST "@{'cat':'ac2g','ph':'f','id':null}]}", "event 1: field id"},
+    };
+    char *host = quotes_doubled(GOOD_HOST);
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        struct marked marked = marked_text(cases[i].text);
+        struct outcome outcome = link_bytes(host, strlen(host), marked.text, marked.size, 0);
+        check_error(cases[i].text, &marked, &outcome, "device", cases[i].message);
+        outcome = link_bytes(host, strlen(host), marked.text, marked.size, CASE_LENIENT);
+        if (outcome.status || outcome.report.n_fields_dropped != 1)
+            fail_msg("%s, lenient: status %d, %d fields dropped", cases[i].text, outcome.status,
+                     (int)outcome.report.n_fields_dropped);
+        assert_non_null(strstr(outcome.warnings, "1 fields of a wrong type were taken as absent"));
+        free(outcome.text);
+        free(marked.text);
+    }
+    free(host);
+}
+
+static void lenient_links_go_on_with_what_is_there(void **state) {
+    (void)state;
+    struct outcome outcome = link_texts(HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", "5," RF_ATTRIBUTE("7")) "," NODE(
+                                            "3", "b", "'x'") "," NODE_TEXT("4", "[1]", "c", RF_ATTRIBUTE("7"))),
+                                        DEVICE_OF("7," CPU("a", "1", "null", "100", "'?'", "7") "," LAUNCH(
+                                            "1", "40", "5") "," KERNEL("k", "60", "5", "-1")),
+                                        CASE_LENIENT);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_fields_dropped, 5);
+    char *line = nodes_show(outcome.text, "id name ctrl_deps ts");
+    assert_string_equal(line, "0 root 0 -; 1 a 0 0; 2 k 1 60; 3 b 0 -; 4 c [1] -");
+    free(line);
+    free(outcome.text);
+}
+
+static void values_that_no_rule_looks_at_may_be_anything(void **state) {
+    (void)state;
+    static const struct rule_case cases[] = {
+        {"categories, names of other events, ids and phases", GOOD_HOST,
+         DEVICE_OF("{'cat':null,'name':7,'ph':[],'id':{},'pid':[]},{'cat':['kernel'],'name':'k'},{}," CPU(
+             "a", "1", "10", "9", "1", "7")),
+         "name ts", "root -; a 10"},
+        {"inputs, outputs and attributes of nodes",
+         HOST_OF("{'id':1,'name':null,'attrs':{}},{'id':2,'ctrl_deps':1,'attrs':[1,{'name':['rf_id'],'value':[]},{'"
+                 "value':7},"
+                 "{'name':'rf_id','value':7},{'name':'rf_id'}],'inputs':{'values':7,'shapes':null}}"),
+         GOOD_DEVICE, "id name ts", "0 null -; 1 - 10; 2 k 60"},
+        {"a correlation of null", GOOD_HOST,
+         DEVICE_OF(CPU("a", "1", "10", "9", "1", "7") "," LAUNCH("1", "40", "null") "," KERNEL("k", "60", "null", "1")),
+         "name ts", "root -; a 10; k 60"},
+    };
+    check_rules(cases, N_OF(cases));
+}
+
+/* Built of n pieces. */
+static struct outcome link_repeated(const char *before, const char *piece, size_t n, const char *after) {
+    char *host = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&host, &size);
+    assert_non_null(file);
+    fputs(before, file);
+    for (size_t i = 0; i < n; i++)
+        fputs(piece, file);
+    fputs(after, file);
+    fclose(file);
+    char *device = quotes_doubled(GOOD_DEVICE);
+    struct outcome outcome = link_bytes(host, size, device, strlen(device), 0);
+    free(device);
+    free(host);
+    return outcome;
+}
+
+static void limits_are_errors_and_not_crashes(void **state) {
+    (void)state;
+    struct outcome outcome = link_repeated("{\"nodes\":[],\"a\":", "9", 4300, "}");
+    assert_int_equal(outcome.status, SUTRA_OK);
+    free(outcome.text);
+    outcome = link_repeated("{\"nodes\":[],\"a\":-", "9", 4301, "}");
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    assert_non_null(strstr(outcome.error.message, "at most 4300 digits"));
+    assert_int_equal(outcome.error.offset, 16);
+    outcome = link_repeated("{\"nodes\":[],\"a\":", "[", 1000000, "}");
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    assert_non_null(strstr(outcome.error.message, "nesting of at most"));
+    outcome = link_repeated("{\"nodes\":[", "[", 1000000, "}");
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    outcome = link_repeated("{\"nodes\":[", "{\"a\":", 1000000, "}");
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    outcome = link_repeated("{\"nodes\":[]", "}", 1000000, "");
+    assert_int_equal(outcome.status, SUTRA_DATA);
+}
+
+static void every_count_of_the_report_is_right(void **state) {
+    (void)state;
+    /* Host: root and e without rf_id, a, b, d unknown to the device trace, x not below the root. Device: k1 and k2
+     * linked under a, k3 without a launch, k4 on a thread without operators, k5 below c, which no node stands for. */
+    struct outcome outcome = link_texts(
+        HOST_OF(ROOT "," NODE("2", "a", "7") "," NODE("3", "b", "8") "," NODE("4", "d", "99") "," NODE_TEXT(
+            "5", "1", "e", "") "," NODE_TEXT("6", "77", "x", RF_ATTRIBUTE("7"))),
+        DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," CPU("b", "2", "20", "-5", "2", "8") "," CPU("c", "1", "50", "10", "3", "9") "," LAUNCH(
+            "1", "55",
+            "1") "," LAUNCH("5", "56",
+                            "2") "," LAUNCH("1", "57",
+                                            "3") "," KERNEL("k1", "60", "1",
+                                                            "1") "," KERNEL("k2", "61", "1",
+                                                                            "1") "," KERNEL("k3", "62", "9",
+                                                                                            "1") "," KERNEL("k4", "63",
+                                                                                                            "2",
+                                                                                                            "1") "," KERNEL("k5",
+                                                                                                                            "64",
+                                                                                                                            "3",
+                                                                                                                            "3") ",{}"),
+        0);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    const struct sutra_link_report expected = {
+        .n_host_nodes = 6,
+        .n_host_ops = 5,
+        .n_host_linked = 2,
+        .n_host_without_rf = 2,
+        .n_host_rf_unmatched = 1,
+        .n_events = 12,
+        .n_cpu_ops = 3,
+        .n_gpu_ops = 5,
+        .n_gpu_with_parent = 3,
+        .n_gpu_without_launch = 1,
+        .n_gpu_without_parent = 1,
+        .n_gpu_host_unmatched = 1,
+        .n_gpu_nodes = 2,
+        .n_nodes = 8,
+        .n_inter_thread = 1,
+        .n_exclusive_replaced = 1,
+    };
+    const uint64_t *got = (const uint64_t *)&outcome.report, *wanted = (const uint64_t *)&expected;
+    for (size_t i = 0; i < sizeof expected / sizeof *got; i++)
+        if (got[i] != wanted[i])
+            fail_msg("count %d of the report is %d, not %d", (int)i, (int)got[i], (int)wanted[i]);
+    assert_non_null(strstr(outcome.warnings, "1 operators have an exclusive duration below 0 (the first is event 1)"));
+    free(outcome.text);
+}
+
+static void negative_durations_are_mended_or_stop_a_strict_link(void **state) {
+    (void)state;
+    static const struct {
+        const char *events, *exclusive;
+        uint64_t n_rounded, n_replaced;
+    } cases[] = {
+        {CPU("a", "1", "10", "-5", "1", "7"), "root -; a 0", 0, 1},
+        {CPU("a", "1", "10", "-0.5", "1", "7"), "root -; a 0.0", 0, 1},
+        {CPU("a", "1", "0.3", "0.1", "1", "7") "," EVENT("cpu_op", "c", "1", "0.3", "0.1", ""), "root -; a 0.0", 1, 0},
+    };
+    for (size_t i = 0; i < N_OF(cases); i++) {
+        char *device = NULL;
+        assert_true(asprintf(&device, "{'traceEvents':[%s]}", cases[i].events) > 0);
+        struct outcome outcome = link_texts(GOOD_HOST, device, 0);
+        assert_int_equal(outcome.status, SUTRA_OK);
+        char *line = nodes_show(outcome.text, "name exclusive_dur");
+        assert_string_equal(line, cases[i].exclusive);
+        assert_int_equal(outcome.report.n_exclusive_rounded, cases[i].n_rounded);
+        assert_int_equal(outcome.report.n_exclusive_replaced, cases[i].n_replaced);
+        assert_non_null(
+            strstr(outcome.warnings, cases[i].n_rounded ? "below 0 by rounding" : "below 0 (the first is event 0)"));
+        free(line);
+        free(outcome.text);
+        outcome = link_texts(GOOD_HOST, device, CASE_STRICT);
+        assert_int_equal(outcome.status, cases[i].n_replaced ? SUTRA_STRICT : SUTRA_OK);
+        if (outcome.status)
+            assert_non_null(strstr(outcome.error.message, "event 0: its exclusive duration is below 0"));
+        free(outcome.text);
+        free(device);
+    }
+}
+
+static void traces_without_anything_in_common_give_the_host_trace_alone(void **state) {
+    (void)state;
+    struct outcome outcome = link_texts(GOOD_HOST, DEVICE_OF(CPU("a", "1", "10", "100", "1", "8")), 0);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_host_linked, 0);
+    assert_int_equal(outcome.report.n_host_without_rf, 1);
+    assert_int_equal(outcome.report.n_host_rf_unmatched, 1);
+    char *line = nodes_show(outcome.text, "id name ts");
+    assert_string_equal(line, "0 root -; 1 a -");
+    free(line);
+    free(outcome.text);
+}
+
+static void a_strict_link_of_a_good_pair_says_nothing(void **state) {
+    (void)state;
+    struct outcome outcome = link_texts(GOOD_HOST, GOOD_DEVICE, CASE_STRICT);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_string_equal(outcome.warnings, "");
+    free(outcome.text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_json_is_told_with_its_place),
+        cmocka_unit_test(what_is_no_host_trace_is_told),
+        cmocka_unit_test(what_is_no_device_trace_is_told),
+        cmocka_unit_test(fields_of_a_wrong_type_are_errors_or_absent),
+        cmocka_unit_test(lenient_links_go_on_with_what_is_there),
+        cmocka_unit_test(values_that_no_rule_looks_at_may_be_anything),
+        cmocka_unit_test(limits_are_errors_and_not_crashes),
+        cmocka_unit_test(every_count_of_the_report_is_right),
+        cmocka_unit_test(negative_durations_are_mended_or_stop_a_strict_link),
+        cmocka_unit_test(traces_without_anything_in_common_give_the_host_trace_alone),
+        cmocka_unit_test(a_strict_link_of_a_good_pair_says_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
