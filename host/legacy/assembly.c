@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "columns/column.h"
 #include "legacy/free_ids.h"
 #include "legacy/legacy.h"
 #include "legacy/node_places.h"
@@ -80,8 +79,10 @@ static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, ro
             uint64_t capacity = (uint64_t)legacy->gpu_capacity * 2 + 256;
             if (capacity + legacy->host_trace->nodes.n > ROW_LIMIT)
                 return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
-            if (!column_resize(&legacy->gpu, capacity, sizeof *legacy->gpu))
+            void *grown = reallocarray(legacy->gpu, capacity, sizeof *legacy->gpu);
+            if (!grown)
                 return error_memory(assembly->error);
+            legacy->gpu = grown;
             legacy->gpu_capacity = (row_t)capacity;
         }
         struct gpu_node *gpu = &legacy->gpu[legacy->n_gpu++];

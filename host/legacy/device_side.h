@@ -9,7 +9,7 @@
 #ifndef LEGACY_DEVICE_SIDE_H
 #define LEGACY_DEVICE_SIDE_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "legacy/log.h"
 #include "legacy/names.h"
 #include "read/device_trace.h"

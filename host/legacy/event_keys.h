@@ -4,7 +4,7 @@
 #ifndef LEGACY_EVENT_KEYS_H
 #define LEGACY_EVENT_KEYS_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "read/device_trace.h"
 #include "read/event_places.h"
 

@@ -4,7 +4,7 @@
 #ifndef LEGACY_HOST_SIDE_H
 #define LEGACY_HOST_SIDE_H
 
-#include "base/context.h"
+#include "context/context.h"
 #include "legacy/log.h"
 #include "legacy/names.h"
 #include "link/host_ops.h"

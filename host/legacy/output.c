@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/context.h"
+#include "context/context.h"
 #include "base/error.h"
 #include "legacy/legacy.h"
 #include "legacy/node_places.h"
