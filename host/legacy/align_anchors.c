@@ -2,8 +2,9 @@
  * align_anchors.c - operators that can only belong together: what occurs once on both sides of a gap.
  *
  * A round gives each position of a large gap a key, made from what stands there (a whole subtree, or the next k tokens)
- * and from the gap's number. Keys that stand once on each side are pairs; of those of one gap the longest rising chain
- * is kept, and all that the keys were made from is matched. Later rounds look into smaller gaps with shorter runs.
+ * and from the gap's number. Keys that stand once on each side are pairs, and pairs in a row are stretches. Chance makes
+ * wrong ones too, which lie far from the others, so of each gap the chain is kept that covers most and drifts least; all
+ * that it covers is matched. Later rounds look into smaller gaps with shorter runs. O(n) for a round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,21 @@
 /* Smallest subtree that counts as an anchor. */
 #define SUBTREE_MIN 4
 
+/* Stretches that a chain may leave out between two of its own. */
+#define LOOK_BACK 64
+
 /* A key and where it stands. */
 struct anchor_slot {
     uint64_t key; /* 0: empty */
     row_t a, b;
     uint8_t n_a, n_b; /* 2: more than once */
+};
+
+/* Pairs that follow each other: n from a and b on. */
+struct stretch {
+    row_t a, b, n;
+    row_t before;  /* the stretch before it in its best chain, or ROW_NONE */
+    int64_t score; /* of that chain */
 };
 
 struct anchors {
@@ -29,7 +40,7 @@ struct anchors {
     struct anchor_slot *slots;
     size_t n_slots;
     uint64_t *key_a, *key_b;          /* 0: none */
-    row_t *chain, *before, *tops, *found; /* of the longest chain */
+    struct stretch *stretches;        /* of one gap */
 };
 
 static struct anchor_slot *slot_of(struct anchors *anchors, uint64_t key) {
@@ -84,53 +95,79 @@ static void count_keys(struct anchors *anchors, const struct align_gap *gap) {
     }
 }
 
-/* The longest rising chain among found[0..n), whose partners are chain[]; leaves its members at the front of found[]. */
-static row_t longest_chain(struct anchors *anchors, row_t n) {
-    row_t length = 0;
-    for (row_t i = 0; i < n; i++) {
-        row_t low = 0, high = length;
-        while (low < high) {
-            row_t middle = low + (high - low) / 2;
-            if (anchors->chain[anchors->tops[middle]] < anchors->chain[i])
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        anchors->before[i] = low ? anchors->tops[low - 1] : ROW_NONE;
-        anchors->tops[low] = i;
-        length += low == length;
-    }
-    row_t place = length;
-    for (row_t i = length ? anchors->tops[length - 1] : ROW_NONE; i != ROW_NONE; i = anchors->before[i])
-        anchors->tops[--place] = i;
-    return length;
+/* What a chain pays where the places of the two sides drift apart by `drift` from one stretch to the next. */
+static int64_t drift_cost(int64_t drift) {
+    uint64_t size = (uint64_t)(drift < 0 ? -drift : drift);
+    return size == 0 ? 0 : 2 + 4 * (63 - __builtin_clzll(size));
 }
 
-/* Pairs of one gap. */
-static void match_gap(struct anchors *anchors, const struct align_gap *gap) {
+static int64_t diagonal(const struct stretch *stretch) {
+    return (int64_t)stretch->a - stretch->b;
+}
+
+/* Joins pairs of a gap that follow each other on both sides; returns how many stretches that makes. */
+static row_t list_stretches(struct anchors *anchors, const struct align_gap *gap) {
     row_t n = 0;
-    for (row_t i = gap->a; i < gap->a + gap->n_a; i++) {
-        if (!anchors->key_a[i])
+    for (row_t a = gap->a; a < gap->a + gap->n_a; a++) {
+        const struct anchor_slot *slot = anchors->key_a[a] ? slot_of(anchors, anchors->key_a[a]) : NULL;
+        if (!slot || slot->n_a != 1 || slot->n_b != 1)
             continue;
-        const struct anchor_slot *slot = slot_of(anchors, anchors->key_a[i]);
-        if (slot->n_a != 1 || slot->n_b != 1)
-            continue;
-        anchors->found[n] = i;
-        anchors->chain[n++] = slot->b;
-    }
-    row_t length = longest_chain(anchors, n), next_a = gap->a, next_b = gap->b;
-    for (row_t k = 0; k < length; k++) {
-        row_t a = anchors->found[anchors->tops[k]], b = anchors->chain[anchors->tops[k]];
-        row_t end = a + covered(anchors, anchors->a, a);
-        if (covered(anchors, anchors->b, b) != end - a)
+        row_t length = covered(anchors, anchors->a, a);
+        struct stretch *last = n ? &anchors->stretches[n - 1] : NULL;
+        if (covered(anchors, anchors->b, slot->b) != length)
             continue; /* equal hashes by chance */
-        if ((a < next_a || b < next_b) && a - next_a != b - next_b)
-            continue; /* it overlaps the one before it elsewhere */
-        for (; a < end; a++, b++)
-            if (anchors->a->token[a] == anchors->b->token[b])
-                anchors->match[a] = b;
-        next_a = a > next_a ? a : next_a;
-        next_b = b > next_b ? b : next_b;
+        if (last && diagonal(last) == (int64_t)a - slot->b && a <= last->a + last->n) {
+            last->n = a + length > last->a + last->n ? a + length - last->a : last->n;
+            continue;
+        }
+        anchors->stretches[n++] = (struct stretch){.a = a, .b = slot->b, .n = length};
+    }
+    return n;
+}
+
+/* How much of a stretch lies behind another one on both sides. */
+static int64_t fresh(const struct stretch *before, const struct stretch *stretch) {
+    int64_t over_a = (int64_t)before->a + before->n - stretch->a, over_b = (int64_t)before->b + before->n - stretch->b;
+    int64_t over = over_a > over_b ? over_a : over_b;
+    return over > 0 ? (int64_t)stretch->n - over : stretch->n;
+}
+
+/* The chain of rising stretches that covers most and drifts least, from the gap's beginning to its end; returns its last
+ * stretch or ROW_NONE. Each looks back at LOOK_BACK others at most. */
+static row_t best_chain(struct anchors *anchors, const struct align_gap *gap, row_t n) {
+    int64_t begin = (int64_t)gap->a - gap->b, end = begin + gap->n_a - gap->n_b, best_score = -drift_cost(end - begin);
+    row_t best = ROW_NONE;
+    for (row_t i = 0; i < n; i++) {
+        struct stretch *stretch = &anchors->stretches[i];
+        stretch->score = stretch->n - drift_cost(diagonal(stretch) - begin);
+        stretch->before = ROW_NONE;
+        for (row_t back = 1; back <= LOOK_BACK && back <= i; back++) {
+            const struct stretch *other = &anchors->stretches[i - back];
+            int64_t gain = fresh(other, stretch);
+            int64_t score = other->score + gain - drift_cost(diagonal(stretch) - diagonal(other));
+            if (gain <= 0 || other->b >= stretch->b || score <= stretch->score)
+                continue;
+            stretch->score = score;
+            stretch->before = i - back;
+        }
+        if (stretch->score - drift_cost(end - diagonal(stretch)) > best_score) {
+            best_score = stretch->score - drift_cost(end - diagonal(stretch));
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Matches what the best chain of a gap covers, from its end to its beginning. */
+static void match_gap(struct anchors *anchors, const struct align_gap *gap) {
+    row_t at = best_chain(anchors, gap, list_stretches(anchors, gap));
+    for (; at != ROW_NONE; at = anchors->stretches[at].before) {
+        const struct stretch *stretch = &anchors->stretches[at];
+        const struct stretch *before = stretch->before == ROW_NONE ? NULL : &anchors->stretches[stretch->before];
+        row_t skip = before ? (row_t)(stretch->n - fresh(before, stretch)) : 0;
+        for (row_t i = skip; i < stretch->n; i++)
+            if (anchors->a->token[stretch->a + i] == anchors->b->token[stretch->b + i])
+                anchors->match[stretch->a + i] = stretch->b + i;
     }
 }
 
@@ -171,12 +208,8 @@ static bool allocate(struct anchors *anchors) {
     anchors->slots = malloc(anchors->n_slots * sizeof *anchors->slots);
     anchors->key_a = malloc(n_a * sizeof *anchors->key_a);
     anchors->key_b = malloc(n_b * sizeof *anchors->key_b);
-    anchors->chain = malloc(n_a * sizeof *anchors->chain);
-    anchors->before = malloc(n_a * sizeof *anchors->before);
-    anchors->tops = malloc(n_a * sizeof *anchors->tops);
-    anchors->found = malloc(n_a * sizeof *anchors->found);
-    return anchors->slots && anchors->key_a && anchors->key_b && anchors->chain && anchors->before && anchors->tops &&
-           anchors->found;
+    anchors->stretches = malloc(n_a * sizeof *anchors->stretches);
+    return anchors->slots && anchors->key_a && anchors->key_b && anchors->stretches;
 }
 
 enum sutra_status align_anchors(const struct call_tree *a, const struct call_tree *b, row_t *match,
@@ -192,9 +225,6 @@ enum sutra_status align_anchors(const struct call_tree *a, const struct call_tre
     free(anchors.slots);
     free(anchors.key_a);
     free(anchors.key_b);
-    free(anchors.chain);
-    free(anchors.before);
-    free(anchors.tops);
-    free(anchors.found);
+    free(anchors.stretches);
     return status;
 }
