@@ -82,6 +82,26 @@ enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct
 
 void sutra_legacy_free(struct sutra_legacy *legacy);
 
+/* Which way of linking fits a pair of traces. */
+enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_EXACT, SUTRA_LINKER_APPROXIMATE };
+
+struct sutra_advice {
+    enum sutra_linker linker; /* IDS: sutra_link(); EXACT and APPROXIMATE: sutra_legacy_link() */
+    char annotation[128];     /* for the latter */
+    uint64_t n_host_rf;       /* host nodes with a record-function id */
+    uint64_t n_device_rf;     /* CPU operators with one */
+    uint64_t n_common_rf;     /* host nodes whose id a CPU operator has */
+    uint64_t n_host_ops;      /* operators that the best match by names had before it */
+    uint64_t n_matched;       /* and those of them that it matched */
+    uint64_t n_gpu_nodes;     /* GPU operators that it linked */
+};
+
+/* Tries what may fit: ids in common first, then matches by names with the likely annotations, without logging.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
+                               const struct sutra_device_trace *device, struct sutra_advice *advice,
+                               struct sutra_error *error);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
