@@ -195,11 +195,28 @@ static bool take_match(struct sutra_legacy *legacy, const struct tree_side *host
     return true;
 }
 
+/* Process and threads, which match in any two traces, do not count. */
+static enum sutra_status judge_share(const struct sutra_legacy *legacy, const struct tree_side *host, const row_t *match,
+                                     double min_match, struct sutra_error *error) {
+    const struct legacy_names *names = &legacy->names;
+    row_t n = 0, n_matched = 0;
+    for (row_t i = 0; i < host->tree.n; i++) {
+        bool marker = host->tree.token[i] == names->process || host->tree.token[i] == names->thread;
+        n += !marker;
+        n_matched += !marker && match[i] != ROW_NONE;
+    }
+    if ((double)n_matched >= min_match * n)
+        return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, legacy->host_trace->document.source.name,
+                      "only %u of %u operators match one of the device trace, a share of %.3f, and at least %.3f were "
+                      "wanted: are these traces of the same run? (--min-match changes the share)",
+                      n_matched, n, (double)n_matched / n, min_match);
+}
+
 enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context, uint32_t max_depth,
                                     double min_match, struct sutra_error *error) {
     struct tree_side host = {0}, device = {0};
-    struct sutra_legacy_report *report = &legacy->report;
-    report->aligned = true;
+    legacy->report.aligned = true;
     memset(legacy->match, 0xff, ((size_t)legacy->host.n + 1) * sizeof *legacy->match);
     row_t *match = malloc(((size_t)legacy->host.n + 1) * sizeof *match);
     bool planted =
@@ -209,11 +226,8 @@ enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_co
         status = tree_align(&host.tree, &device.tree, context->pool, match, error);
     if (!status && !take_match(legacy, &host, &device, match))
         status = error_memory(error);
-    if (!status && (double)report->n_matched < min_match * host.tree.n)
-        status = error_file(error, SUTRA_DATA, legacy->host_trace->document.source.name,
-                            "only %" PRIu64 " of %u operators match one of the device trace, a share of %.3f, and at least "
-                            "%.3f were wanted: are these traces of the same run? (--min-match changes the share)",
-                            report->n_matched, host.tree.n, (double)report->n_matched / host.tree.n, min_match);
+    if (!status)
+        status = judge_share(legacy, &host, match, min_match, error);
     side_free(&host);
     side_free(&device);
     free(match);

@@ -65,13 +65,13 @@ older_traces() {
 {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 20,
  "args": {"External id": 1, "Ev Idx": 0}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 12, "dur": 3,
- "args": {"External id": 8}},
+ "args": {"External id": 8, "correlation": 8}},
 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 90, "dur": 3,
- "args": {"External id": 9}},
+ "args": {"External id": 9, "correlation": 9}},
 {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 40, "dur": 5,
  "args": {"External id": 2, "Ev Idx": 1}},
-{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 30, "dur": 4, "args": {"External id": 8}},
-{"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 95, "dur": 4, "args": {"External id": 9}}
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 30, "dur": 4, "args": {"External id": 8, "correlation": 8}},
+{"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 95, "dur": 4, "args": {"External id": 9, "correlation": 9}}
 ]}
 END
 }

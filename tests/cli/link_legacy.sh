@@ -38,14 +38,14 @@ try sutra link-legacy --et-file other.json --kineto-file device.json --exact-mat
 sutra link-legacy --et-file other.json --kineto-file device.json --exact-match -o none.json --compat-exit >/dev/null 2>&1
 echo "exit $?"
 sutra link-legacy --et-file other.json --kineto-file device.json -o near.json 2>&1 | grep -i match
-ls none.json near.json
+ls ./*ne*.json
 
 echo "== fewer operators in the device trace"
 grep -v relu device.json >less.json
 sed -i '/"External id": 2, /d' less.json
 try sutra link-legacy host.json less.json --exact-match -o less_plus.json
 try sutra link-legacy host.json less.json --exact-match -o less_plus.json --strict -q
-try sutra link-legacy host.json less.json --min-match 0.9 -q -o none.json
+try sutra link-legacy host.json less.json --min-match 0.6 -q -o none.json
 
 echo "== what is wrong with the arguments"
 try sutra link-legacy host.json
