@@ -1,13 +1,13 @@
 /*
- * align_trees.c - how well and how fast call trees are aligned: a made tree, a copy of it with operators deleted, inserted,
- * renamed or moved, and the share of the untouched operators that find themselves again.
+ * align_trees.c - how well and how fast call trees are aligned: a made tree, a copy of it with operators deleted,
+ * inserted, renamed or moved, and the share of the untouched operators that find themselves again.
  *
  *     align_trees [OPERATORS [THREADS]]      a table on standard output; exit code 1 if a target is missed
  *
  * Two kinds of trees: those like a model's, where each operator calls the same few others every time, so that subtrees
  * repeat over and over; and loose ones, where names are drawn by lot. The copy is edited as a tree: a deleted operator
- * leaves its children to the one above, an inserted one is a leaf or takes a sibling below it, a moved one goes with all
- * below it to any other place.
+ * leaves its children to the one above, an inserted one is a leaf or takes a sibling below it, a moved one goes with
+ * all below it to any other place.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -252,7 +252,8 @@ int main(int argc, char **argv) {
     for (int loose = 0; loose < 2; loose++)
         for (int edit = 0; edit < N_EDITS; edit++)
             for (size_t p = 0; p < sizeof percents / sizeof *percents; p++) {
-                struct random first = {n + (unsigned)loose}, second = first, edits_random = {percents[p] + (unsigned)edit};
+                struct random first = {n + (unsigned)loose}, second = first,
+                              edits_random = {percents[p] + (unsigned)edit};
                 struct editable before = (loose ? make_loose : make_model)(n, n, &first);
                 struct editable after = (loose ? make_loose : make_model)(n, n + n / 4, &second);
                 edit_tree(&after, (enum edit)edit, percents[p], &edits_random);

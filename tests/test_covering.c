@@ -1,5 +1,6 @@
 /*
- * test_covering.c - the operator that runs at a moment: corner cases, and the rule written out plainly on random tables.
+ * test_covering.c - the operator that runs at a moment: corner cases, and the rule written out plainly on random
+ * tables.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -70,9 +71,9 @@ static void the_innermost_operator_is_found_and_bounds_do_not_count(void **state
                    {21, 2},        {25, 2},       {29, 2},       {30, 1},        {99, 1}, {100, ROW_NONE}};
     static struct covering_case c;
     case_clear(&c);
-    add_op(&c, number_integer(0), number_integer(8));    /* starts at 0: never found */
+    add_op(&c, number_integer(0), number_integer(8)); /* starts at 0: never found */
     add_op(&c, number_integer(10), number_integer(90));
-    add_op(&c, number_integer(20), number_integer(10));  /* the first of two equal starts that still run */
+    add_op(&c, number_integer(20), number_integer(10)); /* the first of two equal starts that still run */
     add_op(&c, number_integer(20), number_double(10));
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
         put(c.at, c.n_moments++, number_integer(moments[i].at));

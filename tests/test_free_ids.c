@@ -25,7 +25,8 @@ static void taken_ids_are_passed_over(void **state) {
     (void)state;
     static const struct {
         int64_t wanted, given;
-    } rows[] = {{3, 3}, {3, 4}, {3, 5}, {7, 7}, {3, 6}, {3, 8}, {5, 9}, {0, 0}, {-4, -4}, {-4, -3}, {1, 1}, {1, 2}, {1, 10}};
+    } rows[] = {{3, 3}, {3, 4},   {3, 5},   {7, 7}, {3, 6}, {3, 8}, {5, 9},
+                {0, 0}, {-4, -4}, {-4, -3}, {1, 1}, {1, 2}, {1, 10}};
     struct free_ids ids = {0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(take(&ids, rows[i].wanted), rows[i].given);

@@ -70,7 +70,8 @@ static void small_trees_are_matched_as_a_person_would(void **state) {
             char place = match[k] == ROW_NONE ? '-' : (char)('A' + match[k]);
             n += match[k] != ROW_NONE;
             if (rows[i].match && place != rows[i].match[k])
-                fail_msg("%s and %s: operator %u has %c, expected %c", rows[i].a, rows[i].b, k, place, rows[i].match[k]);
+                fail_msg("%s and %s: operator %u has %c, expected %c", rows[i].a, rows[i].b, k, place,
+                         rows[i].match[k]);
         }
         if (!rows[i].match)
             assert_int_equal(n, a.n - 1);

@@ -9,8 +9,8 @@
 
 #include "sutra/legacy.h"
 
-/* Writes the command line, quoted for a shell; `output` may be NULL for "OUT". False: no command links them, or there is
- * no room. */
+/* Writes the command line, quoted for a shell; `output` may be NULL for "OUT". False: no command links them, or there
+ * is no room. */
 bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
                     char *text, size_t size);
 

@@ -45,8 +45,9 @@ static const struct option_row options[] = {
      .help = "operators whose names contain TEXT end an iteration (default: DataLoader)"},
     {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their places in both traces"},
     {"output-file", 'o', OPTION_FILE, "OUT", AT(output),
-     .help = "write ET+ to OUT (default: HOST with _plus.json for its last .json); compressed if it ends in .gz or .zst; - "
-             "is standard output"},
+     .help =
+         "write ET+ to OUT (default: HOST with _plus.json for its last .json); compressed if it ends in .gz or .zst; - "
+         "is standard output"},
     {"min-match", 0, OPTION_TEXT, "SHARE", AT(min_match),
      .help = "approximate match: fail if less than this share of the host operators is matched (default: 0.5)"},
     {"max-depth", 0, OPTION_NUMBER, "N", AT(max_depth), .maximum = UINT32_MAX,
@@ -63,7 +64,8 @@ static const struct option_row options[] = {
      .help = "how many threads, 0 for one per processor (default: 0)"},
     {"strict", 0, OPTION_FLAG, AT(strict), .help = "fail where the numbers of operators differ, instead of warning"},
     {"lenient", 0, OPTION_FLAG, AT(lenient),
-     .help = "leave out GPU operators that cannot be placed and fields of a wrong type, and count them, instead of failing"},
+     .help = "leave out GPU operators that cannot be placed and fields of a wrong type, and count them, instead of "
+             "failing"},
     {"stats", 0, OPTION_FILE, "FILE", AT(stats),
      .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no summary, only warnings and errors"},
@@ -275,10 +277,13 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Joins the host trace HOST and the device trace DEVICE into ET+ as 'sutra link' does, but by the names and the order of "
-    "operators: for older traces, which have no record-function ids in common. Which of the two commands fits a pair of "
+    "Joins the host trace HOST and the device trace DEVICE into ET+ as 'sutra link' does, but by the names and the "
+    "order of "
+    "operators: for older traces, which have no record-function ids in common. Which of the two commands fits a pair "
+    "of "
     "traces is said by 'sutra info HOST DEVICE'.",
-    "With --exact-match the rules, the output and the messages are those of the older trace_link.py of MLCommons Chakra, "
+    "With --exact-match the rules, the output and the messages are those of the older trace_link.py of MLCommons "
+    "Chakra, "
     "byte for byte: the n-th operators belong together, give or take 20 places. Without it, exact match is tried and, "
     "where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
     "The older program's messages go to standard error, and what it says of GPU operators that it discards to standard "

@@ -80,8 +80,8 @@ static enum sutra_status try_annotation(struct sutra_context *context, const str
     sutra_legacy_free(legacy);
     enum sutra_linker linker = report.aligned ? SUTRA_LINKER_APPROXIMATE : SUTRA_LINKER_EXACT;
     bool better = advice->linker == SUTRA_LINKER_NONE || linker < advice->linker ||
-                  (linker == advice->linker &&
-                   (double)report.n_matched * (double)advice->n_host_ops > (double)advice->n_matched * (double)report.n_host_ops);
+                  (linker == advice->linker && (double)report.n_matched * (double)advice->n_host_ops >
+                                                   (double)advice->n_matched * (double)report.n_host_ops);
     if (!better)
         return SUTRA_OK;
     advice->linker = linker;

@@ -2,9 +2,9 @@
  * align_anchors.c - operators that can only belong together: what occurs once on both sides of a gap.
  *
  * A round gives each position of a large gap a key, made from what stands there (a whole subtree, or the next k tokens)
- * and from the gap's number. Keys that stand once on each side are pairs, and pairs in a row are stretches. Chance makes
- * wrong ones too, which lie far from the others, so of each gap the chain is kept that covers most and drifts least; all
- * that it covers is matched. Later rounds look into smaller gaps with shorter runs. O(n) for a round.
+ * and from the gap's number. Keys that stand once on each side are pairs, and pairs in a row are stretches. Chance
+ * makes wrong ones too, which lie far from the others, so of each gap the chain is kept that covers most and drifts
+ * least; all that it covers is matched. Later rounds look into smaller gaps with shorter runs. O(n) for a round.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ struct anchors {
     row_t run; /* tokens of a key; 0: subtrees */
     struct anchor_slot *slots;
     size_t n_slots;
-    uint64_t *key_a, *key_b;          /* 0: none */
-    struct stretch *stretches;        /* of one gap */
+    uint64_t *key_a, *key_b;   /* 0: none */
+    struct stretch *stretches; /* of one gap */
 };
 
 static struct anchor_slot *slot_of(struct anchors *anchors, uint64_t key) {
@@ -132,8 +132,8 @@ static int64_t fresh(const struct stretch *before, const struct stretch *stretch
     return over > 0 ? (int64_t)stretch->n - over : stretch->n;
 }
 
-/* The chain of rising stretches that covers most and drifts least, from the gap's beginning to its end; returns its last
- * stretch or ROW_NONE. Each looks back at LOOK_BACK others at most. */
+/* The chain of rising stretches that covers most and drifts least, from the gap's beginning to its end; returns its
+ * last stretch or ROW_NONE. Each looks back at LOOK_BACK others at most. */
 static row_t best_chain(struct anchors *anchors, const struct align_gap *gap, row_t n) {
     int64_t begin = (int64_t)gap->a - gap->b, end = begin + gap->n_a - gap->n_b, best_score = -drift_cost(end - begin);
     row_t best = ROW_NONE;

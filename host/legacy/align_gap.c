@@ -1,8 +1,8 @@
 /*
  * align_gap.c - aligning two short sequences of operators by dynamic programming.
  *
- * Cell (i, j) holds the best score of the first i operators of one side and the first j of the other; each row keeps the
- * cells near the diagonal only where the gap is long:
+ * Cell (i, j) holds the best score of the first i operators of one side and the first j of the other; each row keeps
+ * the cells near the diagonal only where the gap is long:
  *
  *     row i     columns from centre(i) - half to centre(i) + half, centre(i) = i * n_b / n_a
  *
@@ -27,8 +27,8 @@ enum step { STEP_NONE, STEP_A, STEP_B, STEP_PAIR };
 struct gap_table {
     const struct call_tree *a, *b;
     struct align_gap gap;
-    uint64_t half, width; /* columns that a row keeps */
-    int32_t *row, *above; /* scores, at the column less the row's first */
+    uint64_t half, width;     /* columns that a row keeps */
+    int32_t *row, *above;     /* scores, at the column less the row's first */
     uint8_t *run, *run_above; /* whether the best way to a cell ends with a pair */
     uint8_t *steps;
 };

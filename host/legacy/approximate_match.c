@@ -2,7 +2,8 @@
  * approximate_match.c - matching by the call trees of both sides.
  *
  *     host     parents as the trace has them, children by id
- *     device   process -> threads -> operators; an operator that begins before another of its thread has ended is below it
+ *     device   process -> threads -> operators; an operator that begins before another of its thread has ended is below
+ * it
  *
  * Both trees are laid out in pre-order, the device's threads in the order of the host's that they resemble most, and
  * aligned (tree_align.h). O(n log n).
@@ -196,8 +197,8 @@ static bool take_match(struct sutra_legacy *legacy, const struct tree_side *host
 }
 
 /* Process and threads, which match in any two traces, do not count. */
-static enum sutra_status judge_share(const struct sutra_legacy *legacy, const struct tree_side *host, const row_t *match,
-                                     double min_match, struct sutra_error *error) {
+static enum sutra_status judge_share(const struct sutra_legacy *legacy, const struct tree_side *host,
+                                     const row_t *match, double min_match, struct sutra_error *error) {
     const struct legacy_names *names = &legacy->names;
     row_t n = 0, n_matched = 0;
     for (row_t i = 0; i < host->tree.n; i++) {

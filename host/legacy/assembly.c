@@ -1,8 +1,8 @@
 /*
  * assembly.c - what the output holds: new ids, parents, and GPU nodes.
  *
- * Nodes are walked in the file's order up to the first that has a category. Each takes the smallest free id from its own
- * on, and then its GPU nodes take theirs, so that later nodes move up:
+ * Nodes are walked in the file's order up to the first that has a category. Each takes the smallest free id from its
+ * own on, and then its GPU nodes take theirs, so that later nodes move up:
  *
  *     ids before    3          4     5
  *     ids after     3 [4 5]    6     7        two GPU nodes below 3

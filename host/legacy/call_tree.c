@@ -32,7 +32,8 @@ void call_tree_finish(struct call_tree *tree) {
         tree->hash[i] = 0x9e3779b97f4a7c15u;
     }
     for (row_t i = tree->n; i-- > 0;) {
-        tree->hash[i] = hash_fold(tree->hash[i] ^ 0xa0761d6478bd642fu, ((uint64_t)tree->token[i] << 1) ^ 0x8ebc6af09c88c6e3u);
+        tree->hash[i] =
+            hash_fold(tree->hash[i] ^ 0xa0761d6478bd642fu, ((uint64_t)tree->token[i] << 1) ^ 0x8ebc6af09c88c6e3u);
         tree->reach[i] = tree->last[i];
         row_t above = tree->parent[i];
         if (above == ROW_NONE)

@@ -20,7 +20,7 @@ struct call_tree {
     row_t *parent;   /* position above, or ROW_NONE */
     row_t *last;     /* the last position that is surely below */
     row_t *reach;    /* the last that may be: further where times are too coarse to tell */
-    uint64_t *hash; /* of the operator and all below it, in order */
+    uint64_t *hash;  /* of the operator and all below it, in order */
 };
 
 /* Room for n positions; false: out of memory. */

@@ -1,5 +1,6 @@
 /*
- * device_side.c - sorting and filtering events, choosing a segment, putting in the markers. O(n log n) to sort, else O(n).
+ * device_side.c - sorting and filtering events, choosing a segment, putting in the markers. O(n log n) to sort, else
+ * O(n).
  */
 #include "legacy/device_side.h"
 
@@ -66,7 +67,8 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     side->step = rows_alloc(n, sizeof *side->step);
     side->arrow_start = rows_alloc(n, sizeof *side->arrow_start);
     side->arrow_finish = rows_alloc(n, sizeof *side->arrow_finish);
-    bool ok = traits && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start && side->arrow_finish;
+    bool ok = traits && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start &&
+              side->arrow_finish;
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     if (!status)
         status = context->engine.sort_numbers(context->engine.state, trace->events.ts, n, order, error);
@@ -86,9 +88,9 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
 /* The segments while they are cut, and the best so far. */
 struct cutting {
     struct device_side *side;
-    row_t begin;      /* of the open segment */
-    uint64_t wanted;  /* operators, MARKERS_EXPECTED more than the best would have */
-    uint64_t off_by;  /* of the best */
+    row_t begin;     /* of the open segment */
+    uint64_t wanted; /* operators, MARKERS_EXPECTED more than the best would have */
+    uint64_t off_by; /* of the best */
 };
 
 static void close_segment(struct cutting *cutting, row_t end) {
@@ -193,8 +195,7 @@ static enum sutra_status find_threads(struct device_side *side, struct sutra_con
         return error_memory(error);
     for (row_t i = 0; i < side->n_segment; i++)
         tids[i] = side->trace->events.tid[ops[i]];
-    enum sutra_status status =
-        key_index_build(&index, &context->engine, tids, side->n_segment, KEY_FIRST, NULL, error);
+    enum sutra_status status = key_index_build(&index, &context->engine, tids, side->n_segment, KEY_FIRST, NULL, error);
     for (row_t i = 0; i < side->n_segment && !status; i++) {
         row_t first = key_index_find(&index, tids[i]);
         struct number end = op_end(side, ops[i]);

@@ -29,15 +29,16 @@ struct device_side {
     /* The list to be matched. */
     row_t n;
     uint32_t *name;
-    row_t *event;   /* ROW_NONE: a marker */
-    row_t *thread;  /* number of its thread as first seen; of the process: ROW_NONE */
+    row_t *event;  /* ROW_NONE: a marker */
+    row_t *thread; /* number of its thread as first seen; of the process: ROW_NONE */
     struct number_column ts, dur;
     row_t n_threads;
 };
 
 /* Sorts and filters. `all_launches`: every call that launches, not only cudaLaunchKernel and cudaMemcpyAsync. */
 enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, bool all_launches, struct sutra_error *error);
+                                   const struct sutra_device_trace *trace, bool all_launches,
+                                   struct sutra_error *error);
 
 /* Chooses the segment whose length is nearest to that of `n_host_ops` operators, three of which are markers. */
 void device_side_choose(struct device_side *side, const struct legacy_names *names, const char *annotation,

@@ -4,8 +4,8 @@
  *     host     0  1  2  3  4 | 5  6  7 ... 14 | 15 ...
  *     device   0  1  2  3  4  5  6 | 7  8 ... 16 | ...        the same ten names, 2 places later: the shift is 2
  *
- * Then each host operator takes the nearest device operator of its name, at most 20 places from where the shift puts it.
- * Device operators are not used up: several host operators may take one. O(n).
+ * Then each host operator takes the nearest device operator of its name, at most 20 places from where the shift puts
+ * it. Device operators are not used up: several host operators may take one. O(n).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -88,20 +88,22 @@ static enum sutra_status mismatch(struct sutra_legacy *legacy, row_t op, row_t p
     row_t node = unit_node(&legacy->host.units, legacy->host.unit[op]);
     legacy->report.mismatch = true;
     log_mismatch(legacy, op, place);
-    return source_error(&legacy->host_trace->document.source, error, legacy->host_trace->nodes.text[node],
-                        "node %u (operator %u, \"%.60s\") has no operator of its name within %d places of operator %u of "
-                        "the device trace (\"%.60s\"): try approximate match, without --exact-match",
-                        node, op, strings_text(&legacy->names.table, host_side_name(&legacy->host, op)), DISTANCE_MAX,
-                        place, strings_text(&legacy->names.table, legacy->device.name[place]));
+    return source_error(
+        &legacy->host_trace->document.source, error, legacy->host_trace->nodes.text[node],
+        "node %u (operator %u, \"%.60s\") has no operator of its name within %d places of operator %u of "
+        "the device trace (\"%.60s\"): try approximate match, without --exact-match",
+        node, op, strings_text(&legacy->names.table, host_side_name(&legacy->host, op)), DISTANCE_MAX, place,
+        strings_text(&legacy->names.table, legacy->device.name[place]));
 }
 
 static enum sutra_status past_the_end(const struct sutra_legacy *legacy, row_t op, row_t place,
                                       struct sutra_error *error) {
     row_t node = unit_node(&legacy->host.units, legacy->host.unit[op]);
-    return source_error(&legacy->host_trace->document.source, error, legacy->host_trace->nodes.text[node],
-                        "node %u (operator %u) belongs to operator %u of the device trace, which has only %u of them: try "
-                        "approximate match, without --exact-match",
-                        node, op, place, legacy->device.n);
+    return source_error(
+        &legacy->host_trace->document.source, error, legacy->host_trace->nodes.text[node],
+        "node %u (operator %u) belongs to operator %u of the device trace, which has only %u of them: try "
+        "approximate match, without --exact-match",
+        node, op, place, legacy->device.n);
 }
 
 /* Matches one host operator. */

@@ -9,16 +9,16 @@
 #include "base/error.h"
 #include "legacy/event_keys.h"
 #include "match/steps.h"
-#include "text/string_text.h"
 #include "text/number_text.h"
+#include "text/string_text.h"
 
 /* GPU operators with the moment of their launch; then with the CPU operator that they found. */
 struct launched {
     row_t *event;
     value_key *external;
     struct number_column at;
-    row_t *found;  /* place in the segment */
-    row_t *parent; /* the CPU operator's event */
+    row_t *found;     /* place in the segment */
+    row_t *parent;    /* the CPU operator's event */
     value_key *index; /* its "Ev Idx" */
     row_t n;
 };
@@ -117,8 +117,7 @@ static enum sutra_status find_moments(struct grouping *grouping) {
         if (map_find(&grouping->launches, external) == ROW_NONE && (status = map_arrows(grouping)))
             break;
         if (!launch_moment(grouping, external, &at)) {
-            status = refuse(grouping, side->gpu[i],
-                            "no launch and no arrow has the external id of this GPU operator");
+            status = refuse(grouping, side->gpu[i], "no launch and no arrow has the external id of this GPU operator");
             continue;
         }
         gpu->event[gpu->n] = side->gpu[i];
@@ -331,8 +330,8 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
     if (!status)
         status = event_keys_read(context, trace, FIELD_EVENT_INDEX, event, n, keys, error);
     for (row_t i = 0; i < n && !status; i++) {
-        row_t place = keys[i] == KEY_ABSENT || keys[i] == KEY_UNHASHABLE ? ROW_NONE
-                                                                         : key_index_find(&groups->index, keys[i]);
+        row_t place =
+            keys[i] == KEY_ABSENT || keys[i] == KEY_UNHASHABLE ? ROW_NONE : key_index_find(&groups->index, keys[i]);
         group[i] = place == ROW_NONE ? ROW_NONE : groups->group_of[place];
     }
     free(keys);

@@ -1,6 +1,6 @@
 /*
- * gpu_groups.h - which GPU operators belong to which CPU operator: GPU operator -> its launch -> the CPU operator that runs
- * when the launch ends. CPU operators are told apart by "Ev Idx", as in the older program.
+ * gpu_groups.h - which GPU operators belong to which CPU operator: GPU operator -> its launch -> the CPU operator that
+ * runs when the launch ends. CPU operators are told apart by "Ev Idx", as in the older program.
  */
 #ifndef LEGACY_GPU_GROUPS_H
 #define LEGACY_GPU_GROUPS_H

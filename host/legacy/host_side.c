@@ -192,18 +192,18 @@ static enum sutra_status list_threads(struct choice *choice, struct thread_nodes
     enum sutra_status status = threads->unit && threads->tid ? SUTRA_OK : error_memory(choice->error);
     for (row_t unit = 0; unit < n_units && !status; unit++) {
         uint32_t name = unit_name(choice, unit);
-        bool is_thread =
-            name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
+        bool is_thread = name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
         if (unit_parent_id(choice, unit) != ROOT_ID || !is_thread)
             continue;
         status = node_tid(choice, unit, &threads->tid[threads->n]);
         threads->unit[threads->n++] = unit;
     }
     if (!status && threads->n == 0)
-        status = error_file(choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
-                            "there is no node of a thread (\"%s\") below the root, which cutting out an iteration needs: "
-                            "choose an --annotation that does not occur to link the whole trace",
-                            THREAD_NAME);
+        status =
+            error_file(choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
+                       "there is no node of a thread (\"%s\") below the root, which cutting out an iteration needs: "
+                       "choose an --annotation that does not occur to link the whole trace",
+                       THREAD_NAME);
     if (status)
         return status;
     return key_index_build(&threads->index, &choice->context->engine, threads->tid, threads->n, KEY_LAST, NULL,
@@ -222,10 +222,11 @@ static enum sutra_status rehang(struct choice *choice, const struct thread_nodes
     row_t place = key_index_find(&threads->index, tid);
     if (place == ROW_NONE) {
         row_t node = unit_node(&choice->side->units, unit);
-        return source_error(&choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
-                            "node %u: its parent is outside the iteration, and its thread has no node (\"%s\") to hang it "
-                            "below: choose an --annotation that does not occur to link the whole trace",
-                            node, THREAD_NAME);
+        return source_error(
+            &choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
+            "node %u: its parent is outside the iteration, and its thread has no node (\"%s\") to hang it "
+            "below: choose an --annotation that does not occur to link the whole trace",
+            node, THREAD_NAME);
     }
     choice->parent[unit] = threads->unit[place];
     return SUTRA_OK;
@@ -342,8 +343,8 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
                                    const struct legacy_names *names, bool old_names, struct legacy_log *log,
                                    struct sutra_error *error) {
     size_t n = (size_t)side->units.n_units + 1;
-    struct choice choice = {.side = side, .context = context, .names = names, .log = log, .error = error,
-                            .old_names = old_names};
+    struct choice choice = {
+        .side = side, .context = context, .names = names, .log = log, .error = error, .old_names = old_names};
     choice.parent = malloc(n * sizeof *choice.parent);
     choice.state = calloc(n, 1);
     choice.path = malloc(n * sizeof *choice.path);

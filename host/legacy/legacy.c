@@ -37,14 +37,16 @@ static enum sutra_status judge_counts(const struct sutra_legacy *legacy, struct 
     if (!legacy->report.count_mismatch)
         return SUTRA_OK;
     if (context->options.strict)
-        return error_file(error, SUTRA_DATA, legacy->host_trace->document.source.name,
-                          "%u operators of the host trace do not fit %u of the device trace: try another --annotation, or "
-                          "approximate match, without --exact-match",
-                          legacy->host.n, legacy->device.n);
-    context_warn(context,
-                 "%s: %u operators of the host trace do not fit %u of the device trace: the output holds no times and no "
-                 "GPU operators; try another --annotation, or approximate match, without --exact-match",
-                 legacy->host_trace->document.source.name, legacy->host.n, legacy->device.n);
+        return error_file(
+            error, SUTRA_DATA, legacy->host_trace->document.source.name,
+            "%u operators of the host trace do not fit %u of the device trace: try another --annotation, or "
+            "approximate match, without --exact-match",
+            legacy->host.n, legacy->device.n);
+    context_warn(
+        context,
+        "%s: %u operators of the host trace do not fit %u of the device trace: the output holds no times and no "
+        "GPU operators; try another --annotation, or approximate match, without --exact-match",
+        legacy->host_trace->document.source.name, legacy->host.n, legacy->device.n);
     return SUTRA_OK;
 }
 
@@ -53,8 +55,8 @@ static bool fits_exactly(struct sutra_legacy *legacy) {
     struct sutra_legacy_report *report = &legacy->report, before = *report;
     struct legacy_log log = legacy->log;
     legacy->log = (struct legacy_log){0};
-    bool fits = exact_match(legacy, NULL) == SUTRA_OK && report->n_matched == legacy->host.n &&
-                report->n_matched_twice == 0;
+    bool fits =
+        exact_match(legacy, NULL) == SUTRA_OK && report->n_matched == legacy->host.n && report->n_matched_twice == 0;
     legacy->log = log;
     if (!fits)
         *report = before;
@@ -75,8 +77,8 @@ static enum sutra_status match_sides(struct sutra_legacy *legacy, struct sutra_c
     legacy->match = malloc(((size_t)legacy->host.n + 1) * sizeof *legacy->match);
     if (!legacy->match)
         return error_memory(error);
-    enum sutra_status status = gpu_groups_build(&legacy->groups, context, &legacy->device, &legacy->log,
-                                                &legacy->report, error);
+    enum sutra_status status =
+        gpu_groups_build(&legacy->groups, context, &legacy->device, &legacy->log, &legacy->report, error);
     if (!status)
         status = options->exact ? exact_match(legacy, error) : match_any(legacy, context, options, error);
     return status ? status : judge_counts(legacy, context, error);

@@ -51,8 +51,8 @@ enum sutra_status exact_match(struct sutra_legacy *legacy, struct sutra_error *e
 enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context, uint32_t max_depth,
                                     double min_match, struct sutra_error *error);
 
-/* From matches to what the output holds. SUTRA_DATA: a parent that is no node, a node that lacks a field which GPU nodes
- * below it take from it. */
+/* From matches to what the output holds. SUTRA_DATA: a parent that is no node, a node that lacks a field which GPU
+ * nodes below it take from it. */
 enum sutra_status assemble(struct sutra_legacy *legacy, struct sutra_context *context, struct sutra_error *error);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "context/context.h"
 #include "base/error.h"
+#include "context/context.h"
 #include "legacy/legacy.h"
 #include "legacy/node_places.h"
 #include "legacy/node_rewrite.h"

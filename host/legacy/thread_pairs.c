@@ -51,8 +51,9 @@ static void choose(struct pairing *pairing) {
             for (row_t t = 0; t < pairing->n_threads; t++) {
                 if (pairing->partner[h] != ROW_NONE || pairing->taken[t])
                     continue;
-                bool better = best_host == ROW_NONE || pairing->common[(size_t)h * pairing->n_threads + t] >
-                                                           pairing->common[(size_t)best_host * pairing->n_threads + best];
+                bool better =
+                    best_host == ROW_NONE || pairing->common[(size_t)h * pairing->n_threads + t] >
+                                                 pairing->common[(size_t)best_host * pairing->n_threads + best];
                 if (better) {
                     best_host = h;
                     best = t;

@@ -1,5 +1,6 @@
 /*
- * thread_pairs.h - which thread of the device trace is which of the host trace, so that their subtrees come in one order.
+ * thread_pairs.h - which thread of the device trace is which of the host trace, so that their subtrees come in one
+ * order.
  */
 #ifndef LEGACY_THREAD_PAIRS_H
 #define LEGACY_THREAD_PAIRS_H

@@ -2,9 +2,11 @@
  * tree_align.h - matching the operators of two call trees: as many as possible with equal tokens, so that order and
  * nesting are kept.
  *
- * Operators may be missing on either side: what is below a missing operator counts as below the next one above. The way:
+ * Operators may be missing on either side: what is below a missing operator counts as below the next one above. The
+ * way:
  *
- *   1. anchors: subtrees, then runs of 32, 16 and 8 operators that occur once on both sides, as far as their order agrees
+ *   1. anchors: subtrees, then runs of 32, 16 and 8 operators that occur once on both sides, as far as their order
+ * agrees
  *   2. the gaps between anchors: an optimal alignment of the two sequences if they are short, else one that stays near
  *      the diagonal; among equals, pairs with equal parents, equal subtrees and equal neighbours are preferred
  *   3. pairs that contradict the nesting of others are dropped
