@@ -14,7 +14,7 @@
 #include "write/sink.h"
 
 /* Entries (nodes and GPU nodes) of a piece. */
-#define PIECE_ENTRIES 512
+#define PIECE_ENTRIES 64
 
 struct output {
     const struct sutra_legacy *legacy;
