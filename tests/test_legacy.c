@@ -312,8 +312,10 @@ static void what_cannot_be_linked_is_told_in_one_line(void **state) {
         }
         link_pair(c->host, c->device, c->annotation ? c->annotation : "no mark",
                   (c->flags & ~(unsigned)CASE_STRICT) | CASE_LENIENT, &outcome);
-        if (!c->lenient)
+        if (!c->lenient) {
+            free(outcome.text);
             continue;
+        }
         if (outcome.status)
             fail_msg("%s, lenient: %s", c->what, outcome.error.message);
         char *ids = nodes_show(outcome.text, "id");

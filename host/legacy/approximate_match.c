@@ -8,7 +8,9 @@
  * Both trees are laid out in pre-order, the device's threads in the order of the host's that they resemble most, and
  * aligned (tree_align.h). O(n log n).
  */
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +63,16 @@ static bool plant_host(const struct sutra_legacy *legacy, uint32_t max_depth, st
            sibling_lists_flatten(&side->lists, root, side->token, max_depth, &side->tree, side->row);
 }
 
+/* When an entry ends, by `slack` times what rounding may have taken away or added: a fraction's start and duration are
+ * rounded, and so is their sum. */
+static struct number entry_end(const struct device_side *device, row_t i, double slack) {
+    struct number end = number_add(number_at(device->ts, i), number_at(device->dur, i));
+    if (!number_is_double(end))
+        return end;
+    double value = number_as_double(end);
+    return number_double(value + slack * 2 * DBL_EPSILON * fabs(value));
+}
+
 /* Finds what each entry of the device's list is below. top[] is the innermost open entry of each thread. */
 static void find_callers(const struct device_side *device, row_t *parent, row_t *top) {
     for (row_t i = 0; i < device->n; i++) {
@@ -73,8 +85,7 @@ static void find_callers(const struct device_side *device, row_t *parent, row_t 
         }
         row_t above = top[thread];
         struct number ts = number_at(device->ts, i);
-        while (device->event[above] != ROW_NONE &&
-               number_compare(number_add(number_at(device->ts, above), number_at(device->dur, above)), ts) <= 0)
+        while (device->event[above] != ROW_NONE && number_compare(entry_end(device, above, -1), ts) <= 0)
             above = parent[above];
         parent[i] = above;
         top[thread] = i;
@@ -95,8 +106,8 @@ static void reorder_threads(const struct device_side *device, struct sibling_lis
     lists->first[0] = next;
 }
 
-/* Whole microseconds do not tell whether an operator that begins when another ends is below it: all that begin by then
- * are in its reach. Positions below a thread's marker rise with time. */
+/* Times are too coarse to tell whether an operator that begins when another ends is below it: all that begin by then are
+ * in its reach. Positions below a thread's marker rise with time. */
 static void widen_reach(const struct device_side *device, struct tree_side *side) {
     struct call_tree *tree = &side->tree;
     row_t end = 0; /* of the thread's positions */
@@ -106,7 +117,7 @@ static void widen_reach(const struct device_side *device, struct tree_side *side
             end = tree->last[i] + 1;
             continue;
         }
-        struct number until = number_add(number_at(device->ts, entry), number_at(device->dur, entry));
+        struct number until = entry_end(device, entry, 1);
         for (row_t high = end; low < high;) {
             row_t middle = low + (high - low) / 2;
             if (number_compare(number_at(device->ts, side->row[middle]), until) <= 0)
