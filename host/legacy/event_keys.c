@@ -18,10 +18,11 @@ struct key_reading {
     const row_t *event;
     row_t n;
     value_key *keys;
+    struct json_place *place;
     atomic_bool failed;
 };
 
-struct json_place event_place(const struct sutra_device_trace *trace, row_t event, enum event_field field) {
+static struct json_place place_of(const struct sutra_device_trace *trace, row_t event, enum event_field field) {
     const struct document *document = &trace->document;
     struct event_places places;
     struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event], NULL);
@@ -38,7 +39,9 @@ static void read_block(void *arg, size_t block) {
     for (size_t i = begin; i < end; i++) {
         struct json_place place = {0};
         if (reading->event[i] != ROW_NONE)
-            place = event_place(reading->trace, reading->event[i], reading->field);
+            place = place_of(reading->trace, reading->event[i], reading->field);
+        if (reading->place)
+            reading->place[i] = place;
         reading->keys[i] = place.at ? field_key(&reader, place) : KEY_ABSENT;
     }
     if (reader.failed)
@@ -48,8 +51,8 @@ static void read_block(void *arg, size_t block) {
 
 enum sutra_status event_keys_read(struct sutra_context *context, const struct sutra_device_trace *trace,
                                   enum event_field field, const row_t *event, row_t n, value_key *keys,
-                                  struct sutra_error *error) {
-    struct key_reading reading = {context, trace, field, event, n, keys, false};
+                                  struct json_place *place, struct sutra_error *error) {
+    struct key_reading reading = {context, trace, field, event, n, keys, place, false};
     pool_run(context->pool, ((size_t)n + BLOCK - 1) / BLOCK, read_block, &reading);
     return atomic_load(&reading.failed) ? error_memory(error) : SUTRA_OK;
 }

@@ -8,12 +8,10 @@
 #include "read/device_trace.h"
 #include "read/event_places.h"
 
-/* keys[i] = the field of event[i]; KEY_ABSENT where it is missing or the event is ROW_NONE. In parallel, O(bytes). */
+/* keys[i] = the field of event[i]; KEY_ABSENT where it is missing or the event is ROW_NONE. place[i] (may be NULL) gets
+ * where it stands. In parallel, O(bytes). */
 enum sutra_status event_keys_read(struct sutra_context *context, const struct sutra_device_trace *trace,
                                   enum event_field field, const row_t *event, row_t n, value_key *keys,
-                                  struct sutra_error *error);
-
-/* Where the field of one event stands; `at` is 0 if it is missing. */
-struct json_place event_place(const struct sutra_device_trace *trace, row_t event, enum event_field field);
+                                  struct json_place *place, struct sutra_error *error);
 
 #endif

@@ -16,6 +16,7 @@
 struct launched {
     row_t *event;
     value_key *external;
+    struct json_place *place; /* of the external id */
     struct number_column at;
     row_t *found;     /* place in the segment */
     row_t *parent;    /* the CPU operator's event */
@@ -49,7 +50,7 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
     value_key *keys = rows_alloc(n, sizeof *keys);
     enum sutra_status status = keys ? SUTRA_OK : error_memory(grouping->error);
     if (!status)
-        status = event_keys_read(grouping->context, grouping->side->trace, field, event, n, keys, grouping->error);
+        status = event_keys_read(grouping->context, grouping->side->trace, field, event, n, keys, NULL, grouping->error);
     if (!status)
         status = key_index_build(&map->index, &grouping->context->engine, keys, n, KEY_LAST, NULL, grouping->error);
     map->event = event;
@@ -106,7 +107,7 @@ static enum sutra_status find_moments(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     const struct device_side *side = grouping->side;
     enum sutra_status status = event_keys_read(grouping->context, side->trace, FIELD_EXTERNAL, side->gpu, side->n_gpu,
-                                               gpu->external, grouping->error);
+                                               gpu->external, gpu->place, grouping->error);
     for (row_t i = 0; i < side->n_gpu && !status; i++) {
         struct number at;
         value_key external = gpu->external[i];
@@ -121,6 +122,7 @@ static enum sutra_status find_moments(struct grouping *grouping) {
             continue;
         }
         gpu->event[gpu->n] = side->gpu[i];
+        gpu->place[gpu->n] = gpu->place[i];
         gpu->at.bits[gpu->n] = at.bits;
         gpu->at.kind[gpu->n++] = at.kind;
     }
@@ -151,41 +153,40 @@ static enum sutra_status find_parents(struct grouping *grouping) {
     return status;
 }
 
-/* A value of an event as Python's str() has it, as far as ids go. */
-static void log_value(const struct grouping *grouping, row_t event, enum event_field field) {
-    const struct source *source = &grouping->side->trace->document.source;
-    struct json_place place = event_place(grouping->side->trace, event, field);
-    const char *text = source->bytes + place.at;
+/* An id as Python's str() has it. */
+static void log_id(const struct grouping *grouping, struct json_place place) {
+    const char *text = grouping->side->trace->document.source.bytes + place.at;
     struct buffer value = {0};
     size_t length = 0;
-    if (place.at && *text == '"') {
+    if (*text == '"') {
         char *to = buffer_reserve(&value, place.end - place.at);
         length = to ? string_decode(text + 1, place.end - place.at - 1, to) : 0;
-    } else if (place.at && *text != 'n' && *text != 't' && *text != 'f') {
+    } else if (*text != 'n' && *text != 't' && *text != 'f') {
         size_t n = 0;
         enum number_form form = number_scan(text, &n);
         char *to = buffer_reserve(&value, n + 2 * NUMBER_TEXT_MAX);
         length = to && form != NUMBER_FORM_BAD ? number_rewrite(text, n, form, to) : 0;
     }
-    if (length || (place.at && *text == '"'))
+    if (length || *text == '"')
         log_bytes(grouping->log, value.bytes, length);
     else
-        log_text(grouping->log, "%s", place.at && *text == 't' ? "True" : place.at && *text == 'f' ? "False" : "None");
+        log_text(grouping->log, "%s", *text == 't' ? "True" : *text == 'f' ? "False" : "None");
     buffer_free(&value);
 }
 
 static void log_discarded(const struct grouping *grouping, row_t i) {
     struct legacy_log *log = grouping->log;
-    row_t event = grouping->gpu.event[i];
+    const struct sutra_device_trace *trace = grouping->side->trace;
+    uint32_t name = trace->events.name[grouping->gpu.event[i]];
     if (!log->line)
         return;
     log_text(log, "Warning! the parent cpu_op for the following gpu_op is not foundand hence it is discarded. gpu_op "
                   "name: ");
-    log_value(grouping, event, FIELD_NAME);
+    log_bytes(log, strings_text(&trace->strings, name), strings_length(&trace->strings, name));
     log_text(log, ", ts: ");
     log_number(log, number_at(grouping->gpu.at, i));
     log_text(log, ", external_id: ");
-    log_value(grouping, event, FIELD_EXTERNAL);
+    log_id(grouping, grouping->gpu.place[i]);
     log_end(log, SUTRA_LEGACY_DISCARDED);
 }
 
@@ -211,7 +212,7 @@ static void keep_found(struct grouping *grouping) {
 static enum sutra_status read_indexes(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     enum sutra_status status = event_keys_read(grouping->context, grouping->side->trace, FIELD_EVENT_INDEX, gpu->parent,
-                                               gpu->n, gpu->index, grouping->error);
+                                               gpu->n, gpu->index, NULL, grouping->error);
     row_t n = 0;
     for (row_t i = 0; i < gpu->n && !status; i++) {
         if (gpu->index[i] == KEY_ABSENT || gpu->index[i] == KEY_UNHASHABLE) {
@@ -264,6 +265,7 @@ static bool allocate(struct grouping *grouping, struct gpu_groups *groups) {
     row_t n = grouping->side->n_gpu;
     gpu->event = rows_alloc(n, sizeof *gpu->event);
     gpu->external = rows_alloc(n, sizeof *gpu->external);
+    gpu->place = rows_alloc(n, sizeof *gpu->place);
     gpu->at = (struct number_column){rows_alloc(n, sizeof *gpu->at.bits), rows_alloc(n, sizeof *gpu->at.kind)};
     gpu->found = rows_alloc(n, sizeof *gpu->found);
     gpu->parent = rows_alloc(n, sizeof *gpu->parent);
@@ -272,7 +274,7 @@ static bool allocate(struct grouping *grouping, struct gpu_groups *groups) {
     groups->group_of = rows_alloc(n, sizeof *groups->group_of);
     groups->ts = (struct number_column){rows_alloc(n, sizeof *groups->ts.bits), rows_alloc(n, sizeof *groups->ts.kind)};
     groups->start = calloc((size_t)n + 3, sizeof *groups->start);
-    return gpu->event && gpu->external && gpu->at.bits && gpu->at.kind && gpu->found && gpu->parent && gpu->index &&
+    return gpu->event && gpu->external && gpu->place && gpu->at.bits && gpu->at.kind && gpu->found && gpu->parent && gpu->index &&
            groups->event && groups->group_of && groups->ts.bits && groups->ts.kind && groups->start;
 }
 
@@ -280,6 +282,7 @@ static void grouping_free(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     free(gpu->event);
     free(gpu->external);
+    free(gpu->place);
     free(gpu->at.bits);
     free(gpu->at.kind);
     free(gpu->found);
@@ -328,7 +331,7 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
     value_key *keys = rows_alloc(n, sizeof *keys);
     enum sutra_status status = keys ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = event_keys_read(context, trace, FIELD_EVENT_INDEX, event, n, keys, error);
+        status = event_keys_read(context, trace, FIELD_EVENT_INDEX, event, n, keys, NULL, error);
     for (row_t i = 0; i < n && !status; i++) {
         row_t place =
             keys[i] == KEY_ABSENT || keys[i] == KEY_UNHASHABLE ? ROW_NONE : key_index_find(&groups->index, keys[i]);
