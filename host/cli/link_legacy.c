@@ -27,7 +27,7 @@ struct legacy_values {
     const char *host, *device, *output, *annotation, *min_match, *stats;
     uint64_t n_threads, max_depth;
     int engine, log_level;
-    bool exact, strict, lenient, all_launches, compat_exit, compat_path, quiet, verbose;
+    bool exact, strict, lenient, all_launches, compat_approximate, compat_exit, compat_path, quiet, verbose;
     double least; /* --min-match as a number */
 };
 
@@ -54,6 +54,9 @@ static const struct option_row options[] = {
      .help = "approximate match: how many levels of the call trees to match, 0 for all (default: 0)"},
     {"all-launches", 0, OPTION_FLAG, AT(all_launches),
      .help = "take every call that launches GPU operators, not only cudaLaunchKernel and cudaMemcpyAsync"},
+    {"compat-approximate", 0, OPTION_FLAG, AT(compat_approximate),
+     .help = "write, as JSON, the durations by id that the older program's approximate match gave: of the operators at the "
+             "same places of both call trees, if these are equally large (default output: -)"},
     {"compat-exit", 0, OPTION_FLAG, AT(compat_exit),
      .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
     {"compat-path", 0, OPTION_FLAG, AT(compat_path),
@@ -116,6 +119,10 @@ static int check_values(struct legacy_values *values, const struct command *comm
         return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
     if (values->strict && values->lenient)
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
+    if (values->exact && values->compat_approximate)
+        return message_fail(SUTRA_USAGE, "--exact-match and --compat-approximate exclude each other");
+    if (!values->output && values->compat_approximate)
+        values->output = "-";
     if (!values->output && path_is_stream(values->host))
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT), which standard input gives no name for");
     if (values->quiet && values->log_level < LOG_WARNING)
@@ -169,6 +176,7 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
         .size = sizeof legacy_options,
         .annotation = values->annotation,
         .exact = values->exact,
+        .positional = values->compat_approximate,
         .all_launches = values->all_launches,
         .max_depth = (uint32_t)values->max_depth,
         .min_match = values->least,
@@ -192,6 +200,8 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
 
 static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
+    if (values->compat_approximate)
+        return sutra_legacy_write_durations(job->context, job->legacy, values->output, &job->result.output_bytes, error);
     char text[4200];
     int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->output);
     on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);

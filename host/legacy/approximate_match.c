@@ -20,6 +20,9 @@
 #include "legacy/thread_pairs.h"
 #include "legacy/tree_align.h"
 
+/* Levels that the older program matched. */
+#define OLDER_DEPTH 10
+
 /* One side on its way to a call tree. */
 struct tree_side {
     row_t n;
@@ -49,7 +52,13 @@ static uint32_t token_of(const struct legacy_names *names, uint32_t name) {
     return names->iteration[name] ? names->table.n : names->renamed[name];
 }
 
-static bool plant_host(const struct sutra_legacy *legacy, uint32_t max_depth, struct tree_side *side) {
+/* How trees are made. */
+struct planting {
+    uint32_t max_depth; /* 0: all levels */
+    bool older;         /* as the older program did: times are exact, threads stay in their order */
+};
+
+static bool plant_host(const struct sutra_legacy *legacy, const struct planting *planting, struct tree_side *side) {
     const struct host_side *host = &legacy->host;
     row_t root = ROW_NONE;
     if (!side_alloc(side, host->n))
@@ -60,7 +69,7 @@ static bool plant_host(const struct sutra_legacy *legacy, uint32_t max_depth, st
         root = host->parent[op] == ROW_NONE ? op : root;
     }
     return sibling_lists_build(&side->lists, side->parent, host->n) &&
-           sibling_lists_flatten(&side->lists, root, side->token, max_depth, &side->tree, side->row);
+           sibling_lists_flatten(&side->lists, root, side->token, planting->max_depth, &side->tree, side->row);
 }
 
 /* When an entry ends, by `slack` times what rounding may have taken away or added: a fraction's start and duration are
@@ -74,7 +83,7 @@ static struct number entry_end(const struct device_side *device, row_t i, double
 }
 
 /* Finds what each entry of the device's list is below. top[] is the innermost open entry of each thread. */
-static void find_callers(const struct device_side *device, row_t *parent, row_t *top) {
+static void find_callers(const struct device_side *device, double slack, row_t *parent, row_t *top) {
     for (row_t i = 0; i < device->n; i++) {
         row_t thread = device->thread[i];
         if (thread == ROW_NONE || device->event[i] == ROW_NONE) {
@@ -85,7 +94,7 @@ static void find_callers(const struct device_side *device, row_t *parent, row_t 
         }
         row_t above = top[thread];
         struct number ts = number_at(device->ts, i);
-        while (device->event[above] != ROW_NONE && number_compare(entry_end(device, above, -1), ts) <= 0)
+        while (device->event[above] != ROW_NONE && number_compare(entry_end(device, above, -slack), ts) <= 0)
             above = parent[above];
         parent[i] = above;
         top[thread] = i;
@@ -129,8 +138,8 @@ static void widen_reach(const struct device_side *device, struct tree_side *side
     }
 }
 
-static bool plant_device(const struct sutra_legacy *legacy, uint32_t max_depth, const struct call_tree *host,
-                         struct tree_side *side) {
+static bool plant_device(const struct sutra_legacy *legacy, const struct planting *planting,
+                         const struct call_tree *host, struct tree_side *side) {
     const struct device_side *device = &legacy->device;
     const struct legacy_names *names = &legacy->names;
     row_t *top = malloc(((size_t)device->n_threads + 1) * sizeof *top);
@@ -139,16 +148,17 @@ static bool plant_device(const struct sutra_legacy *legacy, uint32_t max_depth, 
     for (row_t i = 0; ok && i < device->n; i++)
         side->token[i] = token_of(names, device->name[i]);
     if (ok) {
-        find_callers(device, side->parent, top);
+        find_callers(device, planting->older ? 0 : 1, side->parent, top);
         ok = sibling_lists_build(&side->lists, side->parent, device->n) &&
              thread_pairs(host, names->thread, side->token, device->thread, device->n, device->n_threads,
                           names->table.n + 1, order);
     }
     if (ok) {
-        reorder_threads(device, &side->lists, order, top);
-        ok = sibling_lists_flatten(&side->lists, 0, side->token, max_depth, &side->tree, side->row);
+        if (!planting->older)
+            reorder_threads(device, &side->lists, order, top);
+        ok = sibling_lists_flatten(&side->lists, 0, side->token, planting->max_depth, &side->tree, side->row);
     }
-    if (ok)
+    if (ok && !planting->older)
         widen_reach(device, side);
     free(top);
     free(order);
@@ -225,21 +235,42 @@ static enum sutra_status judge_share(const struct sutra_legacy *legacy, const st
                       n_matched, n, (double)n_matched / n, min_match);
 }
 
-enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context, uint32_t max_depth,
-                                    double min_match, struct sutra_error *error) {
+/* The k-th operators belong together if there are equally many, whatever their names; else the trees are aligned. */
+static enum sutra_status match_positions(struct sutra_legacy *legacy, struct sutra_context *context,
+                                         const struct call_tree *host, const struct call_tree *device, row_t *match,
+                                         struct sutra_error *error) {
+    struct legacy_log *log = &legacy->log;
+    log_text(log, "Kineto tree nodes number: %u", device->n);
+    log_end(log, SUTRA_LEGACY_INFO);
+    log_text(log, "ET tree nodes number: %u", host->n);
+    log_end(log, SUTRA_LEGACY_INFO);
+    log_text(log, host->n == device->n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
+    log_end(log, SUTRA_LEGACY_INFO);
+    if (host->n != device->n)
+        return tree_align(host, device, context->pool, match, error);
+    for (row_t i = 0; i < host->n; i++)
+        match[i] = i;
+    return SUTRA_OK;
+}
+
+enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context,
+                                    const struct sutra_legacy_options *options, struct sutra_error *error) {
     struct tree_side host = {0}, device = {0};
+    struct planting planting = {options->positional ? OLDER_DEPTH : options->max_depth, options->positional};
     legacy->report.aligned = true;
     memset(legacy->match, 0xff, ((size_t)legacy->host.n + 1) * sizeof *legacy->match);
     row_t *match = malloc(((size_t)legacy->host.n + 1) * sizeof *match);
-    bool planted =
-        match && plant_host(legacy, max_depth, &host) && plant_device(legacy, max_depth, &host.tree, &device);
+    bool planted = match && plant_host(legacy, &planting, &host) &&
+                   plant_device(legacy, &planting, &host.tree, &device);
     enum sutra_status status = planted ? SUTRA_OK : error_memory(error);
-    if (!status)
+    if (!status && options->positional)
+        status = match_positions(legacy, context, &host.tree, &device.tree, match, error);
+    else if (!status)
         status = tree_align(&host.tree, &device.tree, context->pool, match, error);
     if (!status && !take_match(legacy, &host, &device, match))
         status = error_memory(error);
     if (!status)
-        status = judge_share(legacy, &host, match, min_match, error);
+        status = judge_share(legacy, &host, match, options->min_match, error);
     side_free(&host);
     side_free(&device);
     free(match);

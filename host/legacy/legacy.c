@@ -65,8 +65,8 @@ static bool fits_exactly(struct sutra_legacy *legacy) {
 
 static enum sutra_status match_any(struct sutra_legacy *legacy, struct sutra_context *context,
                                    const struct sutra_legacy_options *options, struct sutra_error *error) {
-    if (!fits_exactly(legacy))
-        return approximate_match(legacy, context, options->max_depth, options->min_match, error);
+    if (options->positional || !fits_exactly(legacy))
+        return approximate_match(legacy, context, options, error);
     log_text(&legacy->log, "Exact match fits");
     log_end(&legacy->log, SUTRA_LEGACY_INFO);
     return SUTRA_OK;

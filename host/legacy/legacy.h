@@ -47,9 +47,9 @@ struct sutra_legacy {
 /* Fills `match` by names and places. SUTRA_DATA: operators that do not agree, with report.mismatch. */
 enum sutra_status exact_match(struct sutra_legacy *legacy, struct sutra_error *error);
 
-/* Fills `match` by aligning the call trees. SUTRA_DATA: less than the share `min_match` of the operators is matched. */
-enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context, uint32_t max_depth,
-                                    double min_match, struct sutra_error *error);
+/* Fills `match` by the call trees. SUTRA_DATA: less than the share `min_match` of the operators is matched. */
+enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context,
+                                    const struct sutra_legacy_options *options, struct sutra_error *error);
 
 /* From matches to what the output holds. SUTRA_DATA: a parent that is no node, a node that lacks a field which GPU
  * nodes below it take from it. */

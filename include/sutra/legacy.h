@@ -37,6 +37,8 @@ struct sutra_legacy_options {
     bool exact;             /* exact match; else approximate match */
     bool all_launches;      /* take every call that launches GPU operators, not two of them only */
     uint32_t max_depth;     /* approximate match: levels of the trees that count, 0 for all */
+    bool positional;        /* approximate match as the older program had it: the k-th operators of both trees, in pre-order
+                               and down to ten levels, where there are equally many; for sutra_legacy_write_durations() */
     double min_match;       /* approximate match: smallest share of host operators that must be matched */
     /* Called with each line of the log, `length` bytes without an end, from the thread that called the library. */
     void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
@@ -79,6 +81,10 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
 /* Writes ET+; see sutra_linked_write(). */
 enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct sutra_legacy *legacy, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error);
+
+/* Writes only what was matched, as one JSON object: the duration of each host operator's device operator by its id. */
+enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,
+                                               const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 void sutra_legacy_free(struct sutra_legacy *legacy);
 
