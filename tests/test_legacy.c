@@ -192,8 +192,9 @@ static void iterations_are_cut_at_annotations(void **state) {
 /* 16 operators a, b, ... p with ids from 3 on, and their runs from a number of places on. */
 #define LETTERS(X)                                                                                                     \
     X(3, a)                                                                                                            \
-    X(4, b) X(5, c) X(6, d) X(7, e) X(8, f) X(9, g) X(10, h) X(11, i) X(12, j) X(13, k) X(14, l) X(15, m) X(16, n)     \
-        X(17, o) X(18, p)
+    X(4, b)                                                                                                            \
+    X(5, c) X(6, d) X(7, e) X(8, f) X(9, g) X(10, h) X(11, i) X(12, j) X(13, k) X(14, l) X(15, m) X(16, n) X(17, o)    \
+        X(18, p)
 #define LETTER_OP(id, letter)  "," OP(#id, #letter)
 #define LETTER_RUN(ts, letter) "," RUN(#letter, #ts, "1", #ts)
 #define LETTER_HOST            FLAT_HOST(LETTERS(LETTER_OP))

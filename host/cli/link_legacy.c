@@ -55,8 +55,9 @@ static const struct option_row options[] = {
     {"all-launches", 0, OPTION_FLAG, AT(all_launches),
      .help = "take every call that launches GPU operators, not only cudaLaunchKernel and cudaMemcpyAsync"},
     {"compat-approximate", 0, OPTION_FLAG, AT(compat_approximate),
-     .help = "write, as JSON, the durations by id that the older program's approximate match gave: of the operators at the "
-             "same places of both call trees, if these are equally large (default output: -)"},
+     .help =
+         "write, as JSON, the durations by id that the older program's approximate match gave: of the operators at the "
+         "same places of both call trees, if these are equally large (default output: -)"},
     {"compat-exit", 0, OPTION_FLAG, AT(compat_exit),
      .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
     {"compat-path", 0, OPTION_FLAG, AT(compat_path),
@@ -201,7 +202,8 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
 static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
     if (values->compat_approximate)
-        return sutra_legacy_write_durations(job->context, job->legacy, values->output, &job->result.output_bytes, error);
+        return sutra_legacy_write_durations(job->context, job->legacy, values->output, &job->result.output_bytes,
+                                            error);
     char text[4200];
     int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->output);
     on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);

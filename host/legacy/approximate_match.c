@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "legacy/id_anchors.h"
 #include "legacy/legacy.h"
 #include "legacy/sibling_lists.h"
 #include "legacy/thread_pairs.h"
@@ -115,8 +116,8 @@ static void reorder_threads(const struct device_side *device, struct sibling_lis
     lists->first[0] = next;
 }
 
-/* Times are too coarse to tell whether an operator that begins when another ends is below it: all that begin by then are
- * in its reach. Positions below a thread's marker rise with time. */
+/* Times are too coarse to tell whether an operator that begins when another ends is below it: all that begin by then
+ * are in its reach. Positions below a thread's marker rise with time. */
 static void widen_reach(const struct device_side *device, struct tree_side *side) {
     struct call_tree *tree = &side->tree;
     row_t end = 0; /* of the thread's positions */
@@ -235,6 +236,26 @@ static enum sutra_status judge_share(const struct sutra_legacy *legacy, const st
                       n_matched, n, (double)n_matched / n, min_match);
 }
 
+/* Matches what has a record-function id in common. */
+static enum sutra_status match_ids(const struct sutra_legacy *legacy, struct sutra_context *context,
+                                   const struct tree_side *host, const struct tree_side *device, row_t *match,
+                                   struct sutra_error *error) {
+    value_key *host_id = malloc(((size_t)host->tree.n + 1) * sizeof *host_id);
+    value_key *device_id = malloc(((size_t)device->tree.n + 1) * sizeof *device_id);
+    enum sutra_status status = host_id && device_id ? SUTRA_OK : error_memory(error);
+    for (row_t i = 0; i < host->tree.n && !status; i++)
+        host_id[i] = legacy->host_trace->nodes.rf[unit_node(&legacy->host.units, legacy->host.unit[host->row[i]])];
+    for (row_t i = 0; i < device->tree.n && !status; i++) {
+        row_t event = legacy->device.event[device->row[i]];
+        device_id[i] = event == ROW_NONE ? KEY_NULL : legacy->device_trace->events.rf[event];
+    }
+    if (!status)
+        status = id_anchors(context, &host->tree, host_id, &device->tree, device_id, match, error);
+    free(host_id);
+    free(device_id);
+    return status;
+}
+
 /* The k-th operators belong together if there are equally many, whatever their names; else the trees are aligned. */
 static enum sutra_status match_positions(struct sutra_legacy *legacy, struct sutra_context *context,
                                          const struct call_tree *host, const struct call_tree *device, row_t *match,
@@ -260,12 +281,14 @@ enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_co
     legacy->report.aligned = true;
     memset(legacy->match, 0xff, ((size_t)legacy->host.n + 1) * sizeof *legacy->match);
     row_t *match = malloc(((size_t)legacy->host.n + 1) * sizeof *match);
-    bool planted = match && plant_host(legacy, &planting, &host) &&
-                   plant_device(legacy, &planting, &host.tree, &device);
+    bool planted =
+        match && plant_host(legacy, &planting, &host) && plant_device(legacy, &planting, &host.tree, &device);
     enum sutra_status status = planted ? SUTRA_OK : error_memory(error);
+    if (!status)
+        memset(match, 0xff, ((size_t)host.tree.n + 1) * sizeof *match);
     if (!status && options->positional)
         status = match_positions(legacy, context, &host.tree, &device.tree, match, error);
-    else if (!status)
+    else if (!status && !(status = match_ids(legacy, context, &host, &device, match, error)))
         status = tree_align(&host.tree, &device.tree, context->pool, match, error);
     if (!status && !take_match(legacy, &host, &device, match))
         status = error_memory(error);

@@ -1,5 +1,6 @@
 /*
- * durations.c - writing what was matched as one JSON object, {"1": 55, "2": 20}: durations by the ids of host operators.
+ * durations.c - writing what was matched as one JSON object, {"1": 55, "2": 20}: durations by the ids of host
+ * operators.
  */
 #include "base/error.h"
 #include "context/context.h"

@@ -50,7 +50,8 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
     value_key *keys = rows_alloc(n, sizeof *keys);
     enum sutra_status status = keys ? SUTRA_OK : error_memory(grouping->error);
     if (!status)
-        status = event_keys_read(grouping->context, grouping->side->trace, field, event, n, keys, NULL, grouping->error);
+        status =
+            event_keys_read(grouping->context, grouping->side->trace, field, event, n, keys, NULL, grouping->error);
     if (!status)
         status = key_index_build(&map->index, &grouping->context->engine, keys, n, KEY_LAST, NULL, grouping->error);
     map->event = event;
@@ -274,8 +275,8 @@ static bool allocate(struct grouping *grouping, struct gpu_groups *groups) {
     groups->group_of = rows_alloc(n, sizeof *groups->group_of);
     groups->ts = (struct number_column){rows_alloc(n, sizeof *groups->ts.bits), rows_alloc(n, sizeof *groups->ts.kind)};
     groups->start = calloc((size_t)n + 3, sizeof *groups->start);
-    return gpu->event && gpu->external && gpu->place && gpu->at.bits && gpu->at.kind && gpu->found && gpu->parent && gpu->index &&
-           groups->event && groups->group_of && groups->ts.bits && groups->ts.kind && groups->start;
+    return gpu->event && gpu->external && gpu->place && gpu->at.bits && gpu->at.kind && gpu->found && gpu->parent &&
+           gpu->index && groups->event && groups->group_of && groups->ts.bits && groups->ts.kind && groups->start;
 }
 
 static void grouping_free(struct grouping *grouping) {

@@ -121,7 +121,6 @@ static void drop_contradictions(const struct call_tree *a, const struct call_tre
 
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error) {
-    memset(match, 0xff, (size_t)a->n * sizeof *match);
     enum sutra_status status = align_anchors(a, b, match, error);
     if (!status)
         status = fill_gaps(a, b, pool, match, error);

@@ -20,7 +20,8 @@
 #include "legacy/call_tree.h"
 #include "sutra/error.h"
 
-/* match[i] = the position in `b` of position i of `a`, or ROW_NONE. SUTRA_SYSTEM: out of memory. */
+/* match[i] = the position in `b` of position i of `a`, or ROW_NONE. What the caller has matched already (rising on both
+ * sides; else ROW_NONE) is kept unless it contradicts the nesting. SUTRA_SYSTEM: out of memory. */
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error);
 
