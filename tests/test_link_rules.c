@@ -182,6 +182,31 @@ static void classes_come_from_category_and_name(void **state) {
     ALL_CASES(cases);
 }
 
+static void every_listed_call_launches(void **state) {
+    (void)state;
+    static const char *const calls[] = {
+        "cuLaunchKernel",        "cuLaunchKernelEx",    "cudaLaunchKernel",
+        "cudaLaunchKernelExC",   "cudaMemcpy",          "cudaMemcpyAsync",
+        "cudaMemcpyFromSymbol",  "cudaMemcpyToSymbol",  "cudaLaunchCooperativeKernel",
+        "hipLaunchKernel",       "hipExtLaunchKernel",  "hipExtModuleLaunchKernel",
+        "hipModuleLaunchKernel", "hipMemcpyWithStream", "hipMemcpyAsync",
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (int driver = 0; driver < 2; driver++) {
+            char *device = NULL;
+            assert_true(
+                asprintf(&device,
+                         "{'traceEvents':[%s,{'cat':'%s','name':'%s','tid':1,'ts':40,'args':{'correlation':5}},%s]}", A,
+                         driver ? "cuda_driver" : "cuda_runtime", calls[i], KERNEL("k", "60", "5", "1")) > 0);
+            struct outcome outcome = link_texts(AB, device, 0);
+            assert_int_equal(outcome.status, SUTRA_OK);
+            if (outcome.report.n_gpu_nodes != 1)
+                fail_msg("%s does not launch", calls[i]);
+            free(outcome.text);
+            free(device);
+        }
+}
+
 static void host_operators_find_events_by_rf_id(void **state) {
     (void)state;
 #define RF(host_rf, device_rf)                                                                                         \
@@ -378,6 +403,7 @@ int main(void) {
         cmocka_unit_test(launches_of_thread_0_find_markers),
         cmocka_unit_test(nccl_kernels_pass_over_coalesced_operators),
         cmocka_unit_test(classes_come_from_category_and_name),
+        cmocka_unit_test(every_listed_call_launches),
         cmocka_unit_test(host_operators_find_events_by_rf_id),
         cmocka_unit_test(exclusive_durations_are_what_children_leave),
         cmocka_unit_test(threads_wait_for_what_began_last_elsewhere),

@@ -92,7 +92,7 @@ void help_program_print(void) {
     printf("sutra %s - links PyTorch execution traces with Kineto device traces\n\n", sutra_version());
     printf("Usage:\n  sutra COMMAND [ARGUMENTS]\n\nCommands:\n");
     for (size_t i = 0; commands[i]; i++)
-        printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
     printf("\nOptions:\n");
     print_options(program_options);
     printf("\nExamples:\n");

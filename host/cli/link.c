@@ -29,7 +29,7 @@ struct link_values {
     const char *host, *device, *output, *stats;
     uint64_t rank, n_threads;
     int engine, log_level;
-    bool no_sync, strict, lenient, quiet, verbose;
+    bool no_sync, hta_pandas3, strict, lenient, quiet, verbose;
 };
 
 static const char *const levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", NULL};
@@ -51,6 +51,8 @@ static const struct option_row options[] = {
     {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
      .help = "how many threads, 0 for one per processor (default: 0)"},
     {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
+    {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
+     .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
     {"strict", 0, OPTION_FLAG, AT(strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(lenient),
@@ -170,7 +172,7 @@ static enum sutra_status job_context(struct job *job, struct sutra_error *error)
 
 static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
-    struct sutra_link_options link_options = {.size = sizeof link_options, .no_sync = values->no_sync};
+    struct sutra_link_options link_options = {.size = sizeof link_options, .no_sync = values->no_sync, .hta_pandas3 = values->hta_pandas3};
     enum sutra_status status = sutra_output_check(values->output, error);
     if (!status && values->stats)
         status = sutra_output_check(values->stats, error);

@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns/column.h"
+
 static bool resize_numbers(struct number_column *column, size_t n) {
-    uint64_t *bits = reallocarray(column->bits, n, sizeof *bits);
-    if (bits)
-        column->bits = bits;
-    uint8_t *kind = reallocarray(column->kind, n, sizeof *kind);
-    if (kind)
-        column->kind = kind;
-    return bits && kind;
+    return column_resize(&column->bits, n, sizeof *column->bits) &&
+           column_resize(&column->kind, n, sizeof *column->kind);
 }
 
 bool device_events_reserve(struct device_events *events, row_t capacity) {
@@ -22,12 +19,8 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (!resize_numbers(&events->ts, capacity) || !resize_numbers(&events->dur, capacity))
         return false;
 #define X(type, name)                                                                                                  \
-    {                                                                                                                  \
-        type *moved = reallocarray(events->name, capacity, sizeof *moved);                                             \
-        if (!moved)                                                                                                    \
-            return false;                                                                                              \
-        events->name = moved;                                                                                          \
-    }
+    if (!column_resize(&events->name, capacity, sizeof *events->name))                                                 \
+        return false;
     DEVICE_EVENT_COLUMNS(X)
 #undef X
     events->capacity = capacity;

@@ -29,6 +29,11 @@ enum event_flag {
     EVENT_HAS_ID = 1,         /* "id" is there and not null */
     EVENT_NAME_NO_STRING = 2, /* "name" is there and not a string */
     EVENT_STREAM_INTEGER = 4, /* args["stream"] is written as an integer that the column stream holds */
+    EVENT_HAS_TS = 8,         /* the field is there (for "ts" and "dur": as a number) */
+    EVENT_HAS_DUR = 16,
+    EVENT_HAS_TID = 32,
+    EVENT_HAS_NAME = 64,
+    EVENT_HAS_WAIT = 128, /* args has "wait_on_stream" or "wait_on_cuda_event_record_corr_id" */
 };
 
 /* X(type, name) for each column but the numbers. */

@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns/column.h"
+
 bool host_nodes_reserve(struct host_nodes *nodes, row_t capacity) {
     if (capacity <= nodes->capacity)
         return true;
 #define X(type, name)                                                                                                  \
-    {                                                                                                                  \
-        type *moved = reallocarray(nodes->name, capacity, sizeof *moved);                                              \
-        if (!moved)                                                                                                    \
-            return false;                                                                                              \
-        nodes->name = moved;                                                                                           \
-    }
+    if (!column_resize(&nodes->name, capacity, sizeof *nodes->name))                                                   \
+        return false;
     HOST_NODE_COLUMNS(X)
 #undef X
     nodes->capacity = capacity;

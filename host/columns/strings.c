@@ -68,14 +68,17 @@ static bool grow_slots(struct strings *strings) {
     return true;
 }
 
+/* The slots come first: there must never be fewer of them than two for each entry. */
 static bool grow_entries(struct strings *strings) {
     uint32_t capacity = strings->capacity * 2;
+    if (strings->n_slots < 2 * capacity && !grow_slots(strings))
+        return false;
     uint64_t *start = realloc(strings->start, ((size_t)capacity + 1) * sizeof *start);
     if (!start)
         return false;
     strings->start = start;
     strings->capacity = capacity;
-    return strings->n_slots >= 2 * capacity || grow_slots(strings);
+    return true;
 }
 
 static bool grow_bytes(struct strings *strings, size_t extra) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "context/context.h"
 #include "link/linked.h"
+#include "link/sync.h"
 
 /* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
  * host operator that was linked last to that thread's CPU operator. */
@@ -150,7 +151,7 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
                                          struct sutra_error *error) {
     const struct exclusive_anomalies *found = &linked->ops.anomalies;
     if (found->n_rounded)
-        context_warn(context, "%llu exclusive durations were below 0 by rounding and are taken as 0",
+        context_warn(context, "exclusive durations below 0 by rounding: %llu; 0 stands for each",
                      (unsigned long long)found->n_rounded);
     if (!found->n_replaced)
         return SUTRA_OK;
@@ -163,11 +164,9 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
             error->status = SUTRA_STRICT;
         return SUTRA_STRICT;
     }
-    context_warn(
-        context,
-        "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
-        "stands for it",
-        (unsigned long long)found->n_replaced, event);
+    context_warn(context,
+                 "exclusive durations below 0 (the first is event %u): %llu; the inclusive one, or 0, stands for each",
+                 event, (unsigned long long)found->n_replaced);
     return SUTRA_OK;
 }
 
@@ -206,13 +205,14 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error) {
-    (void)options;
     struct sutra_linked *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->host = host;
     made->device = device;
     enum sutra_status status = link_all(made, context, error);
+    if (!status && !(options && options->no_sync))
+        status = sync_build(made, context, options && options->hta_pandas3, error);
     stage_end(context);
     if (status)
         sutra_linked_free(made);
@@ -235,5 +235,8 @@ void sutra_linked_free(struct sutra_linked *linked) {
     free(linked->unit_entry);
     free(linked->unit_id);
     free(linked->ctrl_deps);
+    key_index_free(&linked->sync.targets);
+    free(linked->sync.start);
+    free(linked->sync.nodes);
     free(linked);
 }

@@ -20,6 +20,13 @@
 /* There is no ctrl_deps to write. */
 #define CTRL_DEPS_NONE (-1)
 
+/* Lists of GPU nodes that nodes wait for; list i: nodes[start[i]] .. nodes[start[i + 1] - 1], new ids. */
+struct linked_sync {
+    struct key_index targets; /* new id of a node -> its list */
+    row_t *start, *nodes;
+    row_t n_lists;
+};
+
 struct sutra_linked {
     const struct sutra_host_trace *host;
     const struct sutra_device_trace *device;
@@ -31,6 +38,7 @@ struct sutra_linked {
     row_t *unit_entry;  /* per unit, and one more: its first entry */
     row_t *unit_id;     /* per unit: its new id */
     int64_t *ctrl_deps; /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
+    struct linked_sync sync;
     struct sutra_link_report report;
 };
 
@@ -40,6 +48,14 @@ static inline const row_t *linked_gpu_ops(const struct sutra_linked *linked, row
     if (linked->unit_op[unit] == ROW_NONE)
         return NULL;
     return device_ops_group(&linked->ops, linked->unit_op[unit], n);
+}
+
+/* The GPU nodes that the node with this new id waits for: *n new ids. */
+static inline const row_t *linked_waits_for(const struct sutra_linked *linked, row_t id, row_t *n) {
+    const struct linked_sync *sync = &linked->sync;
+    row_t list = sync->n_lists ? key_index_find(&sync->targets, id) : ROW_NONE;
+    *n = list == ROW_NONE ? 0 : sync->start[list + 1] - sync->start[list];
+    return list == ROW_NONE ? NULL : sync->nodes + sync->start[list];
 }
 
 #endif

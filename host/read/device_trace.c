@@ -73,11 +73,15 @@ static void wrong_type(struct part *part, enum event_field field, size_t at) {
     part->bad_at = at;
 }
 
-static struct number read_number(struct part *part, const struct event_places *places, enum event_field field) {
+/* Adds `flag` to *flags if the event has the field. */
+static struct number read_number(struct part *part, const struct event_places *places, enum event_field field,
+                                 enum event_flag flag, uint8_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
     if (at && !field_number(part->reader.source->bytes + at, &number))
         wrong_type(part, field, at);
+    else if (at)
+        *flags |= (uint8_t)flag;
     return number;
 }
 
@@ -133,7 +137,9 @@ static uint8_t read_flags(const struct part *part, const struct event_places *pl
     size_t stream = places->field[FIELD_STREAM].at;
     return (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
                      (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
-                     (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0));
+                     (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) | (name ? EVENT_HAS_NAME : 0) |
+                     (places->field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
+                     (places->field[FIELD_WAIT_STREAM].at || places->field[FIELD_WAIT_RECORD].at ? EVENT_HAS_WAIT : 0));
 }
 
 static void put_number(struct number_column column, row_t row, struct number number) {
@@ -148,8 +154,9 @@ static void append_event(struct part *part, const struct event_places *places, s
     size_t args = places->field[FIELD_ARGS].at;
     if (args && part->reader.source->bytes[args] != '{')
         wrong_type(part, FIELD_ARGS, args);
-    put_number(events->ts, row, read_number(part, places, FIELD_TS));
-    put_number(events->dur, row, read_number(part, places, FIELD_DUR));
+    uint8_t flags = read_flags(part, places);
+    put_number(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
+    put_number(events->dur, row, read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &flags));
     events->name[row] = read_string(part, places->field[FIELD_NAME], strings_intern(&part->strings, "", 0));
     events->category[row] = read_string(part, places->field[FIELD_CATEGORY], STRING_NONE);
     events->pid[row] = read_key(part, places, FIELD_PID, KEY_ABSENT);
@@ -161,7 +168,7 @@ static void append_event(struct part *part, const struct event_places *places, s
     events->stream[row] = read_key(part, places, FIELD_STREAM, KEY_ABSENT);
     events->text[row] = text;
     events->phase[row] = read_phase(part, places->field[FIELD_PHASE]);
-    events->flags[row] = read_flags(part, places);
+    events->flags[row] = flags;
     events->n++;
 }
 

@@ -39,17 +39,21 @@ static enum event_field inner_field(const char *key, size_t length) {
         return same(key, "External id", 11)   ? FIELD_EXTERNAL
                : same(key, "correlation", 11) ? FIELD_CORRELATION
                                               : FIELD_NONE;
+    case 14:
+        return same(key, "wait_on_stream", 14) ? FIELD_WAIT_STREAM : FIELD_NONE;
     case 18:
         return same(key, "Record function id", 18)   ? FIELD_RF
                : same(key, "Process Group Name", 18) ? FIELD_PROCESS_GROUP
                                                      : FIELD_NONE;
+    case 33:
+        return same(key, "wait_on_cuda_event_record_corr_id", 33) ? FIELD_WAIT_RECORD : FIELD_NONE;
     default:
         return FIELD_NONE;
     }
 }
 
 /* Longest raw form of a key that we know: all of its characters as \uXXXX. */
-#define KEY_RAW_MAX (18 * 6)
+#define KEY_RAW_MAX (33 * 6)
 
 static inline enum event_field field_of(const struct json_walker *walker, struct json_place key,
                                         enum event_field (*known)(const char *key, size_t length)) {
@@ -108,6 +112,8 @@ const char *event_field_name(enum event_field field) {
                                         "args[\"stream\"]",
                                         "args[\"Record function id\"]",
                                         "args[\"Process Group Name\"]",
-                                        "args[\"correlation\"]"};
+                                        "args[\"correlation\"]",
+                                        "args[\"wait_on_stream\"]",
+                                        "args[\"wait_on_cuda_event_record_corr_id\"]"};
     return names[field];
 }

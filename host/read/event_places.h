@@ -22,6 +22,8 @@ enum event_field {
     FIELD_RF,
     FIELD_PROCESS_GROUP,
     FIELD_CORRELATION,
+    FIELD_WAIT_STREAM,
+    FIELD_WAIT_RECORD,
     FIELD_NONE, /* any other */
 };
 

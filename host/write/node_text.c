@@ -25,6 +25,8 @@ struct node_values {
     int64_t id, ctrl_deps, waits_for; /* waits_for below 0: null */
     struct number inclusive, exclusive, ts;
     row_t gpu; /* the event of a GPU node */
+    const row_t *sync; /* the GPU nodes that it waits for */
+    row_t n_sync;
 };
 
 static enum node_field field_of(const char *key, size_t length) {
@@ -131,14 +133,10 @@ static bool has_in_event(const struct sutra_device_trace *device, row_t event, e
     return at && device->document.source.bytes[at] != 'n';
 }
 
-/* A value of the device trace as it stands there, or null. */
+/* A value of the device trace, which the event has, as it stands there. */
 static void write_from_event(struct node_template *template, const struct sutra_device_trace *device, row_t event,
                              enum event_field field, struct buffer *out) {
     struct json_place place = find_in_event(device, event, field);
-    if (!place.at) {
-        buffer_append(out, "null", 4);
-        return;
-    }
     struct json_emitter emitter = {.out = out, .scratch = template->values};
     struct json_walker walker = walk_from(&device->document.source, &device->document.index, place.at, NULL);
     emit_value(&emitter, &walker, NODE_LEVEL + 1);
@@ -167,6 +165,16 @@ static void write_phase(struct node_template *template, const struct node_values
         write_from_event(template, device, values->gpu, FIELD_PHASE, out);
     else
         buffer_append(out, (char[]){'"', phase, '"'}, 3);
+}
+
+static void write_list(const struct node_values *values, struct buffer *out) {
+    for (row_t i = 0; i < values->n_sync; i++) {
+        buffer_append(out, i ? "," : "[", 1);
+        emit_newline(out, NODE_LEVEL + 2);
+        write_integer(out, values->sync[i]);
+    }
+    emit_newline(out, NODE_LEVEL + 1);
+    buffer_append(out, "]", 1);
 }
 
 static void write_value(struct node_template *template, const struct node_values *values, enum node_field field,
@@ -209,6 +217,9 @@ static void write_value(struct node_template *template, const struct node_values
     case NODE_PROCESS_GROUP:
         write_from_event(template, device, values->gpu, FIELD_PROCESS_GROUP, out);
         return;
+    case NODE_SYNC_DEP:
+        write_list(values, out);
+        return;
     case NODE_N_FIELDS:
         return;
     }
@@ -246,8 +257,11 @@ static void copy_members(const struct node_template *template, size_t begin, siz
     }
 }
 
-static void write_node(struct node_template *template, const struct node_values *values, struct buffer *out) {
+static void write_node(struct node_template *template, struct node_values *values, struct buffer *out) {
     const struct emitted_members *members = &template->emitter.members;
+    values->sync = linked_waits_for(values->linked, (row_t)values->id, &values->n_sync);
+    if (values->n_sync)
+        values->set |= (uint32_t)1 << NODE_SYNC_DEP;
     uint32_t missing = values->set;
     size_t copied = 0;
     if (template->failed)

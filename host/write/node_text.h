@@ -27,7 +27,8 @@
     X(NAME, "name")                                                                                                    \
     X(PHASE, "ph")                                                                                                     \
     X(STREAM, "stream")                                                                                                \
-    X(PROCESS_GROUP, "pg_name")
+    X(PROCESS_GROUP, "pg_name")                                                                                        \
+    X(SYNC_DEP, "sync_dep")
 
 enum node_field {
 #define X(name, key) NODE_##name,

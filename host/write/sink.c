@@ -50,22 +50,55 @@ static char *temporary_name(const char *target, unsigned attempt) {
     return name;
 }
 
-/* Makes a file beside the target; -1 and errno if that cannot be. */
-static int create_beside(const char *target, char **temporary) {
-    for (unsigned attempt = 0; attempt < 100; attempt++) {
+/* Tells the caller which file to remove should the program end; NULL: none. */
+static void announce(const struct sutra_context_options *options, const char *temporary) {
+    if (options && options->temporary)
+        options->temporary(options->arg, temporary);
+}
+
+/* Makes a file beside the target; -1 and errno if that cannot be. The name is announced before the file is there, so
+ * that there is no moment at which an interrupted program would leave it behind. `options` may be NULL. */
+static int create_beside(const char *target, char **temporary, const struct sutra_context_options *options) {
+    int reason = EEXIST;
+    for (unsigned attempt = 0; attempt < 100 && reason == EEXIST; attempt++) {
         *temporary = temporary_name(target, attempt);
         if (!*temporary) {
-            errno = ENOMEM;
-            return -1;
+            reason = ENOMEM;
+            break;
         }
+        announce(options, *temporary);
         int file = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0 || errno != EEXIST)
+        if (file >= 0)
             return file;
+        reason = errno;
+        announce(options, NULL);
         free(*temporary);
         *temporary = NULL;
     }
-    errno = EEXIST;
+    errno = reason;
     return -1;
+}
+
+/* Whether a file can be made beside the target: a nameless one where the file system has such. */
+static bool can_create_beside(const char *target) {
+    const char *slash = strrchr(target, '/');
+    char *temporary = NULL, *folder = strndup(slash ? target : ".", slash ? (size_t)(slash - target) + 1 : 1);
+    if (!folder) {
+        errno = ENOMEM;
+        return false;
+    }
+    int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666), reason = errno;
+    free(folder);
+    errno = reason;
+    if (file < 0 && (reason == EOPNOTSUPP || reason == EISDIR || reason == ENOENT || reason == EINVAL)) {
+        file = create_beside(target, &temporary, NULL);
+        if (file >= 0)
+            unlink(temporary);
+        free(temporary);
+    }
+    if (file >= 0)
+        close(file);
+    return file >= 0;
 }
 
 static enum sutra_status cannot_create(const char *path, struct sutra_error *error) {
@@ -95,14 +128,12 @@ static enum sutra_status open_file(struct sink *sink, struct sutra_error *error)
     sink->target = resolve(sink->path);
     if (!sink->target)
         return error_memory(error);
-    sink->file = create_beside(sink->target, &sink->temporary);
+    sink->file = create_beside(sink->target, &sink->temporary, &sink->context->options);
     if (sink->file < 0)
         return cannot_create(sink->path, error);
     if (info.st_mode && fchmod(sink->file, info.st_mode & 07777)) {
         /* The new file keeps the default mode: not worth a failure. */
     }
-    if (sink->context->options.temporary)
-        sink->context->options.temporary(sink->context->options.arg, sink->temporary);
     return SUTRA_OK;
 }
 
@@ -115,17 +146,11 @@ enum sutra_status sutra_output_check(const char *path, struct sutra_error *error
         return cannot_create(path, error);
     if (special)
         return SUTRA_OK;
-    char *target = resolve(path), *temporary = NULL;
+    char *target = resolve(path);
     if (!target)
         return error_memory(error);
-    int file = create_beside(target, &temporary);
-    enum sutra_status status = file < 0 ? cannot_create(path, error) : SUTRA_OK;
-    if (file >= 0) {
-        close(file);
-        unlink(temporary);
-    }
+    enum sutra_status status = can_create_beside(target) ? SUTRA_OK : cannot_create(path, error);
     free(target);
-    free(temporary);
     return status;
 }
 
@@ -235,8 +260,8 @@ enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, st
                             strerror(failure));
     if (sink->temporary && (failure || !keep))
         unlink(sink->temporary);
-    if (sink->temporary && sink->context->options.temporary)
-        sink->context->options.temporary(sink->context->options.arg, NULL);
+    if (sink->temporary)
+        announce(&sink->context->options, NULL);
     if (n_bytes && !status)
         *n_bytes = sink->n_json;
     sink_free(sink);

@@ -28,7 +28,8 @@ struct sutra_linked;
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_link_options {
     size_t size;
-    bool no_sync; /* leave synchronisation dependencies out */
+    bool no_sync;     /* leave synchronisation dependencies out */
+    bool hta_pandas3; /* find those that the reference finds with pandas 3, which are few */
 };
 
 /* What was made of the two traces, and what was left out. */

@@ -1,10 +1,11 @@
 /*
- * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+.
+ * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths.
  */
 #ifndef SUTRA_SUTRA_H
 #define SUTRA_SUTRA_H
 
 #include "sutra/context.h"
+#include "sutra/critical_path.h"
 #include "sutra/error.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"

@@ -1,0 +1,126 @@
+/*
+ * breakdown.c - where the time on the path went: by operator and kernel, by kind, and kernels by what they do.
+ *
+ * An edge between nodes of the CPU belongs to the operator that runs in that time: the one that it begins at the start
+ * of, or ends at the end of; between two operators on the same level, the one around both. O(path + strings).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "critical_path/path.h"
+
+/* Time by string, for operators and for kernels. */
+struct sums {
+    double *us;
+    uint64_t *n;
+};
+
+enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, row_t *owner) {
+    static const enum sutra_path_kind kinds[EDGE_N_TYPES] = {[EDGE_OPERATOR] = SUTRA_PATH_OPERATOR,
+                                                             [EDGE_DEPENDENCY] = SUTRA_PATH_DEPENDENCY,
+                                                             [EDGE_LAUNCH_DELAY] = SUTRA_PATH_LAUNCH_DELAY,
+                                                             [EDGE_KERNEL_DELAY] = SUTRA_PATH_KERNEL_DELAY,
+                                                             [EDGE_SYNC] = SUTRA_PATH_SYNC};
+    const struct graph *graph = &search->graph;
+    node_t from = graph->from[edge], to = graph->to[edge];
+    *owner = ROW_NONE;
+    if (graph->type[edge] != EDGE_OPERATOR)
+        return kinds[graph->type[edge]];
+    *owner = !node_is_end(from) ? node_event(graph, from)
+             : node_is_end(to)  ? node_event(graph, to)
+                                : graph->above[to / 2];
+    return from / 2 >= graph->n_cpu_pairs ? SUTRA_PATH_KERNEL : SUTRA_PATH_OPERATOR;
+}
+
+static bool begins(const char *name, const char *with) {
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Which of the report's sums a kernel's time belongs to. */
+static double *resource_of(struct sutra_critical_path_report *report, const char *name) {
+    if (begins(name, "nccl") && strstr(name, "Kernel"))
+        return &report->communication_us;
+    if (begins(name, "Memcpy") || begins(name, "Memset") || begins(name, "dma"))
+        return &report->memory_us;
+    return &report->compute_us;
+}
+
+static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
+    const struct path_search *search = &path->search;
+    struct sutra_critical_path_report *report = &path->report;
+    for (node_t i = 0; i + 1 < search->n_path; i++) {
+        uint32_t edge = search->path_edge[i];
+        double us = search->graph.weight[edge];
+        row_t owner;
+        enum sutra_path_kind kind = edge_kind(search, edge, &owner);
+        report->us += us;
+        report->kind_us[kind] += us;
+        report->kind_edges[kind]++;
+        if (owner == ROW_NONE)
+            continue;
+        uint32_t name = search->events->name[owner];
+        sums[kind].us[name] += us;
+        sums[kind].n[name]++;
+        if (kind == SUTRA_PATH_KERNEL)
+            *resource_of(report, strings_text(&search->trace->strings, name)) += us;
+    }
+}
+
+static int compare_shares(const void *left, const void *right) {
+    const struct sutra_path_share *a = left, *b = right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->us != b->us)
+        return a->us > b->us ? -1 : 1;
+    return a->name && b->name ? strcmp(a->name, b->name) : 0;
+}
+
+static enum sutra_status list_shares(struct sutra_critical_path *path, const struct sums *sums,
+                                     struct sutra_error *error) {
+    const struct strings *strings = &path->search.trace->strings;
+    size_t n = SUTRA_PATH_N_KINDS;
+    for (uint32_t string = 0; string < strings->n; string++)
+        n += (size_t)(sums[SUTRA_PATH_OPERATOR].n[string] > 0) + (sums[SUTRA_PATH_KERNEL].n[string] > 0);
+    path->shares = calloc(n, sizeof *path->shares);
+    if (!path->shares)
+        return error_memory(error);
+    struct sutra_critical_path_report *report = &path->report;
+    for (int kind = SUTRA_PATH_OPERATOR; kind <= SUTRA_PATH_KERNEL; kind++)
+        for (uint32_t string = 0; string < strings->n; string++)
+            if (sums[kind].n[string])
+                path->shares[report->n_shares++] =
+                    (struct sutra_path_share){(enum sutra_path_kind)kind, strings_text(strings, string),
+                                              sums[kind].us[string], sums[kind].n[string]};
+    for (int kind = SUTRA_PATH_LAUNCH_DELAY; kind < SUTRA_PATH_N_KINDS; kind++)
+        if (report->kind_edges[kind])
+            path->shares[report->n_shares++] = (struct sutra_path_share){
+                (enum sutra_path_kind)kind, NULL, report->kind_us[kind], report->kind_edges[kind]};
+    qsort(path->shares, report->n_shares, sizeof *path->shares, compare_shares);
+    report->shares = path->shares;
+    return SUTRA_OK;
+}
+
+enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_error *error) {
+    const struct path_search *search = &path->search;
+    size_t n = (size_t)search->trace->strings.n + 1;
+    struct sums sums[2] = {{calloc(n, sizeof(double)), calloc(n, sizeof(uint64_t))},
+                           {calloc(n, sizeof(double)), calloc(n, sizeof(uint64_t))}};
+    path->report = (struct sutra_critical_path_report){.n_nodes = graph_nodes(&search->graph),
+                                                       .n_edges = search->graph.n_edges,
+                                                       .n_path_nodes = search->n_path,
+                                                       .extended = search->rules.extended,
+                                                       .reason = path->reason};
+    enum sutra_status status = SUTRA_OK;
+    if (!sums[0].us || !sums[0].n || !sums[1].us || !sums[1].n) {
+        status = error_memory(error);
+    } else {
+        add_edges(path, sums);
+        status = list_shares(path, sums, error);
+    }
+    for (int i = 0; i < 2; i++) {
+        free(sums[i].us);
+        free(sums[i].n);
+    }
+    return status;
+}

@@ -1,0 +1,347 @@
+/*
+ * cpu_graph.c - the operators of each thread as a chain of nodes: starts and ends in the order of a call stack.
+ *
+ *     thread   [ a       [ b ]    [ c ]  ]   [ d ]
+ *     edges    a. -> b. -> .b -> c. -> .c -> .a -> d. -> .d
+ *
+ * A thread's rows are sorted by start, longer ones first; their ends by time. One sweep over both opens and closes
+ * frames: an end closes whatever frame is the innermost, as in the reference. Rows that are no operators are frames
+ * without nodes. Cost: two sorts of the rows, then O(n); the stack is an array, so nesting may be as deep as it likes.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "critical_path/path_search.h"
+
+/* Rows of the window with a pid and a tid, sorted by thread. */
+struct threads {
+    struct tuples ids; /* (pid, tid) as first seen */
+    uint32_t *rank;    /* per such: its place in the order of threads */
+    uint8_t *skipped;  /* per such: it is a stream of a GPU */
+    row_t *row;        /* starts, in order */
+    uint32_t *thread;  /* per row, then per start: its thread's rank */
+    int64_t *end;      /* ends, in order */
+    uint32_t *end_thread;
+    row_t n;
+};
+
+/* Runs while the frames of one thread are opened and closed. */
+struct sweep {
+    struct path_search *search;
+    row_t *stack, depth; /* all frames */
+    row_t *open, n_open; /* those that are operators */
+    node_t last, high;   /* the node before, and the end of the last top-level operator */
+};
+
+/* ---- The order of threads: by pid, then by tid; numbers before strings ---- */
+
+static int compare_strings(const struct strings *strings, uint32_t a, uint32_t b) {
+    size_t a_length = strings_length(strings, a), b_length = strings_length(strings, b);
+    int order = memcmp(strings_text(strings, a), strings_text(strings, b), a_length < b_length ? a_length : b_length);
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* Odd ids sort behind integers by their text (see values.h), which puts strings in their order. */
+static int compare_ids(const struct strings *odd, value_key a, value_key b) {
+    bool a_whole = key_is_integer(a), b_whole = key_is_integer(b);
+    if (a == b)
+        return 0;
+    if (a_whole && b_whole)
+        return a < b ? -1 : 1;
+    if (a_whole || b_whole)
+        return a_whole ? -1 : 1;
+    return compare_strings(odd, (uint32_t)(a - KEY_VALUES), (uint32_t)(b - KEY_VALUES));
+}
+
+struct ranked {
+    struct tuple id;
+    uint32_t number;
+    const struct strings *odd;
+};
+
+static int compare_ranked(const void *left, const void *right) {
+    const struct ranked *a = left, *b = right;
+    int order = compare_ids(a->odd, a->id.part[0], b->id.part[0]);
+    return order ? order : compare_ids(a->odd, a->id.part[1], b->id.part[1]);
+}
+
+static enum sutra_status rank_threads(struct path_search *search, struct threads *threads) {
+    uint32_t n = threads->ids.n;
+    struct ranked *list = malloc(((size_t)n + 1) * sizeof *list);
+    threads->rank = malloc(((size_t)n + 1) * sizeof *threads->rank);
+    if (!list || !threads->rank) {
+        free(list);
+        return error_memory(search->error);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = (struct ranked){threads->ids.list[i], i, &search->context->values.strings};
+    qsort(list, n, sizeof *list, compare_ranked);
+    for (uint32_t i = 0; i < n; i++)
+        threads->rank[list[i].number] = i;
+    free(list);
+    return SUTRA_OK;
+}
+
+/* ---- The rows of each thread ---- */
+
+static bool has_thread(const struct device_events *events, row_t event) {
+    value_key pid = events->pid[event], tid = events->tid[event];
+    return pid != KEY_ABSENT && pid != KEY_NULL && pid != KEY_UNHASHABLE && tid != KEY_NULL &&
+           events->flags[event] & EVENT_HAS_TID;
+}
+
+/* Numbers the threads; a group of rows of which one is on a stream is none. */
+static enum sutra_status number_threads(struct path_search *search, struct threads *threads) {
+    const struct device_events *events = search->events;
+    bool extended = search->rules.extended;
+    for (row_t i = 0; i < search->n_clipped; i++) {
+        row_t event = search->clipped[i];
+        if (!has_thread(events, event) || (extended && on_stream(search, event)))
+            continue;
+        struct tuple id = {{events->pid[event], events->tid[event]}};
+        uint32_t number = tuples_number(&threads->ids, id);
+        if (number == TUPLE_NONE)
+            return error_memory(search->error);
+        threads->row[threads->n] = event;
+        threads->thread[threads->n++] = number;
+    }
+    threads->skipped = calloc((size_t)threads->ids.n + 1, 1);
+    if (!threads->skipped)
+        return error_memory(search->error);
+    for (row_t i = 0; i < threads->n; i++)
+        if (!extended && search->stream[threads->row[i]] >= 0)
+            threads->skipped[threads->thread[i]] = 1;
+    return SUTRA_OK;
+}
+
+static enum sutra_status drop_skipped(struct path_search *search, struct threads *threads) {
+    enum sutra_status status = rank_threads(search, threads);
+    row_t n = 0;
+    for (row_t i = 0; i < threads->n && !status; i++) {
+        if (threads->skipped[threads->thread[i]])
+            continue;
+        threads->row[n] = threads->row[i];
+        threads->thread[n++] = threads->rank[threads->thread[i]];
+    }
+    threads->n = n;
+    return status;
+}
+
+/* Sorts numbers 0..n-1 by (thread, time); order[] holds them. */
+static enum sutra_status sort_times(const struct path_search *search, const struct threads *threads,
+                                    const int64_t *time, uint64_t *keys, row_t *order) {
+    for (row_t i = 0; i < threads->n; i++) {
+        keys[i] = (uint64_t)time[i];
+        order[i] = i;
+    }
+    enum sutra_status status = search_sort(search, keys, order, threads->n);
+    for (row_t i = 0; i < threads->n; i++)
+        keys[i] = threads->thread[order[i]];
+    return status ? status : search_sort(search, keys, order, threads->n);
+}
+
+struct tie {
+    double dur;
+    row_t event;
+};
+
+static int compare_ties(const void *left, const void *right) {
+    const struct tie *a = left, *b = right;
+    if (a->dur != b->dur)
+        return a->dur > b->dur ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+/* Among starts at the same time longer rows go first. */
+static enum sutra_status sort_ties(struct path_search *search, struct threads *threads) {
+    struct tie *ties = malloc(((size_t)threads->n + 1) * sizeof *ties);
+    if (!ties)
+        return error_memory(search->error);
+    for (row_t i = 0, begin = 0; i < threads->n; begin = i) {
+        for (i = begin; i < threads->n && threads->thread[i] == threads->thread[begin] &&
+                        search->ts[threads->row[i]] == search->ts[threads->row[begin]];
+             i++)
+            ties[i - begin] = (struct tie){search->dur[threads->row[i]], threads->row[i]};
+        if (i - begin < 2)
+            continue;
+        qsort(ties, i - begin, sizeof *ties, compare_ties);
+        for (row_t k = begin; k < i; k++)
+            threads->row[k] = ties[k - begin].event;
+    }
+    free(ties);
+    return SUTRA_OK;
+}
+
+/* Working space of sorting. */
+struct sorting {
+    int64_t *time;
+    uint64_t *keys;
+    row_t *order, *rows;
+    uint32_t *thread;
+};
+
+static enum sutra_status sort_ends(struct path_search *search, struct threads *threads, struct sorting *sorting) {
+    for (row_t i = 0; i < threads->n; i++) {
+        row_t event = threads->row[i];
+        sorting->time[i] = search->ts[event] + (int64_t)fmin(fmax(search->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
+    }
+    enum sutra_status status = sort_times(search, threads, sorting->time, sorting->keys, sorting->order);
+    for (row_t i = 0; i < threads->n && !status; i++) {
+        threads->end[i] = sorting->time[sorting->order[i]];
+        threads->end_thread[i] = threads->thread[sorting->order[i]];
+    }
+    return status;
+}
+
+static enum sutra_status sort_starts(struct path_search *search, struct threads *threads, struct sorting *sorting) {
+    for (row_t i = 0; i < threads->n; i++)
+        sorting->time[i] = search->ts[threads->row[i]];
+    enum sutra_status status = sort_times(search, threads, sorting->time, sorting->keys, sorting->order);
+    memcpy(sorting->rows, threads->row, threads->n * sizeof *threads->row);
+    memcpy(sorting->thread, threads->thread, threads->n * sizeof *threads->thread);
+    for (row_t i = 0; i < threads->n && !status; i++) {
+        threads->row[i] = sorting->rows[sorting->order[i]];
+        threads->thread[i] = sorting->thread[sorting->order[i]];
+    }
+    return status ? status : sort_ties(search, threads);
+}
+
+static enum sutra_status sort_threads(struct path_search *search, struct threads *threads) {
+    size_t n = (size_t)threads->n + 1;
+    struct sorting sorting = {.time = malloc(n * sizeof *sorting.time),
+                              .keys = malloc(n * sizeof *sorting.keys),
+                              .order = malloc(n * sizeof *sorting.order),
+                              .rows = malloc(n * sizeof *sorting.rows),
+                              .thread = malloc(n * sizeof *sorting.thread)};
+    threads->end = malloc(n * sizeof *threads->end);
+    threads->end_thread = malloc(n * sizeof *threads->end_thread);
+    enum sutra_status status = SUTRA_OK;
+    if (!sorting.time || !sorting.keys || !sorting.order || !sorting.rows || !sorting.thread || !threads->end ||
+        !threads->end_thread)
+        status = error_memory(search->error);
+    if (!status)
+        status = sort_ends(search, threads, &sorting);
+    if (!status)
+        status = sort_starts(search, threads, &sorting);
+    free(sorting.time);
+    free(sorting.keys);
+    free(sorting.order);
+    free(sorting.rows);
+    free(sorting.thread);
+    return status;
+}
+
+/* ---- The sweep ---- */
+
+static bool is_operator(const struct path_search *search, row_t event) {
+    return (event > 0 || search->rules.extended) && category_has(search, event, CATEGORY_OP);
+}
+
+/* The reference looks these categories up when it first needs them, and crashes where no row uses them. */
+static enum sutra_status check_categories(struct path_search *search, const struct threads *threads) {
+    for (row_t i = 0; i < threads->n && !search->rules.extended; i++) {
+        if (threads->row[i] == 0)
+            continue;
+        if (!(search->roles_used & CATEGORY_CPU_OP))
+            return stop_crash(search, "no event is of the category cpu_op");
+        if (!category_has(search, threads->row[i], CATEGORY_CPU_OP) && !(search->roles_used & CATEGORY_RUNTIME))
+            return stop_crash(search, "no event is of the category cuda_runtime: the GPU was not recorded");
+    }
+    return SUTRA_OK;
+}
+
+static enum sutra_status enter(struct sweep *sweep, row_t event) {
+    struct path_search *search = sweep->search;
+    sweep->stack[sweep->depth++] = event;
+    if (!is_operator(search, event))
+        return SUTRA_OK;
+    row_t above = sweep->n_open ? sweep->open[sweep->n_open - 1] : ROW_NONE;
+    node_t start = graph_add_pair(&search->graph, event, above);
+    if (start == NODE_NONE)
+        return error_memory(search->error);
+    enum sutra_status status = SUTRA_OK;
+    if (sweep->n_open == 0 && sweep->high != NODE_NONE)
+        status = search_add_edge(search, sweep->high, start, EDGE_DEPENDENCY, true);
+    else if (sweep->last != NODE_NONE)
+        status = search_add_edge(search, sweep->last, start, EDGE_OPERATOR, false);
+    sweep->open[sweep->n_open++] = event;
+    sweep->last = start;
+    return status;
+}
+
+static enum sutra_status leave(struct sweep *sweep) {
+    struct path_search *search = sweep->search;
+    row_t event = sweep->stack[--sweep->depth];
+    if (!is_operator(search, event))
+        return SUTRA_OK;
+    node_t end = event_end(&search->graph, event);
+    enum sutra_status status =
+        search_add_edge(search, sweep->last, end, EDGE_OPERATOR, name_has(search, event, NAME_BLOCKING));
+    sweep->last = end;
+    if (--sweep->n_open == 0) {
+        sweep->last = NODE_NONE;
+        sweep->high = end;
+    }
+    return status;
+}
+
+/* Opens and closes the frames of the starts from *start and the ends from *end on that are of the same thread. */
+static enum sutra_status sweep_thread(struct sweep *sweep, const struct threads *threads, row_t *start, row_t *end) {
+    const int64_t *ts = sweep->search->ts;
+    uint32_t thread = threads->thread[*start];
+    enum sutra_status status = SUTRA_OK;
+    row_t i = *start, k = *end;
+    while (!status && (i < threads->n && threads->thread[i] == thread)) {
+        bool ends = k < threads->n && threads->end_thread[k] == thread && threads->end[k] <= ts[threads->row[i]];
+        if (!ends)
+            status = enter(sweep, threads->row[i++]);
+        else if (k++, sweep->depth > 0)
+            status = leave(sweep);
+    }
+    while (!status && sweep->depth > 0)
+        status = leave(sweep);
+    while (k < threads->n && threads->end_thread[k] == thread)
+        k++;
+    *start = i;
+    *end = k;
+    return status;
+}
+
+static enum sutra_status sweep_threads(struct path_search *search, const struct threads *threads) {
+    row_t *stack = malloc(((size_t)threads->n + 1) * sizeof *stack);
+    row_t *open = malloc(((size_t)threads->n + 1) * sizeof *open);
+    enum sutra_status status = stack && open ? SUTRA_OK : error_memory(search->error);
+    for (row_t start = 0, end = 0; start < threads->n && !status && !search->outcome;) {
+        struct sweep sweep = {.search = search, .stack = stack, .open = open, .last = NODE_NONE, .high = NODE_NONE};
+        status = sweep_thread(&sweep, threads, &start, &end);
+    }
+    free(stack);
+    free(open);
+    return status;
+}
+
+enum sutra_status cpu_graph_build(struct path_search *search) {
+    struct threads threads = {.row = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.row),
+                              .thread = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.thread)};
+    enum sutra_status status = threads.row && threads.thread ? SUTRA_OK : error_memory(search->error);
+    if (!status)
+        status = number_threads(search, &threads);
+    if (!status)
+        status = drop_skipped(search, &threads);
+    if (!status)
+        status = check_categories(search, &threads);
+    if (!status && !search->outcome)
+        status = sort_threads(search, &threads);
+    if (!status && !search->outcome)
+        status = sweep_threads(search, &threads);
+    tuples_free(&threads.ids);
+    free(threads.rank);
+    free(threads.skipped);
+    free(threads.row);
+    free(threads.thread);
+    free(threads.end);
+    free(threads.end_thread);
+    return status;
+}

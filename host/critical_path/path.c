@@ -1,0 +1,185 @@
+/*
+ * path.c - sutra_critical_path_...(): which rules apply, and the way to a file.
+ *
+ * The reference's rules are tried first. Where they give no path, or where the trace has what they do not tell apart,
+ * the extended rules give the path; the map of external ids stays the reference's where that has one.
+ */
+#include "critical_path/path.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "text/number_text.h"
+#include "text/string_text.h"
+
+/* Whether the rows have what the reference's rules take for something else. */
+static enum sutra_status needs_extended(const struct path_search *search, bool *needed, struct sutra_error *error) {
+    const struct device_events *events = search->events;
+    struct tuples streams = {0}, of_devices = {0};
+    enum sutra_status status = SUTRA_OK;
+    *needed = rows_have_hip_names(search);
+    for (row_t i = 0; i < search->n_clipped && !status && !*needed; i++) {
+        row_t event = search->clipped[i];
+        if (!on_stream(search, event) || category_has(search, event, CATEGORY_SYNC))
+            continue;
+        value_key stream = search->stream[event];
+        bool ok = tuples_number(&streams, (struct tuple){{stream}}) != TUPLE_NONE &&
+                  tuples_number(&of_devices, (struct tuple){{stream, events->pid[event]}}) != TUPLE_NONE;
+        status = ok ? SUTRA_OK : error_memory(error);
+        *needed = stream == 0 || streams.n != of_devices.n;
+    }
+    tuples_free(&streams);
+    tuples_free(&of_devices);
+    return status;
+}
+
+/* The default annotation, if any name has it. */
+static const char *annotation_of(const struct path_search *reference, const struct path_rules *rules, bool given) {
+    if (given)
+        return rules->annotation;
+    for (uint32_t string = 0; reference->roles && string < reference->trace->strings.n; string++)
+        if ((reference->roles[string] & (NAME_STEP | NAME_USED)) == (NAME_STEP | NAME_USED))
+            return rules->annotation;
+    return NULL;
+}
+
+/* Puts the extended rules' path in the place of the reference's, unless only the reference has one. */
+static enum sutra_status run_extended(struct sutra_critical_path *path, const struct path_rules *rules,
+                                      struct sutra_error *error) {
+    struct sutra_context *context = path->search.context;
+    const struct sutra_device_trace *trace = path->search.trace;
+    struct path_search search;
+    if (path->reference != OUTCOME_PATH)
+        path_search_free(&path->search);
+    enum sutra_status status = path_search_run(&search, context, trace, rules, error);
+    if (!status && search.outcome && path->reference == OUTCOME_PATH) {
+        path_search_free(&search);
+        return SUTRA_OK;
+    }
+    if (!status && search.outcome)
+        status = error_file(error, SUTRA_DATA, trace->document.source.name, "no critical path: %s", search.reason);
+    if (!status && path->reference == OUTCOME_CRASH)
+        status = sync_map_take(&path->map, &search);
+    path_search_free(&path->search);
+    path->search = search;
+    return status;
+}
+
+static enum sutra_status find(struct sutra_critical_path *path, struct sutra_context *context,
+                              const struct sutra_device_trace *trace, struct path_rules *rules, bool given,
+                              struct sutra_error *error) {
+    bool extended = true;
+    enum sutra_status status = path_search_run(&path->search, context, trace, rules, error);
+    path->reference = path->search.outcome;
+    memcpy(path->reason, path->search.reason, sizeof path->reason);
+    if (!status && path->reference != OUTCOME_CRASH)
+        status = sync_map_take(&path->map, &path->search);
+    if (!status && path->reference == OUTCOME_PATH)
+        status = needs_extended(&path->search, &extended, error);
+    if (!status && extended) {
+        rules->extended = true;
+        rules->annotation = annotation_of(&path->search, rules, given);
+        status = run_extended(path, rules, error);
+    }
+    if (!status && path->reference != OUTCOME_PATH)
+        context_warn(context, "the reference finds no critical path (%s); extended rules are used", path->reason);
+    return status ? status : breakdown_make(path, error);
+}
+
+enum sutra_status sutra_critical_path_find(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_critical_path_options *options,
+                                           struct sutra_critical_path **path, struct sutra_error *error) {
+    bool given = options && options->annotation;
+    struct path_rules rules = {.annotation = given ? options->annotation : "ProfilerStep",
+                               .instance = options ? options->instance : 0};
+    struct sutra_critical_path *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    stage_begin(context, "critical path", trace->events.n);
+    enum sutra_status status = find(made, context, trace, &rules, given, error);
+    stage_end(context);
+    if (status)
+        sutra_critical_path_free(made);
+    else
+        *path = made;
+    return status;
+}
+
+void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report) {
+    *report = path->report;
+}
+
+void sutra_critical_path_free(struct sutra_critical_path *path) {
+    if (!path)
+        return;
+    path_search_free(&path->search);
+    sync_map_free(&path->map);
+    free(path->shares);
+    free(path);
+}
+
+/* ---- Text ---- */
+
+void path_text_flush(struct path_text *text) {
+    sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
+    text->out.length = 0;
+}
+
+void path_text_add(struct path_text *text, const char *string) {
+    buffer_append(&text->out, string, strlen(string));
+}
+
+void path_text_integer(struct path_text *text, int64_t value) {
+    char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
+    if (to)
+        text->out.length += integer_format(value, to);
+}
+
+void path_text_number(struct path_text *text, double value) {
+    char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
+    if (to)
+        text->out.length += double_format(value, to);
+}
+
+void path_text_bytes(struct path_text *text, const char *bytes, size_t n) {
+    char *to = buffer_reserve(&text->out, 6 * n + 66);
+    if (!to)
+        return;
+    size_t written = string_encode(bytes, n, to + 1);
+    to[0] = to[written + 1] = '"';
+    text->out.length += written + 2;
+}
+
+void path_text_format(struct path_text *text, const char *format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    path_text_add(text, line);
+}
+
+enum sutra_status sutra_critical_path_write(struct sutra_context *context, const struct sutra_critical_path *path,
+                                            enum sutra_path_format format, const char *file,
+                                            struct sutra_error *error) {
+    static bool (*const writers[])(const struct sutra_critical_path *,
+                                   struct path_text *) = {[SUTRA_PATH_TEXT] = write_path_text,
+                                                          [SUTRA_PATH_JSON] = write_path_json,
+                                                          [SUTRA_PATH_CHROME] = write_path_chrome};
+    struct path_text text = {0};
+    stage_begin(context, "write", path->search.n_path);
+    enum sutra_status status = sink_open(&text.sink, context, file, error);
+    if (!status) {
+        bool whole = writers[format](path, &text) && !text.out.failed;
+        path_text_flush(&text);
+        status = sink_close(text.sink, whole, NULL, error);
+        if (!status && !whole)
+            status = error_memory(error);
+    }
+    stage_end(context);
+    buffer_free(&text.out);
+    return status;
+}

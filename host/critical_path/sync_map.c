@@ -1,0 +1,59 @@
+/*
+ * sync_map.c - the synchronisation edges of a path as pairs of external ids.
+ *
+ * The ids are those of the file, not the numbers that the linker makes of them: "12" is not 12 here.
+ */
+#include "critical_path/sync_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static value_key external_id(struct path_search *search, node_t node) {
+    struct event_places places;
+    event_find(search, node_event(&search->graph, node), &places);
+    return event_key(search, &places, FIELD_EXTERNAL, KEY_ABSENT);
+}
+
+enum sutra_status sync_map_take(struct sync_map *map, struct path_search *search) {
+    const struct graph *graph = &search->graph;
+    row_t n = 0;
+    for (node_t i = 0; i + 1 < search->n_path; i++)
+        n += graph->type[search->path_edge[i]] == EDGE_SYNC;
+    map->n = 0;
+    map->end = malloc(((size_t)n + 1) * sizeof *map->end);
+    map->start = malloc(((size_t)n + 1) * sizeof *map->start);
+    if (!map->end || !map->start)
+        return error_memory(search->error);
+    for (node_t i = 0; i + 1 < search->n_path; i++) {
+        if (graph->type[search->path_edge[i]] != EDGE_SYNC)
+            continue;
+        value_key start = external_id(search, search->path[i]), end = external_id(search, search->path[i + 1]);
+        if (start == KEY_ABSENT || end == KEY_ABSENT || start == end)
+            continue;
+        map->start[map->n] = start;
+        map->end[map->n++] = end;
+    }
+    return search->reader.failed ? error_memory(search->error) : SUTRA_OK;
+}
+
+void sync_map_free(struct sync_map *map) {
+    free(map->end);
+    free(map->start);
+    *map = (struct sync_map){0};
+}
+
+enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
+                                const struct sutra_device_trace *trace, bool pandas3, char *reason,
+                                struct sutra_error *error) {
+    const struct path_rules rules = {.pandas3 = pandas3, .annotation = "ProfilerStep"};
+    struct path_search search;
+    *map = (struct sync_map){0};
+    enum sutra_status status = path_search_run(&search, context, trace, &rules, error);
+    if (!status)
+        status = sync_map_take(map, &search);
+    memcpy(reason, search.reason, sizeof search.reason);
+    path_search_free(&search);
+    return status;
+}

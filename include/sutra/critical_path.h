@@ -1,0 +1,94 @@
+/*
+ * critical_path.h - the longest chain of work and waiting through a device trace, or one step of it.
+ *
+ *     device trace --> sutra_critical_path_find() --> struct sutra_critical_path --> sutra_critical_path_write()
+ *
+ * Nodes are starts and ends of operators and kernels; edges are their own time, the delay from a launch to its kernel
+ * and from one kernel to the next on a stream, and synchronisation. The rules are those of Holistic Trace Analysis with
+ * pandas 2 and stable sorts. Where those fail, or know less than the trace (stream 0, equal stream numbers on several
+ * devices, HIP), rules of ours take their place, which never fail for such reasons.
+ */
+#ifndef SUTRA_CRITICAL_PATH_H
+#define SUTRA_CRITICAL_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sutra/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+struct sutra_critical_path;
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_critical_path_options {
+    size_t size;
+    const char *annotation; /* part of the name of an event that the path is looked for in; NULL: "ProfilerStep" if
+                               there is one, else the whole trace */
+    uint64_t instance;      /* which of the events of that name, from 0 */
+};
+
+/* Finds the path in the trace, which must outlive it. *path is the caller's.
+ * SUTRA_DATA: no such annotation, or no path. SUTRA_SYSTEM: out of memory. A warning tells where our own rules were
+ * used because the reference's fail. */
+enum sutra_status sutra_critical_path_find(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_critical_path_options *options,
+                                           struct sutra_critical_path **path, struct sutra_error *error);
+
+/* What time on the path went to; in microseconds. */
+enum sutra_path_kind {
+    SUTRA_PATH_OPERATOR,     /* operators and calls of the CPU */
+    SUTRA_PATH_KERNEL,       /* kernels, copies and sets of the GPU */
+    SUTRA_PATH_LAUNCH_DELAY, /* between a launch and its kernel */
+    SUTRA_PATH_KERNEL_DELAY, /* between two kernels of a stream */
+    SUTRA_PATH_SYNC,         /* waits, which are edges of weight 0: their number tells */
+    SUTRA_PATH_DEPENDENCY,   /* from one top-level operator to the next, of weight 0 too */
+    SUTRA_PATH_N_KINDS
+};
+
+struct sutra_path_share {
+    enum sutra_path_kind kind;
+    const char *name; /* the operator's or kernel's; NULL for the other kinds; lives as long as the trace */
+    double us;
+    uint64_t n_edges;
+};
+
+struct sutra_critical_path_report {
+    uint64_t n_nodes, n_edges; /* of the graph */
+    uint64_t n_path_nodes;
+    bool extended;      /* our own rules were used */
+    const char *reason; /* why the reference finds no path, "" where it does */
+    double us;          /* all weights on the path */
+    double kind_us[SUTRA_PATH_N_KINDS];
+    uint64_t kind_edges[SUTRA_PATH_N_KINDS];
+    double compute_us, communication_us, memory_us; /* of the kernels */
+    const struct sutra_path_share *shares;          /* by kind, then by falling time; lives as long as the path */
+    uint64_t n_shares;
+};
+void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report);
+
+enum sutra_path_format {
+    SUTRA_PATH_TEXT,   /* for people: the breakdown and the path */
+    SUTRA_PATH_JSON,   /* map of external ids, nodes, edges, path, breakdown */
+    SUTRA_PATH_CHROME, /* the trace itself with the path's events marked (args "critical_path") and its edges as flows
+                        */
+};
+
+/* Writes to a file as sutra_linked_write() does. */
+enum sutra_status sutra_critical_path_write(struct sutra_context *context, const struct sutra_critical_path *path,
+                                            enum sutra_path_format format, const char *file, struct sutra_error *error);
+
+void sutra_critical_path_free(struct sutra_critical_path *path);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,34 @@
+# The critical path in its three formats: JSON that holds together, a trace that is the old one with marks, text that adds up.
+. "$TOOLS/common.sh"
+need python3
+traces
+sutra critical-path device.json -q | sed -E '/^ +at/,$d; s/[0-9][0-9,.]*/N/g; s/^ +N +N +% +N/N N % N/' |
+    grep -E '^[a-z]|^  [a-z]|^ +us|N  (operator|kernel|launch delay|kernel-kernel delay|synchronisation|next operator)$'
+sutra critical-path device.json -q --format json -o path.json || exit 1
+sutra critical-path device.json -q --format chrome -o marked.json.gz || exit 1
+gzip -d marked.json.gz
+python3 - <<'END'
+import json
+path, old, new = json.load(open("path.json")), json.load(open("device.json")), json.load(open("marked.json"))
+nodes, edges = path["nodes"], {(u, v): (w, kind) for u, v, w, kind in path["edges"]}
+steps = list(zip(path["path"], path["path"][1:]))
+assert steps and all(step in edges for step in steps)
+total = sum(edges[step][0] for step in steps)
+breakdown = path["breakdown"]
+assert abs(breakdown["total_us"] - total) < 1e-6 * total
+assert abs(sum(breakdown["by_kind_us"].values()) - total) < 1e-6 * total
+assert abs(sum(share["us"] for share in breakdown["shares"]) - total) < 1e-6 * total
+assert sum(share["edges"] for share in breakdown["shares"]) == len(steps)
+n = len(old["traceEvents"])
+marked = {i for i, event in enumerate(new["traceEvents"][:n]) if event.get("args", {}).pop("critical_path", 0)}
+assert marked == {nodes[node][0] for node in path["path"]}
+flows = new["traceEvents"][n:]
+assert new["traceEvents"][:n] == old["traceEvents"]
+assert len(flows) == 2 * sum(nodes[u][0] != nodes[v][0] for u, v in steps)
+assert all(flow["ph"] in "sf" for flow in flows)
+END
+echo "annotations:"
+sutra critical-path device.json -q --annotation nothing_of_this_name 2>&1
+echo "exit $?"
+try sutra critical-path
+try sutra critical-path device.json -o device.json

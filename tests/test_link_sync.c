@@ -1,0 +1,118 @@
+/*
+ * test_link_sync.c - where a wait on the critical path comes out in ET+: at the node of the operator that follows it,
+ * and under the ids that the reference finds it by.
+ *
+ *     CPU      [a launch]  [b    wait      ]  [c]         c waits for k, so c's node gets k's new id as sync_dep
+ *     stream           [k            ]
+ */
+#include "link_case.h"
+
+#define TIMED(cat, name, pid, tid, ts, dur, args)                                                                      \
+    "{'ph':'X','cat':'" cat "','name':'" name "','pid':" pid ",'tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args  \
+    "}}"
+#define OPERATOR(name, ts, dur, external, rf)                                                                          \
+    TIMED("cpu_op", name, "1", "1", ts, dur, "'External id':" external ",'Record function id':" rf)
+#define ON_STREAM(cat, name, ts, dur, correlation, external)                                                           \
+    TIMED(cat, name, "0", "20", ts, dur, "'stream':20,'correlation':" correlation ",'External id':" external)
+#define WAITED(step)                                                                                                                      \
+    DEVICE_OF(TIMED("user_annotation", step, "1", "1", "100", "100", "") "," OPERATOR("a", "101", "9", "5", "1") "," TIMED(               \
+        "cuda_runtime", "cudaLaunchKernel", "1", "1", "102", "2",                                                                         \
+        "'correlation':7,'External id':5") "," ON_STREAM("kernel", "k", "110", "30", "7",                                                 \
+                                                         "5") "," OPERATOR("b", "120", "30", "6",                                         \
+                                                                           "2") "," TIMED("cuda_runtime",                                 \
+                                                                                          "cudaStreamSynchronize",                        \
+                                                                                          "1", "1", "121", "25",                          \
+                                                                                          "'correlation':8,'External "                    \
+                                                                                          "id':6") "," ON_STREAM("cud"                    \
+                                                                                                                 "a_"                     \
+                                                                                                                 "syn"                    \
+                                                                                                                 "c",                     \
+                                                                                                                 "Str"                    \
+                                                                                                                 "eam"                    \
+                                                                                                                 " Sy"                    \
+                                                                                                                 "nc",                    \
+                                                                                                                 "12"                     \
+                                                                                                                 "2",                     \
+                                                                                                                 "20",                    \
+                                                                                                                 "8",                     \
+                                                                                                                 "6") "," OPERATOR("c",   \
+                                                                                                                                   "160", \
+                                                                                                                                   "30",  \
+                                                                                                                                   "9",   \
+                                                                                                                                   "3"))
+#define IDS(a, b, c) HOST_OF(ROOT "," NODE(a, "a", "1") "," NODE(b, "b", "2") "," NODE(c, "c", "3"))
+
+static const struct wait_case {
+    const char *what, *host, *device;
+    unsigned flags;
+    const char *expected;
+} cases[] = {
+    {"c behind a: known by its own id, once for all events that wait", IDS("10", "11", "12"), WAITED("ProfilerStep#1"),
+     0, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
+    {"c before a: known by its new id, which is no id of the host trace", IDS("11", "9", "10"),
+     WAITED("ProfilerStep#1"), 0, "0 root -; 1 b -; 2 c [4]; 3 a -; 4 k -"},
+    {"c before a: its new id is the id of b, which gets the list", IDS("4", "2", "3"), WAITED("ProfilerStep#1"), 0,
+     "0 root -; 1 b [4]; 2 c -; 3 a -; 4 k -"},
+    {"c has no host operator", HOST_OF(ROOT "," NODE("10", "a", "1") "," NODE("11", "b", "2")),
+     WAITED("ProfilerStep#1"), 0, "0 root -; 1 a -; 2 k -; 3 b -"},
+    {"an id in ctrl_deps that no node has takes a name away from the nodes behind it",
+     HOST_OF(NODE_TEXT("1", "2", "root", "") "," NODE("9", "b", "2") "," NODE("10", "c", "3") "," NODE("11", "a", "1")),
+     WAITED("ProfilerStep#1"), 0, "0 root -; 1 b -; 2 c -; 3 a -; 4 k -"},
+    {"a list that the node has already is replaced",
+     HOST_OF(ROOT
+             ",{'id':12,'sync_dep':[],'name':'c','ctrl_deps':1,'inputs':[],'outputs':[],'attrs':[" RF_ATTRIBUTE("3") //
+             "]}," NODE("10", "a", "1") "," NODE("11", "b", "2")),
+     WAITED("ProfilerStep#1"), 0, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
+    {"all nodes of an id get the list",
+     HOST_OF(ROOT "," NODE("10", "a", "1") "," NODE("11", "b", "2") "," NODE("12", "c", "3") "," NODE("12", "d", "3")),
+     WAITED("ProfilerStep#1"), 0, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]; 4 d [2]"},
+    {"with pandas 3 a stream's synchronisation is found all the same", IDS("10", "11", "12"), WAITED("ProfilerStep#1"),
+     CASE_PANDAS3, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
+};
+
+static void waits_come_out_at_the_operator_behind_them(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome outcome = link_texts(cases[i].host, cases[i].device, CASE_SYNC | cases[i].flags);
+        if (outcome.status)
+            fail_msg("%s: %s", cases[i].what, outcome.error.message);
+        char *line = nodes_show(outcome.text, "id name sync_dep");
+        if (strcmp(line, cases[i].expected))
+            fail_msg("%s:\n  %s, expected\n  %s", cases[i].what, line, cases[i].expected);
+        size_t n_lists = 0;
+        for (const char *at = line; (at = strchr(at, '[')); at++)
+            n_lists++;
+        assert_int_equal(outcome.report.n_sync, n_lists);
+        assert_string_equal(outcome.warnings, "");
+        free(line);
+        free(outcome.text);
+    }
+}
+
+static void without_a_critical_path_the_link_goes_on_and_says_why(void **state) {
+    (void)state;
+    struct outcome outcome = link_texts(IDS("10", "11", "12"), WAITED("Step"), CASE_SYNC);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_sync, 0);
+    assert_int_equal(outcome.report.n_gpu_nodes, 1);
+    assert_string_equal(outcome.warnings,
+                        "no synchronisation dependencies: no event's name contains \"ProfilerStep\"\n");
+    free(outcome.text);
+}
+
+static void where_they_are_left_out_nothing_is_said(void **state) {
+    (void)state;
+    struct outcome outcome = link_texts(IDS("10", "11", "12"), WAITED("Step"), 0);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_string_equal(outcome.warnings, "");
+    free(outcome.text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_come_out_at_the_operator_behind_them),
+        cmocka_unit_test(without_a_critical_path_the_link_goes_on_and_says_why),
+        cmocka_unit_test(where_they_are_left_out_nothing_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,214 @@
+/*
+ * test_path_map.c - what comes of a critical path: the map of external ids, the breakdown, the library's functions; and
+ * that depth does not matter.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "critical_path/sync_map.h"
+#include "path_table.h"
+
+#define BASE STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7)
+
+/* ---- The map ---- */
+
+#define SYNC_TRACE(kernel_id, call_id)                                                                                 \
+    TRACE_OF(STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," EVENT(                                                           \
+        "kernel", "k", 0, 20, 15, 5,                                                                                   \
+        "\"stream\":20,\"correlation\":7" kernel_id) "," EVENT("cuda_runtime", "cudaStreamSynchronize", 1, 1, 13, 10,  \
+                                                               "\"correlation\":8" call_id) "," SYNC("Stream Sync",    \
+                                                                                                     20, 14, 7,        \
+                                                                                                     8) "," OP("afte"  \
+                                                                                                               "r",    \
+                                                                                                               50, 60, \
+                                                                                                               5))
+
+static const struct map_case {
+    const char *name, *trace;
+    row_t n;
+    value_key end, start;
+} map_cases[] = {
+    {"the end's external id leads to the start's", SYNC_TRACE(",\"External id\":3", ",\"External id\":4"), 1, 4, 3},
+    {"equal ids give no entry", SYNC_TRACE(",\"External id\":3", ",\"External id\":3.0"), 0, 0, 0},
+    {"a start without an id gives no entry", SYNC_TRACE("", ",\"External id\":4"), 0, 0, 0},
+    {"an end without an id gives no entry", SYNC_TRACE(",\"External id\":4", ""), 0, 0, 0},
+};
+
+static void gives_its_map(void **state) {
+    const struct map_case *of = *state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace = parse(context, of->trace);
+    struct sync_map map;
+    char reason[sizeof((struct path_search *)0)->reason];
+    assert_int_equal(sync_map_find(&map, context, trace, false, reason, NULL), SUTRA_OK);
+    assert_string_equal(reason, "");
+    assert_int_equal(map.n, of->n);
+    if (map.n) {
+        assert_true(map.end[0] == of->end);
+        assert_true(map.start[0] == of->start);
+    }
+    sync_map_free(&map);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void a_string_is_not_the_number_in_it(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace = parse(context, SYNC_TRACE(",\"External id\":4", ",\"External id\":\"4\""));
+    struct sync_map map;
+    char reason[sizeof((struct path_search *)0)->reason];
+    assert_int_equal(sync_map_find(&map, context, trace, false, reason, NULL), SUTRA_OK);
+    assert_int_equal(map.n, 1);
+    assert_false(key_is_integer(map.end[0]));
+    assert_true(map.start[0] == 4);
+    sync_map_free(&map);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+/* ---- Sizes ---- */
+
+/* Operators each inside the one before. */
+static void nesting_may_be_as_deep_as_it_likes(void **state) {
+    (void)state;
+    const unsigned depth = 200000;
+    char *text = malloc((size_t)depth * 120 + 1000), *end = text;
+    assert_non_null(text);
+    end += sprintf(end, "{\"traceEvents\":[" STEP(1, 0, 500000));
+    for (unsigned i = 0; i < depth; i++)
+        end += sprintf(end, ",{\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":%u,\"dur\":%u,\"args\":{}}",
+                       i, 500000 - 2 * i);
+    sprintf(end, "," LAUNCH(499990, 2, 7) "," KERNEL(20, 600000, 5, 7) "]}");
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace = parse(context, text);
+    const struct path_rules rules = {.annotation = "ProfilerStep"};
+    struct path_search search;
+    assert_int_equal(path_search_run(&search, context, trace, &rules, NULL), SUTRA_OK);
+    assert_int_equal(search.outcome, OUTCOME_PATH);
+    /* The launch begins before the last ten operators end. */
+    assert_int_equal(search.graph.n_pairs, depth + 2);
+    assert_int_equal(search.n_path, 2 * depth + 3 - 10);
+    path_search_free(&search);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    free(text);
+}
+
+/* ---- The library's functions ---- */
+
+static struct sutra_critical_path *find_path(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                             const char *annotation, uint64_t instance, enum sutra_status expected) {
+    const struct sutra_critical_path_options options = {
+        .size = sizeof options, .annotation = annotation, .instance = instance};
+    struct sutra_critical_path *path = NULL;
+    struct sutra_error error;
+    assert_int_equal(sutra_critical_path_find(context, trace, &options, &path, &error), expected);
+    return path;
+}
+
+static void the_breakdown_adds_up(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace =
+        parse(context, TRACE_OF(STEP(1, 0, 100) "," OP("a", 5, 10, 5) "," LAUNCH(7, 2, 7) "," ON_STREAM(
+                           "kernel", "ncclDevKernel_AllReduce", 0, 20, 15, 6, 7,
+                           "") "," LAUNCH(20, 2, 8) "," ON_STREAM("gpu_memcpy", "Memcpy DtoH", 0, 20, 24, 30, 8, "")));
+    struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
+    struct sutra_critical_path_report report;
+    sutra_critical_path_report(path, &report);
+    assert_false(report.extended);
+    assert_string_equal(report.reason, "");
+    /* a 5-7, launch delay 7-15, all-reduce 15-21, kernel delay 21-24, copy 24-54 */
+    assert_float_equal(report.us, 49, 0);
+    assert_float_equal(report.kind_us[SUTRA_PATH_OPERATOR], 2, 0);
+    assert_float_equal(report.kind_us[SUTRA_PATH_LAUNCH_DELAY], 8, 0);
+    assert_float_equal(report.kind_us[SUTRA_PATH_KERNEL_DELAY], 3, 0);
+    assert_float_equal(report.kind_us[SUTRA_PATH_KERNEL], 36, 0);
+    assert_float_equal(report.communication_us, 6, 0);
+    assert_float_equal(report.memory_us, 30, 0);
+    assert_float_equal(report.compute_us, 0, 0);
+    assert_int_equal(report.n_shares, 5);
+    assert_string_equal(report.shares[0].name, "a");
+    assert_string_equal(report.shares[1].name, "Memcpy DtoH");
+    sutra_critical_path_free(path);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void time_between_nested_operators_is_that_of_the_one_around(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace =
+        parse(context, TRACE_OF(BASE "," OP("a", 30, 60, 5) "," OP("b", 35, 10, 5) "," OP("b", 50, 10, 5)));
+    struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
+    struct sutra_critical_path_report report;
+    sutra_critical_path_report(path, &report);
+    assert_string_equal(report.shares[0].name, "a");
+    assert_float_equal(report.shares[0].us, 40, 0);
+    assert_string_equal(report.shares[1].name, "b");
+    assert_float_equal(report.shares[1].us, 20, 0);
+    sutra_critical_path_free(path);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void instances_are_counted_from_0(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace =
+        parse(context, TRACE_OF(BASE "," EVENT("user_annotation", "span", 1, 1, 0, 1, "") "," EVENT(
+                           "user_annotation", "span", 1, 1, 30, 20, "") "," OP("a", 31, 10, 5)));
+    struct sutra_critical_path *path = find_path(context, trace, "span", 1, SUTRA_OK);
+    struct sutra_critical_path_report report;
+    sutra_critical_path_report(path, &report);
+    assert_int_equal(report.n_path_nodes, 2);
+    assert_float_equal(report.us, 10, 0);
+    sutra_critical_path_free(path);
+    assert_null(find_path(context, trace, "span", 2, SUTRA_DATA));
+    assert_null(find_path(context, trace, "nothing", 0, SUTRA_DATA));
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void extended_rules_take_over_where_the_reference_fails(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace =
+        parse(context, TRACE_OF(OP("b", 0, 9, 1) "," LAUNCH(1, 2, 7) "," KERNEL(0, 15, 5, 7)));
+    struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
+    struct sutra_critical_path_report report;
+    sutra_critical_path_report(path, &report);
+    assert_true(report.extended);
+    assert_string_equal(report.reason, "no event's name contains \"ProfilerStep\"");
+    assert_float_equal(report.us, 20, 0);
+    sutra_critical_path_free(path);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static int run_map_table(void) {
+    struct CMUnitTest tests[COUNT(map_cases)];
+    for (size_t i = 0; i < COUNT(map_cases); i++)
+        tests[i] = (struct CMUnitTest){map_cases[i].name, gives_its_map, NULL, NULL, (void *)(uintptr_t)&map_cases[i]};
+    return _cmocka_run_group_tests("map", tests, COUNT(map_cases), NULL, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_string_is_not_the_number_in_it),
+        cmocka_unit_test(nesting_may_be_as_deep_as_it_likes),
+        cmocka_unit_test(the_breakdown_adds_up),
+        cmocka_unit_test(time_between_nested_operators_is_that_of_the_one_around),
+        cmocka_unit_test(instances_are_counted_from_0),
+        cmocka_unit_test(extended_rules_take_over_where_the_reference_fails),
+    };
+    return run_map_table() + cmocka_run_group_tests(tests, NULL, NULL);
+}
