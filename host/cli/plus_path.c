@@ -29,8 +29,9 @@ char *plus_path(const char *host, bool everywhere) {
         to = mempcpy(to, plus, sizeof plus - 1);
         from = next + sizeof ending - 1;
     }
-    strcpy(to, from);
+    to = mempcpy(to, from, strlen(from));
     if (!found)
-        strcat(path, plus);
+        to = mempcpy(to, plus, sizeof plus - 1);
+    *to = 0;
     return path;
 }

@@ -161,10 +161,10 @@ bool align_gap_fill(const struct call_tree *a, const struct call_tree *b, struct
     if (is_long)
         table.half = room < SPAN + slope ? room + slope : SPAN + slope;
     table.width = 2 * table.half + 1 < (uint64_t)gap.n_b + 1 ? 2 * table.half + 1 : (uint64_t)gap.n_b + 1;
-    table.row = malloc(table.width * sizeof *table.row);
-    table.above = malloc(table.width * sizeof *table.above);
-    table.run = malloc(table.width);
-    table.run_above = malloc(table.width);
+    table.row = calloc(table.width, sizeof *table.row);
+    table.above = calloc(table.width, sizeof *table.above);
+    table.run = calloc(table.width, 1);
+    table.run_above = calloc(table.width, 1);
     table.steps = calloc(((uint64_t)gap.n_a + 1) * table.width / 4 + 1, 1);
     bool ok = table.row && table.above && table.run && table.run_above && table.steps;
     if (ok) {

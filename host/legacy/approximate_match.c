@@ -36,8 +36,26 @@ struct tree_side {
 
 static bool side_alloc(struct tree_side *side, row_t n) {
     size_t size = ((size_t)n + 1) * sizeof(row_t);
-    *side = (struct tree_side){.n = n, .parent = malloc(size), .token = malloc(size), .row = malloc(size)};
+    side->n = n;
+    side->parent = malloc(size);
+    side->token = malloc(size);
+    side->row = malloc(size);
     return side->parent && side->token && side->row;
+}
+
+/* Makes the lists of children from the parents. */
+static bool side_link(struct tree_side *side) {
+    struct sibling_lists lists = {0};
+    bool ok = sibling_lists_build(&lists, side->parent, side->n);
+    side->lists = lists;
+    return ok;
+}
+
+static bool side_flatten(struct tree_side *side, row_t root, uint32_t max_depth) {
+    struct call_tree tree = {0};
+    bool ok = sibling_lists_flatten(&side->lists, root, side->token, max_depth, &tree, side->row);
+    side->tree = tree;
+    return ok;
 }
 
 static void side_free(struct tree_side *side) {
@@ -69,8 +87,7 @@ static bool plant_host(const struct sutra_legacy *legacy, const struct planting 
         side->parent[op] = host->parent[op];
         root = host->parent[op] == ROW_NONE ? op : root;
     }
-    return sibling_lists_build(&side->lists, side->parent, host->n) &&
-           sibling_lists_flatten(&side->lists, root, side->token, planting->max_depth, &side->tree, side->row);
+    return side_link(side) && side_flatten(side, root, planting->max_depth);
 }
 
 /* When an entry ends, by `slack` times what rounding may have taken away or added: a fraction's start and duration are
@@ -150,14 +167,13 @@ static bool plant_device(const struct sutra_legacy *legacy, const struct plantin
         side->token[i] = token_of(names, device->name[i]);
     if (ok) {
         find_callers(device, planting->older ? 0 : 1, side->parent, top);
-        ok = sibling_lists_build(&side->lists, side->parent, device->n) &&
-             thread_pairs(host, names->thread, side->token, device->thread, device->n, device->n_threads,
-                          names->table.n + 1, order);
+        ok = side_link(side) && thread_pairs(host, names->thread, side->token, device->thread, device->n,
+                                             device->n_threads, names->table.n + 1, order);
     }
     if (ok) {
         if (!planting->older)
             reorder_threads(device, &side->lists, order, top);
-        ok = sibling_lists_flatten(&side->lists, 0, side->token, planting->max_depth, &side->tree, side->row);
+        ok = side_flatten(side, 0, planting->max_depth);
     }
     if (ok && !planting->older)
         widen_reach(device, side);

@@ -32,12 +32,12 @@ static void put_all(const struct sutra_legacy *legacy, struct buffer *out) {
         if (place == ROW_NONE)
             continue;
         struct number ts = number_at(device->ts, place);
-        buffer_append(out, ",\n    " + !any, 6u - !any);
+        buffer_append(out, any ? ",\n    " : "\n    ", any ? 6 : 5);
         put_duration(out, host_side_id(&legacy->host, op),
                      number_subtract(number_add(ts, number_at(device->dur, place)), ts));
         any = true;
     }
-    buffer_append(out, "\n}" + !any, 2u - !any);
+    buffer_append(out, any ? "\n}" : "}", any ? 2 : 1);
 }
 
 enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,

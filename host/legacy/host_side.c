@@ -345,12 +345,12 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
     size_t n = (size_t)side->units.n_units + 1;
     struct choice choice = {
         .side = side, .context = context, .names = names, .log = log, .error = error, .old_names = old_names};
-    choice.parent = malloc(n * sizeof *choice.parent);
+    choice.parent = calloc(n, sizeof *choice.parent);
     choice.state = calloc(n, 1);
     choice.path = malloc(n * sizeof *choice.path);
     choice.op = malloc(n * sizeof *choice.op);
     choice.kept = calloc(n, 1);
-    side->unit = malloc(n * sizeof *side->unit);
+    side->unit = calloc(n, sizeof *side->unit);
     side->parent = malloc(n * sizeof *side->parent);
     bool ok = choice.parent && choice.state && choice.path && choice.op && choice.kept && side->unit && side->parent;
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);

@@ -8,7 +8,10 @@
 
 bool sibling_lists_build(struct sibling_lists *lists, const row_t *parent, row_t n) {
     size_t size = ((size_t)n + 1) * sizeof *lists->first;
-    *lists = (struct sibling_lists){.n = n, .parent = parent, .first = malloc(size), .next = malloc(size)};
+    lists->n = n;
+    lists->parent = parent;
+    lists->first = malloc(size);
+    lists->next = malloc(size);
     if (!lists->first || !lists->next)
         return false;
     memset(lists->first, 0xff, size);
