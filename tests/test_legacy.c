@@ -104,7 +104,7 @@ static void check_results(const struct result_case *cases, size_t n) {
         if (outcome.status)
             fail_msg("%s: %s", cases[i].what, outcome.error.message);
         char *line = nodes_show(outcome.text, cases[i].fields);
-        if (strcmp(line, cases[i].expected))
+        if (strcmp(line, cases[i].expected) != 0)
             fail_msg("%s:\n  %s, expected\n  %s", cases[i].what, line, cases[i].expected);
         if (cases[i].line && !strstr(outcome.lines, cases[i].line))
             fail_msg("%s: the log lacks %s:\n%s", cases[i].what, cases[i].line, outcome.lines);

@@ -348,7 +348,7 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
     choice.parent = calloc(n, sizeof *choice.parent);
     choice.state = calloc(n, 1);
     choice.path = malloc(n * sizeof *choice.path);
-    choice.op = malloc(n * sizeof *choice.op);
+    choice.op = calloc(n, sizeof *choice.op);
     choice.kept = calloc(n, 1);
     side->unit = calloc(n, sizeof *side->unit);
     side->parent = malloc(n * sizeof *side->parent);
