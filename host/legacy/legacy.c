@@ -50,22 +50,26 @@ static enum sutra_status judge_counts(const struct sutra_legacy *legacy, struct 
     return SUTRA_OK;
 }
 
-/* Exact match without a word; true if each operator found one of its own. */
-static bool fits_exactly(struct sutra_legacy *legacy) {
+/* Exact match without a word; *fits: each operator found one of its own. */
+static enum sutra_status try_exact(struct sutra_legacy *legacy, bool *fits, struct sutra_error *error) {
     struct sutra_legacy_report *report = &legacy->report, before = *report;
     struct legacy_log log = legacy->log;
     legacy->log = (struct legacy_log){0};
-    bool fits =
-        exact_match(legacy, NULL) == SUTRA_OK && report->n_matched == legacy->host.n && report->n_matched_twice == 0;
+    enum sutra_status status = exact_match(legacy, error);
     legacy->log = log;
-    if (!fits)
+    *fits = !status && report->n_matched == legacy->host.n && report->n_matched_twice == 0;
+    if (!*fits)
         *report = before;
-    return fits;
+    return status == SUTRA_DATA ? SUTRA_OK : status;
 }
 
 static enum sutra_status match_any(struct sutra_legacy *legacy, struct sutra_context *context,
                                    const struct sutra_legacy_options *options, struct sutra_error *error) {
-    if (options->positional || !fits_exactly(legacy))
+    bool fits = false;
+    enum sutra_status status = options->positional ? SUTRA_OK : try_exact(legacy, &fits, error);
+    if (status)
+        return status;
+    if (!fits)
         return approximate_match(legacy, context, options, error);
     log_text(&legacy->log, "Exact match fits");
     log_end(&legacy->log, SUTRA_LEGACY_INFO);
