@@ -172,7 +172,8 @@ static enum sutra_status job_context(struct job *job, struct sutra_error *error)
 
 static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
-    struct sutra_link_options link_options = {.size = sizeof link_options, .no_sync = values->no_sync, .hta_pandas3 = values->hta_pandas3};
+    struct sutra_link_options link_options = {
+        .size = sizeof link_options, .no_sync = values->no_sync, .hta_pandas3 = values->hta_pandas3};
     enum sutra_status status = sutra_output_check(values->output, error);
     if (!status && values->stats)
         status = sutra_output_check(values->stats, error);

@@ -3,71 +3,106 @@
  */
 #include "link/host_ops.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "text/number_text.h"
 
 /* Id of the root node. */
 #define ROOT_ID 1
 
-/* A node id that may be any number. */
+/* A node id that may be any number: the digits of its whole part, and the double itself if it is one. */
 struct wide_id {
-    const char *text; /* an integer's text, else NULL */
+    const char *digits; /* with a '-' before them; not ended */
     size_t length;
+    bool is_double;
     double value;
     row_t row;
 };
 
-static int compare_integers(const struct wide_id *a, const struct wide_id *b) {
-    bool a_below = *a->text == '-', b_below = *b->text == '-';
+static int compare_whole(const struct wide_id *a, const struct wide_id *b) {
+    bool a_below = *a->digits == '-', b_below = *b->digits == '-';
     if (a_below != b_below)
         return a_below ? -1 : 1;
-    int order = a->length != b->length ? (a->length < b->length ? -1 : 1) : memcmp(a->text, b->text, a->length);
+    int order = a->length != b->length ? (a->length < b->length ? -1 : 1) : memcmp(a->digits, b->digits, a->length);
     return a_below ? -order : order;
+}
+
+/* What a double has behind its whole part; infinities have all. */
+static double fraction(const struct wide_id *id) {
+    if (!id->is_double)
+        return 0;
+    return isfinite(id->value) ? id->value - trunc(id->value) : id->value;
 }
 
 static int compare_wide(const void *left, const void *right) {
     const struct wide_id *a = left, *b = right;
-    int order = 0;
-    if (a->text && b->text && a->value == b->value)
-        order = compare_integers(a, b);
-    else if (a->value != b->value)
-        order = a->value < b->value ? -1 : 1;
+    double fa = fraction(a), fb = fraction(b);
+    int order = isinf(fa) || isinf(fb) ? 0 : compare_whole(a, b);
+    if (order == 0)
+        order = (fa > fb) - (fa < fb);
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-static struct wide_id wide_id_of(const struct sutra_host_trace *trace, row_t row) {
+/* Writes the digits of the whole part of a double; the integers of doubles have up to 309. */
+static size_t whole_digits(double value, struct buffer *digits) {
+    size_t start = digits->length;
+    char *to = buffer_reserve(digits, 320);
+    if (!to)
+        return start;
+    double whole = trunc(value) + 0.0; /* no -0 */
+    digits->length += (size_t)snprintf(to, 320, "%.0f", isfinite(whole) ? whole : 0);
+    return start;
+}
+
+/* Fills in all but `digits` where those come to stand in the buffer; their offset is returned then, else SIZE_MAX. */
+static size_t read_wide_id(const struct sutra_host_trace *trace, row_t row, struct wide_id *id, struct buffer *digits) {
     const char *source = trace->document.source.bytes;
-    struct wide_id id = {.row = row};
+    struct json_place place = {0};
     struct json_walker walker =
         walk_from(&trace->document.source, &trace->document.index, trace->nodes.text[row], NULL);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
-        struct json_place value = walk_value(&walker);
-        if (!place_is(&trace->document.source, key, "id"))
-            continue;
-        enum number_form form = number_scan(source + value.at, &id.length);
-        id.text = form == NUMBER_FORM_INTEGER ? source + value.at : NULL;
-        id.value = form == NUMBER_FORM_BAD ? source[value.at] == 't' : double_parse(source + value.at, id.length);
+        struct json_place key = walk_key(&walker), value = walk_value(&walker);
+        if (place_is(&trace->document.source, key, "id"))
+            place = value;
     }
-    return id;
+    *id = (struct wide_id){.row = row};
+    enum number_form form = number_scan(source + place.at, &id->length);
+    if (form == NUMBER_FORM_INTEGER && !(id->length == 2 && source[place.at] == '-' && source[place.at + 1] == '0')) {
+        id->digits = source + place.at;
+        return SIZE_MAX;
+    }
+    id->is_double = form == NUMBER_FORM_REAL;
+    id->value = form == NUMBER_FORM_REAL ? double_parse(source + place.at, id->length) : source[place.at] == 't';
+    size_t start = whole_digits(id->value, digits);
+    id->length = digits->length - start;
+    return start;
 }
 
 /* For ids among which there are fractions or integers beyond 64 bits. */
 static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host_trace *trace,
                                    struct sutra_error *error) {
     struct wide_id *ids = calloc((size_t)ops->n_nodes + 1, sizeof *ids);
-    if (!ids)
-        return error_memory(error);
-    for (row_t i = 0; i < ops->n_nodes; i++)
-        ids[i] = wide_id_of(trace, i);
-    qsort(ids, ops->n_nodes, sizeof *ids, compare_wide);
-    for (row_t i = 0; i < ops->n_nodes; i++)
+    size_t *start = calloc((size_t)ops->n_nodes + 1, sizeof *start);
+    struct buffer digits = {0};
+    for (row_t i = 0; i < ops->n_nodes && ids && start; i++)
+        start[i] = read_wide_id(trace, i, &ids[i], &digits);
+    bool ok = ids && start && !digits.failed;
+    for (row_t i = 0; i < ops->n_nodes && ok; i++)
+        if (start[i] != SIZE_MAX)
+            ids[i].digits = digits.bytes + start[i];
+    if (ok)
+        qsort(ids, ops->n_nodes, sizeof *ids, compare_wide);
+    for (row_t i = 0; i < ops->n_nodes && ok; i++)
         ops->node[i] = ids[i].row;
     free(ids);
-    return SUTRA_OK;
+    free(start);
+    buffer_free(&digits);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 static enum sutra_status sort_nodes(struct host_ops *ops, struct sutra_context *context,

@@ -54,7 +54,7 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
         id += 1 + (uint64_t)n_gpu;
         entry += (uint64_t)(units->unit_start[unit + 1] - units->unit_start[unit]) + n_gpu;
         linked->report.n_gpu_nodes += n_gpu;
-        if (entry > ROW_LIMIT)
+        if (entry + units->n_nodes > ROW_LIMIT) /* each node may name one more in its ctrl_deps */
             return error_set(error, SUTRA_DATA,
                              "the output would have more than %u nodes: many host operators share one external id",
                              ROW_LIMIT);

@@ -3,7 +3,8 @@
  * rule for a single element is in rules.h, shared by both, so that their results are the same bits.
  *
  * All tables are struct-of-arrays and belong to the caller; outputs are arrays of the caller's, written whole on
- * success. Every step costs O(n log n) at most, on any input. Steps return SUTRA_SYSTEM when memory runs out.
+ * success. Steps return SUTRA_SYSTEM when memory runs out. Every step costs O(n log n) at most, on any input but one:
+ * exclusive durations of many partly overlapping operators whose times have no common fixed point (see exclusive.c).
  */
 #ifndef MATCH_ENGINE_H
 #define MATCH_ENGINE_H

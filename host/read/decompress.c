@@ -16,8 +16,10 @@ bool is_gzip(const char *bytes, size_t size) {
     return size >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
 }
 
+/* A frame, or one that is to be skipped, which some compressors put first. */
 bool is_zstd(const char *bytes, size_t size) {
-    return size >= 4 && memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0;
+    return size >= 4 && (memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0 ||
+                         (((unsigned char)bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0));
 }
 
 /* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
@@ -78,7 +80,7 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
         ZSTD_outBuffer piece = {to, out->capacity - out->length, 0};
         left = ZSTD_decompressStream(stream, &piece, &in);
         out->length += piece.pos;
-        if (in.pos == size && piece.pos < piece.size)
+        if (in.pos == size && (left == 0 || piece.pos < piece.size))
             break; /* all is read and all is written */
     }
     ZSTD_freeDCtx(stream);

@@ -137,8 +137,8 @@ static uint8_t read_flags(const struct part *part, const struct event_places *pl
     size_t stream = places->field[FIELD_STREAM].at;
     return (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
                      (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
-                     (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) | (name ? EVENT_HAS_NAME : 0) |
-                     (places->field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
+                     (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) |
+                     (name ? EVENT_HAS_NAME : 0) | (places->field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
                      (places->field[FIELD_WAIT_STREAM].at || places->field[FIELD_WAIT_RECORD].at ? EVENT_HAS_WAIT : 0));
 }
 

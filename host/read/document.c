@@ -132,13 +132,16 @@ static enum sutra_status walk_parts(struct parts *parts, struct pool *pool, stru
     return status;
 }
 
+/* In parts, unless the array was there before: each attempt may look at all of the file behind, so there is only one.
+ */
 static enum sutra_status walk_the_array(struct document *document, struct pool *pool,
-                                        const struct document_reader *reader, struct json_walker *walker) {
+                                        const struct document_reader *reader, bool repeated,
+                                        struct json_walker *walker) {
     const struct json_index *index = &document->index;
     struct parts parts = {.document = document, .reader = reader, .open = walker->at};
     while (parts.first_chunk + 1 < index->n_chunks && chunk_word(index, parts.first_chunk + 1) * 64 <= walker->at)
         parts.first_chunk++;
-    parts.n = index->n_chunks - parts.first_chunk;
+    parts.n = repeated ? 1 : index->n_chunks - parts.first_chunk;
     return walk_parts(&parts, pool, walker);
 }
 
@@ -165,9 +168,10 @@ static enum sutra_status walk_members(struct document *document, struct pool *po
         if (walker.status)
             break;
         status = add_member(document, key, walker.at, error);
-        if (!status && walk_char(&walker) == '[' && place_is(&document->source, key, reader->array)) {
+        if (!status && reader->array && walk_char(&walker) == '[' && place_is(&document->source, key, reader->array)) {
+            bool repeated = document->array != SIZE_MAX;
             document->array = document->n_members - 1;
-            status = walk_the_array(document, pool, reader, &walker);
+            status = walk_the_array(document, pool, reader, repeated, &walker);
         } else if (!status) {
             walk_value(&walker);
         }

@@ -34,7 +34,7 @@ struct document {
 
 /* Who reads the array. */
 struct document_reader {
-    const char *array; /* its key */
+    const char *array; /* its key; NULL: no array is read, and nothing below is called */
     const char *kind;  /* what a file with this array is called, and the other kind with its array */
     const char *other_array, *other_kind;
     const char *index_stage, *read_stage;

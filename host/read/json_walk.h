@@ -17,9 +17,10 @@
 #include "text/number_text.h"
 #include "text/scan.h"
 
-/* Deepest nesting of brackets that is read. (Python stops near 1,000.) */
-#define DEPTH_MAX      10000
-#define DEPTH_MAX_TEXT "10,000"
+/* Deepest nesting of brackets that is read: a little more than Python's json module does with its usual limit. What is
+ * written grows with the square of the depth, since lines are indented by it. */
+#define DEPTH_MAX      1024
+#define DEPTH_MAX_TEXT "1,024"
 
 struct json_walker {
     const char *text;

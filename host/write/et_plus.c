@@ -171,7 +171,8 @@ static void write_piece(void *arg, size_t number) {
 
 static enum sutra_status write_all(struct writing *writing, const char *path, uint64_t *n_bytes,
                                    struct sutra_error *error) {
-    if (!cut_pieces(writing) || !document_frame(&writing->linked->host->document, writing->linked->units.n_units == 0, &writing->head, &writing->tail))
+    if (!cut_pieces(writing) || !document_frame(&writing->linked->host->document, writing->linked->units.n_units == 0,
+                                                &writing->head, &writing->tail))
         return error_memory(error);
     enum sutra_status status = sink_open(&writing->sink, writing->context, path, error);
     if (status)

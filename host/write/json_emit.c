@@ -136,12 +136,6 @@ void end_member(struct json_emitter *emitter) {
         emitter->members.list[emitter->members.n - 1].end = emitter->out->length;
 }
 
-static bool same_key(const struct json_emitter *emitter, const struct emitted_member *a,
-                     const struct emitted_member *b) {
-    const char *bytes = emitter->out->bytes;
-    return a->tag == b->tag && a->key == b->key && memcmp(bytes + a->start, bytes + b->start, a->key + 2) == 0;
-}
-
 static bool any_equal_tags(const struct emitted_member *list, size_t n) {
     bool equal = false;
     for (size_t i = 1; i < n; i++)
@@ -150,42 +144,34 @@ static bool any_equal_tags(const struct emitted_member *list, size_t n) {
     return equal;
 }
 
-/* A member's tag and place, to sort members so that equal keys meet. */
-struct tagged {
-    uint64_t tag;
-    size_t place;
+/* A member's place among those that are sorted so that equal keys meet. */
+struct keyed {
+    const char *key; /* text in the buffer */
+    size_t length, place;
 };
 
-static int compare_tags(const void *left, const void *right) {
-    const struct tagged *a = left, *b = right;
-    if (a->tag != b->tag)
-        return a->tag < b->tag ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
+static int compare_keys(const void *left, const void *right) {
+    const struct keyed *a = left, *b = right;
+    if (a->length != b->length)
+        return a->length < b->length ? -1 : 1;
+    int order = memcmp(a->key, b->key, a->length);
+    return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Among members of one tag, sorted by place: the first of each key takes the text of the last. Different keys of one
- * tag are rare, so the pairs are compared. */
-static bool merge_run(struct json_emitter *emitter, struct emitted_member *list, const struct tagged *run, size_t n) {
-    bool merged = false;
-    for (size_t i = 0; i + 1 < n; i++) {
-        struct emitted_member *first = &list[run[i].place];
-        if (first->end == 0)
-            continue;
-        size_t last = i;
-        for (size_t k = i + 1; k < n; k++)
-            if (list[run[k].place].end && same_key(emitter, first, &list[run[k].place])) {
-                if (last != i)
-                    list[run[last].place].end = 0;
-                last = k;
-            }
-        if (last == i)
-            continue;
-        first->start = list[run[last].place].start;
-        first->end = list[run[last].place].end;
-        list[run[last].place].end = 0;
-        merged = true;
-    }
-    return merged;
+/* Members of one key, sorted by place: the first takes the text of the last, the others are dropped (end 0). */
+static bool merge_run(struct emitted_member *list, const struct keyed *run, size_t n) {
+    if (n < 2)
+        return false;
+    struct emitted_member *first = &list[run[0].place], *last = &list[run[n - 1].place];
+    first->start = last->start;
+    first->end = last->end;
+    for (size_t i = 1; i < n; i++)
+        list[run[i].place].end = 0;
+    return true;
+}
+
+static bool same_key(const struct keyed *a, const struct keyed *b) {
+    return a->length == b->length && memcmp(a->key, b->key, a->length) == 0;
 }
 
 bool merge_members(struct json_emitter *emitter, size_t first) {
@@ -193,21 +179,21 @@ bool merge_members(struct json_emitter *emitter, size_t first) {
     size_t n = emitter->members.n - first, kept = 0;
     if (n < 2 || (n <= FEW_MEMBERS && !any_equal_tags(list, n)))
         return false;
-    struct tagged *tagged = malloc(n * sizeof *tagged);
-    if (!tagged) {
+    struct keyed *keyed = malloc(n * sizeof *keyed);
+    if (!keyed) {
         emitter->failed = true;
         return false;
     }
     for (size_t i = 0; i < n; i++)
-        tagged[i] = (struct tagged){list[i].tag, i};
-    qsort(tagged, n, sizeof *tagged, compare_tags);
+        keyed[i] = (struct keyed){emitter->out->bytes + list[i].start + 1, list[i].key, i};
+    qsort(keyed, n, sizeof *keyed, compare_keys);
     bool merged = false;
     for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && tagged[end].tag == tagged[begin].tag;)
+        for (end = begin + 1; end < n && same_key(&keyed[begin], &keyed[end]);)
             end++;
-        merged |= merge_run(emitter, list, tagged + begin, end - begin);
+        merged |= merge_run(list, keyed + begin, end - begin);
     }
-    free(tagged);
+    free(keyed);
     for (size_t i = 0; i < n; i++)
         if (list[i].end)
             list[kept++] = list[i];

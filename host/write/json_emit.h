@@ -14,7 +14,7 @@
 struct emitted_member {
     uint64_t tag;      /* equal keys have equal tags */
     size_t start, end; /* from the key's quote to behind the value, in the buffer */
-    uint32_t key;      /* length of the key's text, without quotes */
+    size_t key;        /* length of the key's text, without quotes */
 };
 
 struct emitted_members {

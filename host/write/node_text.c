@@ -24,7 +24,7 @@ struct node_values {
     uint32_t set;                     /* a bit per enum node_field */
     int64_t id, ctrl_deps, waits_for; /* waits_for below 0: null */
     struct number inclusive, exclusive, ts;
-    row_t gpu; /* the event of a GPU node */
+    row_t gpu;         /* the event of a GPU node */
     const row_t *sync; /* the GPU nodes that it waits for */
     row_t n_sync;
 };

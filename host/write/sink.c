@@ -108,7 +108,7 @@ static enum sutra_status cannot_create(const char *path, struct sutra_error *err
 /* What stands at `path` now: 0 nothing or a regular file, 1 something to be written to as it is, -1 an error. */
 static int look_at(const char *path, struct stat *info) {
     if (stat(path, info))
-        return errno == ENOENT ? 0 : -1;
+        return errno == ENOENT && *path ? 0 : -1;
     if (S_ISDIR(info->st_mode)) {
         errno = EISDIR;
         return -1;

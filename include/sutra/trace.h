@@ -3,7 +3,7 @@
  * device trace (Kineto's timeline).
  *
  * Files may be plain, gzip or zstd, told by their first bytes. Reading validates all of the JSON; a trace that was
- * read is whole. A trace is immutable after reading and may be read by several threads.
+ * read is whole, and does not change any more.
  */
 #ifndef SUTRA_TRACE_H
 #define SUTRA_TRACE_H
@@ -72,7 +72,7 @@ struct sutra_device_summary {
     uint64_t n_threads;                                            /* different tids */
     uint64_t n_streams;                                            /* different streams of GPU operators */
     double ts_begin, ts_end; /* first start and last end of the events that have a tid; 0 and 0 where there is none */
-    const struct sutra_count *categories; /* most frequent first; lives as long as the trace */
+    const struct sutra_count *categories; /* most frequent first; lives until the trace's next summary, or its end */
     uint64_t n_categories;
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
