@@ -4,9 +4,10 @@
  *     thread   [ a       [ b ]    [ c ]  ]   [ d ]
  *     edges    a. -> b. -> .b -> c. -> .c -> .a -> d. -> .d
  *
- * A thread's rows are sorted by start, longer ones first; their ends by time. One sweep over both opens and closes
- * frames: an end closes whatever frame is the innermost, as in the reference. Rows that are no operators are frames
- * without nodes. Cost: two sorts of the rows, then O(n); the stack is an array, so nesting may be as deep as it likes.
+ * A thread's rows are sorted by start, longer ones first. One sweep over them opens and closes frames: ends wait in a
+ * heap, and an end closes whatever frame is the innermost, as in the reference. Rows that are no operators are frames
+ * without nodes. Cost: a sort of the rows, then O(log d) each, for d rows open at once; nothing recurs, so nesting may
+ * be as deep as it likes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,8 +23,6 @@ struct threads {
     uint8_t *skipped;  /* per such: it is a stream of a GPU */
     row_t *row;        /* starts, in order */
     uint32_t *thread;  /* per row, then per start: its thread's rank */
-    int64_t *end;      /* ends, in order */
-    uint32_t *end_thread;
     row_t n;
 };
 
@@ -32,7 +31,9 @@ struct sweep {
     struct path_search *search;
     row_t *stack, depth; /* all frames */
     row_t *open, n_open; /* those that are operators */
-    node_t last, high;   /* the node before, and the end of the last top-level operator */
+    int64_t *ends;       /* a heap of the ends of the rows that have begun; the first is the earliest */
+    row_t n_ends;
+    node_t last, high; /* the node before, and the end of the last top-level operator */
 };
 
 /* ---- The order of threads: by pid, then by tid; numbers before strings ---- */
@@ -182,19 +183,6 @@ struct sorting {
     uint32_t *thread;
 };
 
-static enum sutra_status sort_ends(struct path_search *search, struct threads *threads, struct sorting *sorting) {
-    for (row_t i = 0; i < threads->n; i++) {
-        row_t event = threads->row[i];
-        sorting->time[i] = search->ts[event] + (int64_t)fmin(fmax(search->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
-    }
-    enum sutra_status status = sort_times(search, threads, sorting->time, sorting->keys, sorting->order);
-    for (row_t i = 0; i < threads->n && !status; i++) {
-        threads->end[i] = sorting->time[sorting->order[i]];
-        threads->end_thread[i] = threads->thread[sorting->order[i]];
-    }
-    return status;
-}
-
 static enum sutra_status sort_starts(struct path_search *search, struct threads *threads, struct sorting *sorting) {
     for (row_t i = 0; i < threads->n; i++)
         sorting->time[i] = search->ts[threads->row[i]];
@@ -215,14 +203,9 @@ static enum sutra_status sort_threads(struct path_search *search, struct threads
                               .order = malloc(n * sizeof *sorting.order),
                               .rows = malloc(n * sizeof *sorting.rows),
                               .thread = malloc(n * sizeof *sorting.thread)};
-    threads->end = malloc(n * sizeof *threads->end);
-    threads->end_thread = malloc(n * sizeof *threads->end_thread);
     enum sutra_status status = SUTRA_OK;
-    if (!sorting.time || !sorting.keys || !sorting.order || !sorting.rows || !sorting.thread || !threads->end ||
-        !threads->end_thread)
+    if (!sorting.time || !sorting.keys || !sorting.order || !sorting.rows || !sorting.thread)
         status = error_memory(search->error);
-    if (!status)
-        status = sort_ends(search, threads, &sorting);
     if (!status)
         status = sort_starts(search, threads, &sorting);
     free(sorting.time);
@@ -252,9 +235,35 @@ static enum sutra_status check_categories(struct path_search *search, const stru
     return SUTRA_OK;
 }
 
+/* Microseconds that a frame is open: the reference cuts off fractions. */
+static int64_t frame_length(const struct path_search *search, row_t event) {
+    return (int64_t)fmin(fmax(search->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
+}
+
+static void push_end(struct sweep *sweep, int64_t end) {
+    row_t place = sweep->n_ends++;
+    for (; place > 0 && sweep->ends[(place - 1) / 2] > end; place = (place - 1) / 2)
+        sweep->ends[place] = sweep->ends[(place - 1) / 2];
+    sweep->ends[place] = end;
+}
+
+static void drop_first_end(struct sweep *sweep) {
+    int64_t *ends = sweep->ends, moved = ends[--sweep->n_ends];
+    row_t place = 0;
+    for (uint64_t child; (child = 2 * (uint64_t)place + 1) < sweep->n_ends; place = (row_t)child) {
+        child += child + 1 < sweep->n_ends && ends[child + 1] < ends[child];
+        if (ends[child] >= moved)
+            break;
+        ends[place] = ends[child];
+    }
+    ends[place] = moved;
+}
+
 static enum sutra_status enter(struct sweep *sweep, row_t event) {
     struct path_search *search = sweep->search;
     sweep->stack[sweep->depth++] = event;
+    if (frame_length(search, event) > 0)
+        push_end(sweep, search->ts[event] + frame_length(search, event));
     if (!is_operator(search, event))
         return SUTRA_OK;
     row_t above = sweep->n_open ? sweep->open[sweep->n_open - 1] : ROW_NONE;
@@ -271,8 +280,11 @@ static enum sutra_status enter(struct sweep *sweep, row_t event) {
     return status;
 }
 
+/* An end: closes the innermost frame, if there is one. */
 static enum sutra_status leave(struct sweep *sweep) {
     struct path_search *search = sweep->search;
+    if (sweep->depth == 0)
+        return SUTRA_OK;
     row_t event = sweep->stack[--sweep->depth];
     if (!is_operator(search, event))
         return SUTRA_OK;
@@ -287,38 +299,57 @@ static enum sutra_status leave(struct sweep *sweep) {
     return status;
 }
 
-/* Opens and closes the frames of the starts from *start and the ends from *end on that are of the same thread. */
-static enum sutra_status sweep_thread(struct sweep *sweep, const struct threads *threads, row_t *start, row_t *end) {
+/* Handles what happens at the time of the starts [begin, end): ends up to then, then the starts. A frame of no length
+ * ends before it begins. */
+static enum sutra_status sweep_moment(struct sweep *sweep, const row_t *rows, row_t begin, row_t end) {
+    int64_t now = sweep->search->ts[rows[begin]];
+    enum sutra_status status = SUTRA_OK;
+    for (; sweep->n_ends > 0 && sweep->ends[0] <= now && !status; drop_first_end(sweep))
+        status = leave(sweep);
+    for (row_t i = begin; i < end && !status; i++)
+        if (frame_length(sweep->search, rows[i]) == 0)
+            status = leave(sweep);
+    for (row_t i = begin; i < end && !status; i++)
+        status = enter(sweep, rows[i]);
+    return status;
+}
+
+/* Goes through one thread from *start on, and moves *start behind it. */
+static enum sutra_status sweep_thread(struct sweep *sweep, const struct threads *threads, row_t *start) {
     const int64_t *ts = sweep->search->ts;
     uint32_t thread = threads->thread[*start];
     enum sutra_status status = SUTRA_OK;
-    row_t i = *start, k = *end;
-    while (!status && (i < threads->n && threads->thread[i] == thread)) {
-        bool ends = k < threads->n && threads->end_thread[k] == thread && threads->end[k] <= ts[threads->row[i]];
-        if (!ends)
-            status = enter(sweep, threads->row[i++]);
-        else if (k++, sweep->depth > 0)
-            status = leave(sweep);
+    row_t begin = *start;
+    while (!status && begin < threads->n && threads->thread[begin] == thread) {
+        row_t end = begin + 1;
+        while (end < threads->n && threads->thread[end] == thread && ts[threads->row[end]] == ts[threads->row[begin]])
+            end++;
+        status = sweep_moment(sweep, threads->row, begin, end);
+        begin = end;
     }
     while (!status && sweep->depth > 0)
         status = leave(sweep);
-    while (k < threads->n && threads->end_thread[k] == thread)
-        k++;
-    *start = i;
-    *end = k;
+    *start = begin;
     return status;
 }
 
 static enum sutra_status sweep_threads(struct path_search *search, const struct threads *threads) {
-    row_t *stack = malloc(((size_t)threads->n + 1) * sizeof *stack);
-    row_t *open = malloc(((size_t)threads->n + 1) * sizeof *open);
-    enum sutra_status status = stack && open ? SUTRA_OK : error_memory(search->error);
-    for (row_t start = 0, end = 0; start < threads->n && !status && !search->outcome;) {
-        struct sweep sweep = {.search = search, .stack = stack, .open = open, .last = NODE_NONE, .high = NODE_NONE};
-        status = sweep_thread(&sweep, threads, &start, &end);
+    size_t n = (size_t)threads->n + 1;
+    struct sweep sweep = {.search = search,
+                          .stack = malloc(n * sizeof *sweep.stack),
+                          .open = malloc(n * sizeof *sweep.open),
+                          .ends = malloc(n * sizeof *sweep.ends)};
+    enum sutra_status status = SUTRA_OK;
+    if (!sweep.stack || !sweep.open || !sweep.ends || !graph_reserve(&search->graph, search->n_clipped))
+        status = error_memory(search->error);
+    for (row_t start = 0; start < threads->n && !status && !search->outcome;) {
+        sweep.n_ends = 0;
+        sweep.last = sweep.high = NODE_NONE;
+        status = sweep_thread(&sweep, threads, &start);
     }
-    free(stack);
-    free(open);
+    free(sweep.stack);
+    free(sweep.open);
+    free(sweep.ends);
     return status;
 }
 
@@ -341,7 +372,5 @@ enum sutra_status cpu_graph_build(struct path_search *search) {
     free(threads.skipped);
     free(threads.row);
     free(threads.thread);
-    free(threads.end);
-    free(threads.end_thread);
     return status;
 }

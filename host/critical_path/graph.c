@@ -37,24 +37,15 @@ static uint32_t grown(uint32_t capacity, uint32_t limit) {
     return wanted < limit ? (uint32_t)wanted : limit;
 }
 
-node_t graph_add_pair(struct graph *graph, row_t event, row_t above) {
-    if (graph->n_pairs == graph->pair_capacity) {
-        row_t capacity = grown(graph->pair_capacity, PAIR_LIMIT - 1);
-        if (!capacity || !column_resize(&graph->event, capacity, sizeof *graph->event) ||
-            !column_resize(&graph->above, capacity, sizeof *graph->above))
-            return NODE_NONE;
-        graph->pair_capacity = capacity;
-    }
-    graph->above[graph->n_pairs] = above;
-    graph->event[graph->n_pairs++] = event;
-    graph->pair_of[event] = graph->n_pairs;
-    return (graph->n_pairs - 1) * 2;
+static bool resize_pairs(struct graph *graph, row_t capacity) {
+    if (!capacity || !column_resize(&graph->event, capacity, sizeof *graph->event) ||
+        !column_resize(&graph->above, capacity, sizeof *graph->above))
+        return false;
+    graph->pair_capacity = capacity;
+    return true;
 }
 
-static bool reserve_edge(struct graph *graph) {
-    if (graph->n_edges < graph->edge_capacity)
-        return true;
-    uint32_t capacity = grown(graph->edge_capacity, EDGE_LIMIT);
+static bool resize_edges(struct graph *graph, uint32_t capacity) {
     if (!capacity || !column_resize(&graph->from, capacity, sizeof *graph->from) ||
         !column_resize(&graph->to, capacity, sizeof *graph->to) ||
         !column_resize(&graph->weight, capacity, sizeof *graph->weight) ||
@@ -64,8 +55,22 @@ static bool reserve_edge(struct graph *graph) {
     return true;
 }
 
+bool graph_reserve(struct graph *graph, row_t n_pairs) {
+    row_t capacity = n_pairs < PAIR_LIMIT - 1 ? n_pairs + 1 : PAIR_LIMIT - 1;
+    return resize_pairs(graph, capacity) && resize_edges(graph, capacity * 2);
+}
+
+node_t graph_add_pair(struct graph *graph, row_t event, row_t above) {
+    if (graph->n_pairs == graph->pair_capacity && !resize_pairs(graph, grown(graph->pair_capacity, PAIR_LIMIT - 1)))
+        return NODE_NONE;
+    graph->above[graph->n_pairs] = above;
+    graph->event[graph->n_pairs++] = event;
+    graph->pair_of[event] = graph->n_pairs;
+    return (graph->n_pairs - 1) * 2;
+}
+
 bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edge_type type, double weight) {
-    if (!reserve_edge(graph))
+    if (graph->n_edges == graph->edge_capacity && !resize_edges(graph, grown(graph->edge_capacity, EDGE_LIMIT)))
         return false;
     graph->from[graph->n_edges] = from;
     graph->to[graph->n_edges] = to;

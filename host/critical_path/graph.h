@@ -53,6 +53,9 @@ struct graph {
 bool graph_init(struct graph *graph, row_t n_events);
 void graph_free(struct graph *graph);
 
+/* Room for that many pairs with two edges each, so that those need not grow. */
+bool graph_reserve(struct graph *graph, row_t n_pairs);
+
 /* Appends the pair of an event; returns its start node, or NODE_NONE: out of memory or of numbers. */
 node_t graph_add_pair(struct graph *graph, row_t event, row_t above);
 
