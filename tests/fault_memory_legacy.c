@@ -120,7 +120,7 @@ static void refuse_each(const struct run *run, unsigned n_threads, bool all) {
 static void any_allocation_may_fail_in_any_way_of_linking(void **state) {
     (void)state;
     for (int way = 0; way < N_WAYS; way++) {
-        struct run run = {.host = quotes_doubled(host_source), .device = quotes_doubled(device_source), .way = way};
+        struct run run = {.host = quotes_doubled(host_source), .device = quotes_doubled(device_source), .way = (enum way)way};
         struct sutra_error error;
         snprintf(run.path, sizeof run.path, "%s/sutra_fault_%d.json", P_tmpdir, (int)getpid());
         if (link_once(1, &run, &error))

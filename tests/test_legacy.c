@@ -193,8 +193,8 @@ static void iterations_are_cut_at_annotations(void **state) {
 #define LETTERS(X)                                                                                                     \
     X(3, a)                                                                                                            \
     X(4, b)                                                                                                            \
-    X(5, c) X(6, d) X(7, e) X(8, f) X(9, g) X(10, h) X(11, i) X(12, j) X(13, k) X(14, l) X(15, m) X(16, n) X(17, o)    \
-        X(18, p)
+    X(5, c)                                                                                                            \
+    X(6, d) X(7, e) X(8, f) X(9, g) X(10, h) X(11, i) X(12, j) X(13, k) X(14, l) X(15, m) X(16, n) X(17, o) X(18, p)
 #define LETTER_OP(id, letter)  "," OP(#id, #letter)
 #define LETTER_RUN(ts, letter) "," RUN(#letter, #ts, "1", #ts)
 #define LETTER_HOST            FLAT_HOST(LETTERS(LETTER_OP))
@@ -219,6 +219,38 @@ static void lists_that_are_shifted_or_have_gaps_are_matched(void **state) {
         assert_non_null(strstr(outcome.lines, "I shift found between et_nodes, and kineto_et_events. Shift amount: "));
         assert_non_null(strstr(outcome.text, "\"dur\":1,\"ts\":18}")); /* p */
         free(outcome.text);
+    }
+}
+
+/* A pair whose device trace has `n` more operators between a and b; a free text each. */
+static void pair_with_gap(unsigned n, char **host, char **device) {
+    assert_true(asprintf(host, "%s", FLAT_HOST("," OP("3", "a") "," OP("4", "b"))) > 0);
+    size_t size;
+    FILE *out = open_memstream(device, &size);
+    fprintf(out, "{'traceEvents':[%s", RUN("a", "10", "1", "0"));
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, ",%s", RUN("x", "20", "1", "1"));
+    fprintf(out, ",%s]}", RUN("b", "30", "1", "2"));
+    fclose(out);
+}
+
+static void names_are_looked_for_at_most_20_places_away(void **state) {
+    (void)state;
+    static struct legacy_outcome outcome;
+    for (unsigned n = 19; n <= 22; n++) {
+        char *host, *device;
+        pair_with_gap(n, &host, &device);
+        link_pair(host, device, "no mark", EXACT, &outcome);
+        assert_int_equal(outcome.status, n <= 20 ? SUTRA_OK : SUTRA_DATA);
+        assert_int_equal(outcome.report.mismatch, n > 20);
+        free(outcome.text);
+        link_pair(host, device, "no mark", 0, &outcome); /* aligned trees bridge any gap */
+        assert_int_equal(outcome.status, SUTRA_OK);
+        assert_int_equal(outcome.report.n_matched, 4);
+        assert_int_equal(outcome.report.aligned, n > 20);
+        free(outcome.text);
+        free(host);
+        free(device);
     }
 }
 
@@ -396,6 +428,7 @@ int main(void) {
         cmocka_unit_test(operators_get_times_and_their_gpu_nodes),
         cmocka_unit_test(iterations_are_cut_at_annotations),
         cmocka_unit_test(lists_that_are_shifted_or_have_gaps_are_matched),
+        cmocka_unit_test(names_are_looked_for_at_most_20_places_away),
         cmocka_unit_test(older_names_of_process_and_threads_match),
         cmocka_unit_test(what_cannot_be_linked_is_told_in_one_line),
         cmocka_unit_test(too_few_device_operators_give_a_file_without_times_and_a_warning),
