@@ -8,3 +8,7 @@ if(SIMDJSON_FOUND AND CMAKE_CXX_COMPILER)
   target_compile_features(parse_simdjson PRIVATE cxx_std_17)
   target_link_libraries(parse_simdjson PRIVATE PkgConfig::SIMDJSON)
 endif()
+
+# How well call trees are aligned.
+add_executable(align_trees bench/align_trees.c)
+target_link_libraries(align_trees PRIVATE sutra_objects)

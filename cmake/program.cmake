@@ -1,10 +1,11 @@
 # The program, its second name, and what it says about itself: manual page and completions.
 add_executable(sutra ${CLI_SOURCES})
 target_link_libraries(sutra PRIVATE sutra_objects)
-add_custom_command(TARGET sutra POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink sutra chakra_trace_link)
+add_custom_command(TARGET sutra POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink sutra chakra_trace_link
+  COMMAND ${CMAKE_COMMAND} -E create_symlink sutra trace_link)
 
 install(TARGETS sutra)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chakra_trace_link DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chakra_trace_link ${CMAKE_CURRENT_BINARY_DIR}/trace_link DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # made_by_program(FILE FOLDER ARGUMENT...): FILE is what the program prints when run with the arguments.
 set(MADE_FILES "")

@@ -33,7 +33,7 @@ edge_et_no_schema     0  the schema is missing
 edge_event_null       65 event 304 is not an object
 edge_ext_badstring    65 event 64: field args["External id"]: an integer was expected
 edge_ext_null         65 event 64: field args["External id"]: an integer was expected
-edge_neg_excl         0  1 operators have an exclusive duration below 0 (the first is event 71)
+edge_neg_excl         0  exclusive durations below 0 (the first is event 71): 1;
 edge_rf_list          65 event 70: field args["Record function id"]
 edge_tid_list         65 event 70: field tid: a number or a string was expected
 edge_trailing         65 byte 73910, line 1: malformed JSON: there is more behind the end
@@ -42,7 +42,7 @@ edge_trunc_et         65 byte 57740, line 1: the file ends here
 edge_trunc_kineto     65 byte 73809, line 1: the file ends here
 edge_ts_null          65 event 70: field ts: a number below 2^62 was expected
 edge_ts_string        65 event 70: field ts: a number below 2^62 was expected
-edge_two_neg          0  1 operators have an exclusive duration below 0 (the first is event 91)
+edge_two_neg          0  exclusive durations below 0 (the first is event 91): 1;
 '
 
 # check WHAT COMMAND...: counts the command's verdict.

@@ -37,7 +37,7 @@ static const struct option_row options[] = {
     {"streams", 0, OPTION_NUMBER, "N", AT(n_streams), .maximum = UINT32_MAX,
      .help = "GPU streams of the run (default: 4)"},
     {"gpu-density", 0, OPTION_NUMBER, "N", AT(gpu_density), .maximum = 200,
-     .help = "GPU operators per 1,000 events, at most 200 (default: 120)"},
+     .help = "GPU operators per 1,000 events, at most 150 (default: 120)"},
     {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX, .help = "nest operators at least so deep"},
     {"schema", 0, OPTION_TEXT, "SCHEMA", AT(schema), .help = "schema of the host trace (default: 1.1.1-chakra.0.0.4)"},
     {"integer-times", 0, OPTION_FLAG, AT(integer_times), .help = "whole microseconds instead of decimals"},

@@ -12,6 +12,7 @@
 
 #include "cli/arguments.h"
 #include "cli/figures.h"
+#include "cli/info_pair.h"
 #include "cli/json_text.h"
 #include "cli/message.h"
 #include "cli/paths.h"
@@ -206,17 +207,24 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     if (reads_once(operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: a pipe; info reads a trace twice and needs a file", operands.words[0]);
-    return show(operands.words[0], &values);
+    if (operands.n == 1)
+        return show(operands.words[0], &values);
+    if (reads_once(operands.words[1]))
+        return message_fail(SUTRA_USAGE, "%s: a pipe; info reads a trace twice and needs a file", operands.words[1]);
+    return info_pair_show(operands.words[0], operands.words[1],
+                          &(struct info_pair_options){values.n_threads, values.json, values.lenient, values.quiet});
 }
 
-static const char *const synopses[] = {"FILE [OPTIONS]", NULL};
+static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", NULL};
 static const char *const description[] = {
     "Reads FILE, a host trace or a device trace, plain or compressed with gzip or zstd, and says what it holds and how "
     "much of it can be linked. All of the file is checked, so this also tells whether it is whole.",
+    "With two files, a host trace and a device trace, it says which command links them, and why.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra info device.json.gz", "say what a trace holds"},
+    {"sutra info host.json device.json", "say which command links two traces"},
     {"sutra info device.json --json | jq .categories", "events per category, for a script"},
     {0},
 };
@@ -229,6 +237,6 @@ const struct command info_command = {
     .description = description,
     .options = options,
     .examples = examples,
-    .n_operands_max = 1,
+    .n_operands_max = 2,
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cli/advice.h"
 #include "cli/arguments.h"
 #include "cli/figures.h"
 #include "cli/link_result.h"
@@ -111,28 +112,6 @@ static int check_values(struct link_values *values, const struct command *comman
     return check_files(values, command);
 }
 
-/* Says that nothing matched, if so: the output is then the host trace alone, which a person would not notice. */
-static int check_matches(const struct sutra_link_report *report, bool strict) {
-    if (report->n_host_linked > 0 && (report->n_gpu_nodes > 0 || report->n_gpu_ops == 0))
-        return SUTRA_OK;
-    char text[400];
-    if (report->n_host_linked == 0)
-        snprintf(text, sizeof text,
-                 "nothing matches: of %s host operators %s have no rf_id and the device trace lacks the rf_id of %s; "
-                 "are these traces of the same run and rank?",
-                 count_text(report->n_host_ops).text, count_text(report->n_host_without_rf).text,
-                 count_text(report->n_host_rf_unmatched).text);
-    else
-        snprintf(text, sizeof text,
-                 "none of %s GPU operators is linked: %s have no launch, %s no CPU operator, %s no host operator",
-                 count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
-                 count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
-    if (strict)
-        return message_fail(SUTRA_STRICT, "%s", text);
-    message_warn("%s", text);
-    return SUTRA_OK;
-}
-
 /* What lives while two files are linked. */
 struct job {
     const struct link_values *values;
@@ -144,6 +123,40 @@ struct job {
     struct sutra_linked *linked;
     struct link_result result;
 };
+
+/* The command that links the pair by names; false if that does not fit either. */
+static bool find_command(const struct job *job, char *text, size_t size) {
+    struct sutra_advice advice;
+    return sutra_advise(job->context, job->host, job->device, &advice, NULL) == SUTRA_OK &&
+           advice.linker != SUTRA_LINKER_IDS &&
+           advice_command(&advice, job->values->host, job->values->device, job->values->output, text, size);
+}
+
+/* Says that nothing matched, if so: the output is then the host trace alone, which a person would not notice. */
+static int check_matches(const struct job *job, bool strict) {
+    const struct sutra_link_report *report = &job->result.report;
+    if (report->n_host_linked > 0 && (report->n_gpu_nodes > 0 || report->n_gpu_ops == 0))
+        return SUTRA_OK;
+    char text[1200], command[600];
+    if (report->n_host_linked == 0) {
+        bool known = find_command(job, command, sizeof command);
+        snprintf(text, sizeof text,
+                 "nothing matches: of %s host operators %s have no rf_id and the device trace lacks the rf_id of %s; "
+                 "%s%s",
+                 count_text(report->n_host_ops).text, count_text(report->n_host_without_rf).text,
+                 count_text(report->n_host_rf_unmatched).text,
+                 known ? "these can be linked by names, with: " : "are these traces of the same run and rank?",
+                 known ? command : "");
+    } else
+        snprintf(text, sizeof text,
+                 "none of %s GPU operators is linked: %s have no launch, %s no CPU operator, %s no host operator",
+                 count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
+                 count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
+    if (strict)
+        return message_fail(SUTRA_STRICT, "%s", text);
+    message_warn("%s", text);
+    return SUTRA_OK;
+}
 
 static enum sutra_status job_context(struct job *job, struct sutra_error *error) {
     struct sutra_context_options context_options = {
@@ -198,7 +211,7 @@ static int job_run(struct job *job) {
         return message_error(&error);
     sutra_linked_report(job->linked, &job->result.report);
     if (values->log_level <= LOG_WARNING || values->strict) {
-        int matches = check_matches(&job->result.report, values->strict);
+        int matches = check_matches(job, values->strict);
         if (matches != SUTRA_OK)
             return matches;
     }

@@ -3,6 +3,7 @@
  *
  *     sutra COMMAND ...            the command of the table (commands.c)
  *     chakra_trace_link ...        the same program under this name is the command `link` with that tool's rules
+ *     trace_link ...               and under this one the command `link-legacy`
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ static const char *base_name(const char *path) {
 static int dispatch(int argc, char **argv) {
     if (argc > 0 && strcmp(base_name(argv[0]), trace_link_command.name) == 0)
         return trace_link_command.run(&trace_link_command, argc, argv);
+    if (argc > 0 && strcmp(base_name(argv[0]), older_trace_link_command.name) == 0)
+        return older_trace_link_command.run(&older_trace_link_command, argc, argv);
     if (argc < 2)
         return message_fail(SUTRA_USAGE, "a command is missing; see 'sutra --help'");
     const char *word = argv[1];

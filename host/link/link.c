@@ -151,7 +151,7 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
                                          struct sutra_error *error) {
     const struct exclusive_anomalies *found = &linked->ops.anomalies;
     if (found->n_rounded)
-        context_warn(context, "%llu exclusive durations were below 0 by rounding and are taken as 0",
+        context_warn(context, "exclusive durations below 0 by rounding: %llu; 0 stands for each",
                      (unsigned long long)found->n_rounded);
     if (!found->n_replaced)
         return SUTRA_OK;
@@ -164,11 +164,9 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
             error->status = SUTRA_STRICT;
         return SUTRA_STRICT;
     }
-    context_warn(
-        context,
-        "%llu operators have an exclusive duration below 0 (the first is event %u): their inclusive one, or 0, "
-        "stands for it",
-        (unsigned long long)found->n_replaced, event);
+    context_warn(context,
+                 "exclusive durations below 0 (the first is event %u): %llu; the inclusive one, or 0, stands for each",
+                 event, (unsigned long long)found->n_replaced);
     return SUTRA_OK;
 }
 

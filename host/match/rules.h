@@ -154,6 +154,16 @@ SHARED bool op_begins_before(struct number ts, struct number launch_ts) {
     return number_below(ts, launch_ts);
 }
 
+/* Whether an operator has not ended at a moment. */
+SHARED bool op_ends_after(struct number end, struct number at) {
+    return number_below(at, end);
+}
+
+/* The older linker's search begins with a start of 0, so an operator must start later to be found. */
+SHARED bool op_start_counts(struct number ts) {
+    return number_below(number_integer(0), ts);
+}
+
 /* Whether (external, row) comes before (wanted, bound) in the index of a thread's operators by external id. */
 SHARED bool external_before(value_key external, row_t row, value_key wanted, row_t bound) {
     return external != wanted ? external < wanted : row < bound;

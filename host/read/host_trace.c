@@ -369,6 +369,7 @@ static enum sutra_status read_nodes(struct parts *parts, struct sutra_error *err
         status = check_types(parts, flat, error);
     for (size_t i = 0; i < parts->n; i++)
         parts->list[i].flat = flat;
+    trace->flat = flat;
     if (!status)
         pool_run(parts->context->pool, parts->n, copy_part, parts);
     return status;

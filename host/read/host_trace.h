@@ -12,6 +12,7 @@ struct sutra_host_trace {
     struct document document;
     struct host_nodes nodes;
     char *schema;              /* "" where the file has none */
+    bool flat;                 /* nodes have the form of schema 1.0.1 */
     uint64_t n_fields_dropped; /* fields of a wrong type taken as absent */
 };
 

@@ -133,14 +133,10 @@ static bool has_in_event(const struct sutra_device_trace *device, row_t event, e
     return at && device->document.source.bytes[at] != 'n';
 }
 
-/* A value of the device trace as it stands there, or null. */
+/* A value of the device trace, which the event has, as it stands there. */
 static void write_from_event(struct node_template *template, const struct sutra_device_trace *device, row_t event,
                              enum event_field field, struct buffer *out) {
     struct json_place place = find_in_event(device, event, field);
-    if (!place.at) {
-        buffer_append(out, "null", 4);
-        return;
-    }
     struct json_emitter emitter = {.out = out, .scratch = template->values};
     struct json_walker walker = walk_from(&device->document.source, &device->document.index, place.at, NULL);
     emit_value(&emitter, &walker, NODE_LEVEL + 1);

@@ -43,3 +43,35 @@ END
 ]}
 END
 }
+
+# older_traces: a pair of schema 1.0.1 without ids in common as host.json and device.json: two operators, of which the
+# first launches a kernel; another kernel is launched when none of them runs.
+older_traces() {
+    node() {
+        printf '{"name": "%s", "id": %s, "parent": %s, "fw_parent": 0, "seq_id": -1, "scope": 0, "tid": 1, "fw_tid": 0,\n' "$1" "$2" "$3"
+        printf ' "op_schema": "", "inputs": [%s], "input_shapes": [[]], "input_types": ["Int"],\n' "$2"
+        printf ' "outputs": [], "output_shapes": [], "output_types": []}%s\n' "$4"
+    }
+    {
+        echo '{"schema": "1.0.1", "pid": 1, "nodes": ['
+        node '[pytorch|profiler|execution_graph|process]' 1 1 ,
+        node '[pytorch|profiler|execution_graph|thread]' 2 1 ,
+        node aten::mm 3 2 ,
+        node aten::relu 4 2 ''
+        echo '], "finish_ts": 9}'
+    } >host.json
+    cat >device.json <<'END'
+{"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 20,
+ "args": {"External id": 1, "Ev Idx": 0}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 12, "dur": 3,
+ "args": {"External id": 8, "correlation": 8}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 90, "dur": 3,
+ "args": {"External id": 9, "correlation": 9}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 40, "dur": 5,
+ "args": {"External id": 2, "Ev Idx": 1}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 30, "dur": 4, "args": {"External id": 8, "correlation": 8}},
+{"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 95, "dur": 4, "args": {"External id": 9, "correlation": 9}}
+]}
+END
+}

@@ -1,0 +1,81 @@
+/*
+ * info_pair.c - telling which linker fits, as text or JSON.
+ */
+#include "cli/info_pair.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/advice.h"
+#include "cli/figures.h"
+#include "cli/json_text.h"
+#include "cli/message.h"
+#include "cli/watch.h"
+#include "sutra/sutra.h"
+
+/* Room for two file names and an annotation. */
+#define COMMAND_MAX 9000
+
+static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
+
+static void print_reason(const struct sutra_advice *advice) {
+    printf("%16s  nodes of the host trace have a record-function id\n", count_text(advice->n_host_rf).text);
+    printf("%16s  operators of the device trace have one\n", count_text(advice->n_device_rf).text);
+    printf("%16s  host nodes have one in common with it\n", count_text(advice->n_common_rf).text);
+    if (advice->linker == SUTRA_LINKER_IDS || advice->linker == SUTRA_LINKER_NONE)
+        return;
+    printf("%16s  of %s host operators match by name and %s\n", count_text(advice->n_matched).text,
+           count_text(advice->n_host_ops).text,
+           advice->linker == SUTRA_LINKER_EXACT ? "place, each with one of its own" : "place in the call tree");
+    printf("%16s  GPU operators are linked so\n", count_text(advice->n_gpu_nodes).text);
+}
+
+static void print_text(const struct sutra_advice *advice, const char *command) {
+    print_reason(advice);
+    if (advice->linker == SUTRA_LINKER_NONE)
+        printf("nothing links these two: they have no ids in common, and too few operators match by name\n");
+    else
+        printf("to link them: %s\n", command);
+}
+
+static void print_json(const struct sutra_advice *advice, const char *command) {
+    printf("{\n  \"linker\": \"%s\",\n  \"command\": ", linkers[advice->linker]);
+    json_string_print(stdout, command);
+    printf(",\n  \"annotation\": ");
+    json_string_print(stdout, advice->annotation);
+    printf(",\n  \"host_rf_ids\": %" PRIu64 ",\n  \"device_rf_ids\": %" PRIu64 ",\n  \"common_rf_ids\": %" PRIu64,
+           advice->n_host_rf, advice->n_device_rf, advice->n_common_rf);
+    printf(",\n  \"host_ops\": %" PRIu64 ",\n  \"matched\": %" PRIu64 ",\n  \"gpu_nodes\": %" PRIu64 "\n}\n",
+           advice->n_host_ops, advice->n_matched, advice->n_gpu_nodes);
+}
+
+int info_pair_show(const char *host, const char *device, const struct info_pair_options *options) {
+    struct watch watch = watch_start(!options->quiet, !options->quiet, false);
+    struct sutra_context_options context_options = {
+        .size = sizeof context_options, .n_threads = (unsigned)options->n_threads, .lenient = options->lenient};
+    watch_attach(&watch, &context_options);
+    struct sutra_context *context = NULL;
+    struct sutra_host_trace *host_trace = NULL;
+    struct sutra_device_trace *device_trace = NULL;
+    struct sutra_advice advice;
+    struct sutra_error error;
+    enum sutra_status status = sutra_context_create(&context_options, &context, &error);
+    if (!status)
+        status = sutra_host_trace_read(context, host, &host_trace, &error);
+    if (!status)
+        status = sutra_device_trace_read(context, device, &device_trace, &error);
+    if (!status)
+        status = sutra_advise(context, host_trace, device_trace, &advice, &error);
+    progress_clear(&watch.progress);
+    if (status) {
+        message_error(&error);
+    } else {
+        char command[COMMAND_MAX] = "";
+        advice_command(&advice, host, device, NULL, command, sizeof command);
+        (options->json ? print_json : print_text)(&advice, command);
+    }
+    sutra_device_trace_free(device_trace);
+    sutra_host_trace_free(host_trace);
+    sutra_context_free(context);
+    return (int)status;
+}

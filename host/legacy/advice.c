@@ -1,0 +1,109 @@
+/*
+ * advice.c - which way of linking fits a pair of traces: ids in common, else the best of a few matches by names.
+ *
+ * Annotations to try are those that people use and the names of the device trace's user annotations, as many as TRIES.
+ * Costs a match for each try; the traces are not read again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "legacy/legacy.h"
+
+#define TRIES 8
+
+/* Least share of host operators that a match by names must have to be advised. */
+#define SHARE_MIN 0.5
+
+static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
+                                   const struct sutra_device_trace *device, struct sutra_advice *advice,
+                                   struct sutra_error *error) {
+    value_key *keys = malloc(((size_t)device->events.n + 1) * sizeof *keys);
+    struct key_index index = {0};
+    row_t n = 0;
+    if (!keys)
+        return error_memory(error);
+    for (row_t i = 0; i < device->events.n; i++)
+        if (key_is_value(device->events.rf[i]) && device->events.rf[i] != 0)
+            keys[n++] = device->events.rf[i];
+    enum sutra_status status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
+    advice->n_device_rf = n;
+    for (row_t i = 0; i < host->nodes.n && !status; i++) {
+        value_key rf = host->nodes.rf[i];
+        if (!key_is_value(rf) || rf == 0)
+            continue;
+        advice->n_host_rf++;
+        advice->n_common_rf += key_index_find(&index, rf) != ROW_NONE;
+    }
+    key_index_free(&index);
+    free(keys);
+    return status;
+}
+
+/* Annotations to try, without repetition; texts belong to the trace. */
+struct tries {
+    const char *text[TRIES];
+    size_t n;
+};
+
+static void add_try(struct tries *tries, const char *text) {
+    for (size_t i = 0; i < tries->n; i++)
+        if (strcmp(tries->text[i], text) == 0)
+            return;
+    if (tries->n < TRIES && *text && strlen(text) < sizeof(((struct sutra_advice *)0)->annotation))
+        tries->text[tries->n++] = text;
+}
+
+static void list_tries(const struct sutra_device_trace *device, struct tries *tries) {
+    const struct device_events *events = &device->events;
+    uint32_t annotation = strings_find(&device->strings, "user_annotation", 15);
+    add_try(tries, "DataLoader");
+    add_try(tries, "ProfilerStep");
+    for (row_t i = 0; i < events->n && tries->n < TRIES && annotation != STRING_NONE; i++) {
+        const char *name = strings_text(&device->strings, events->name[i]);
+        if (events->category[i] == annotation && !strstr(name, "ProfilerStep"))
+            add_try(tries, name);
+    }
+}
+
+/* Matches with one annotation; takes the result if it is better than the best before. */
+static enum sutra_status try_annotation(struct sutra_context *context, const struct sutra_host_trace *host,
+                                        const struct sutra_device_trace *device, const char *annotation,
+                                        struct sutra_advice *advice, struct sutra_error *error) {
+    const struct sutra_legacy_options options = {
+        .size = sizeof options, .annotation = annotation, .min_match = SHARE_MIN};
+    struct sutra_legacy_report report;
+    struct sutra_legacy *legacy = NULL;
+    enum sutra_status status = sutra_legacy_link(context, host, device, &options, &report, &legacy, error);
+    if (status)
+        return status == SUTRA_SYSTEM ? status : SUTRA_OK;
+    sutra_legacy_free(legacy);
+    enum sutra_linker linker = report.aligned ? SUTRA_LINKER_APPROXIMATE : SUTRA_LINKER_EXACT;
+    bool better = advice->linker == SUTRA_LINKER_NONE || linker < advice->linker ||
+                  (linker == advice->linker && (double)report.n_matched * (double)advice->n_host_ops >
+                                                   (double)advice->n_matched * (double)report.n_host_ops);
+    if (!better)
+        return SUTRA_OK;
+    advice->linker = linker;
+    advice->n_host_ops = report.n_host_ops;
+    advice->n_matched = report.n_matched;
+    advice->n_gpu_nodes = report.n_gpu_nodes;
+    memcpy(advice->annotation, annotation, strlen(annotation) + 1);
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
+                               const struct sutra_device_trace *device, struct sutra_advice *advice,
+                               struct sutra_error *error) {
+    *advice = (struct sutra_advice){0};
+    enum sutra_status status = count_ids(context, host, device, advice, error);
+    if (status || advice->n_common_rf) {
+        advice->linker = advice->n_common_rf ? SUTRA_LINKER_IDS : SUTRA_LINKER_NONE;
+        return status;
+    }
+    struct tries tries = {0};
+    list_tries(device, &tries);
+    for (size_t i = 0; i < tries.n && !status && advice->linker != SUTRA_LINKER_EXACT; i++)
+        status = try_annotation(context, host, device, tries.text[i], advice, error);
+    return status;
+}

@@ -1,0 +1,291 @@
+/*
+ * device_side.c - sorting and filtering events, choosing a segment, putting in the markers. O(n log n) to sort, else
+ * O(n).
+ */
+#include "legacy/device_side.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "link/classify.h"
+#include "match/key_index.h"
+
+/* Host operators that the device trace lacks, as the older program takes it: a process and two threads. */
+#define MARKERS_EXPECTED 3
+
+static void *rows_alloc(row_t n, size_t size) {
+    return calloc((size_t)n + 1, size);
+}
+
+/* What sorting out events needs. */
+struct filter {
+    struct device_side *side;
+    const uint16_t *traits;
+    uint32_t runtime, launch_kernel, copy; /* strings that stand for launches */
+    bool all_launches;
+};
+
+static bool is_launch(const struct filter *filter, uint32_t category, uint32_t name) {
+    if (filter->all_launches)
+        return filter->traits[category] & TRAIT_RUNTIME_CATEGORY && filter->traits[name] & TRAIT_LAUNCH_NAME;
+    return category == filter->runtime && (name == filter->launch_kernel || name == filter->copy);
+}
+
+static void take_event(const struct filter *filter, row_t event) {
+    struct device_side *side = filter->side;
+    const struct device_events *events = &side->trace->events;
+    uint32_t category = events->category[event], name = events->name[event];
+    if (filter->traits[name] & TRAIT_STEP_NAME)
+        side->step[side->n_steps++] = event;
+    if (category == STRING_NONE || filter->traits[name] & TRAIT_STEP_NAME)
+        return;
+    uint16_t kind = filter->traits[category];
+    if (kind & TRAIT_CPU_CATEGORY)
+        side->cpu[side->n_cpu++] = event;
+    else if (kind & TRAIT_GPU_CATEGORY)
+        side->gpu[side->n_gpu++] = event;
+    else if (kind & TRAIT_ARROW_CATEGORY && events->phase[event] == 's')
+        side->arrow_start[side->n_arrow_start++] = event;
+    else if (kind & TRAIT_ARROW_CATEGORY && events->phase[event] == 'f')
+        side->arrow_finish[side->n_arrow_finish++] = event;
+    else if (is_launch(filter, category, name))
+        side->launch[side->n_launches++] = event;
+}
+
+enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, bool all_launches,
+                                   struct sutra_error *error) {
+    const struct strings *strings = &trace->strings;
+    row_t n = trace->events.n;
+    *side = (struct device_side){.trace = trace};
+    uint16_t *traits = string_traits(strings);
+    row_t *order = rows_alloc(n, sizeof *order);
+    side->cpu = rows_alloc(n, sizeof *side->cpu);
+    side->launch = rows_alloc(n, sizeof *side->launch);
+    side->gpu = rows_alloc(n, sizeof *side->gpu);
+    side->step = rows_alloc(n, sizeof *side->step);
+    side->arrow_start = rows_alloc(n, sizeof *side->arrow_start);
+    side->arrow_finish = rows_alloc(n, sizeof *side->arrow_finish);
+    bool ok = traits && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start &&
+              side->arrow_finish;
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = context->engine.sort_numbers(context->engine.state, trace->events.ts, n, order, error);
+    struct filter filter = {.side = side,
+                            .traits = traits,
+                            .runtime = strings_find(strings, "cuda_runtime", 12),
+                            .launch_kernel = strings_find(strings, "cudaLaunchKernel", 16),
+                            .copy = strings_find(strings, "cudaMemcpyAsync", 15),
+                            .all_launches = all_launches};
+    for (row_t i = 0; i < n && !status; i++)
+        take_event(&filter, order[i]);
+    free(order);
+    free(traits);
+    return status;
+}
+
+/* The segments while they are cut, and the best so far. */
+struct cutting {
+    struct device_side *side;
+    row_t begin;     /* of the open segment */
+    uint64_t wanted; /* operators, MARKERS_EXPECTED more than the best would have */
+    uint64_t off_by; /* of the best */
+};
+
+static void close_segment(struct cutting *cutting, row_t end) {
+    struct device_side *side = cutting->side;
+    uint64_t length = (uint64_t)(end - cutting->begin) + MARKERS_EXPECTED;
+    uint64_t off_by = length > cutting->wanted ? length - cutting->wanted : cutting->wanted - length;
+    if (side->n_segments == 0 || off_by < cutting->off_by) {
+        cutting->off_by = off_by;
+        side->segment = cutting->begin;
+        side->n_segment = end - cutting->begin;
+    }
+    side->n_segments++;
+    cutting->begin = end;
+}
+
+/* A segment ends with the first operator that begins when an annotated one has ended; the rest is one more. */
+static void cut_segments(struct cutting *cutting, const uint8_t *annotated) {
+    struct device_side *side = cutting->side;
+    const struct device_events *events = &side->trace->events;
+    const struct number zero = number_integer(0);
+    struct number end = number_integer(-1);
+    bool seen = false;
+    for (row_t i = 0; i < side->n_cpu; i++) {
+        row_t event = side->cpu[i];
+        struct number ts = number_at(events->ts, event);
+        if (number_compare(end, zero) > 0 && number_compare(ts, end) >= 0) {
+            close_segment(cutting, i);
+            end = number_integer(-1);
+        }
+        if (annotated[events->name[event]]) {
+            end = number_add(ts, number_at(events->dur, event));
+            seen = true;
+        }
+    }
+    if (seen)
+        close_segment(cutting, side->n_cpu);
+}
+
+/* The mean of the durations of all profiler steps, summed as Python does: exactly while there are integers only. The
+ * order of the sum is that of the sorted trace. */
+static void log_latency(const struct device_side *side, struct legacy_log *log) {
+    const struct number_column dur = side->trace->events.dur;
+    __extension__ __int128 whole = 0;
+    double real = 0;
+    bool is_real = false;
+    for (row_t i = 0; i < side->n_steps; i++) {
+        struct number x = number_at(dur, side->step[i]);
+        if (!is_real && number_is_double(x)) {
+            is_real = true;
+            real = (double)whole;
+        }
+        if (is_real)
+            real += number_as_double(x);
+        else
+            whole += (int64_t)x.bits;
+    }
+    if (side->n_steps == 0)
+        return;
+    log_text(log, "Average iteration latency: ");
+    log_number(log, number_double((is_real ? real : (double)whole) / side->n_steps));
+    log_end(log, SUTRA_LEGACY_INFO);
+}
+
+void device_side_choose(struct device_side *side, const struct legacy_names *names, const char *annotation,
+                        row_t n_host_ops, struct legacy_log *log) {
+    struct cutting cutting = {.side = side, .wanted = n_host_ops};
+    cut_segments(&cutting, names->annotated);
+    log_text(log, "Kineto trace has %u segments", side->n_segments);
+    log_end(log, SUTRA_LEGACY_INFO);
+    if (side->n_segments == 0) {
+        side->n_segment = side->n_cpu;
+        log_text(log, "Could not find annotation ");
+        log_bytes(log, annotation, strlen(annotation));
+        log_text(log, " in kineto file using the whole file, processing could be very slow!!");
+        log_end(log, SUTRA_LEGACY_WARNING);
+    }
+    log_text(log, "Number of original cpu ops in kineto trace: %u", side->n_segment);
+    log_end(log, SUTRA_LEGACY_INFO);
+    log_text(log, "Number of original gpu ops in kineto trace: %u", side->n_gpu);
+    log_end(log, SUTRA_LEGACY_INFO);
+    log_latency(side, log);
+}
+
+/* A thread as its operators in the segment show it. */
+struct thread_span {
+    row_t first; /* place of its first operator in the segment */
+    struct number end;
+};
+
+static struct number op_end(const struct device_side *side, row_t event) {
+    const struct device_events *events = &side->trace->events;
+    return number_add(number_at(events->ts, event), number_at(events->dur, event));
+}
+
+/* Numbers the threads of the segment as they are first seen and finds where each ends. */
+static enum sutra_status find_threads(struct device_side *side, struct sutra_context *context, row_t *thread,
+                                      struct thread_span *spans, struct sutra_error *error) {
+    const row_t *ops = side->cpu + side->segment;
+    struct key_index index = {0};
+    value_key *tids = rows_alloc(side->n_segment, sizeof *tids);
+    if (!tids)
+        return error_memory(error);
+    for (row_t i = 0; i < side->n_segment; i++)
+        tids[i] = side->trace->events.tid[ops[i]];
+    enum sutra_status status = key_index_build(&index, &context->engine, tids, side->n_segment, KEY_FIRST, NULL, error);
+    for (row_t i = 0; i < side->n_segment && !status; i++) {
+        row_t first = key_index_find(&index, tids[i]);
+        struct number end = op_end(side, ops[i]);
+        thread[i] = first == i ? side->n_threads++ : thread[first];
+        struct thread_span *span = &spans[thread[i]];
+        if (first == i)
+            *span = (struct thread_span){i, end};
+        else if (number_compare(end, span->end) > 0)
+            span->end = end;
+    }
+    key_index_free(&index);
+    free(tids);
+    return status;
+}
+
+/* Appends to the list. */
+static void put(struct device_side *side, uint32_t name, row_t event, row_t thread, struct number ts,
+                struct number dur) {
+    row_t i = side->n++;
+    side->name[i] = name;
+    side->event[i] = event;
+    side->thread[i] = thread;
+    side->ts.bits[i] = ts.bits;
+    side->ts.kind[i] = ts.kind;
+    side->dur.bits[i] = dur.bits;
+    side->dur.kind[i] = dur.kind;
+}
+
+static void fill_list(struct device_side *side, const struct legacy_names *names, const row_t *thread,
+                      const struct thread_span *spans) {
+    const struct device_events *events = &side->trace->events;
+    const row_t *ops = side->cpu + side->segment;
+    struct number begin = number_at(events->ts, ops[0]), end = number_integer(-1);
+    for (row_t i = 0; i < side->n_threads; i++)
+        if (number_compare(spans[i].end, end) > 0)
+            end = spans[i].end;
+    put(side, names->process, ROW_NONE, ROW_NONE, begin, number_subtract(end, begin));
+    for (row_t i = 0; i < side->n_segment; i++) {
+        struct number ts = number_at(events->ts, ops[i]);
+        const struct thread_span *span = &spans[thread[i]];
+        if (span->first == i)
+            put(side, names->thread, ROW_NONE, thread[i], ts, number_subtract(span->end, ts));
+        put(side, events->name[ops[i]], ops[i], thread[i], ts, number_at(events->dur, ops[i]));
+    }
+}
+
+static bool list_alloc(struct device_side *side, row_t n) {
+    side->name = rows_alloc(n, sizeof *side->name);
+    side->event = rows_alloc(n, sizeof *side->event);
+    side->thread = rows_alloc(n, sizeof *side->thread);
+    side->ts = (struct number_column){rows_alloc(n, sizeof *side->ts.bits), rows_alloc(n, sizeof *side->ts.kind)};
+    side->dur = (struct number_column){rows_alloc(n, sizeof *side->dur.bits), rows_alloc(n, sizeof *side->dur.kind)};
+    return side->name && side->event && side->thread && side->ts.bits && side->ts.kind && side->dur.bits &&
+           side->dur.kind;
+}
+
+enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
+                                   const struct legacy_names *names, struct sutra_error *error) {
+    if (side->n_segment == 0)
+        return error_file(error, SUTRA_DATA, side->trace->document.source.name,
+                          "there are no CPU operators (category cpu_op or user_annotation): record with CPU activity");
+    row_t *thread = rows_alloc(side->n_segment, sizeof *thread);
+    struct thread_span *spans = rows_alloc(side->n_segment, sizeof *spans);
+    enum sutra_status status = thread && spans ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = find_threads(side, context, thread, spans, error);
+    if (!status && (uint64_t)side->n_segment + side->n_threads + 1 > ROW_LIMIT)
+        status = error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
+    if (!status && !list_alloc(side, side->n_segment + side->n_threads + 1))
+        status = error_memory(error);
+    if (!status)
+        fill_list(side, names, thread, spans);
+    free(spans);
+    free(thread);
+    return status;
+}
+
+void device_side_free(struct device_side *side) {
+    free(side->cpu);
+    free(side->launch);
+    free(side->gpu);
+    free(side->step);
+    free(side->arrow_start);
+    free(side->arrow_finish);
+    free(side->name);
+    free(side->event);
+    free(side->thread);
+    free(side->ts.bits);
+    free(side->ts.kind);
+    free(side->dur.bits);
+    free(side->dur.kind);
+    *side = (struct device_side){0};
+}

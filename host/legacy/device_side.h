@@ -1,0 +1,52 @@
+/*
+ * device_side.h - the operators of a device trace that the older linker works with.
+ *
+ *     events --sort by ts, filter--> CPU operators | launches | GPU operators
+ *     CPU operators --cut at annotations--> segments --the one that fits best--> with markers: the list to be matched
+ *
+ *     list   process  thread  op  op  op  thread  op  op ...     a marker right before the first operator of its thread
+ */
+#ifndef LEGACY_DEVICE_SIDE_H
+#define LEGACY_DEVICE_SIDE_H
+
+#include "context/context.h"
+#include "legacy/log.h"
+#include "legacy/names.h"
+#include "read/device_trace.h"
+
+struct device_side {
+    const struct sutra_device_trace *trace;
+    row_t *cpu, *launch, *gpu; /* events, in the order of the sorted trace */
+    row_t n_cpu, n_launches, n_gpu;
+    row_t *arrow_start, *arrow_finish; /* arrows from CPU to GPU: phases s and f */
+    row_t n_arrow_start, n_arrow_finish;
+    row_t *step; /* profiler steps, of any category */
+    row_t n_steps;
+    row_t n_segments;
+    row_t segment; /* the chosen operators: cpu[segment] ... cpu[segment + n_segment - 1] */
+    row_t n_segment;
+
+    /* The list to be matched. */
+    row_t n;
+    uint32_t *name;
+    row_t *event;  /* ROW_NONE: a marker */
+    row_t *thread; /* number of its thread as first seen; of the process: ROW_NONE */
+    struct number_column ts, dur;
+    row_t n_threads;
+};
+
+/* Sorts and filters. `all_launches`: every call that launches, not only cudaLaunchKernel and cudaMemcpyAsync. */
+enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, bool all_launches,
+                                   struct sutra_error *error);
+
+/* Chooses the segment whose length is nearest to that of `n_host_ops` operators, three of which are markers. */
+void device_side_choose(struct device_side *side, const struct legacy_names *names, const char *annotation,
+                        row_t n_host_ops, struct legacy_log *log);
+
+/* Makes the list. SUTRA_DATA: there are no CPU operators. */
+enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
+                                   const struct legacy_names *names, struct sutra_error *error);
+void device_side_free(struct device_side *side);
+
+#endif

@@ -1,0 +1,375 @@
+/*
+ * host_side.c - reading the nodes' names and choosing an iteration.
+ *
+ * Nodes whose names contain the annotation cut the ids into iterations:
+ *
+ *     ids     1 ........ 7 ........ 29 ........ 50 ........ 71 ....
+ *     marks   |          |          |           |           |
+ *     iteration    0           1          2           3        (what follows the last mark is none)
+ *
+ * With more than one the iteration 2 is taken, or the last if there are but two, along with all nodes right below the
+ * root. An operator whose parent is cut away is hung below the node of its thread. O(n log n).
+ */
+#include "legacy/host_side.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "legacy/node_places.h"
+#include "read/fields.h"
+
+#define ROOT_ID 1
+
+/* Nodes that one task reads. */
+#define BLOCK 512
+
+/* Where the names stand, read in parallel. */
+struct name_reading {
+    struct host_side *side;
+    struct json_place *place;
+};
+
+static void read_block(void *arg, size_t block) {
+    const struct name_reading *reading = arg;
+    const struct host_side *side = reading->side;
+    size_t begin = block * BLOCK, end = begin + BLOCK < side->trace->nodes.n ? begin + BLOCK : side->trace->nodes.n;
+    struct node_places places;
+    for (row_t node = (row_t)begin; node < end; node++) {
+        node_places_read(side->trace, node, &places);
+        reading->place[node] = places.field[PLACED_NAME];
+        side->has_category[node] = places.field[PLACED_CATEGORY].at != 0;
+    }
+}
+
+static enum sutra_status intern_names(struct host_side *side, struct sutra_context *context,
+                                      const struct json_place *place, struct legacy_names *names,
+                                      struct sutra_error *error) {
+    const struct source *source = &side->trace->document.source;
+    struct field_reader reader = {.source = source, .values = &context->values};
+    enum sutra_status status = SUTRA_OK;
+    for (row_t node = 0; node < side->trace->nodes.n && !status; node++) {
+        if (!place[node].at || source->bytes[place[node].at] != '"')
+            status = source_error(source, error, side->trace->nodes.text[node],
+                                  "node %u: field 'name': a string was expected, and matching needs one", node);
+        else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
+            status = error_memory(error);
+    }
+    buffer_free(&reader.scratch);
+    return status;
+}
+
+/* Ids are counted up, so they must be integers. */
+static enum sutra_status check_ids(const struct sutra_host_trace *trace, struct sutra_error *error) {
+    bool root = false;
+    for (row_t node = 0; node < trace->nodes.n; node++) {
+        if (!key_is_integer(trace->nodes.id[node]))
+            return source_error(&trace->document.source, error, trace->nodes.text[node],
+                                "node %u: field 'id': a 64-bit integer was expected, since ids are counted up", node);
+        root |= trace->nodes.id[node] == ROOT_ID;
+    }
+    if (root)
+        return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, trace->document.source.name,
+                      "there is no root (a node with id 1), below which the operators are looked for");
+}
+
+enum sutra_status host_side_read(struct host_side *side, struct sutra_context *context,
+                                 const struct sutra_host_trace *trace, struct legacy_names *names,
+                                 struct sutra_error *error) {
+    size_t n = trace->nodes.n;
+    *side = (struct host_side){.trace = trace};
+    enum sutra_status status = check_ids(trace, error);
+    if (status)
+        return status;
+    struct json_place *place = malloc((n + 1) * sizeof *place);
+    side->name = malloc((n + 1) * sizeof *side->name);
+    side->has_category = calloc(n + 1, 1);
+    if (place && side->name && side->has_category) {
+        struct name_reading reading = {side, place};
+        pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
+        status = intern_names(side, context, place, names, error);
+    } else {
+        status = error_memory(error);
+    }
+    free(place);
+    return status ? status : host_ops_build(&side->units, context, trace, error);
+}
+
+void host_side_free(struct host_side *side) {
+    host_ops_free(&side->units);
+    free(side->name);
+    free(side->has_category);
+    free(side->unit);
+    free(side->parent);
+    *side = (struct host_side){0};
+}
+
+/* Scratch of choosing; all per unit. */
+struct choice {
+    struct host_side *side;
+    struct sutra_context *context;
+    const struct legacy_names *names;
+    struct legacy_log *log;
+    struct sutra_error *error;
+    row_t *parent;  /* the unit above, or ROW_NONE */
+    uint8_t *state; /* enum reach */
+    row_t *path;
+    row_t *op; /* the operator's number */
+    bool trimmed, old_names;
+    uint8_t *kept; /* belongs to the iteration */
+};
+
+static const struct host_nodes *nodes_of(const struct choice *choice) {
+    return &choice->side->trace->nodes;
+}
+
+static value_key unit_id(const struct choice *choice, row_t unit) {
+    return nodes_of(choice)->id[unit_node(&choice->side->units, unit)];
+}
+
+static value_key unit_parent_id(const struct choice *choice, row_t unit) {
+    return nodes_of(choice)->parent[unit_node(&choice->side->units, unit)];
+}
+
+static uint32_t unit_name(const struct choice *choice, row_t unit) {
+    return choice->side->name[unit_node(&choice->side->units, unit)];
+}
+
+/* The marks, the first being the root's id: *n of them. */
+static value_key *list_marks(struct choice *choice, row_t *n) {
+    row_t n_units = choice->side->units.n_units;
+    value_key *marks = malloc(((size_t)n_units + 1) * sizeof *marks);
+    if (!marks)
+        return NULL;
+    row_t count = 0, place;
+    for (row_t unit = 0; unit < n_units; unit++)
+        if (choice->names->annotated[unit_name(choice, unit)])
+            marks[count++] = unit_id(choice, unit);
+    for (place = count; place > 0 && marks[place - 1] > ROOT_ID; place--)
+        marks[place] = marks[place - 1];
+    marks[place] = ROOT_ID;
+    *n = count + 1;
+    log_text(choice->log, "Iteration node ids list = [");
+    for (row_t i = 0; i < *n; i++)
+        log_text(choice->log, "%s%" PRId64, i ? ", " : "", marks[i]);
+    log_text(choice->log, "]");
+    log_end(choice->log, SUTRA_LEGACY_INFO);
+    return marks;
+}
+
+static enum sutra_status node_tid(const struct choice *choice, row_t unit, value_key *tid) {
+    struct node_places places;
+    row_t node = unit_node(&choice->side->units, unit);
+    const struct source *source = &choice->side->trace->document.source;
+    struct field_reader reader = {.source = source, .values = &choice->context->values};
+    node_places_read(choice->side->trace, node, &places);
+    *tid = places.field[PLACED_TID].at ? field_key(&reader, places.field[PLACED_TID]) : KEY_ABSENT;
+    buffer_free(&reader.scratch);
+    if (reader.failed)
+        return error_memory(choice->error);
+    if (*tid == KEY_ABSENT)
+        return source_error(source, choice->error, nodes_of(choice)->text[node],
+                            "node %u: field 'tid' is missing, and its thread must be known to cut out an iteration",
+                            node);
+    return SUTRA_OK;
+}
+
+/* The nodes of threads, and their tids. */
+struct thread_nodes {
+    row_t *unit;
+    value_key *tid;
+    row_t n;
+    struct key_index index;
+};
+
+static enum sutra_status list_threads(struct choice *choice, struct thread_nodes *threads) {
+    row_t n_units = choice->side->units.n_units;
+    threads->unit = malloc(((size_t)n_units + 1) * sizeof *threads->unit);
+    threads->tid = malloc(((size_t)n_units + 1) * sizeof *threads->tid);
+    enum sutra_status status = threads->unit && threads->tid ? SUTRA_OK : error_memory(choice->error);
+    for (row_t unit = 0; unit < n_units && !status; unit++) {
+        uint32_t name = unit_name(choice, unit);
+        bool is_thread = name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
+        if (unit_parent_id(choice, unit) != ROOT_ID || !is_thread)
+            continue;
+        status = node_tid(choice, unit, &threads->tid[threads->n]);
+        threads->unit[threads->n++] = unit;
+    }
+    if (!status && threads->n == 0)
+        status =
+            error_file(choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
+                       "there is no node of a thread (\"%s\") below the root, which cutting out an iteration needs: "
+                       "choose an --annotation that does not occur to link the whole trace",
+                       THREAD_NAME);
+    if (status)
+        return status;
+    return key_index_build(&threads->index, &choice->context->engine, threads->tid, threads->n, KEY_LAST, NULL,
+                           choice->error);
+}
+
+/* Hangs an operator below the node of its thread. */
+static enum sutra_status rehang(struct choice *choice, const struct thread_nodes *threads, row_t unit) {
+    value_key tid;
+    log_text(choice->log, "Fixing parent for node id = %" PRId64 ", parent = %" PRId64, unit_id(choice, unit),
+             unit_parent_id(choice, unit));
+    log_end(choice->log, SUTRA_LEGACY_INFO);
+    enum sutra_status status = node_tid(choice, unit, &tid);
+    if (status)
+        return status;
+    row_t place = key_index_find(&threads->index, tid);
+    if (place == ROW_NONE) {
+        row_t node = unit_node(&choice->side->units, unit);
+        return source_error(
+            &choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
+            "node %u: its parent is outside the iteration, and its thread has no node (\"%s\") to hang it "
+            "below: choose an --annotation that does not occur to link the whole trace",
+            node, THREAD_NAME);
+    }
+    choice->parent[unit] = threads->unit[place];
+    return SUTRA_OK;
+}
+
+/* Keeps the ids from begin to end and what is right below the root. */
+static enum sutra_status trim(struct choice *choice, value_key begin, value_key end) {
+    const struct host_ops *units = &choice->side->units;
+    struct thread_nodes threads = {0};
+    row_t n_kept = 0;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        value_key id = unit_id(choice, unit);
+        choice->kept[unit] = (id >= begin && id < end) || unit_parent_id(choice, unit) == ROOT_ID || id == ROOT_ID;
+        n_kept += choice->kept[unit];
+    }
+    enum sutra_status status = list_threads(choice, &threads);
+    for (row_t node = 0; node < units->n_nodes && !status; node++) { /* messages come in the file's order */
+        row_t unit = key_index_find(&units->ids, nodes_of(choice)->id[node]), above = choice->parent[unit];
+        bool cut = choice->kept[unit] && above != ROW_NONE && !choice->kept[above] && above != unit;
+        if (cut && units->node[units->unit_start[unit]] == node)
+            status = rehang(choice, &threads, unit);
+    }
+    if (!status) {
+        log_text(choice->log, "Nodes trimmed ET = %u", n_kept);
+        log_end(choice->log, SUTRA_LEGACY_INFO);
+    }
+    key_index_free(&threads.index);
+    free(threads.unit);
+    free(threads.tid);
+    return status;
+}
+
+static enum sutra_status choose_iteration(struct choice *choice) {
+    row_t n_marks;
+    value_key *marks = list_marks(choice, &n_marks);
+    if (!marks)
+        return error_memory(choice->error);
+    enum sutra_status status = SUTRA_OK;
+    row_t n = n_marks - 1, chosen = n > 2 ? 2 : n - 1;
+    if (n > 1) {
+        choice->trimmed = true;
+        log_text(choice->log, "Execution trace has %u > 1 iterations.", n);
+        log_end(choice->log, SUTRA_LEGACY_INFO);
+        log_text(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
+                 marks[chosen], marks[chosen + 1]);
+        log_end(choice->log, SUTRA_LEGACY_INFO);
+        status = trim(choice, marks[chosen], marks[chosen + 1]);
+    }
+    free(marks);
+    return status;
+}
+
+enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
+
+/* Says which ids lead back to each other, from `unit` on. */
+static enum sutra_status cycle_error(const struct choice *choice, row_t unit) {
+    char ids[200];
+    size_t length = 0;
+    row_t at = unit, n = 0;
+    do {
+        if (n < 8)
+            length += (size_t)snprintf(ids + length, sizeof ids - length, "%" PRId64 " -> ", unit_id(choice, at));
+        n++;
+        at = choice->parent[at];
+    } while (at != unit);
+    row_t node = unit_node(&choice->side->units, unit);
+    return source_error(&choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
+                        "node %u: parents form a cycle of %u nodes: %s%s%" PRId64, node, n, ids, n > 8 ? "... -> " : "",
+                        unit_id(choice, unit));
+}
+
+/* Walks up from a unit to one whose answer is known, and hands it down the path. A node that is its own parent is
+ * below nothing. */
+static enum sutra_status decide(struct choice *choice, row_t unit) {
+    row_t n = 0, at = unit;
+    while (at != ROW_NONE && choice->state[at] == REACH_UNKNOWN) {
+        choice->state[at] = REACH_WALKING;
+        choice->path[n++] = at;
+        at = choice->parent[at];
+    }
+    bool cycle = at != ROW_NONE && choice->state[at] == REACH_WALKING;
+    if (cycle && choice->parent[at] != at)
+        return cycle_error(choice, at);
+    uint8_t answer = at != ROW_NONE && choice->state[at] == REACH_YES ? REACH_YES : REACH_NO;
+    while (n > 0)
+        choice->state[choice->path[--n]] = answer;
+    return SUTRA_OK;
+}
+
+/* Lists the operators: what is kept and below the root. */
+static enum sutra_status list_operators(struct choice *choice) {
+    struct host_side *side = choice->side;
+    row_t n_units = side->units.n_units, root = key_index_find(&side->units.ids, ROOT_ID);
+    enum sutra_status status = SUTRA_OK;
+    choice->state[root] = REACH_YES;
+    for (row_t unit = 0; unit < n_units; unit++)
+        if (choice->trimmed && !choice->kept[unit])
+            choice->state[unit] = REACH_NO;
+    for (row_t unit = 0; unit < n_units && !status; unit++)
+        status = decide(choice, unit);
+    for (row_t unit = 0; unit < n_units && !status; unit++) {
+        choice->op[unit] = ROW_NONE;
+        if (choice->state[unit] != REACH_YES)
+            continue;
+        choice->op[unit] = side->n;
+        side->unit[side->n++] = unit;
+    }
+    for (row_t op = 0; op < side->n && !status; op++)
+        side->parent[op] = side->unit[op] == root ? ROW_NONE : choice->op[choice->parent[side->unit[op]]];
+    return status;
+}
+
+enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
+                                   const struct legacy_names *names, bool old_names, struct legacy_log *log,
+                                   struct sutra_error *error) {
+    size_t n = (size_t)side->units.n_units + 1;
+    struct choice choice = {
+        .side = side, .context = context, .names = names, .log = log, .error = error, .old_names = old_names};
+    choice.parent = calloc(n, sizeof *choice.parent);
+    choice.state = calloc(n, 1);
+    choice.path = malloc(n * sizeof *choice.path);
+    choice.op = calloc(n, sizeof *choice.op);
+    choice.kept = calloc(n, 1);
+    side->unit = calloc(n, sizeof *side->unit);
+    side->parent = malloc(n * sizeof *side->parent);
+    bool ok = choice.parent && choice.state && choice.path && choice.op && choice.kept && side->unit && side->parent;
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
+    for (row_t unit = 0; ok && unit < side->units.n_units; unit++)
+        choice.parent[unit] = unit_id(&choice, unit) == ROOT_ID
+                                  ? ROW_NONE
+                                  : key_index_find(&side->units.ids, unit_parent_id(&choice, unit));
+    if (!status)
+        status = choose_iteration(&choice);
+    if (!status)
+        status = list_operators(&choice);
+    if (!status) {
+        log_text(log, "Number of original ops in execution trace: %u", side->n);
+        log_end(log, SUTRA_LEGACY_INFO);
+    }
+    free(choice.parent);
+    free(choice.state);
+    free(choice.path);
+    free(choice.op);
+    free(choice.kept);
+    return status;
+}

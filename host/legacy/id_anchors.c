@@ -1,0 +1,71 @@
+/*
+ * id_anchors.c - pairs by id, and the longest chain of them that rises on both sides.
+ */
+#include "legacy/id_anchors.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "match/key_index.h"
+
+/* Pairs (a[i], b[i]) with rising a; tops and before are of the search for the chain. */
+struct id_pairs {
+    row_t *a, *b, *tops, *before;
+    row_t n, n_unequal;
+};
+
+/* Of several positions with one id the last one on side b counts; ids of 0 are none. */
+static enum sutra_status find_pairs(struct sutra_context *context, const struct call_tree *a, const value_key *id_a,
+                                    const struct call_tree *b, const value_key *id_b, struct id_pairs *pairs,
+                                    struct sutra_error *error) {
+    struct key_index index = {0};
+    enum sutra_status status = key_index_build(&index, &context->engine, id_b, b->n, KEY_LAST, NULL, error);
+    for (row_t i = 0; i < a->n && !status; i++) {
+        row_t k = key_is_value(id_a[i]) && id_a[i] != 0 ? key_index_find(&index, id_a[i]) : ROW_NONE;
+        if (k == ROW_NONE)
+            continue;
+        if (a->token[i] != b->token[k]) {
+            pairs->n_unequal++;
+            continue;
+        }
+        pairs->a[pairs->n] = i;
+        pairs->b[pairs->n++] = k;
+    }
+    key_index_free(&index);
+    return status;
+}
+
+static void match_longest_chain(const struct id_pairs *pairs, row_t *match) {
+    row_t length = 0;
+    for (row_t i = 0; i < pairs->n; i++) {
+        row_t low = 0, high = length;
+        while (low < high) {
+            row_t middle = low + (high - low) / 2;
+            if (pairs->b[pairs->tops[middle]] < pairs->b[i])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        pairs->before[i] = low ? pairs->tops[low - 1] : ROW_NONE;
+        pairs->tops[low] = i;
+        length += low == length;
+    }
+    for (row_t i = length ? pairs->tops[length - 1] : ROW_NONE; i != ROW_NONE; i = pairs->before[i])
+        match[pairs->a[i]] = pairs->b[i];
+}
+
+enum sutra_status id_anchors(struct sutra_context *context, const struct call_tree *a, const value_key *id_a,
+                             const struct call_tree *b, const value_key *id_b, row_t *match,
+                             struct sutra_error *error) {
+    size_t size = ((size_t)a->n + 1) * sizeof(row_t);
+    struct id_pairs pairs = {.a = malloc(size), .b = malloc(size), .tops = malloc(size), .before = malloc(size)};
+    bool ok = pairs.a && pairs.b && pairs.tops && pairs.before;
+    enum sutra_status status = ok ? find_pairs(context, a, id_a, b, id_b, &pairs, error) : error_memory(error);
+    if (!status && pairs.n > pairs.n_unequal)
+        match_longest_chain(&pairs, match);
+    free(pairs.a);
+    free(pairs.b);
+    free(pairs.tops);
+    free(pairs.before);
+    return status;
+}

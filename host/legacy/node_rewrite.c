@@ -1,0 +1,119 @@
+/*
+ * node_rewrite.c - writing an object's members into a buffer, then those that stay to the output. O(bytes written).
+ */
+#include "legacy/node_rewrite.h"
+
+#include <string.h>
+
+#include "text/number_text.h"
+
+/* Members of nodes stand three levels deep: document, list of nodes, node. */
+#define NODE_LEVEL 2
+
+static const char separator[] = ",\n            ";
+#define SEPARATOR_LENGTH (sizeof separator - 1)
+
+static void put_number(struct buffer *out, struct number number) {
+    char *to = buffer_reserve(out, NUMBER_TEXT_MAX);
+    if (!to)
+        return;
+    if (number.kind == NUMBER_DOUBLE)
+        out->length += double_format(number_as_double(number), to);
+    else if (number.kind == NUMBER_INTEGER)
+        out->length += integer_format((int64_t)number.bits, to);
+    else
+        buffer_append(out, number.bits ? "true" : "false", number.bits ? 4 : 5);
+}
+
+/* Writes the value at a walker, leaving the emitter's list of members as it was. */
+static void put_value(struct json_emitter *emitter, struct json_walker *walker) {
+    size_t n = emitter->members.n;
+    emit_value(emitter, walker, NODE_LEVEL + 1);
+    emitter->members.n = n;
+}
+
+static void put_change(struct json_emitter *emitter, const struct member_change *change) {
+    if (!change->document) {
+        put_number(emitter->out, change->number);
+        return;
+    }
+    struct json_walker walker = walk_from(&change->document->source, &change->document->index, change->at, NULL);
+    put_value(emitter, &walker);
+}
+
+static size_t change_of(const struct source *source, struct json_place key, const struct member_change *changes,
+                        size_t n) {
+    size_t i = 0;
+    while (i < n && !place_is(source, key, changes[i].key))
+        i++;
+    return i;
+}
+
+/* Writes all members into the rewriter's buffer; returns a bit for each change that met its member. */
+static uint32_t read_members(struct node_rewriter *rewriter, const struct document *document, size_t at,
+                             const struct member_change *changes, size_t n) {
+    struct json_emitter *emitter = &rewriter->emitter;
+    struct json_walker walker = walk_from(&document->source, &document->index, at, NULL);
+    uint32_t met = 0;
+    rewriter->text.length = 0;
+    emitter->out = &rewriter->text;
+    emitter->members.n = 0;
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        buffer_append(&rewriter->text, separator, SEPARATOR_LENGTH);
+        struct json_place key = walk_string(&walker);
+        walk_next(&walker); /* the colon */
+        emit_member_key(emitter, &walker, key);
+        size_t change = change_of(&document->source, key, changes, n);
+        if (change < n) {
+            walk_value(&walker);
+            put_change(emitter, &changes[change]);
+            met |= (uint32_t)1 << change;
+        } else {
+            put_value(emitter, &walker);
+        }
+        end_member(emitter);
+    }
+    merge_members(emitter, 0);
+    return met;
+}
+
+/* Copies the members that stay, in one piece where they stand one behind the other, as they do unless keys repeat. */
+static void copy_members(const struct node_rewriter *rewriter, struct buffer *out) {
+    const struct emitted_member *list = rewriter->emitter.members.list;
+    for (size_t i = 0, n = rewriter->emitter.members.n; i < n;) {
+        size_t first = i++;
+        while (i < n && list[i].start == list[i - 1].end + SEPARATOR_LENGTH)
+            i++;
+        buffer_append(out, separator + (first == 0), SEPARATOR_LENGTH - (first == 0));
+        buffer_append(out, rewriter->text.bytes + list[first].start, list[i - 1].end - list[first].start);
+    }
+}
+
+void node_rewrite(struct node_rewriter *rewriter, const struct document *document, size_t at,
+                  const struct member_change *changes, size_t n, struct buffer *out) {
+    struct json_emitter *emitter = &rewriter->emitter;
+    uint32_t met = read_members(rewriter, document, at, changes, n);
+    buffer_append(out, "{", 1);
+    copy_members(rewriter, out);
+    bool comma = emitter->members.n > 0;
+    emitter->out = out;
+    for (size_t i = 0; i < n; i++) {
+        if (met >> i & 1)
+            continue;
+        buffer_append(out, separator + !comma, SEPARATOR_LENGTH - !comma);
+        buffer_append(out, "\"", 1);
+        buffer_append(out, changes[i].key, strlen(changes[i].key));
+        buffer_append(out, "\": ", 3);
+        put_change(emitter, &changes[i]);
+        comma = true;
+    }
+    emit_newline(out, NODE_LEVEL);
+    buffer_append(out, "}", 1);
+    rewriter->failed |= emitter->failed || rewriter->text.failed;
+}
+
+void node_rewriter_free(struct node_rewriter *rewriter) {
+    json_emitter_free(&rewriter->emitter);
+    buffer_free(&rewriter->text);
+    *rewriter = (struct node_rewriter){0};
+}

@@ -1,0 +1,49 @@
+/*
+ * tree_align.h - matching the operators of two call trees: as many as possible with equal tokens, so that order and
+ * nesting are kept.
+ *
+ * Operators may be missing on either side: what is below a missing operator counts as below the next one above. The
+ * way:
+ *
+ *   1. anchors: subtrees, then runs of 32, 16 and 8 operators that occur once on both sides, as far as their order
+ * agrees
+ *   2. the gaps between anchors: an optimal alignment of the two sequences if they are short, else one that stays near
+ *      the diagonal; among equals, pairs with equal parents, equal subtrees and equal neighbours are preferred
+ *   3. pairs that contradict the nesting of others are dropped
+ *
+ * O(n log n) for the anchors, at most O(n * SPAN) for the gaps.
+ */
+#ifndef LEGACY_TREE_ALIGN_H
+#define LEGACY_TREE_ALIGN_H
+
+#include "base/pool.h"
+#include "legacy/call_tree.h"
+#include "sutra/error.h"
+
+/* match[i] = the position in `b` of position i of `a`, or ROW_NONE. What the caller has matched already (rising on both
+ * sides; else ROW_NONE) is kept unless it contradicts the nesting. SUTRA_SYSTEM: out of memory. */
+enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
+                             struct sutra_error *error);
+
+/* ---- For the files of the alignment ---- */
+
+/* A stretch without matches on both sides: positions from a (b) on, n_a (n_b) of them. */
+struct align_gap {
+    row_t a, n_a, b, n_b;
+};
+
+/* Longest side of a gap that is aligned optimally. */
+#define SPAN 256
+
+/* Matches what anchors give. */
+enum sutra_status align_anchors(const struct call_tree *a, const struct call_tree *b, row_t *match,
+                                struct sutra_error *error);
+
+/* The gaps of a match in order; the caller frees the list. */
+enum sutra_status align_gaps(const row_t *match, row_t n_a, row_t n_b, struct align_gap **gaps, row_t *n,
+                             struct sutra_error *error);
+
+/* Matches inside one gap; false: out of memory. */
+bool align_gap_fill(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, row_t *match);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * covering.c - which operator runs at a moment: in come operators with rising starts and moments, out goes for each
+ * moment the operator with the latest start among those that contain it.
+ *
+ * A tree over the operators holds in each node the operator of its range that ends last:
+ *
+ *     node   1: [0, 8)   2: [0, 4)  3: [4, 8)   4: [0, 2)  5: [2, 4) ...   size + i: operator i alone
+ *
+ * Operators that begin before the moment are those up to some place; the last of them that ends after the moment is
+ * found by climbing from that place to the first subtree on the left that has one, and descending in it. Among equal
+ * starts the search then runs the other way. O(n) for the tree, O(log n) for each moment.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "match/rules.h"
+#include "match/steps.h"
+
+/* Moments that one task answers. */
+#define BLOCK 1024
+
+struct covering {
+    struct number_column ts, end, at;
+    row_t n, n_moments;
+    size_t size; /* leaves: a power of 2 above n */
+    row_t *tree; /* 2 * size places; ROW_NONE where a range is empty */
+    row_t *found;
+};
+
+static row_t later_end(const struct covering *covering, row_t a, row_t b) {
+    if (a == ROW_NONE || b == ROW_NONE)
+        return a == ROW_NONE ? b : a;
+    return number_below(number_at(covering->end, a), number_at(covering->end, b)) ? b : a;
+}
+
+static enum sutra_status plant(struct covering *covering, struct number_column dur, struct sutra_error *error) {
+    covering->size = 1;
+    while (covering->size <= covering->n)
+        covering->size *= 2;
+    covering->tree = reallocarray(NULL, covering->size, 2 * sizeof *covering->tree);
+    covering->end.bits = reallocarray(NULL, (size_t)covering->n + 1, sizeof *covering->end.bits);
+    covering->end.kind = reallocarray(NULL, (size_t)covering->n + 1, sizeof *covering->end.kind);
+    if (!covering->tree || !covering->end.bits || !covering->end.kind)
+        return error_memory(error);
+    for (row_t i = 0; i < covering->n; i++) {
+        struct number end = number_add(number_at(covering->ts, i), number_at(dur, i));
+        covering->end.bits[i] = end.bits;
+        covering->end.kind[i] = end.kind;
+    }
+    for (size_t i = 0; i < covering->size; i++)
+        covering->tree[covering->size + i] = i < covering->n ? (row_t)i : ROW_NONE;
+    for (size_t i = covering->size; --i > 0;)
+        covering->tree[i] = later_end(covering, covering->tree[2 * i], covering->tree[2 * i + 1]);
+    return SUTRA_OK;
+}
+
+static bool node_ends_after(const struct covering *covering, size_t node, struct number at) {
+    row_t row = covering->tree[node];
+    return row != ROW_NONE && op_ends_after(number_at(covering->end, row), at);
+}
+
+/* The number of operators that begin before a moment. */
+static row_t count_begun(const struct covering *covering, struct number at) {
+    row_t low = 0, high = covering->n;
+    while (low < high) {
+        row_t middle = low + (high - low) / 2;
+        if (op_begins_before(number_at(covering->ts, middle), at))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The last operator before `bound` that ends after the moment, or ROW_NONE. */
+static row_t last_ending_after(const struct covering *covering, row_t bound, struct number at) {
+    size_t node = covering->size + bound;
+    while (node > 1 && !(node % 2 == 1 && node_ends_after(covering, node - 1, at)))
+        node /= 2;
+    if (node <= 1)
+        return ROW_NONE;
+    for (node--; node < covering->size;)
+        node = 2 * node + node_ends_after(covering, 2 * node + 1, at);
+    return (row_t)(node - covering->size);
+}
+
+/* The first operator from `begin` on that ends after the moment, where there is one. */
+static row_t first_ending_after(const struct covering *covering, row_t begin, struct number at) {
+    size_t node = covering->size + begin;
+    while (!node_ends_after(covering, node, at)) {
+        while (node % 2 == 1)
+            node /= 2;
+        node++;
+    }
+    while (node < covering->size)
+        node = 2 * node + !node_ends_after(covering, 2 * node, at);
+    return (row_t)(node - covering->size);
+}
+
+static row_t covering_op(const struct covering *covering, struct number at) {
+    row_t last = last_ending_after(covering, count_begun(covering, at), at);
+    if (last == ROW_NONE || !op_start_counts(number_at(covering->ts, last)))
+        return ROW_NONE;
+    struct number start = number_at(covering->ts, last);
+    if (last == 0 || number_below(number_at(covering->ts, last - 1), start))
+        return last;
+    return first_ending_after(covering, count_begun(covering, start), at);
+}
+
+static void answer_block(void *arg, size_t block) {
+    const struct covering *covering = arg;
+    size_t begin = block * BLOCK, end = begin + BLOCK < covering->n_moments ? begin + BLOCK : covering->n_moments;
+    for (row_t i = (row_t)begin; i < end; i++)
+        covering->found[i] = covering_op(covering, number_at(covering->at, i));
+}
+
+enum sutra_status cpu_covering_ops(struct pool *pool, struct number_column ts, struct number_column dur, row_t n,
+                                   struct number_column at, row_t n_moments, row_t *found, struct sutra_error *error) {
+    struct covering covering = {.ts = ts, .at = at, .n = n, .n_moments = n_moments, .found = found};
+    enum sutra_status status = plant(&covering, dur, error);
+    size_t n_blocks = ((size_t)n_moments + BLOCK - 1) / BLOCK;
+    if (!status && pool)
+        pool_run(pool, n_blocks, answer_block, &covering);
+    for (size_t block = 0; !status && !pool && block < n_blocks; block++)
+        answer_block(&covering, block);
+    free(covering.end.kind);
+    free(covering.end.bits);
+    free(covering.tree);
+    return status;
+}

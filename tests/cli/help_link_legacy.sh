@@ -1,0 +1,1 @@
+sutra link-legacy --help

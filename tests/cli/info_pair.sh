@@ -1,0 +1,11 @@
+# Which command links two traces: told by info, and by link where it finds nothing.
+. "$TOOLS/common.sh"
+older_traces
+try sutra info host.json device.json
+try sutra info host.json device.json --json
+sutra link host.json device.json --no-sync -o out.json -q
+cp host.json "it's.json"
+sutra info "it's.json" device.json | tail -n 1
+sed 's/aten::/other::/' host.json >strange.json
+try sutra info strange.json device.json
+try sutra info host.json device.json more.json

@@ -1,0 +1,198 @@
+/*
+ * test_tree_align.c - aligning call trees: small trees by hand, and order and nesting on random ones.
+ *
+ * Trees are written as text: a letter is an operator, brackets hold what is below it: "a(bc(d))".
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "generate/random.h"
+#include "legacy/tree_align.h"
+
+#define LARGE 3000
+
+static struct call_tree tree_of(const char *text) {
+    struct call_tree tree;
+    row_t open = ROW_NONE, n = 0;
+    assert_true(call_tree_alloc(&tree, (row_t)strlen(text)));
+    for (; *text; text++) {
+        if (*text == '(') {
+            open = n - 1;
+        } else if (*text == ')') {
+            open = tree.parent[open];
+        } else {
+            tree.token[n] = (uint32_t)*text;
+            tree.parent[n++] = open;
+        }
+    }
+    tree.n = n;
+    call_tree_finish(&tree);
+    return tree;
+}
+
+static void align(const struct call_tree *a, const struct call_tree *b, row_t *match) {
+    struct pool *pool = pool_create(2);
+    struct sutra_error error;
+    memset(match, 0xff, a->n * sizeof *match);
+    assert_int_equal(tree_align(a, b, pool, match, &error), SUTRA_OK);
+    pool_free(pool);
+}
+
+static void small_trees_are_matched_as_a_person_would(void **state) {
+    (void)state;
+    static const struct {
+        const char *a, *b, *match; /* per operator of a: its place in b as a letter from A on, or - */
+    } rows[] = {
+        {"a(bcd)", "a(bcd)", "ABCD"},
+        {"a(bcd)", "a(bd)", "AB-C"},             /* deleted */
+        {"a(bd)", "a(bcd)", "ABD"},              /* inserted */
+        {"a(b(x)c(y))", "a(b(x)z(y))", "ABC-E"}, /* renamed: what is below still matches */
+        {"a(b(xy)c)", "a(xyc)", "A-BCD"},        /* a level deleted */
+        {"a(xyc)", "a(b(xy)c)", "ACDE"},         /* a level inserted */
+        {"a(bc)", "a(cb)", NULL},                /* order is kept: one of the two */
+        {"a(b(x)c(x))", "a(c(x))", "A--BC"},     /* the x below the c that is there */
+        {"a(b(x)b(y)b(z))", "a(b(y)b(z))", "A--BCDE"},
+        {"a", "b", "-"},
+        {"a(b)", "a", "A-"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct call_tree a = tree_of(rows[i].a), b = tree_of(rows[i].b);
+        row_t match[32];
+        align(&a, &b, match);
+        row_t n = 0;
+        for (row_t k = 0; k < a.n; k++) {
+            char place = match[k] == ROW_NONE ? '-' : (char)('A' + match[k]);
+            n += match[k] != ROW_NONE;
+            if (rows[i].match && place != rows[i].match[k])
+                fail_msg("%s and %s: operator %u has %c, expected %c", rows[i].a, rows[i].b, k, place,
+                         rows[i].match[k]);
+        }
+        if (!rows[i].match)
+            assert_int_equal(n, a.n - 1);
+        call_tree_free(&a);
+        call_tree_free(&b);
+    }
+}
+
+static void times_that_are_too_coarse_leave_the_nesting_open(void **state) {
+    (void)state;
+    struct call_tree a = tree_of("r(a(b)c)"), b = tree_of("r(abc)"); /* b may be below a */
+    row_t match[4];
+    b.reach[1] = 2;
+    align(&a, &b, match);
+    for (row_t i = 0; i < 4; i++)
+        assert_int_equal(match[i], i);
+    call_tree_free(&a);
+    call_tree_free(&b);
+}
+
+static struct call_tree random_tree(struct random *random, row_t n, uint32_t names) {
+    struct call_tree tree;
+    assert_true(call_tree_alloc(&tree, n));
+    for (row_t i = 0; i < n; i++) {
+        tree.token[i] = random_below(random, names);
+        tree.parent[i] = i == 0 ? ROW_NONE : i - 1;
+        for (row_t up = random_below(random, 4); i > 1 && up > 0 && tree.parent[i] != 0; up--)
+            tree.parent[i] = tree.parent[tree.parent[i]];
+    }
+    call_tree_finish(&tree);
+    return tree;
+}
+
+/* A copy without some operators, whose children move up; kept[] has the position of each that is left. */
+static struct call_tree thin_out(const struct call_tree *tree, struct random *random, row_t *kept) {
+    struct call_tree copy;
+    row_t n = 0;
+    assert_true(call_tree_alloc(&copy, tree->n));
+    for (row_t i = 0; i < tree->n; i++) {
+        row_t above = tree->parent[i];
+        while (above != ROW_NONE && kept[above] == ROW_NONE)
+            above = tree->parent[above];
+        kept[i] = i > 0 && random_below(random, 8) == 0 ? ROW_NONE : n;
+        if (kept[i] == ROW_NONE)
+            continue;
+        copy.token[n] = random_below(random, 30) ? tree->token[i] : 99;
+        copy.parent[n++] = above == ROW_NONE ? ROW_NONE : kept[above];
+    }
+    copy.n = n;
+    call_tree_finish(&copy);
+    return copy;
+}
+
+/* Equal names, rising on both sides, and below the same pairs. */
+static void check_alignment(const struct call_tree *a, const struct call_tree *b, const row_t *match, uint64_t seed) {
+    row_t *partner = malloc(((size_t)b->n + 1) * sizeof *partner), last = ROW_NONE;
+    memset(partner, 0xff, ((size_t)b->n + 1) * sizeof *partner);
+    for (row_t i = 0; i < a->n; i++) {
+        if (match[i] == ROW_NONE)
+            continue;
+        if (a->token[i] != b->token[match[i]] || (last != ROW_NONE && match[i] <= last))
+            fail_msg("seed %" PRIu64 ": %u and %u", seed, i, match[i]);
+        last = match[i];
+        partner[last] = i;
+    }
+    for (row_t i = 0; i < a->n; i++) {
+        if (match[i] == ROW_NONE)
+            continue;
+        row_t above = a->parent[i], other = b->parent[match[i]];
+        while (above != ROW_NONE && match[above] == ROW_NONE)
+            above = a->parent[above];
+        while (other != ROW_NONE && partner[other] == ROW_NONE)
+            other = b->parent[other];
+        if ((above == ROW_NONE ? ROW_NONE : match[above]) != other)
+            fail_msg("seed %" PRIu64 ": %u and %u are below different pairs", seed, i, match[i]);
+    }
+    free(partner);
+}
+
+static void order_and_nesting_are_kept_and_nearly_all_is_found(void **state) {
+    (void)state;
+    static row_t kept[LARGE], match[LARGE + 1];
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct random random = {seed};
+        row_t n = 20 + random_below(&random, LARGE - 20), found = 0, left = 0;
+        struct call_tree a = random_tree(&random, n, 40 + random_below(&random, 100));
+        struct call_tree b = thin_out(&a, &random, kept);
+        align(&a, &b, match);
+        check_alignment(&a, &b, match, seed);
+        for (row_t i = 0; i < n; i++) {
+            bool is_left = kept[i] != ROW_NONE && a.token[i] == b.token[kept[i]];
+            left += is_left;
+            found += is_left && match[i] == kept[i];
+        }
+        if (found * 100 < left * 98)
+            fail_msg("seed %" PRIu64 ": %u of %u were found", seed, found, left);
+        call_tree_free(&a);
+        call_tree_free(&b);
+    }
+}
+
+static void unrelated_trees_still_give_an_alignment(void **state) {
+    (void)state;
+    static row_t match[LARGE + 1];
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct random random = {seed};
+        struct call_tree a = random_tree(&random, LARGE, 2), b = random_tree(&random, LARGE / 2, 2);
+        align(&a, &b, match);
+        check_alignment(&a, &b, match, seed);
+        call_tree_free(&a);
+        call_tree_free(&b);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_trees_are_matched_as_a_person_would),
+        cmocka_unit_test(times_that_are_too_coarse_leave_the_nesting_open),
+        cmocka_unit_test(order_and_nesting_are_kept_and_nearly_all_is_found),
+        cmocka_unit_test(unrelated_trees_still_give_an_alignment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
