@@ -378,6 +378,9 @@ static const struct path_case extended_cases[] = {
                   40, 1, 8) "," ON_STREAM("gpu_memcpy", "m", 0, 20, 45, 5, 8, ",\"memory bandwidth (GB/s)\":\"N/A\"")),
      "1s>1e O2 1e>3s D0 3s>3e O1 3e>4s D0 4s>4e O0 4e>6s D0 6s>6e O1 8s>8e O1 2s>2e O5 1s>2s L5 2e>4e S0 7s>7e O5 "
      "6s>7s L5 | 1s 2s 2e 4e 6s 7s 7e"},
+    {"nothing waits for what ends later",
+     TRACE_OF(BASE "," CALL("cudaStreamSynchronize", 13, 2, 8) "," SYNC("Stream Sync", 20, 14, 7, 8)),
+     "1s>1e O2 1e>3s D0 3s>3e O0 5s>5e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
     {"the last step counts as the others do",
      TRACE_OF(BASE "," STEP(2, 60, 40) "," LAUNCH(60, 2, 8) "," KERNEL(20, 64, 5, 8)),
      "1s>1e O2 1e>4s D0 4s>4e O2 6s>6e O1 2s>2e O5 1s>2s L5 5s>5e O5 4s>5s L4 | 1s 1e 4s 5s 5e"},

@@ -192,6 +192,39 @@ static void extended_rules_take_over_where_the_reference_fails(void **state) {
     sutra_context_free(context);
 }
 
+static void extended_rules_take_over_where_there_is_a_stream_0(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace = parse(context, TRACE_OF(BASE "," LAUNCH(20, 2, 8) "," KERNEL(0, 30, 50, 8)));
+    struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
+    struct sutra_critical_path_report report;
+    sutra_critical_path_report(path, &report);
+    assert_true(report.extended);
+    assert_string_equal(report.reason, "");
+    assert_float_equal(report.us, 62, 0); /* launch 10-12, launch 20-30, kernel 30-80 */
+    sutra_critical_path_free(path);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+/* The window that extended rules prefer, on the CPU, is empty here. */
+static void the_reference_stays_where_only_it_has_a_path(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context();
+    struct sutra_device_trace *trace = parse(
+        context, BARE_TRACE(ON_STREAM("gpu_user_annotation", "ProfilerStep#1", 0, 20, 0, 100, 99, "") "," LAUNCH(
+                     10, 2, 7) "," KERNEL(20, 15, 5,
+                                          7) "," STEP(1, 500, 1) "," KERNEL(0, 30, 5, 98) "," OP_ON(9, "o", 50, 1, 1)));
+    struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
+    struct sutra_critical_path_report report;
+    sutra_critical_path_report(path, &report);
+    assert_false(report.extended);
+    assert_float_equal(report.us, 10, 0);
+    sutra_critical_path_free(path);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static int run_map_table(void) {
@@ -209,6 +242,8 @@ int main(void) {
         cmocka_unit_test(time_between_nested_operators_is_that_of_the_one_around),
         cmocka_unit_test(instances_are_counted_from_0),
         cmocka_unit_test(extended_rules_take_over_where_the_reference_fails),
+        cmocka_unit_test(extended_rules_take_over_where_there_is_a_stream_0),
+        cmocka_unit_test(the_reference_stays_where_only_it_has_a_path),
     };
     return run_map_table() + cmocka_run_group_tests(tests, NULL, NULL);
 }

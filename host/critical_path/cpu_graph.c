@@ -337,7 +337,7 @@ static enum sutra_status sweep_threads(struct path_search *search, const struct 
     size_t n = (size_t)threads->n + 1;
     struct sweep sweep = {.search = search,
                           .stack = malloc(n * sizeof *sweep.stack),
-                          .open = malloc(n * sizeof *sweep.open),
+                          .open = calloc(n, sizeof *sweep.open),
                           .ends = malloc(n * sizeof *sweep.ends)};
     enum sutra_status status = SUTRA_OK;
     if (!sweep.stack || !sweep.open || !sweep.ends || !graph_reserve(&search->graph, search->n_clipped))

@@ -135,9 +135,15 @@ static node_t waiting_end(const struct path_search *search, row_t event) {
     return call == ROW_NONE ? NODE_NONE : event_end(&search->graph, call);
 }
 
+/* Whether one node may wait for another. With extended rules nothing waits for what comes later, which could only lead
+ * in circles. */
+static bool may_wait(const struct path_search *search, node_t from, node_t to) {
+    return !search->rules.extended || (from != to && node_time(search, from) <= node_time(search, to));
+}
+
 static enum sutra_status add_sync(struct path_search *search, node_t from, row_t event) {
     node_t to = waiting_end(search, event);
-    if (to != NODE_NONE && !(search->rules.extended && from == to))
+    if (to != NODE_NONE && may_wait(search, from, to))
         return search_add_edge(search, from, to, EDGE_SYNC, true);
     if (search->rules.extended)
         return SUTRA_OK;
@@ -236,12 +242,12 @@ static enum sutra_status take_kernel(struct device *device, row_t event) {
         return error_memory(search->error);
     node_t last = lane == n_lanes ? NODE_NONE : device->last[lane], holder = NODE_NONE;
     enum sutra_status status = search_add_edge(search, start, start + 1, EDGE_OPERATOR, false);
-    bool held = device->held[event] && !(search->rules.extended && device->held[event] - 1 == event);
-    if (!status && held) {
+    if (!status && device->held[event])
         holder = event_end(&search->graph, device->held[event] - 1);
-        if (holder != NODE_NONE)
-            status = search_add_edge(search, holder, start, EDGE_SYNC, true);
-    }
+    if (holder != NODE_NONE && !may_wait(search, holder, start))
+        holder = NODE_NONE;
+    if (!status && holder != NODE_NONE)
+        status = search_add_edge(search, holder, start, EDGE_SYNC, true);
     if (!status && !search->outcome)
         status = add_delay(search, event, start, last, holder);
     device->last[lane] = start + 1;

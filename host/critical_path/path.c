@@ -21,8 +21,8 @@ static enum sutra_status needs_extended(const struct path_search *search, bool *
     struct tuples streams = {0}, of_devices = {0};
     enum sutra_status status = SUTRA_OK;
     *needed = rows_have_hip_names(search);
-    for (row_t i = 0; i < search->n_clipped && !status && !*needed; i++) {
-        row_t event = search->clipped[i];
+    for (row_t i = 0; i < search->n_full && !status && !*needed; i++) {
+        row_t event = search->full[i];
         if (!on_stream(search, event) || category_has(search, event, CATEGORY_SYNC))
             continue;
         value_key stream = search->stream[event];

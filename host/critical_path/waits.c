@@ -74,7 +74,7 @@ static struct tuple record_key(const struct path_search *search, const struct wa
 }
 
 /* What waits for records: one entry each, with a row that stands for it in rows[]. */
-static enum sutra_status gather_records(struct path_search *search, const struct wait_row **rows) {
+static enum sutra_status gather_records(struct path_search *search, struct wait_row *rows) {
     for (row_t i = 0; i < search->n_waits; i++) {
         const struct wait_row *wait = &search->waits[i];
         bool waits = search->rules.extended ? wait->stream != STREAM_NONE : wait->stream > STREAM_NONE;
@@ -84,11 +84,11 @@ static enum sutra_status gather_records(struct path_search *search, const struct
         if (number == TUPLE_NONE)
             return error_memory(search->error);
         if (number == n)
-            rows[number] = wait;
-        else if (rows[number]->stream != wait->stream ||
-                 search->events->pid[rows[number]->event] != search->events->pid[wait->event])
-            return stop_empty(search, "events %u and %u wait for one record from different streams",
-                              rows[number]->event, wait->event);
+            rows[number] = *wait;
+        else if (rows[number].stream != wait->stream ||
+                 search->events->pid[rows[number].event] != search->events->pid[wait->event])
+            return stop_empty(search, "events %u and %u wait for one record from different streams", rows[number].event,
+                              wait->event);
     }
     return SUTRA_OK;
 }
@@ -116,7 +116,7 @@ static uint32_t device_lane(const struct path_search *search, value_key stream, 
 
 /* Numbers the streams of launches and questions. */
 static enum sutra_status lay_record_lanes(struct path_search *search, struct moments *launches, struct moments *asked,
-                                          const struct wait_row *const *rows, struct tuples *lanes) {
+                                          const struct wait_row *rows, struct tuples *lanes) {
     bool ok = true;
     for (row_t i = 0; i < launches->n; i++) {
         row_t kernel = search->link[launches->row[i]];
@@ -124,7 +124,7 @@ static enum sutra_status lay_record_lanes(struct path_search *search, struct mom
         ok &= launches->lane[i] != TUPLE_NONE;
     }
     for (row_t i = 0; i < asked->n; i++) {
-        const struct wait_row *wait = rows[asked->number[i]];
+        const struct wait_row *wait = &rows[asked->number[i]];
         asked->lane[i] = device_lane(search, wait->stream, wait->event, lanes);
         ok &= asked->lane[i] != TUPLE_NONE;
     }
@@ -162,7 +162,7 @@ static void ask_records(const struct path_search *search, const struct tuples *k
 }
 
 static enum sutra_status answer_records(struct path_search *search, struct moments *launches, struct moments *asked,
-                                        const struct wait_row *const *rows) {
+                                        const struct wait_row *rows) {
     struct tuples lanes = {0};
     row_t *order = malloc(((size_t)asked->n + 1) * sizeof *order);
     enum sutra_status status = order ? SUTRA_OK : error_memory(search->error);
@@ -189,7 +189,7 @@ static row_t count_named(const struct path_search *search, uint32_t role) {
 static enum sutra_status resolve_records(struct path_search *search, struct moments *launches) {
     if (!(search->roles_used & NAME_RECORD_CALL))
         return SUTRA_OK;
-    const struct wait_row **rows = malloc(((size_t)search->n_waits + 1) * sizeof *rows);
+    struct wait_row *rows = calloc((size_t)search->n_waits + 1, sizeof *rows);
     row_t *calls = malloc(((size_t)count_named(search, NAME_RECORD_CALL) + 1) * sizeof *calls);
     struct tuples keys = {0};
     struct moments asked = {0};
