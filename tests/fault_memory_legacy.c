@@ -22,22 +22,47 @@ static const char host_source[] =
                                                                                        "d") "," FLAT("8", "2",
                                                                                                      "mark") "]}";
 static const char device_source[] =
-    "{'traceEvents':[" RUN("c", "10", "5.5", "1") "," RUN("d", "20", "5", "'8'") "," RUN(
-        "mark", "30", "5",
-        "3") "," EVENT("cuda_runtime", "cudaLaunchKernel", "7", "21", "1",
-                       "'External id':123456789012345678901") "," EVENT("kernel", "k", "1", "50", "5",
-                                                      "'External id':123456789012345678901") "," EVENT("kernel", "l", "1", "51", "5",
-                                                                                     "'External id':9") ","
-                                                                                                        "{'ph':'s','"
-                                                                                                        "cat':'ac2g','"
-                                                                                                        "name':'ac2g','"
-                                                                                                        "id':9,'ts':90,"
-                                                                                                        "'pid':1,'tid':"
-                                                                                                        "7}," EVENT(
-                                                                                                            "cpu_op",
-                                                                                                            "e", "8",
-                                                                                                            "31", "1",
-                                                                                                            "") "]}";
+    "{'traceEvents':[" RUN("c", "10", "5.5", "1") "," RUN("d", "20", "5", "'8'") "," RUN("mark", "30", "5", "3") "," EVENT(
+        "cuda_runtime", "cudaLaunchKernel", "7", "21", "1",
+        "'External id':123456789012345678901") "," EVENT("kernel", "k", "1", "50", "5",
+                                                         "'External id':123456789012345678901") "," EVENT("kernel", "l",
+                                                                                                          "1", "51",
+                                                                                                          "5",
+                                                                                                          "'External "
+                                                                                                          "id':9") ","
+                                                                                                                   "{'"
+                                                                                                                   "ph'"
+                                                                                                                   ":'"
+                                                                                                                   "s',"
+                                                                                                                   "'"
+                                                                                                                   "cat"
+                                                                                                                   "':'"
+                                                                                                                   "ac2"
+                                                                                                                   "g',"
+                                                                                                                   "'"
+                                                                                                                   "nam"
+                                                                                                                   "e':"
+                                                                                                                   "'ac"
+                                                                                                                   "2g'"
+                                                                                                                   ",'"
+                                                                                                                   "id'"
+                                                                                                                   ":9,"
+                                                                                                                   "'ts"
+                                                                                                                   "':"
+                                                                                                                   "90,"
+                                                                                                                   "'pi"
+                                                                                                                   "d':"
+                                                                                                                   "1,'"
+                                                                                                                   "tid"
+                                                                                                                   "':"
+                                                                                                                   "7}"
+                                                                                                                   "," EVENT(
+                                                                                                                       "cpu_op",
+                                                                                                                       "e",
+                                                                                                                       "8",
+                                                                                                                       "31",
+                                                                                                                       "1",
+                                                                                                                       "") "]}";
 
 enum way { WAY_EXACT, WAY_APPROXIMATE, WAY_POSITIONAL, WAY_ADVICE, N_WAYS };
 
@@ -120,7 +145,8 @@ static void refuse_each(const struct run *run, unsigned n_threads, bool all) {
 static void any_allocation_may_fail_in_any_way_of_linking(void **state) {
     (void)state;
     for (int way = 0; way < N_WAYS; way++) {
-        struct run run = {.host = quotes_doubled(host_source), .device = quotes_doubled(device_source), .way = (enum way)way};
+        struct run run = {
+            .host = quotes_doubled(host_source), .device = quotes_doubled(device_source), .way = (enum way)way};
         struct sutra_error error;
         snprintf(run.path, sizeof run.path, "%s/sutra_fault_%d.json", P_tmpdir, (int)getpid());
         if (link_once(1, &run, &error))

@@ -37,9 +37,9 @@ struct sutra_legacy_options {
     bool exact;             /* exact match; else approximate match */
     bool all_launches;      /* take every call that launches GPU operators, not two of them only */
     uint32_t max_depth;     /* approximate match: levels of the trees that count, 0 for all */
-    bool positional;        /* approximate match as the older program had it: the k-th operators of both trees, in pre-order
-                               and down to ten levels, where there are equally many; for sutra_legacy_write_durations() */
-    double min_match;       /* approximate match: smallest share of host operators that must be matched */
+    bool positional;  /* approximate match as the older program had it: the k-th operators of both trees, in pre-order
+                         and down to ten levels, where there are equally many; for sutra_legacy_write_durations() */
+    double min_match; /* approximate match: smallest share of host operators that must be matched */
     /* Called with each line of the log, `length` bytes without an end, from the thread that called the library. */
     void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
     void *arg; /* given to the callback */
