@@ -449,6 +449,30 @@ static void repeated_keys_of_large_objects_merge(void **state) {
     pool_free(pool);
 }
 
+/* Keys that differ only in their middle, the last of them repeated: a wrong or slow comparison shows here. */
+static void keys_that_differ_in_their_middle_stay_apart(void **state) {
+    (void)state;
+    struct pool *pool = pool_create(1);
+    char *text = NULL, *expected = NULL;
+    size_t text_size, expected_size;
+    const size_t n = 30000;
+    FILE *in = open_memstream(&text, &text_size), *out = open_memstream(&expected, &expected_size);
+    assert_true(in && out);
+    fputs("[\n    {", out);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(in, "%s\"aaaaaaaa%06zubbbbbbbb\": %zu", i ? "," : "{", i, i);
+        fprintf(out, "%s\n        \"aaaaaaaa%06zubbbbbbbb\": %zu", i ? "," : "", i, i + 1 == n ? 7 : i);
+    }
+    fprintf(in, ",\"aaaaaaaa%06zubbbbbbbb\":7}", n - 1);
+    fputs("\n    }\n]", out);
+    fclose(in);
+    fclose(out);
+    check_written(text, expected, pool);
+    free(text);
+    free(expected);
+    pool_free(pool);
+}
+
 static void deep_values_are_written_on_their_lines(void **state) {
     (void)state;
     struct pool *pool = pool_create(1);
@@ -481,7 +505,8 @@ static void write_file(const char *path, const void *bytes, size_t size) {
     fclose(file);
 }
 
-/* Files that end right at, before and behind a page's end; plain, copied and compressed in one and in several parts. */
+/* Files that end right at, before and behind the end of a page or of a decompressor's piece; plain, copied and
+ * compressed in one and in several parts. */
 static void sources_are_whole_and_padded(void **state) {
     (void)state;
     char path[] = P_tmpdir "/sutra_source_XXXXXX";
@@ -489,7 +514,8 @@ static void sources_are_whole_and_padded(void **state) {
     assert_true(file >= 0);
     close(file);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t sizes[] = {1, 63, 64, 65, page - 1, page, page + 1, 16 * page - 64, 16 * page, 50 * page + 7};
+    const size_t sizes[] = {1,       63,     64, 65, page - 1, page, page + 1, 16 * page - 64, 16 * page, 50 * page + 7,
+                            1 << 17, 1 << 18};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t size = sizes[i];
         char *text = malloc(size);
@@ -532,6 +558,7 @@ int main(void) {
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(values_are_written_as_python_does),
         cmocka_unit_test(repeated_keys_of_large_objects_merge),
+        cmocka_unit_test(keys_that_differ_in_their_middle_stay_apart),
         cmocka_unit_test(deep_values_are_written_on_their_lines),
         cmocka_unit_test(sources_are_whole_and_padded),
     };

@@ -43,6 +43,14 @@ static void nodes_are_numbered_in_the_order_of_their_ids(void **state) {
          HOST_OF(ROOT "," NODE_TEXT("123456789012345678901234567890", "2.5", "c", "") "," NODE_TEXT(
              "2.5", "1", "b", "") "," NODE_TEXT("-3", "123456789012345678901234567890", "a", "")),
          NO_EVENTS, TREE, "0 a 3; 1 root 1; 2 b 1; 3 c 2"},
+        {"ids of all kinds are compared exactly",
+         HOST_OF(ROOT "," NODE_TEXT("9007199254740993", "1", "d", "") "," NODE_TEXT(
+             "9007199254740992.0", "1", "c",
+             "") "," NODE_TEXT("1e400", "1", "f", "") "," NODE_TEXT("100000000000000000000000", "1", "e",
+                                                                    "") "," NODE_TEXT("-1.5", "1", "a",
+                                                                                      "") "," NODE_TEXT("-1", "1", "b",
+                                                                                                        "")),
+         NO_EVENTS, "id name", "0 a; 1 b; 2 root; 3 c; 4 d; 5 e; 6 f"},
     };
     ALL_CASES(cases);
 }

@@ -23,3 +23,8 @@ assert info["categories"] == counts
 assert list(info["categories"].values()) == sorted(counts.values(), reverse=True)
 assert info["ts_begin_us"] <= info["ts_end_us"]
 END
+
+# A member without a name is no trace's array.
+printf '{"": [1], "other": [2]}' >nothing.json
+sutra info nothing.json
+echo "exit $?"
