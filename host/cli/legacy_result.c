@@ -3,14 +3,11 @@
  */
 #include "cli/legacy_result.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/figures.h"
-#include "cli/json_text.h"
-#include "cli/message.h"
 #include "cli/paths.h"
 #include "sutra/context.h"
 
@@ -55,47 +52,24 @@ static const char *matching(const struct sutra_legacy_report *report) {
 
 void legacy_summary_print(const struct legacy_result *result) {
     fprintf(stderr, "sutra: linked into %s by %s match\n",
-            path_is_stream(result->output) ? "standard output" : result->output, matching(&result->report));
+            path_is_stream(result->figures.output) ? "standard output" : result->figures.output,
+            matching(&result->report));
     for (size_t i = 0; i < N_COUNTS; i++)
         if (counts[i].always || count_at(result, i))
             fprintf(stderr, "%16s  %s\n", count_text(count_at(result, i)).text, counts[i].words);
-    if (result->input_bytes > 0)
-        fprintf(stderr, "%16s  read\n", bytes_text(result->input_bytes).text);
-    fprintf(stderr, "%16s  written\n", bytes_text(result->output_bytes).text);
-    fprintf(stderr, "%14.3f s  %s of memory at the peak\n", result->seconds, bytes_text(result->peak_memory).text);
+    run_figures_print(&result->figures);
 }
 
-static void print_all(FILE *file, const struct legacy_result *result) {
+static void print_all(FILE *file, const void *data) {
+    const struct legacy_result *result = data;
     fprintf(file, "{\n  \"version\": \"%s\",\n  \"match\": \"%s\",\n  \"counts\": {\n", sutra_version(),
             matching(&result->report));
     for (size_t i = 0; i < N_COUNTS; i++)
         fprintf(file, "    \"%s\": %" PRIu64 "%s\n", counts[i].name, count_at(result, i), i + 1 < N_COUNTS ? "," : "");
-    fputs("  },\n  \"seconds\": {\n", file);
-    for (size_t i = 0; i < result->n_stages; i++) {
-        fputs("    ", file);
-        json_string_print(file, result->stages[i].name);
-        fprintf(file, ": %.6f,\n", result->stages[i].seconds);
-    }
-    fprintf(file, "    \"total\": %.6f\n  },\n", result->seconds);
-    fprintf(file, "  \"input_bytes\": %" PRIu64 ",\n", result->input_bytes);
-    fprintf(file, "  \"output_bytes\": %" PRIu64 ",\n", result->output_bytes);
-    fprintf(file, "  \"peak_memory_bytes\": %" PRIu64 ",\n", result->peak_memory);
-    fprintf(file, "  \"peak_rss_bytes\": %" PRIu64 ",\n", result->peak_rss);
-    fprintf(file, "  \"threads\": %u,\n", result->n_threads);
-    fprintf(file, "  \"engine\": \"%s\"\n}\n", result->engine);
+    fputs("  },\n", file);
+    run_figures_print_json(file, &result->figures);
 }
 
 enum sutra_status legacy_stats_write(const struct legacy_result *result, const char *path) {
-    if (path_is_stream(path)) {
-        print_all(stdout, result);
-        return SUTRA_OK;
-    }
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return (enum sutra_status)message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
-    print_all(file, result);
-    int failed = ferror(file);
-    if (fclose(file) != 0 || failed)
-        return (enum sutra_status)message_fail(SUTRA_IO, "%s: %s", path, strerror(errno));
-    return SUTRA_OK;
+    return stats_write(path, print_all, result);
 }

@@ -190,17 +190,10 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
 
 static void job_measure(struct job *job) {
     const struct link_values *values = job->values;
-    struct link_result *result = &job->result;
-    result->n_stages = sutra_context_stages(job->context, &result->stages);
-    result->seconds = clock_seconds() - job->begin;
-    uint64_t n_host_bytes = path_size(values->host), n_device_bytes = path_size(values->device);
-    result->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
-    memory_sample(&job->watch.memory);
-    result->peak_memory = memory_peak(&job->watch.memory, n_host_bytes + n_device_bytes);
-    result->peak_rss = memory_peak_rss();
-    result->n_threads = (unsigned)values->n_threads;
-    result->engine = sutra_context_engine(job->context);
-    result->output = values->output;
+    struct run_figures *figures = &job->result.figures;
+    run_figures_take(figures, &job->watch, job->begin, job->context, values->host, values->device);
+    figures->n_threads = (unsigned)values->n_threads;
+    figures->output = values->output;
 }
 
 static int job_run(struct job *job) {
@@ -216,7 +209,7 @@ static int job_run(struct job *job) {
         if (matches != SUTRA_OK)
             return matches;
     }
-    status = sutra_linked_write(job->context, job->linked, values->output, &job->result.output_bytes, &error);
+    status = sutra_linked_write(job->context, job->linked, values->output, &job->result.figures.output_bytes, &error);
     progress_clear(&job->watch.progress);
     if (status)
         return message_error(&error);

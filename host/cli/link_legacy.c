@@ -202,27 +202,20 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
 static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
     if (values->compat_approximate)
-        return sutra_legacy_write_durations(job->context, job->legacy, values->output, &job->result.output_bytes,
-                                            error);
+        return sutra_legacy_write_durations(job->context, job->legacy, values->output,
+                                            &job->result.figures.output_bytes, error);
     char text[4200];
     int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->output);
     on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
-    return sutra_legacy_write(job->context, job->legacy, values->output, &job->result.output_bytes, error);
+    return sutra_legacy_write(job->context, job->legacy, values->output, &job->result.figures.output_bytes, error);
 }
 
 static void job_measure(struct job *job) {
     const struct legacy_values *values = job->values;
-    struct legacy_result *result = &job->result;
-    result->n_stages = sutra_context_stages(job->context, &result->stages);
-    result->seconds = clock_seconds() - job->begin;
-    uint64_t n_host_bytes = path_size(values->host), n_device_bytes = path_size(values->device);
-    result->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
-    memory_sample(&job->watch.memory);
-    result->peak_memory = memory_peak(&job->watch.memory, n_host_bytes + n_device_bytes);
-    result->peak_rss = memory_peak_rss();
-    result->n_threads = (unsigned)values->n_threads;
-    result->engine = engines[values->engine];
-    result->output = values->output;
+    struct run_figures *figures = &job->result.figures;
+    run_figures_take(figures, &job->watch, job->begin, job->context, values->host, values->device);
+    figures->n_threads = (unsigned)values->n_threads;
+    figures->output = values->output;
 }
 
 /* The exit code of a failure; the older program ends with 0 after operators that differ, unless its list of them runs

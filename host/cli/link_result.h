@@ -8,20 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/run_figures.h"
 #include "sutra/link.h"
 
 struct link_result {
     struct sutra_link_report report;
-    const struct sutra_stage *stages;
-    size_t n_stages;
-    double seconds;        /* from start to end, all stages and what is between them */
-    uint64_t input_bytes;  /* of the two files as they lie on the disk; 0 if one of them is a pipe */
-    uint64_t output_bytes; /* of JSON, before compression */
-    uint64_t peak_memory;  /* see memory.h */
-    uint64_t peak_rss;
-    unsigned n_threads;
-    const char *engine;
-    const char *output;
+    struct run_figures figures;
 };
 
 /* Prints a few aligned lines on standard error. */

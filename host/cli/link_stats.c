@@ -6,15 +6,11 @@
  *
  * "counts" has the fields of struct sutra_link_report under their own names.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/json_text.h"
 #include "cli/link_result.h"
-#include "cli/message.h"
-#include "cli/paths.h"
 
 #define FIELDS(X)                                                                                                      \
     X(n_host_nodes)                                                                                                    \
@@ -60,39 +56,13 @@ static void print_counts(FILE *file, const struct sutra_link_report *report) {
     fputs("  },\n", file);
 }
 
-static void print_seconds(FILE *file, const struct link_result *result) {
-    fputs("  \"seconds\": {\n", file);
-    for (size_t i = 0; i < result->n_stages; i++) {
-        fputs("    ", file);
-        json_string_print(file, result->stages[i].name);
-        fprintf(file, ": %.6f,\n", result->stages[i].seconds);
-    }
-    fprintf(file, "    \"total\": %.6f\n  },\n", result->seconds);
-}
-
-static void print_all(FILE *file, const struct link_result *result) {
+static void print_all(FILE *file, const void *result) {
+    const struct link_result *link = result;
     fprintf(file, "{\n  \"version\": \"%s\",\n", sutra_version());
-    print_counts(file, &result->report);
-    print_seconds(file, result);
-    fprintf(file, "  \"input_bytes\": %" PRIu64 ",\n", result->input_bytes);
-    fprintf(file, "  \"output_bytes\": %" PRIu64 ",\n", result->output_bytes);
-    fprintf(file, "  \"peak_memory_bytes\": %" PRIu64 ",\n", result->peak_memory);
-    fprintf(file, "  \"peak_rss_bytes\": %" PRIu64 ",\n", result->peak_rss);
-    fprintf(file, "  \"threads\": %u,\n", result->n_threads);
-    fprintf(file, "  \"engine\": \"%s\"\n}\n", result->engine);
+    print_counts(file, &link->report);
+    run_figures_print_json(file, &link->figures);
 }
 
 enum sutra_status link_stats_write(const struct link_result *result, const char *path) {
-    if (path_is_stream(path)) {
-        print_all(stdout, result);
-        return SUTRA_OK;
-    }
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return (enum sutra_status)message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
-    print_all(file, result);
-    int failed = ferror(file);
-    if (fclose(file) != 0 || failed)
-        return (enum sutra_status)message_fail(SUTRA_IO, "%s: %s", path, strerror(errno));
-    return SUTRA_OK;
+    return stats_write(path, print_all, result);
 }

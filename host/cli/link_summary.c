@@ -47,13 +47,8 @@ static void print_counts(const struct sutra_link_report *report) {
 }
 
 void link_summary_print(const struct link_result *result) {
-    fprintf(stderr, "sutra: linked into %s\n", path_is_stream(result->output) ? "standard output" : result->output);
+    fprintf(stderr, "sutra: linked into %s\n",
+            path_is_stream(result->figures.output) ? "standard output" : result->figures.output);
     print_counts(&result->report);
-    if (result->input_bytes > 0)
-        fprintf(stderr, "%16s  read\n", bytes_text(result->input_bytes).text);
-    fprintf(stderr, "%16s  written\n", bytes_text(result->output_bytes).text);
-    fprintf(stderr, "%14.3f s  ", result->seconds);
-    if (result->input_bytes > 0 && result->seconds > 0)
-        fprintf(stderr, "at %.1f MB/s of input, ", (double)result->input_bytes / result->seconds / 1e6);
-    fprintf(stderr, "%s of memory at the peak\n", bytes_text(result->peak_memory).text);
+    run_figures_print(&result->figures);
 }

@@ -1,0 +1,67 @@
+/*
+ * run_figures.c - time, bytes and memory of a finished command.
+ */
+#include "cli/run_figures.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/figures.h"
+#include "cli/json_text.h"
+#include "cli/memory.h"
+#include "cli/message.h"
+#include "cli/paths.h"
+
+void run_figures_take(struct run_figures *figures, struct watch *watch, double begin,
+                      const struct sutra_context *context, const char *host, const char *device) {
+    uint64_t n_host_bytes = path_size(host), n_device_bytes = path_size(device);
+    figures->n_stages = sutra_context_stages(context, &figures->stages);
+    figures->seconds = clock_seconds() - begin;
+    figures->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
+    memory_sample(&watch->memory);
+    figures->peak_memory = memory_peak(&watch->memory, n_host_bytes + n_device_bytes);
+    figures->peak_rss = memory_peak_rss();
+    figures->engine = sutra_context_engine(context);
+}
+
+void run_figures_print(const struct run_figures *figures) {
+    if (figures->input_bytes > 0)
+        fprintf(stderr, "%16s  read\n", bytes_text(figures->input_bytes).text);
+    fprintf(stderr, "%16s  written\n", bytes_text(figures->output_bytes).text);
+    fprintf(stderr, "%14.3f s  ", figures->seconds);
+    if (figures->input_bytes > 0 && figures->seconds > 0)
+        fprintf(stderr, "at %.1f MB/s of input, ", (double)figures->input_bytes / figures->seconds / 1e6);
+    fprintf(stderr, "%s of memory at the peak\n", bytes_text(figures->peak_memory).text);
+}
+
+void run_figures_print_json(FILE *file, const struct run_figures *figures) {
+    fputs("  \"seconds\": {\n", file);
+    for (size_t i = 0; i < figures->n_stages; i++) {
+        fputs("    ", file);
+        json_string_print(file, figures->stages[i].name);
+        fprintf(file, ": %.6f,\n", figures->stages[i].seconds);
+    }
+    fprintf(file, "    \"total\": %.6f\n  },\n", figures->seconds);
+    fprintf(file, "  \"input_bytes\": %" PRIu64 ",\n", figures->input_bytes);
+    fprintf(file, "  \"output_bytes\": %" PRIu64 ",\n", figures->output_bytes);
+    fprintf(file, "  \"peak_memory_bytes\": %" PRIu64 ",\n", figures->peak_memory);
+    fprintf(file, "  \"peak_rss_bytes\": %" PRIu64 ",\n", figures->peak_rss);
+    fprintf(file, "  \"threads\": %u,\n", figures->n_threads);
+    fprintf(file, "  \"engine\": \"%s\"\n}\n", figures->engine);
+}
+
+enum sutra_status stats_write(const char *path, void (*print)(FILE *file, const void *result), const void *result) {
+    if (path_is_stream(path)) {
+        print(stdout, result);
+        return SUTRA_OK;
+    }
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return (enum sutra_status)message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
+    print(file, result);
+    int failed = ferror(file);
+    if (fclose(file) != 0 || failed)
+        return (enum sutra_status)message_fail(SUTRA_IO, "%s: %s", path, strerror(errno));
+    return SUTRA_OK;
+}
