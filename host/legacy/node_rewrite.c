@@ -5,25 +5,11 @@
 
 #include <string.h>
 
-#include "text/number_text.h"
-
 /* Members of nodes stand three levels deep: document, list of nodes, node. */
 #define NODE_LEVEL 2
 
 static const char separator[] = ",\n            ";
 #define SEPARATOR_LENGTH (sizeof separator - 1)
-
-static void put_number(struct buffer *out, struct number number) {
-    char *to = buffer_reserve(out, NUMBER_TEXT_MAX);
-    if (!to)
-        return;
-    if (number.kind == NUMBER_DOUBLE)
-        out->length += double_format(number_as_double(number), to);
-    else if (number.kind == NUMBER_INTEGER)
-        out->length += integer_format((int64_t)number.bits, to);
-    else
-        buffer_append(out, number.bits ? "true" : "false", number.bits ? 4 : 5);
-}
 
 /* Writes the value at a walker, leaving the emitter's list of members as it was. */
 static void put_value(struct json_emitter *emitter, struct json_walker *walker) {
@@ -34,7 +20,7 @@ static void put_value(struct json_emitter *emitter, struct json_walker *walker) 
 
 static void put_change(struct json_emitter *emitter, const struct member_change *change) {
     if (!change->document) {
-        put_number(emitter->out, change->number);
+        emit_number(emitter->out, change->number);
         return;
     }
     struct json_walker walker = walk_from(&change->document->source, &change->document->index, change->at, NULL);

@@ -39,6 +39,18 @@ void emit_newline(struct buffer *out, unsigned level) {
         out->length = (size_t)(put_newline(to, level) - out->bytes);
 }
 
+void emit_number(struct buffer *out, struct number number) {
+    char *to = buffer_reserve(out, NUMBER_TEXT_MAX);
+    if (!to)
+        return;
+    if (number.kind == NUMBER_DOUBLE)
+        out->length += double_format(number_as_double(number), to);
+    else if (number.kind == NUMBER_INTEGER)
+        out->length += integer_format((int64_t)number.bits, to);
+    else
+        buffer_append(out, number.bits ? "true" : "false", number.bits ? 4 : 5);
+}
+
 /* Makes sure of `extra` bytes at `to`, which is where the buffer's content will end; NULL: out of memory. */
 static inline char *room(struct buffer *out, char *to, size_t extra) {
     if ((size_t)(out->bytes + out->capacity - to) >= extra)

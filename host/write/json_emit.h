@@ -8,6 +8,7 @@
 #define WRITE_JSON_EMIT_H
 
 #include "base/buffer.h"
+#include "columns/number.h"
 #include "read/json_walk.h"
 
 /* A member of an object as it stands in the output. */
@@ -42,6 +43,9 @@ void end_member(struct json_emitter *emitter);
 /* Of members with equal keys from `first` on, keeps the first place with the text of the last. True if there were any.
  */
 bool merge_members(struct json_emitter *emitter, size_t first);
+
+/* A number as Python writes it: true and false for booleans. */
+void emit_number(struct buffer *out, struct number number);
 
 /* A line end and four spaces for each level. */
 void emit_newline(struct buffer *out, unsigned level);

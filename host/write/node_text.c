@@ -8,7 +8,6 @@
 
 #include "link/classify.h"
 #include "read/event_places.h"
-#include "text/number_text.h"
 #include "text/string_text.h"
 
 /* Members of nodes stand three levels deep: document, list of nodes, node. */
@@ -88,21 +87,7 @@ void node_template_free(struct node_template *template) {
 }
 
 static void write_integer(struct buffer *out, int64_t value) {
-    char *to = buffer_reserve(out, NUMBER_TEXT_MAX);
-    if (to)
-        out->length += integer_format(value, to);
-}
-
-static void write_number(struct buffer *out, struct number number) {
-    char *to = buffer_reserve(out, NUMBER_TEXT_MAX);
-    if (!to)
-        return;
-    if (number.kind == NUMBER_DOUBLE)
-        out->length += double_format(number_as_double(number), to);
-    else if (number.kind == NUMBER_INTEGER)
-        out->length += integer_format((int64_t)number.bits, to);
-    else
-        buffer_append(out, number.bits ? "true" : "false", number.bits ? 4 : 5);
+    emit_number(out, number_integer(value));
 }
 
 static void write_string(struct buffer *out, const struct strings *strings, uint32_t string) {
@@ -182,13 +167,13 @@ static void write_value(struct node_template *template, const struct node_values
     const struct sutra_device_trace *device = values->linked->device;
     switch (field) {
     case NODE_INCLUSIVE_DUR:
-        write_number(out, values->inclusive);
+        emit_number(out, values->inclusive);
         return;
     case NODE_EXCLUSIVE_DUR:
-        write_number(out, values->exclusive);
+        emit_number(out, values->exclusive);
         return;
     case NODE_TS:
-        write_number(out, values->ts);
+        emit_number(out, values->ts);
         return;
     case NODE_INTER_THREAD_DEP:
         if (values->waits_for < 0)
