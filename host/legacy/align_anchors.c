@@ -120,7 +120,8 @@ static row_t list_stretches(struct anchors *anchors, const struct align_gap *gap
             last->n = a + length > last->a + last->n ? a + length - last->a : last->n;
             continue;
         }
-        anchors->stretches[n++] = (struct stretch){.a = a, .b = slot->b, .n = length};
+        anchors->stretches[n] = (struct stretch){.a = a, .b = slot->b, .n = length};
+        n++;
     }
     return n;
 }
