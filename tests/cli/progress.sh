@@ -1,6 +1,7 @@
 # A bar on a terminal for what takes more than half a second, cleared at the end; never elsewhere, nor with --quiet.
 . "$TOOLS/common.sh"
 need script
+script -qec true /dev/null >/dev/null 2>&1 || skip "needs a pseudo-terminal"
 traces
 cat >slow <<'END'
 (sleep 0.7; cat host.json) | sutra link - device.json -o out.json "$@"
