@@ -8,15 +8,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "link/classify.h"
 #include "match/key_index.h"
 
 /* Host operators that the device trace lacks, as the older program takes it: a process and two threads. */
 #define MARKERS_EXPECTED 3
-
-static void *rows_alloc(row_t n, size_t size) {
-    return calloc((size_t)n + 1, size);
-}
 
 /* What sorting out events needs. */
 struct filter {
@@ -60,13 +57,13 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     row_t n = trace->events.n;
     *side = (struct device_side){.trace = trace};
     uint16_t *traits = string_traits(strings);
-    row_t *order = rows_alloc(n, sizeof *order);
-    side->cpu = rows_alloc(n, sizeof *side->cpu);
-    side->launch = rows_alloc(n, sizeof *side->launch);
-    side->gpu = rows_alloc(n, sizeof *side->gpu);
-    side->step = rows_alloc(n, sizeof *side->step);
-    side->arrow_start = rows_alloc(n, sizeof *side->arrow_start);
-    side->arrow_finish = rows_alloc(n, sizeof *side->arrow_finish);
+    row_t *order = column_new(n, sizeof *order);
+    side->cpu = column_new(n, sizeof *side->cpu);
+    side->launch = column_new(n, sizeof *side->launch);
+    side->gpu = column_new(n, sizeof *side->gpu);
+    side->step = column_new(n, sizeof *side->step);
+    side->arrow_start = column_new(n, sizeof *side->arrow_start);
+    side->arrow_finish = column_new(n, sizeof *side->arrow_finish);
     bool ok = traits && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start &&
               side->arrow_finish;
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
@@ -190,7 +187,7 @@ static enum sutra_status find_threads(struct device_side *side, struct sutra_con
                                       struct thread_span *spans, struct sutra_error *error) {
     const row_t *ops = side->cpu + side->segment;
     struct key_index index = {0};
-    value_key *tids = rows_alloc(side->n_segment, sizeof *tids);
+    value_key *tids = column_new(side->n_segment, sizeof *tids);
     if (!tids)
         return error_memory(error);
     for (row_t i = 0; i < side->n_segment; i++)
@@ -243,11 +240,11 @@ static void fill_list(struct device_side *side, const struct legacy_names *names
 }
 
 static bool list_alloc(struct device_side *side, row_t n) {
-    side->name = rows_alloc(n, sizeof *side->name);
-    side->event = rows_alloc(n, sizeof *side->event);
-    side->thread = rows_alloc(n, sizeof *side->thread);
-    side->ts = (struct number_column){rows_alloc(n, sizeof *side->ts.bits), rows_alloc(n, sizeof *side->ts.kind)};
-    side->dur = (struct number_column){rows_alloc(n, sizeof *side->dur.bits), rows_alloc(n, sizeof *side->dur.kind)};
+    side->name = column_new(n, sizeof *side->name);
+    side->event = column_new(n, sizeof *side->event);
+    side->thread = column_new(n, sizeof *side->thread);
+    side->ts = (struct number_column){column_new(n, sizeof *side->ts.bits), column_new(n, sizeof *side->ts.kind)};
+    side->dur = (struct number_column){column_new(n, sizeof *side->dur.bits), column_new(n, sizeof *side->dur.kind)};
     return side->name && side->event && side->thread && side->ts.bits && side->ts.kind && side->dur.bits &&
            side->dur.kind;
 }
@@ -257,8 +254,8 @@ enum sutra_status device_side_list(struct device_side *side, struct sutra_contex
     if (side->n_segment == 0)
         return error_file(error, SUTRA_DATA, side->trace->document.source.name,
                           "there are no CPU operators (category cpu_op or user_annotation): record with CPU activity");
-    row_t *thread = rows_alloc(side->n_segment, sizeof *thread);
-    struct thread_span *spans = rows_alloc(side->n_segment, sizeof *spans);
+    row_t *thread = column_new(side->n_segment, sizeof *thread);
+    struct thread_span *spans = column_new(side->n_segment, sizeof *spans);
     enum sutra_status status = thread && spans ? SUTRA_OK : error_memory(error);
     if (!status)
         status = find_threads(side, context, thread, spans, error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "legacy/event_keys.h"
 #include "match/steps.h"
 #include "text/number_text.h"
@@ -41,13 +42,9 @@ struct grouping {
     struct event_map launches, starts, finishes;
 };
 
-static void *rows_alloc(row_t n, size_t size) {
-    return calloc((size_t)n + 1, size);
-}
-
 static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, enum event_field field,
                                     const row_t *event, row_t n) {
-    value_key *keys = rows_alloc(n, sizeof *keys);
+    value_key *keys = column_new(n, sizeof *keys);
     enum sutra_status status = keys ? SUTRA_OK : error_memory(grouping->error);
     if (!status)
         status =
@@ -133,8 +130,8 @@ static enum sutra_status find_moments(struct grouping *grouping) {
 static enum sutra_status find_parents(struct grouping *grouping) {
     const struct device_side *side = grouping->side;
     const struct device_events *events = &side->trace->events;
-    struct number_column ts = {rows_alloc(side->n_segment, sizeof *ts.bits), rows_alloc(side->n_segment, 1)};
-    struct number_column dur = {rows_alloc(side->n_segment, sizeof *dur.bits), rows_alloc(side->n_segment, 1)};
+    struct number_column ts = {column_new(side->n_segment, sizeof *ts.bits), column_new(side->n_segment, 1)};
+    struct number_column dur = {column_new(side->n_segment, sizeof *dur.bits), column_new(side->n_segment, 1)};
     bool ok = ts.bits && ts.kind && dur.bits && dur.kind;
     for (row_t i = 0; ok && i < side->n_segment; i++) {
         row_t event = side->cpu[side->segment + i];
@@ -234,7 +231,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
 static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_groups *groups) {
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
-    row_t *order = rows_alloc(gpu->n, sizeof *order), *group = rows_alloc(gpu->n, sizeof *group), n_groups = 0;
+    row_t *order = column_new(gpu->n, sizeof *order), *group = column_new(gpu->n, sizeof *group), n_groups = 0;
     enum sutra_status status = order && group ? SUTRA_OK : error_memory(grouping->error);
     if (!status)
         status = key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error);
@@ -264,16 +261,16 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
 static bool allocate(struct grouping *grouping, struct gpu_groups *groups) {
     struct launched *gpu = &grouping->gpu;
     row_t n = grouping->side->n_gpu;
-    gpu->event = rows_alloc(n, sizeof *gpu->event);
-    gpu->external = rows_alloc(n, sizeof *gpu->external);
-    gpu->place = rows_alloc(n, sizeof *gpu->place);
-    gpu->at = (struct number_column){rows_alloc(n, sizeof *gpu->at.bits), rows_alloc(n, sizeof *gpu->at.kind)};
-    gpu->found = rows_alloc(n, sizeof *gpu->found);
-    gpu->parent = rows_alloc(n, sizeof *gpu->parent);
-    gpu->index = rows_alloc(n, sizeof *gpu->index);
-    groups->event = rows_alloc(n, sizeof *groups->event);
-    groups->group_of = rows_alloc(n, sizeof *groups->group_of);
-    groups->ts = (struct number_column){rows_alloc(n, sizeof *groups->ts.bits), rows_alloc(n, sizeof *groups->ts.kind)};
+    gpu->event = column_new(n, sizeof *gpu->event);
+    gpu->external = column_new(n, sizeof *gpu->external);
+    gpu->place = column_new(n, sizeof *gpu->place);
+    gpu->at = (struct number_column){column_new(n, sizeof *gpu->at.bits), column_new(n, sizeof *gpu->at.kind)};
+    gpu->found = column_new(n, sizeof *gpu->found);
+    gpu->parent = column_new(n, sizeof *gpu->parent);
+    gpu->index = column_new(n, sizeof *gpu->index);
+    groups->event = column_new(n, sizeof *groups->event);
+    groups->group_of = column_new(n, sizeof *groups->group_of);
+    groups->ts = (struct number_column){column_new(n, sizeof *groups->ts.bits), column_new(n, sizeof *groups->ts.kind)};
     groups->start = calloc((size_t)n + 3, sizeof *groups->start);
     return gpu->event && gpu->external && gpu->place && gpu->at.bits && gpu->at.kind && gpu->found && gpu->parent &&
            gpu->index && groups->event && groups->group_of && groups->ts.bits && groups->ts.kind && groups->start;
@@ -329,7 +326,7 @@ void gpu_groups_free(struct gpu_groups *groups) {
 enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_context *context,
                                   const struct sutra_device_trace *trace, const row_t *event, row_t n, row_t *group,
                                   struct sutra_error *error) {
-    value_key *keys = rows_alloc(n, sizeof *keys);
+    value_key *keys = column_new(n, sizeof *keys);
     enum sutra_status status = keys ? SUTRA_OK : error_memory(error);
     if (!status)
         status = event_keys_read(context, trace, FIELD_EVENT_INDEX, event, n, keys, NULL, error);

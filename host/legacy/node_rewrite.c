@@ -5,11 +5,7 @@
 
 #include <string.h>
 
-/* Members of nodes stand three levels deep: document, list of nodes, node. */
-#define NODE_LEVEL 2
-
-static const char separator[] = ",\n            ";
-#define SEPARATOR_LENGTH (sizeof separator - 1)
+#include "write/node_layout.h"
 
 /* Writes the value at a walker, leaving the emitter's list of members as it was. */
 static void put_value(struct json_emitter *emitter, struct json_walker *walker) {
@@ -45,7 +41,7 @@ static uint32_t read_members(struct node_rewriter *rewriter, const struct docume
     emitter->out = &rewriter->text;
     emitter->members.n = 0;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        buffer_append(&rewriter->text, separator, SEPARATOR_LENGTH);
+        node_separate(&rewriter->text, false);
         struct json_place key = walk_string(&walker);
         walk_next(&walker); /* the colon */
         emit_member_key(emitter, &walker, key);
@@ -63,30 +59,18 @@ static uint32_t read_members(struct node_rewriter *rewriter, const struct docume
     return met;
 }
 
-/* Copies the members that stay, in one piece where they stand one behind the other, as they do unless keys repeat. */
-static void copy_members(const struct node_rewriter *rewriter, struct buffer *out) {
-    const struct emitted_member *list = rewriter->emitter.members.list;
-    for (size_t i = 0, n = rewriter->emitter.members.n; i < n;) {
-        size_t first = i++;
-        while (i < n && list[i].start == list[i - 1].end + SEPARATOR_LENGTH)
-            i++;
-        buffer_append(out, separator + (first == 0), SEPARATOR_LENGTH - (first == 0));
-        buffer_append(out, rewriter->text.bytes + list[first].start, list[i - 1].end - list[first].start);
-    }
-}
-
 void node_rewrite(struct node_rewriter *rewriter, const struct document *document, size_t at,
                   const struct member_change *changes, size_t n, struct buffer *out) {
     struct json_emitter *emitter = &rewriter->emitter;
     uint32_t met = read_members(rewriter, document, at, changes, n);
     buffer_append(out, "{", 1);
-    copy_members(rewriter, out);
+    node_copy_members(&emitter->members, 0, emitter->members.n, &rewriter->text, out);
     bool comma = emitter->members.n > 0;
     emitter->out = out;
     for (size_t i = 0; i < n; i++) {
         if (met >> i & 1)
             continue;
-        buffer_append(out, separator + !comma, SEPARATOR_LENGTH - !comma);
+        node_separate(out, !comma);
         buffer_append(out, "\"", 1);
         buffer_append(out, changes[i].key, strlen(changes[i].key));
         buffer_append(out, "\": ", 3);

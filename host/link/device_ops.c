@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "link/classify.h"
 #include "link/parent_search.h"
 
@@ -23,13 +24,9 @@ struct build {
     struct sutra_error *error;
 };
 
-static void *rows_alloc(row_t n, size_t size) {
-    return calloc((size_t)n + 1, size);
-}
-
 static bool numbers_alloc(struct number_column *column, row_t n) {
-    column->bits = rows_alloc(n, sizeof *column->bits);
-    column->kind = rows_alloc(n, sizeof *column->kind);
+    column->bits = column_new(n, sizeof *column->bits);
+    column->kind = column_new(n, sizeof *column->kind);
     return column->bits && column->kind;
 }
 
@@ -68,10 +65,10 @@ static enum sutra_status list_operators(struct build *build) {
     const struct device_events *events = build->events;
     struct operator_lists *lists = &build->lists;
     ops->traits = string_traits(&build->trace->strings);
-    ops->order = rows_alloc(events->n, sizeof *ops->order);
-    ops->cpu_event = rows_alloc(events->n, sizeof *ops->cpu_event);
-    lists->launch = rows_alloc(events->n, sizeof *lists->launch);
-    lists->gpu = rows_alloc(events->n, sizeof *lists->gpu);
+    ops->order = column_new(events->n, sizeof *ops->order);
+    ops->cpu_event = column_new(events->n, sizeof *ops->cpu_event);
+    lists->launch = column_new(events->n, sizeof *lists->launch);
+    lists->gpu = column_new(events->n, sizeof *lists->gpu);
     if (!ops->traits || !ops->order || !ops->cpu_event || !lists->launch || !lists->gpu)
         return error_memory(build->error);
     const struct engine *engine = &build->context->engine;
@@ -97,7 +94,7 @@ static enum sutra_status list_operators(struct build *build) {
 /* Numbers the tids of the CPU operators as they first occur; numbers[] gets each operator's. */
 static enum sutra_status number_threads(struct build *build, uint32_t *numbers) {
     struct device_ops *ops = build->ops;
-    value_key *tids = rows_alloc(ops->cpu.n, sizeof *tids);
+    value_key *tids = column_new(ops->cpu.n, sizeof *tids);
     if (!tids)
         return error_memory(build->error);
     for (row_t i = 0; i < ops->cpu.n; i++)
@@ -118,9 +115,9 @@ static enum sutra_status gather_cpu_ops(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     row_t n = ops->cpu.n;
-    uint32_t *thread = rows_alloc(n, sizeof *thread);
-    value_key *external = rows_alloc(n, sizeof *external);
-    uint8_t *coalesced = rows_alloc(n, sizeof *coalesced);
+    uint32_t *thread = column_new(n, sizeof *thread);
+    value_key *external = column_new(n, sizeof *external);
+    uint8_t *coalesced = column_new(n, sizeof *coalesced);
     ops->cpu.thread = thread;
     ops->cpu.external = external;
     ops->cpu.coalesced = coalesced;
@@ -146,8 +143,8 @@ static value_key rf_of(const struct build *build, row_t op) {
 
 static enum sutra_status index_rf_ids(struct build *build) {
     struct device_ops *ops = build->ops;
-    value_key *keys = rows_alloc(ops->cpu.n, sizeof *keys);
-    ops->rf_op = rows_alloc(ops->cpu.n, sizeof *ops->rf_op);
+    value_key *keys = column_new(ops->cpu.n, sizeof *keys);
+    ops->rf_op = column_new(ops->cpu.n, sizeof *ops->rf_op);
     enum sutra_status status = SUTRA_OK;
     if (!keys || !ops->rf_op)
         status = error_memory(build->error);
@@ -186,7 +183,7 @@ static enum sutra_status order_threads(struct build *build) {
 static enum sutra_status run_engine(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    ops->waits_for = rows_alloc(ops->cpu.n, sizeof *ops->waits_for);
+    ops->waits_for = column_new(ops->cpu.n, sizeof *ops->waits_for);
     if (!numbers_alloc(&ops->exclusive, ops->cpu.n) || !ops->waits_for)
         return error_memory(build->error);
     stage_begin(build->context, "exclusive durations", ops->cpu.n);
@@ -204,10 +201,10 @@ static enum sutra_status run_engine(struct build *build) {
 static enum sutra_status group_by_external(struct build *build, const value_key *external, const row_t *gpu, row_t n) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    uint64_t *keys = rows_alloc(n, sizeof *keys);
-    value_key *heads = rows_alloc(n, sizeof *heads);
-    ops->grouped_event = rows_alloc(n, sizeof *ops->grouped_event);
-    ops->group_start = rows_alloc(n, sizeof *ops->group_start);
+    uint64_t *keys = column_new(n, sizeof *keys);
+    value_key *heads = column_new(n, sizeof *heads);
+    ops->grouped_event = column_new(n, sizeof *ops->grouped_event);
+    ops->group_start = column_new(n, sizeof *ops->group_start);
     enum sutra_status status = SUTRA_OK;
     if (!keys || !heads || !ops->grouped_event || !ops->group_start)
         status = error_memory(build->error);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "link/classify.h"
 
 /* A marker: an operator of tid 0 and external id -1 without duration. */
@@ -25,10 +26,6 @@ struct marked_ops {
     value_key *external;
     uint8_t *coalesced;
 };
-
-static void *rows_alloc(row_t n, size_t size) {
-    return calloc((size_t)n + 1, size);
-}
 
 /* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is
  * left of that: before that operator if both begin together, else behind all operators that begin with the marker. */
@@ -54,7 +51,7 @@ static enum sutra_status make_markers(const struct parent_search *search, struct
                                       struct sutra_error *error) {
     const struct device_events *events = &search->trace->events;
     struct key_index seen = {0};
-    value_key *tids = rows_alloc(events->n, sizeof *tids);
+    value_key *tids = column_new(events->n, sizeof *tids);
     *markers = NULL;
     *n_markers = 0;
     enum sutra_status status = tids ? SUTRA_OK : error_memory(error);
@@ -65,7 +62,7 @@ static enum sutra_status make_markers(const struct parent_search *search, struct
     row_t n = 0;
     for (row_t i = 0; i < events->n && !status; i++)
         n += tids[i] != KEY_NULL && key_index_find(&seen, tids[i]) == i;
-    if (!status && !(*markers = rows_alloc(n + 1, sizeof **markers)))
+    if (!status && !(*markers = column_new(n + 1, sizeof **markers)))
         status = error_memory(error);
     for (row_t i = 0; i < events->n && !status; i++) {
         if (tids[i] == KEY_NULL || key_index_find(&seen, tids[i]) != i)
@@ -110,11 +107,11 @@ static enum sutra_status merge_markers(const struct parent_search *search, struc
     if ((uint64_t)cpu->n + n_markers > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
     row_t n = cpu->n + n_markers;
-    marked->ts.bits = rows_alloc(n, sizeof *marked->ts.bits);
-    marked->ts.kind = rows_alloc(n, sizeof *marked->ts.kind);
-    marked->thread = rows_alloc(n, sizeof *marked->thread);
-    marked->external = rows_alloc(n, sizeof *marked->external);
-    marked->coalesced = rows_alloc(n, sizeof *marked->coalesced);
+    marked->ts.bits = column_new(n, sizeof *marked->ts.bits);
+    marked->ts.kind = column_new(n, sizeof *marked->ts.kind);
+    marked->thread = column_new(n, sizeof *marked->thread);
+    marked->external = column_new(n, sizeof *marked->external);
+    marked->coalesced = column_new(n, sizeof *marked->coalesced);
     if (!marked->ts.bits || !marked->ts.kind || !marked->thread || !marked->external || !marked->coalesced)
         return error_memory(error);
     uint32_t thread = marker_thread(search);
@@ -156,7 +153,7 @@ static value_key correlation_of(const struct device_events *events, row_t event)
 static enum sutra_status index_launches(const struct parent_search *search, struct key_index *index,
                                         struct sutra_error *error) {
     const struct operator_lists *lists = search->lists;
-    value_key *keys = rows_alloc(lists->n_launches, sizeof *keys);
+    value_key *keys = column_new(lists->n_launches, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < lists->n_launches; i++)
@@ -187,12 +184,12 @@ struct queries {
 };
 
 static enum sutra_status queries_alloc(struct queries *queries, row_t n, struct sutra_error *error) {
-    queries->launch_ts.bits = rows_alloc(n, sizeof *queries->launch_ts.bits);
-    queries->launch_ts.kind = rows_alloc(n, sizeof *queries->launch_ts.kind);
-    queries->thread = rows_alloc(n, sizeof *queries->thread);
-    queries->external = rows_alloc(n, sizeof *queries->external);
-    queries->nccl = rows_alloc(n, sizeof *queries->nccl);
-    queries->parent = rows_alloc(n, sizeof *queries->parent);
+    queries->launch_ts.bits = column_new(n, sizeof *queries->launch_ts.bits);
+    queries->launch_ts.kind = column_new(n, sizeof *queries->launch_ts.kind);
+    queries->thread = column_new(n, sizeof *queries->thread);
+    queries->external = column_new(n, sizeof *queries->external);
+    queries->nccl = column_new(n, sizeof *queries->nccl);
+    queries->parent = column_new(n, sizeof *queries->parent);
     if (!queries->launch_ts.bits || !queries->launch_ts.kind || !queries->thread || !queries->external ||
         !queries->nccl || !queries->parent)
         return error_memory(error);
@@ -264,8 +261,8 @@ static enum sutra_status search_parents(struct parent_search *search, const stru
     struct key_index launches = {0};
     struct queries queries = {0};
     row_t n = search->lists->n_gpu;
-    search->gpu = rows_alloc(n, sizeof *search->gpu);
-    search->external = rows_alloc(n, sizeof *search->external);
+    search->gpu = column_new(n, sizeof *search->gpu);
+    search->external = column_new(n, sizeof *search->external);
     enum sutra_status status = search->gpu && search->external ? SUTRA_OK : error_memory(error);
     if (!status)
         status = index_launches(search, &launches, error);

@@ -9,13 +9,7 @@
 #include "link/classify.h"
 #include "read/event_places.h"
 #include "text/string_text.h"
-
-/* Members of nodes stand three levels deep: document, list of nodes, node. */
-#define NODE_LEVEL 2
-
-/* Between two members of a node. */
-static const char separator[] = ",\n            ";
-#define SEPARATOR_LENGTH (sizeof separator - 1)
+#include "write/node_layout.h"
 
 /* Which fields a node sets, and from what. */
 struct node_values {
@@ -61,7 +55,7 @@ void node_template_read(struct node_template *template, const struct sutra_host_
     emitter->out = &template->text;
     emitter->members.n = 0;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        buffer_append(&template->text, separator, SEPARATOR_LENGTH);
+        node_separate(&template->text, false);
         struct json_place key = walk_string(&walker);
         walk_next(&walker); /* the colon */
         emit_member_key(emitter, &walker, key);
@@ -221,24 +215,10 @@ static void append_fields(struct node_template *template, const struct node_valu
     for (int field = 0; field < NODE_N_FIELDS; field++) {
         if (!(missing >> field & 1))
             continue;
-        buffer_append(out, separator + !comma, SEPARATOR_LENGTH - !comma);
+        node_separate(out, !comma);
         buffer_append(out, keys[field], strlen(keys[field]));
         write_value(template, values, (enum node_field)field, out);
         comma = true;
-    }
-}
-
-/* Members [begin, end) of the template as they are, each with its separator before it; in one piece where they stand
- * one behind the other, which they do unless keys were repeated. */
-static void copy_members(const struct node_template *template, size_t begin, size_t end, struct buffer *out) {
-    const struct emitted_member *list = template->emitter.members.list;
-    for (size_t i = begin; i < end;) {
-        size_t first = i++;
-        while (i < end && list[i].start == list[i - 1].end + SEPARATOR_LENGTH)
-            i++;
-        if (first > 0)
-            buffer_append(out, separator, SEPARATOR_LENGTH);
-        buffer_append(out, template->text.bytes + list[first].start, list[i - 1].end - list[first].start);
     }
 }
 
@@ -251,21 +231,20 @@ static void write_node(struct node_template *template, struct node_values *value
     size_t copied = 0;
     if (template->failed)
         return;
-    buffer_append(out, "{\n            ", 14);
+    buffer_append(out, "{", 1);
     for (size_t i = 0; i < members->n; i++) {
         enum node_field field = (enum node_field) template->field[i];
         if (!(values->set >> field & 1))
             continue;
-        copy_members(template, copied, i, out);
+        node_copy_members(members, copied, i, &template->text, out);
         copied = i + 1;
-        if (i > 0)
-            buffer_append(out, separator, SEPARATOR_LENGTH);
+        node_separate(out, i == 0);
         const struct emitted_member *member = &members->list[i];
         buffer_append(out, template->text.bytes + member->start, member->key + 4);
         write_value(template, values, field, out);
         missing &= ~((uint32_t)1 << field);
     }
-    copy_members(template, copied, members->n, out);
+    node_copy_members(members, copied, members->n, &template->text, out);
     append_fields(template, values, missing, members->n > 0, out);
     buffer_append(out, "\n        }", 10);
 }
