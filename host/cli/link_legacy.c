@@ -10,41 +10,33 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/arguments.h"
 #include "cli/figures.h"
 #include "cli/legacy_result.h"
 #include "cli/message.h"
+#include "cli/pair.h"
 #include "cli/paths.h"
 #include "cli/plus_path.h"
-#include "cli/processors.h"
-#include "cli/watch.h"
 #include "sutra/sutra.h"
 
-/* Places in the table of words below; each level shows what is at it and above. */
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
-
 struct legacy_values {
-    const char *host, *device, *output, *annotation, *min_match, *stats;
-    uint64_t n_threads, max_depth;
-    int engine, log_level;
-    bool exact, strict, lenient, all_launches, compat_approximate, compat_exit, compat_path, quiet, verbose;
+    struct pair_values pair;
+    const char *annotation, *min_match;
+    uint64_t max_depth;
+    bool exact, all_launches, compat_approximate, compat_exit, compat_path;
     double least; /* --min-match as a number */
 };
-
-static const char *const levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", NULL};
-static const char *const engines[] = {"auto", "cpu", "cuda", NULL}; /* in the order of enum sutra_device */
 
 #define AT(field) .offset = offsetof(struct legacy_values, field)
 
 static const struct option_row options[] = {
-    {"et-file", 0, OPTION_FILE, "HOST", AT(host),
+    {"et-file", 0, OPTION_FILE, "HOST", AT(pair.host),
      .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
-    {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(device),
+    {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair.device),
      .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
     {"annotation", 0, OPTION_TEXT, "TEXT", AT(annotation),
      .help = "operators whose names contain TEXT end an iteration (default: DataLoader)"},
     {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their places in both traces"},
-    {"output-file", 'o', OPTION_FILE, "OUT", AT(output),
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.output),
      .help =
          "write ET+ to OUT (default: HOST with _plus.json for its last .json); compressed if it ends in .gz or .zst; - "
          "is standard output"},
@@ -62,47 +54,18 @@ static const struct option_row options[] = {
      .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
     {"compat-path", 0, OPTION_FLAG, AT(compat_path),
      .help = "name the output as the older program does: every .json in the path is replaced"},
-    {"device", 'd', OPTION_CHOICE, "WHERE", AT(engine), .choices = engines,
-     .help = "where to compute; auto takes a GPU if there is one, cuda fails without one (default: auto)"},
-    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
-    {"strict", 0, OPTION_FLAG, AT(strict), .help = "fail where the numbers of operators differ, instead of warning"},
-    {"lenient", 0, OPTION_FLAG, AT(lenient),
+    PAIR_ROWS_WHERE,
+    {"strict", 0, OPTION_FLAG, AT(pair.strict),
+     .help = "fail where the numbers of operators differ, instead of warning"},
+    {"lenient", 0, OPTION_FLAG, AT(pair.lenient),
      .help = "leave out GPU operators that cannot be placed and fields of a wrong type, and count them, instead of "
              "failing"},
-    {"stats", 0, OPTION_FILE, "FILE", AT(stats),
-     .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no summary, only warnings and errors"},
-    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done, and the summary where no terminal is"},
-    {"log-level", 0, OPTION_CHOICE, "LEVEL", AT(log_level), .choices = levels,
-     .help = "DEBUG, INFO, WARNING (like --quiet), ERROR or CRITICAL (no warnings either) (default: INFO)"},
+    PAIR_ROWS_STATS,
+    {"verbose", 'v', OPTION_FLAG, AT(pair.verbose),
+     .help = "also say what is done, and the summary where no terminal is"},
+    PAIR_ROW_LOG_LEVEL,
     {0},
 };
-
-/* Joins the words for the files: each is an option, or else the next operand. */
-static int take_operands(struct legacy_values *values, const struct operands *operands) {
-    unsigned next = 0;
-    if (!values->host && next < operands->n)
-        values->host = operands->words[next++];
-    if (!values->device && next < operands->n)
-        values->device = operands->words[next++];
-    if (next < operands->n)
-        return message_fail(SUTRA_USAGE, "'%s' is one trace too many", operands->words[next]);
-    return SUTRA_OK;
-}
-
-static int check_files(const struct legacy_values *values) {
-    const char *stats = values->stats;
-    if (path_is_stream(values->host) && path_is_stream(values->device))
-        return message_fail(SUTRA_USAGE, "only one of the traces can be standard input");
-    if (paths_same(values->output, values->host) || paths_same(values->output, values->device))
-        return message_fail(SUTRA_USAGE, "%s: the output is one of the inputs", values->output);
-    if (stats && (paths_same(stats, values->host) || paths_same(stats, values->device)))
-        return message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", stats);
-    if (stats && (paths_same(stats, values->output) || (path_is_stream(stats) && path_is_stream(values->output))))
-        return message_fail(SUTRA_USAGE, "%s: the output and the statistics are the same file", stats);
-    return SUTRA_OK;
-}
 
 static int check_share(struct legacy_values *values) {
     char *end;
@@ -113,34 +76,24 @@ static int check_share(struct legacy_values *values) {
 }
 
 static int check_values(struct legacy_values *values, const struct command *command) {
-    if (!values->host || !values->device)
-        return message_fail(SUTRA_USAGE, "the %s trace is missing; see '%s --help'", values->host ? "device" : "host",
-                            command->called);
-    if (values->quiet && values->verbose)
-        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
-    if (values->strict && values->lenient)
-        return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
+    int exit_code = pair_check_named(&values->pair, command);
+    if (exit_code == SUTRA_OK)
+        exit_code = pair_check_flags(&values->pair);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
     if (values->exact && values->compat_approximate)
         return message_fail(SUTRA_USAGE, "--exact-match and --compat-approximate exclude each other");
-    if (!values->output && values->compat_approximate)
-        values->output = "-";
-    if (!values->output && path_is_stream(values->host))
+    if (!values->pair.output && values->compat_approximate)
+        values->pair.output = "-";
+    if (!values->pair.output && path_is_stream(values->pair.host))
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT), which standard input gives no name for");
-    if (values->quiet && values->log_level < LOG_WARNING)
-        values->log_level = LOG_WARNING;
-    if (values->n_threads == 0)
-        values->n_threads = processors_usable();
     return check_share(values);
 }
 
 /* What lives while two files are linked. */
 struct job {
     const struct legacy_values *values;
-    struct watch watch;
-    double begin;
-    struct sutra_context *context;
-    struct sutra_host_trace *host;
-    struct sutra_device_trace *device;
+    struct pair pair;
     struct sutra_legacy *legacy;
     struct legacy_result result;
 };
@@ -148,27 +101,15 @@ struct job {
 /* A line of the older program's log: to the stream that it has there, unless that is the output's. */
 static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, size_t length) {
     struct job *job = arg;
-    int level = job->values->log_level;
+    int level = job->values->pair.log_level;
     if ((kind == SUTRA_LEGACY_INFO && level > LOG_INFO) || (kind == SUTRA_LEGACY_WARNING && level > LOG_WARNING))
         return;
     bool discarded = kind == SUTRA_LEGACY_DISCARDED;
-    FILE *stream = discarded && !path_is_stream(job->values->output) ? stdout : stderr;
-    progress_clear(&job->watch.progress);
+    FILE *stream = discarded && !path_is_stream(job->values->pair.output) ? stdout : stderr;
+    progress_clear(&job->pair.watch.progress);
     fputs(discarded ? "" : kind == SUTRA_LEGACY_INFO ? "[INFO]: " : "[WARNING]: ", stream);
     fwrite(text, 1, length, stream);
     fputc('\n', stream);
-}
-
-static enum sutra_status job_context(struct job *job, struct sutra_error *error) {
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options,
-        .n_threads = (unsigned)job->values->n_threads,
-        .device = (enum sutra_device)job->values->engine,
-        .strict = job->values->strict,
-        .lenient = job->values->lenient,
-    };
-    watch_attach(&job->watch, &context_options);
-    return sutra_context_create(&context_options, &job->context, error);
 }
 
 static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
@@ -184,38 +125,23 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
         .line = on_line,
         .arg = job,
     };
-    enum sutra_status status = sutra_output_check(values->output, error);
-    if (!status && values->stats)
-        status = sutra_output_check(values->stats, error);
+    enum sutra_status status = pair_read(&job->pair, error);
     if (!status)
-        status = job_context(job, error);
-    if (!status)
-        status = sutra_host_trace_read(job->context, values->host, &job->host, error);
-    if (!status)
-        status = sutra_device_trace_read(job->context, values->device, &job->device, error);
-    if (!status)
-        status = sutra_legacy_link(job->context, job->host, job->device, &legacy_options, &job->result.report,
-                                   &job->legacy, error);
+        status = sutra_legacy_link(job->pair.context, job->pair.host, job->pair.device, &legacy_options,
+                                   &job->result.report, &job->legacy, error);
     return status;
 }
 
 static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
     if (values->compat_approximate)
-        return sutra_legacy_write_durations(job->context, job->legacy, values->output,
+        return sutra_legacy_write_durations(job->pair.context, job->legacy, values->pair.output,
                                             &job->result.figures.output_bytes, error);
     char text[4200];
-    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->output);
+    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->pair.output);
     on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
-    return sutra_legacy_write(job->context, job->legacy, values->output, &job->result.figures.output_bytes, error);
-}
-
-static void job_measure(struct job *job) {
-    const struct legacy_values *values = job->values;
-    struct run_figures *figures = &job->result.figures;
-    run_figures_take(figures, &job->watch, job->begin, job->context, values->host, values->device);
-    figures->n_threads = (unsigned)values->n_threads;
-    figures->output = values->output;
+    return sutra_legacy_write(job->pair.context, job->legacy, values->pair.output, &job->result.figures.output_bytes,
+                              error);
 }
 
 /* The exit code of a failure; the older program ends with 0 after operators that differ, unless its list of them runs
@@ -231,45 +157,43 @@ static int job_run(struct job *job) {
     const struct legacy_values *values = job->values;
     struct sutra_error error;
     enum sutra_status status = job_link(job, &error);
-    progress_clear(&job->watch.progress);
+    progress_clear(&job->pair.watch.progress);
     if (!status)
         status = job_write(job, &error);
-    progress_clear(&job->watch.progress);
+    progress_clear(&job->pair.watch.progress);
     if (status) {
         message_error(&error);
         return exit_code_of(job, status);
     }
-    job_measure(job);
-    if (values->log_level <= LOG_INFO && (isatty(STDERR_FILENO) || values->verbose))
+    pair_measure(&job->pair, &job->result.figures);
+    if (values->pair.log_level <= LOG_INFO && (isatty(STDERR_FILENO) || values->pair.verbose))
         legacy_summary_print(&job->result);
-    return values->stats ? (int)legacy_stats_write(&job->result, values->stats) : SUTRA_OK;
+    return values->pair.stats ? (int)legacy_stats_write(&job->result, values->pair.stats) : SUTRA_OK;
 }
 
 static int link_files(const struct legacy_values *values) {
-    struct job job = {.values = values, .begin = clock_seconds()};
-    job.watch = watch_start(values->log_level <= LOG_INFO, values->log_level <= LOG_WARNING, values->verbose);
+    struct job job = {.values = values};
+    job.pair = pair_start(&values->pair, values->pair.verbose);
     int exit_code = job_run(&job);
     sutra_legacy_free(job.legacy);
-    sutra_device_trace_free(job.device);
-    sutra_host_trace_free(job.host);
-    sutra_context_free(job.context);
+    pair_end(&job.pair);
     return exit_code;
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct legacy_values values = {.log_level = LOG_INFO, .min_match = "0.5"};
+    struct legacy_values values = {.pair.log_level = LOG_INFO, .min_match = "0.5"};
     struct operands operands;
     char *made = NULL;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
-    if ((exit_code = take_operands(&values, &operands)) != SUTRA_OK)
+    if ((exit_code = pair_take_operands(&values.pair, &operands)) != SUTRA_OK)
         return exit_code;
     if ((exit_code = check_values(&values, command)) != SUTRA_OK)
         return exit_code;
-    if (!values.output && !(values.output = made = plus_path(values.host, values.compat_path)))
+    if (!values.pair.output && !(values.pair.output = made = plus_path(values.pair.host, values.compat_path)))
         return message_fail(SUTRA_SYSTEM, "out of memory");
-    exit_code = check_files(&values);
+    exit_code = pair_check_files(&values.pair);
     if (exit_code == SUTRA_OK)
         exit_code = link_files(&values);
     free(made);
