@@ -18,9 +18,6 @@ struct gen_values {
 
 #define AT(field) .offset = offsetof(struct gen_values, field)
 
-/* In the order of enum generate_shape. */
-static const char *const shapes[] = {"realistic", "unmatched", "nested", "overlapping", "gaps", "ties", "deep", NULL};
-
 static const struct option_row options[] = {
     {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
      .help = "write N device events; 250k and 1M are numbers too"},
@@ -28,7 +25,7 @@ static const struct option_row options[] = {
     {"device", 0, OPTION_FILE, "DEVICE", AT(device), .help = "write the device trace to DEVICE"},
     {"seed", 's', OPTION_NUMBER, "S", AT(seed), .maximum = UINT64_MAX,
      .help = "another number, another pair; equal numbers give equal files (default: 0)"},
-    {"shape", 0, OPTION_CHOICE, "SHAPE", AT(shape), .choices = shapes,
+    {"shape", 0, OPTION_CHOICE, "SHAPE", AT(shape), .choices = generate_shape_names,
      .help =
          "what the run looks like: realistic, or hard on a linker: unmatched, nested, overlapping, gaps, ties, deep "
          "(default: realistic)"},

@@ -14,17 +14,15 @@
 #define DENSITY_MAX   150
 #define DEPTH_MAX     1000000
 
-static const char *const shape_names[] = {
-    [GENERATE_REALISTIC] = "realistic", [GENERATE_UNMATCHED] = "unmatched",
-    [GENERATE_NESTED] = "nested",       [GENERATE_OVERLAPPING] = "overlapping",
-    [GENERATE_GAPS] = "gaps",           [GENERATE_TIES] = "ties",
-    [GENERATE_DEEP] = "deep",
-};
-#define N_SHAPES (sizeof shape_names / sizeof shape_names[0])
+const char *const generate_shape_names[] = {[GENERATE_REALISTIC] = "realistic", [GENERATE_UNMATCHED] = "unmatched",
+                                            [GENERATE_NESTED] = "nested",       [GENERATE_OVERLAPPING] = "overlapping",
+                                            [GENERATE_GAPS] = "gaps",           [GENERATE_TIES] = "ties",
+                                            [GENERATE_DEEP] = "deep",           NULL};
+#define N_SHAPES (sizeof generate_shape_names / sizeof generate_shape_names[0] - 1)
 
 bool generate_shape_named(const char *name, enum generate_shape *shape) {
     for (size_t i = 0; i < N_SHAPES; i++)
-        if (strcmp(shape_names[i], name) == 0) {
+        if (strcmp(generate_shape_names[i], name) == 0) {
             *shape = (enum generate_shape)i;
             return true;
         }

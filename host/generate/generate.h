@@ -43,6 +43,9 @@ struct generate_options {
     enum generate_shape shape; /* GENERATE_REALISTIC */
 };
 
+/* Names of the shapes, in the order of the enum, ended by NULL. */
+extern const char *const generate_shape_names[];
+
 /* Finds a shape by its name ("realistic", "unmatched", "nested", ...); false where there is none. */
 bool generate_shape_named(const char *name, enum generate_shape *shape);
 
