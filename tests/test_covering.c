@@ -45,7 +45,9 @@ static void add_op(struct covering_case *c, struct number ts, struct number dur)
 
 static void run(struct covering_case *c, struct pool *pool) {
     struct sutra_error error;
-    assert_int_equal(cpu_covering_ops(pool, c->ts, c->dur, c->n, c->at, c->n_moments, c->found, &error), SUTRA_OK);
+    struct engine engine = engine_cpu(pool);
+    assert_int_equal(engine.covering_ops(engine.state, c->ts, c->dur, c->n, c->at, c->n_moments, c->found, &error),
+                     SUTRA_OK);
 }
 
 /* As the older program searches: the greatest start so far must be exceeded, and it begins at 0. */

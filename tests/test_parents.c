@@ -17,8 +17,14 @@
 #define QUERIES 20000 /* more than one thread takes at once */
 #define NONE    ROW_NONE
 
+#define MARKERS 8
+
 struct asked {
-    struct parent_queries queries; /* points into the arrays below */
+    struct op_markers markers;
+    struct parent_queries queries; /* both point into the arrays below */
+    uint64_t marker_bits[MARKERS];
+    uint8_t marker_kind[MARKERS];
+    row_t before[MARKERS];
     uint64_t ts_bits[QUERIES];
     uint8_t ts_kind[QUERIES], nccl[QUERIES];
     uint32_t thread[QUERIES];
@@ -26,6 +32,8 @@ struct asked {
 };
 
 static void asked_clear(struct asked *asked) {
+    asked->markers = (struct op_markers){
+        .ts = {asked->marker_bits, asked->marker_kind}, .before = asked->before, .thread = UINT32_MAX - 1};
     asked->queries = (struct parent_queries){.launch_ts = {asked->ts_bits, asked->ts_kind},
                                              .thread = asked->thread,
                                              .external = asked->external,
@@ -43,7 +51,8 @@ static void ask(struct asked *asked, struct number ts, uint32_t thread, value_ke
 static void run(struct pool *pool, const struct table *table, const struct asked *asked, row_t *parent) {
     struct engine engine = engine_cpu(pool);
     struct sutra_error error;
-    assert_int_equal(engine.parents(engine.state, &table->ops, &asked->queries, parent, &error), SUTRA_OK);
+    assert_int_equal(engine.parents(engine.state, &table->ops, &asked->markers, &asked->queries, parent, &error),
+                     SUTRA_OK);
 }
 
 /* One table for all corner cases:
@@ -156,18 +165,92 @@ static void no_operators_have_no_children(void **state) {
     assert_int_equal(parent, NONE);
 }
 
+static void mark(struct asked *asked, struct number ts, row_t before) {
+    column_set(asked->markers.ts, asked->markers.n, ts);
+    asked->before[asked->markers.n++] = before;
+}
+
+/* Markers at 5 and, twice, at 30: in front of row 4 and behind it. */
+static void a_marker_is_an_operator_of_external_id_minus_1(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ts;
+        value_key external;
+        row_t expected;
+    } asks[] = {{5, -1, 0},  {6, -1, 7},  {6, 99, 7},  {11, 99, 1}, {11, -1, 7},
+                {31, 99, 9}, {31, -1, 9}, {30, 99, 3}, {60, 99, 6}, {60, 7, 6}};
+    static struct table table;
+    static struct asked asked;
+    row_t parent[10];
+    struct pool *pool = pool_create(1);
+    make_corner(&table);
+    asked_clear(&asked);
+    mark(&asked, integer(5), 1);
+    mark(&asked, integer(30), 4);
+    mark(&asked, integer(30), 5);
+    asked.markers.thread = 0;
+    for (size_t i = 0; i < 10; i++)
+        ask(&asked, integer(asks[i].ts), 0, asks[i].external, false);
+    run(pool, &table, &asked, parent);
+    pool_free(pool);
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(parent[i], asks[i].expected);
+}
+
+static void markers_may_have_a_thread_without_operators(void **state) {
+    (void)state;
+    static struct table table;
+    static struct asked asked;
+    row_t parent[2];
+    struct pool *pool = pool_create(1);
+    make_corner(&table);
+    asked_clear(&asked);
+    mark(&asked, integer(5), 1);
+    asked.markers.thread = table.ops.n_threads;
+    ask(&asked, integer(6), asked.markers.thread, 7, true);
+    ask(&asked, integer(5), asked.markers.thread, 7, true);
+    run(pool, &table, &asked, parent);
+    pool_free(pool);
+    assert_int_equal(parent[0], 7);
+    assert_int_equal(parent[1], NONE);
+}
+
 /* ---- The rule, plainly ---- */
 
-static row_t expect(const struct cpu_ops *ops, const struct parent_queries *queries, row_t query) {
+/* An operator or, from the number of operators on, a marker. */
+struct candidate {
+    struct number ts;
+    uint32_t thread;
+    value_key external;
+    bool coalesced;
+};
+
+static struct candidate candidate_at(const struct cpu_ops *ops, const struct op_markers *markers, row_t row) {
+    if (row >= ops->n)
+        return (struct candidate){number_at(markers->ts, row - ops->n), markers->thread, -1, false};
+    return (struct candidate){number_at(ops->ts, row), ops->thread[row], ops->external[row], ops->coalesced[row]};
+}
+
+/* Operators and markers in their order, backwards. */
+static row_t step_back(const struct cpu_ops *ops, const struct op_markers *markers, row_t *op, row_t *marker) {
+    if (*marker && (*op == 0 || markers->before[*marker - 1] >= *op))
+        return ops->n + --*marker;
+    return --*op;
+}
+
+static row_t expect(const struct cpu_ops *ops, const struct op_markers *markers, const struct parent_queries *queries,
+                    row_t query) {
     row_t of_thread = NONE;
-    for (row_t i = ops->n; i-- > 0;) {
-        if (number_compare(number_at(ops->ts, i), number_at(queries->launch_ts, query)) >= 0 ||
-            (queries->nccl[query] && ops->coalesced[i]) || ops->thread[i] != queries->thread[query])
+    for (row_t op = ops->n, marker = markers->n; op || marker;) {
+        row_t row = step_back(ops, markers, &op, &marker);
+        struct candidate candidate = candidate_at(ops, markers, row);
+        if (number_compare(candidate.ts, number_at(queries->launch_ts, query)) >= 0 ||
+            (queries->nccl[query] && candidate.coalesced) || candidate.thread != queries->thread[query])
             continue;
-        if (ops->external[i] == queries->external[query])
-            return i;
+        if (candidate.external == queries->external[query])
+            return row;
         if (of_thread == NONE)
-            of_thread = i;
+            of_thread = row;
     }
     return of_thread;
 }
@@ -179,7 +262,22 @@ static struct number random_time(uint64_t *random, int64_t most) {
 
 static value_key random_external(uint64_t *random) {
     int64_t value = random_below(random, 8);
-    return value ? value : KEY_VALUES;
+    return value == 7 ? -1 : value ? value : KEY_VALUES;
+}
+
+/* Markers stand where their starts put them; at equal starts anywhere among the operators that begin with them. */
+static void make_markers(uint64_t *random, const struct table *table, struct asked *asked, int64_t most) {
+    struct number starts[MARKERS];
+    row_t n = (row_t)random_below(random, MARKERS), before = 0;
+    for (row_t k = 0; k < n; k++)
+        starts[k] = random_time(random, most);
+    sort_plainly(starts, n);
+    for (row_t k = 0; k < n; k++) {
+        while (before < table->ops.n &&
+               number_compare(number_at(table->ops.ts, before), starts[k]) < (random_below(random, 2) ? 1 : 0))
+            before++;
+        mark(asked, starts[k], before);
+    }
 }
 
 static void make(uint64_t *random, row_t n_queries, struct table *table, struct asked *asked) {
@@ -197,6 +295,8 @@ static void make(uint64_t *random, row_t n_queries, struct table *table, struct 
         table->coalesced[i] = random_below(random, coalesced) == 1;
     }
     asked_clear(asked);
+    asked->markers.thread = (uint32_t)random_below(random, n_threads + 1);
+    make_markers(random, table, asked, most);
     for (row_t i = 0; i < n_queries; i++)
         ask(asked, random_time(random, most + 8), (uint32_t)random_below(random, n_threads + 1),
             random_external(random), random_below(random, 2));
@@ -215,7 +315,7 @@ static void random_questions_follow_the_rule(void **state) {
             make(&random, seed == 300 ? QUERIES : 100, &table, &asked);
             run(pool, &table, &asked, parent);
             for (row_t i = 0; i < asked.queries.n; i++) {
-                row_t expected = expect(&table.ops, &asked.queries, i);
+                row_t expected = expect(&table.ops, &asked.markers, &asked.queries, i);
                 if (parent[i] != expected)
                     fail_msg("seed %" PRIu64 ", query %" PRIu32 ": %" PRIu32 ", not %" PRIu32, seed, i, parent[i],
                              expected);
@@ -234,6 +334,8 @@ int main(void) {
         cmocka_unit_test(a_thread_without_operators_has_no_parent),
         cmocka_unit_test(only_coalesced_operators_are_no_parents_for_nccl),
         cmocka_unit_test(no_operators_have_no_children),
+        cmocka_unit_test(a_marker_is_an_operator_of_external_id_minus_1),
+        cmocka_unit_test(markers_may_have_a_thread_without_operators),
         cmocka_unit_test(random_questions_follow_the_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "legacy/event_keys.h"
-#include "match/steps.h"
 #include "text/number_text.h"
 #include "text/string_text.h"
 
@@ -141,9 +140,10 @@ static enum sutra_status find_parents(struct grouping *grouping) {
         dur.kind[i] = events->dur.kind[event];
     }
     struct launched *gpu = &grouping->gpu;
-    enum sutra_status status = ok ? cpu_covering_ops(grouping->context->pool, ts, dur, side->n_segment, gpu->at, gpu->n,
-                                                     gpu->found, grouping->error)
-                                  : error_memory(grouping->error);
+    const struct engine *engine = &grouping->context->engine;
+    enum sutra_status status =
+        ok ? engine->covering_ops(engine->state, ts, dur, side->n_segment, gpu->at, gpu->n, gpu->found, grouping->error)
+           : error_memory(grouping->error);
     free(ts.bits);
     free(ts.kind);
     free(dur.bits);

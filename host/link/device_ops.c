@@ -187,6 +187,7 @@ static enum sutra_status run_engine(struct build *build) {
     if (!numbers_alloc(&ops->exclusive, ops->cpu.n) || !ops->waits_for)
         return error_memory(build->error);
     stage_begin(build->context, "exclusive durations", ops->cpu.n);
+    engine->load(engine->state, &ops->cpu);
     enum sutra_status status =
         engine->exclusive_durations(engine->state, &ops->cpu, ops->exclusive, &ops->anomalies, build->error);
     stage_begin(build->context, "order between threads", ops->cpu.n);
@@ -265,6 +266,7 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
     stage_begin(context, "find parents", ops->n_gpu);
     if (!status)
         status = find_groups(&build);
+    context->engine.load(context->engine.state, NULL);
     stage_end(context);
     free_lists(&build.lists);
     if (status)

@@ -12,20 +12,25 @@
 #include "columns/column.h"
 #include "link/classify.h"
 
-/* A marker: an operator of tid 0 and external id -1 without duration. */
-struct marker {
-    struct number ts;
-    row_t before; /* the CPU operator that it stands before; their number: behind all */
+/* The columns of the markers, which the engine reads. */
+struct markers {
+    struct op_markers table;
+    struct number_column ts;
+    row_t *before;
 };
 
-/* CPU operators and markers as one table, sorted, for the engine. */
-struct marked_ops {
-    struct cpu_ops ops;
-    struct number_column ts;
-    uint32_t *thread;
-    value_key *external;
-    uint8_t *coalesced;
-};
+/* The number of CPU operators that begin before a moment, or, with `at` set, at it. */
+static row_t count_begun(const struct cpu_ops *cpu, struct number ts, bool at) {
+    row_t low = 0, high = cpu->n;
+    while (low < high) {
+        row_t middle = low + (high - low) / 2;
+        if (number_compare(number_at(cpu->ts, middle), ts) < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 
 /* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is
  * left of that: before that operator if both begin together, else behind all operators that begin with the marker. */
@@ -34,64 +39,29 @@ static row_t marker_place(const struct parent_search *search, value_key tid, str
     row_t first = key_index_find(&search->lists->threads, tid);
     if (first != ROW_NONE && number_compare(number_at(cpu->ts, first), ts) == 0)
         return first;
-    row_t low = 0, high = cpu->n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (number_compare(number_at(cpu->ts, middle), ts) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return count_begun(cpu, ts, true);
+}
+
+static void put_marker(struct markers *markers, struct number ts, row_t before) {
+    row_t k = markers->table.n++;
+    markers->ts.bits[k] = ts.bits;
+    markers->ts.kind[k] = ts.kind;
+    markers->before[k] = k && markers->before[k - 1] > before ? markers->before[k - 1] : before;
 }
 
 /* A marker for the process at the first event that has a tid, and one for each tid at its first event. In the sorted
  * trace first means earliest, so markers come out sorted too. */
-static enum sutra_status make_markers(const struct parent_search *search, struct marker **markers, row_t *n_markers,
-                                      struct sutra_error *error) {
+static void put_markers(const struct parent_search *search, struct markers *markers, const value_key *tids,
+                        const struct key_index *seen) {
     const struct device_events *events = &search->trace->events;
-    struct key_index seen = {0};
-    value_key *tids = column_new(events->n, sizeof *tids);
-    *markers = NULL;
-    *n_markers = 0;
-    enum sutra_status status = tids ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; i < events->n && !status; i++)
-        tids[i] = events->tid[search->order[i]];
-    if (!status)
-        status = key_index_build(&seen, &search->context->engine, tids, events->n, KEY_FIRST, NULL, error);
-    row_t n = 0;
-    for (row_t i = 0; i < events->n && !status; i++)
-        n += tids[i] != KEY_NULL && key_index_find(&seen, tids[i]) == i;
-    if (!status && !(*markers = column_new(n + 1, sizeof **markers)))
-        status = error_memory(error);
-    for (row_t i = 0; i < events->n && !status; i++) {
-        if (tids[i] == KEY_NULL || key_index_find(&seen, tids[i]) != i)
+    for (row_t i = 0; i < events->n; i++) {
+        if (tids[i] == KEY_NULL || key_index_find(seen, tids[i]) != i)
             continue;
         struct number ts = number_at(events->ts, search->order[i]);
-        if (*n_markers == 0)
-            (*markers)[(*n_markers)++] = (struct marker){ts, 0};
-        (*markers)[(*n_markers)++] = (struct marker){ts, marker_place(search, tids[i], ts)};
+        if (markers->table.n == 0)
+            put_marker(markers, ts, count_begun(search->cpu, ts, false));
+        put_marker(markers, ts, marker_place(search, tids[i], ts));
     }
-    key_index_free(&seen);
-    free(tids);
-    return status;
-}
-
-static void put_marker(struct marked_ops *marked, struct number ts, uint32_t thread) {
-    row_t row = marked->ops.n++;
-    marked->ts.bits[row] = ts.bits;
-    marked->ts.kind[row] = ts.kind;
-    marked->thread[row] = thread;
-    marked->external[row] = -1;
-}
-
-static void put_op(struct marked_ops *marked, const struct cpu_ops *cpu, row_t op) {
-    row_t row = marked->ops.n++;
-    marked->ts.bits[row] = cpu->ts.bits[op];
-    marked->ts.kind[row] = cpu->ts.kind[op];
-    marked->thread[row] = cpu->thread[op];
-    marked->external[row] = cpu->external[op];
-    marked->coalesced[row] = cpu->coalesced[op];
 }
 
 /* The number of tid 0, under which markers stand; a new one if no CPU operator has that tid. */
@@ -100,48 +70,44 @@ static uint32_t marker_thread(const struct parent_search *search) {
     return first == ROW_NONE ? search->cpu->n_threads : search->cpu->thread[first];
 }
 
-/* Merges the operators and the markers by start. */
-static enum sutra_status merge_markers(const struct parent_search *search, struct marked_ops *marked,
-                                       const struct marker *markers, row_t n_markers, struct sutra_error *error) {
-    const struct cpu_ops *cpu = search->cpu;
-    if ((uint64_t)cpu->n + n_markers > ROW_LIMIT)
-        return error_set(error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
-    row_t n = cpu->n + n_markers;
-    marked->ts.bits = column_new(n, sizeof *marked->ts.bits);
-    marked->ts.kind = column_new(n, sizeof *marked->ts.kind);
-    marked->thread = column_new(n, sizeof *marked->thread);
-    marked->external = column_new(n, sizeof *marked->external);
-    marked->coalesced = column_new(n, sizeof *marked->coalesced);
-    if (!marked->ts.bits || !marked->ts.kind || !marked->thread || !marked->external || !marked->coalesced)
-        return error_memory(error);
-    uint32_t thread = marker_thread(search);
-    row_t op = 0;
-    for (row_t i = 0; i < n_markers; i++) {
-        for (; op < cpu->n; op++) {
-            int order = number_compare(number_at(cpu->ts, op), markers[i].ts);
-            if (order > 0 || (order == 0 && op >= markers[i].before))
-                break;
-            put_op(marked, cpu, op);
-        }
-        put_marker(marked, markers[i].ts, thread);
-    }
-    for (; op < cpu->n; op++)
-        put_op(marked, cpu, op);
-    marked->ops = (struct cpu_ops){.n = n,
-                                   .n_threads = cpu->n_threads + (thread == cpu->n_threads),
-                                   .ts = marked->ts,
-                                   .thread = marked->thread,
-                                   .external = marked->external,
-                                   .coalesced = marked->coalesced};
-    return SUTRA_OK;
+static enum sutra_status markers_alloc(struct markers *markers, row_t n, struct sutra_error *error) {
+    markers->ts.bits = column_new(n, sizeof *markers->ts.bits);
+    markers->ts.kind = column_new(n, sizeof *markers->ts.kind);
+    markers->before = column_new(n, sizeof *markers->before);
+    return markers->ts.bits && markers->ts.kind && markers->before ? SUTRA_OK : error_memory(error);
 }
 
-static void free_marked(struct marked_ops *marked) {
-    free(marked->ts.bits);
-    free(marked->ts.kind);
-    free(marked->thread);
-    free(marked->external);
-    free(marked->coalesced);
+static void markers_free(struct markers *markers) {
+    free(markers->ts.bits);
+    free(markers->ts.kind);
+    free(markers->before);
+}
+
+static enum sutra_status make_markers(const struct parent_search *search, struct markers *markers,
+                                      struct sutra_error *error) {
+    const struct device_events *events = &search->trace->events;
+    struct key_index seen = {0};
+    value_key *tids = column_new(events->n, sizeof *tids);
+    enum sutra_status status = tids ? SUTRA_OK : error_memory(error);
+    for (row_t i = 0; i < events->n && !status; i++)
+        tids[i] = events->tid[search->order[i]];
+    if (!status)
+        status = key_index_build(&seen, &search->context->engine, tids, events->n, KEY_FIRST, NULL, error);
+    uint64_t n = 1;
+    for (row_t i = 0; i < events->n && !status; i++)
+        n += tids[i] != KEY_NULL && key_index_find(&seen, tids[i]) == i;
+    if (!status && n + search->cpu->n > ROW_LIMIT)
+        status = error_set(error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
+    if (!status)
+        status = markers_alloc(markers, (row_t)n, error);
+    if (!status)
+        put_markers(search, markers, tids, &seen);
+    markers->table.ts = markers->ts;
+    markers->table.before = markers->before;
+    markers->table.thread = marker_thread(search);
+    key_index_free(&seen);
+    free(tids);
+    return status;
 }
 
 /* Correlation ids; lists count as absent here (whether they are errors was decided before). */
@@ -243,7 +209,7 @@ static enum sutra_status make_queries(struct parent_search *search, const struct
 }
 
 /* Keeps the operators that found a parent. */
-static void keep_found(struct parent_search *search, const struct queries *queries, const struct marked_ops *marked) {
+static void keep_found(struct parent_search *search, const struct queries *queries) {
     for (row_t i = 0; i < queries->table.n; i++) {
         row_t parent = queries->parent[i];
         if (parent == ROW_NONE) {
@@ -251,11 +217,11 @@ static void keep_found(struct parent_search *search, const struct queries *queri
             continue;
         }
         search->gpu[search->n_found] = search->gpu[i];
-        search->external[search->n_found++] = marked->ops.external[parent];
+        search->external[search->n_found++] = parent < search->cpu->n ? search->cpu->external[parent] : MARKER_EXTERNAL;
     }
 }
 
-static enum sutra_status search_parents(struct parent_search *search, const struct marked_ops *marked,
+static enum sutra_status search_parents(struct parent_search *search, const struct op_markers *markers,
                                         struct sutra_error *error) {
     const struct engine *engine = &search->context->engine;
     struct key_index launches = {0};
@@ -271,25 +237,20 @@ static enum sutra_status search_parents(struct parent_search *search, const stru
     if (!status)
         status = make_queries(search, &launches, &queries, error);
     if (!status)
-        status = engine->parents(engine->state, &marked->ops, &queries.table, queries.parent, error);
+        status = engine->parents(engine->state, search->cpu, markers, &queries.table, queries.parent, error);
     if (!status)
-        keep_found(search, &queries, marked);
+        keep_found(search, &queries);
     queries_free(&queries);
     key_index_free(&launches);
     return status;
 }
 
 enum sutra_status parent_search_run(struct parent_search *search, struct sutra_error *error) {
-    struct marker *markers;
-    row_t n_markers;
-    struct marked_ops marked = {0};
-    enum sutra_status status = make_markers(search, &markers, &n_markers, error);
+    struct markers markers = {0};
+    enum sutra_status status = make_markers(search, &markers, error);
     if (!status)
-        status = merge_markers(search, &marked, markers, n_markers, error);
-    if (!status)
-        status = search_parents(search, &marked, error);
-    free(markers);
-    free_marked(&marked);
+        status = search_parents(search, &markers.table, error);
+    markers_free(&markers);
     return status;
 }
 

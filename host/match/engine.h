@@ -45,6 +45,17 @@ struct parent_queries {
     const uint8_t *nccl;       /* 1 where the GPU operator's name contains "nccl" in any case */
 };
 
+/* Operators without a duration that stand between those of a table: marker k behind the operators below before[k] and
+ * the markers below k. Only the search for parents knows them. Starts and before[] rise. */
+struct op_markers {
+    row_t n;
+    struct number_column ts;
+    const row_t *before;
+    uint32_t thread; /* of all; n_threads of the table where no operator has it */
+};
+
+#define MARKER_EXTERNAL ((value_key)-1) /* of all */
+
 /* Exclusive durations below 0, which real traces should not have. */
 struct exclusive_anomalies {
     uint64_t n_rounded;   /* by at most 1e-6 us for each child: 0 was taken */
@@ -55,6 +66,10 @@ struct exclusive_anomalies {
 struct engine {
     const char *name;
     void *state;
+
+    /* Until the next load (or NULL instead of a table) the columns of `ops` stay what they are, so an engine may keep
+     * what it makes of them; a step on another table is fine, too. */
+    void (*load)(void *state, const struct cpu_ops *ops);
 
     /* order[] = the rows 0..n-1 stably sorted by number. */
     enum sutra_status (*sort_numbers)(void *state, struct number_column numbers, row_t n, row_t *order,
@@ -75,11 +90,23 @@ struct engine {
     enum sutra_status (*thread_order)(void *state, const struct cpu_ops *ops, int64_t gap, row_t *before,
                                       struct sutra_error *error);
 
-    /* parent[i] = for query i, the last operator that begins strictly before the launch with the launch's thread and
-     * the query's external id; without one the last with the launch's thread; else ROW_NONE. Queries with nccl set
-     * pass over coalesced operators. */
-    enum sutra_status (*parents)(void *state, const struct cpu_ops *ops, const struct parent_queries *queries,
-                                 row_t *parent, struct sutra_error *error);
+    /* parent[i] = for query i, the last operator or marker that begins strictly before the launch with the launch's
+     * thread and the query's external id; without one the last with the launch's thread; else ROW_NONE. Marker k counts
+     * as row n + k of the table, whose n and markers together are at most ROW_LIMIT. Queries with nccl set pass over
+     * coalesced operators. */
+    enum sutra_status (*parents)(void *state, const struct cpu_ops *ops, const struct op_markers *markers,
+                                 const struct parent_queries *queries, row_t *parent, struct sutra_error *error);
+
+    /* found[i] = the operator that has begun before the moment at[i] and ends after it (both strictly); of several the
+     * one with the greatest start, of equal starts the first; ROW_NONE if there is none or its start is not above 0.
+     * Operators come with rising starts. */
+    enum sutra_status (*covering_ops)(void *state, struct number_column ts, struct number_column dur, row_t n,
+                                      struct number_column at, row_t n_moments, row_t *found,
+                                      struct sutra_error *error);
+
+    /* found[i] = the last position whose key is wanted[i], or ROW_NONE. */
+    enum sutra_status (*join)(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
+                              row_t *found, struct sutra_error *error);
 };
 
 /* The engine that runs on the pool's threads; it lives as long as the pool and needs no freeing. */

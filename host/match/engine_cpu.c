@@ -2,6 +2,7 @@
  * engine_cpu.c - the table of the CPU engine: each step of engine.h on the pool that is the engine's state.
  */
 #include "match/engine.h"
+#include "match/key_index.h"
 #include "match/steps.h"
 
 static enum sutra_status sort_numbers(void *state, struct number_column numbers, row_t n, row_t *order,
@@ -25,19 +26,46 @@ static enum sutra_status thread_order(void *state, const struct cpu_ops *ops, in
     return cpu_thread_order(ops, gap, before, error);
 }
 
-static enum sutra_status parents(void *state, const struct cpu_ops *ops, const struct parent_queries *queries,
-                                 row_t *parent, struct sutra_error *error) {
-    return cpu_parents(state, ops, queries, parent, error);
+static enum sutra_status parents(void *state, const struct cpu_ops *ops, const struct op_markers *markers,
+                                 const struct parent_queries *queries, row_t *parent, struct sutra_error *error) {
+    return cpu_parents(state, ops, markers, queries, parent, error);
+}
+
+static enum sutra_status covering_ops(void *state, struct number_column ts, struct number_column dur, row_t n,
+                                      struct number_column at, row_t n_moments, row_t *found,
+                                      struct sutra_error *error) {
+    return cpu_covering_ops(state, ts, dur, n, at, n_moments, found, error);
+}
+
+/* Keys of traces lie close together, so the index is a table as a rule: one pass over each side. */
+static enum sutra_status join(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
+                              row_t *found, struct sutra_error *error) {
+    struct engine engine = engine_cpu(state);
+    struct key_index index = {0};
+    enum sutra_status status = key_index_build(&index, &engine, keys, n, KEY_LAST, NULL, error);
+    for (row_t i = 0; i < n_wanted && !status; i++)
+        found[i] = key_index_find(&index, wanted[i]);
+    key_index_free(&index);
+    return status;
+}
+
+/* The columns are where they are needed. */
+static void load(void *state, const struct cpu_ops *ops) {
+    (void)state;
+    (void)ops;
 }
 
 struct engine engine_cpu(struct pool *pool) {
     return (struct engine){
         .name = "cpu",
         .state = pool,
+        .load = load,
         .sort_numbers = sort_numbers,
         .sort_keys = sort_keys,
         .exclusive_durations = exclusive_durations,
         .thread_order = thread_order,
         .parents = parents,
+        .covering_ops = covering_ops,
+        .join = join,
     };
 }

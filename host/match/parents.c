@@ -7,7 +7,7 @@
  * with the external id, and among all of the thread. Each search starts where the thread's last one ended and widens
  * from there, so it costs O(log n) at worst and next to nothing where neighbours ask for neighbours. Coalesced
  * operators are passed over in one step: each place of an index links to the last one, itself included, that is not
- * coalesced.
+ * coalesced. Markers, which are few, are searched beside.
  */
 #include <stdlib.h>
 
@@ -20,6 +20,7 @@
 
 struct parents_step {
     const struct cpu_ops *ops;
+    const struct op_markers *markers;
     const struct parent_queries *queries;
     row_t *parent;
     row_t *start;                               /* where each thread begins, in both indexes */
@@ -108,13 +109,18 @@ struct asking {
     const struct parents_step *step;
     struct number launch_ts;
     value_key external;
-    row_t bound;              /* the number of operators that begin before the launch */
+    row_t bound, marker;      /* the numbers of operators and of markers that begin before the launch */
     struct places near[NEAR]; /* by thread and sign of the external id, as far as there is room */
 };
 
 static bool ts_before(const void *arg, row_t row) {
     const struct asking *asking = arg;
     return op_begins_before(number_at(asking->step->ops->ts, row), asking->launch_ts);
+}
+
+static bool marker_before(const void *arg, row_t marker) {
+    const struct asking *asking = arg;
+    return op_begins_before(number_at(asking->step->markers->ts, marker), asking->launch_ts);
 }
 
 static bool thread_before(const void *arg, row_t place) {
@@ -134,21 +140,41 @@ static row_t last_row(const row_t *rows, const row_t *plain, row_t end, bool ncc
     return place == ROW_NONE ? ROW_NONE : rows[place];
 }
 
-static row_t find_parent(struct asking *asking, uint32_t thread, bool nccl) {
+/* The last operator of the thread that begins before the launch: `same` with the query's external id. */
+static row_t find_op(struct asking *asking, uint32_t thread, bool nccl, bool same) {
     const struct parents_step *step = asking->step;
     struct places *near = &asking->near[(2 * thread + (asking->external < 0)) % NEAR];
     row_t low = step->start[thread], high = step->start[thread + 1];
-    asking->bound = find_near(0, step->ops->n, asking->bound, ts_before, asking);
+    if (!same) {
+        row_t place = find_near(low, high, near->by_thread, thread_before, asking);
+        near->by_thread = place;
+        return place > low ? last_row(step->by_thread, step->plain_by_thread, place, nccl) : ROW_NONE;
+    }
     row_t place = find_near(low, high, near->by_external, key_before, asking);
     near->by_external = place;
-    if (place > low && step->external[place - 1] == asking->external) {
-        row_t row = last_row(step->by_external, step->plain_by_external, place, nccl);
-        if (row != ROW_NONE)
-            return row;
+    if (place == low || step->external[place - 1] != asking->external)
+        return ROW_NONE;
+    return last_row(step->by_external, step->plain_by_external, place, nccl);
+}
+
+static row_t find_parent(struct asking *asking, uint32_t thread, bool nccl) {
+    const struct parents_step *step = asking->step;
+    bool marked = false, known = thread < step->ops->n_threads;
+    if (thread == step->markers->thread) {
+        asking->marker = find_near(0, step->markers->n, asking->marker, marker_before, asking);
+        marked = asking->marker > 0;
     }
-    place = find_near(low, high, near->by_thread, thread_before, asking);
-    near->by_thread = place;
-    return place > low ? last_row(step->by_thread, step->plain_by_thread, place, nccl) : ROW_NONE;
+    if (known)
+        asking->bound = find_near(0, step->ops->n, asking->bound, ts_before, asking);
+    for (int same = 1; same >= 0; same--) {
+        row_t op = known ? find_op(asking, thread, nccl, same) : ROW_NONE;
+        if (marked && (!same || asking->external == MARKER_EXTERNAL) &&
+            marker_is_later(step->markers->before[asking->marker - 1], op))
+            return step->ops->n + asking->marker - 1;
+        if (op != ROW_NONE)
+            return op;
+    }
+    return ROW_NONE;
 }
 
 static void answer_block(void *arg, size_t block) {
@@ -159,9 +185,7 @@ static void answer_block(void *arg, size_t block) {
     for (row_t i = (row_t)begin; i < end; i++) {
         asking.launch_ts = number_at(queries->launch_ts, i);
         asking.external = queries->external[i];
-        step->parent[i] = queries->thread[i] < step->ops->n_threads
-                              ? find_parent(&asking, queries->thread[i], queries->nccl[i] != 0)
-                              : ROW_NONE;
+        step->parent[i] = find_parent(&asking, queries->thread[i], queries->nccl[i] != 0);
     }
 }
 
@@ -180,9 +204,9 @@ static bool allocate(struct parents_step *step) {
     return step->start && step->by_thread && step->by_external && step->external;
 }
 
-enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, const struct parent_queries *queries,
-                              row_t *parent, struct sutra_error *error) {
-    struct parents_step step = {.ops = ops, .queries = queries, .parent = parent};
+enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, const struct op_markers *markers,
+                              const struct parent_queries *queries, row_t *parent, struct sutra_error *error) {
+    struct parents_step step = {.ops = ops, .markers = markers, .queries = queries, .parent = parent};
     enum sutra_status status = SUTRA_OK;
     if (!allocate(&step)) {
         status = error_memory(error);

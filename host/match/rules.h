@@ -111,7 +111,10 @@ struct start_choice {
     uint32_t best_thread, second_thread;
 };
 
-#define START_CHOICE_NONE ((struct start_choice){ROW_NONE, ROW_NONE, UINT32_MAX, UINT32_MAX})
+SHARED struct start_choice start_choice_none(void) {
+    struct start_choice none = {ROW_NONE, ROW_NONE, UINT32_MAX, UINT32_MAX};
+    return none;
+}
 
 /* Adds an operator of the same start; rows come in rising order. */
 SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t thread) {
@@ -162,6 +165,12 @@ SHARED bool op_ends_after(struct number end, struct number at) {
 /* The older linker's search begins with a start of 0, so an operator must start later to be found. */
 SHARED bool op_start_counts(struct number ts) {
     return number_below(number_integer(0), ts);
+}
+
+/* Which of two candidates for a parent comes later: an operator, or a marker that stands behind the operators below
+ * `before`. */
+SHARED bool marker_is_later(row_t before, row_t op) {
+    return op == ROW_NONE || before > op;
 }
 
 /* Whether (external, row) comes before (wanted, bound) in the index of a thread's operators by external id. */

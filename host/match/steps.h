@@ -30,12 +30,10 @@ enum sutra_status cpu_exclusive_durations(struct pool *pool, const struct cpu_op
 enum sutra_status cpu_thread_order(const struct cpu_ops *ops, int64_t gap, row_t *before, struct sutra_error *error);
 
 /* O(n) to index the operators, O(log n) for a query, less where neighbours ask for neighbours. */
-enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, const struct parent_queries *queries,
-                              row_t *parent, struct sutra_error *error);
+enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, const struct op_markers *markers,
+                              const struct parent_queries *queries, row_t *parent, struct sutra_error *error);
 
-/* found[i] = the operator that has begun before the moment at[i] and ends after it (both strictly); of several the one
- * with the greatest start, of equal starts the first; ROW_NONE if there is none or its start is not above 0. Operators
- * come with rising starts. `pool` may be NULL. O(n) to index the operators, O(log n) for a moment. */
+/* `pool` may be NULL. O(n) to index the operators, O(log n) for a moment. */
 enum sutra_status cpu_covering_ops(struct pool *pool, struct number_column ts, struct number_column dur, row_t n,
                                    struct number_column at, row_t n_moments, row_t *found, struct sutra_error *error);
 

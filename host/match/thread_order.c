@@ -32,10 +32,10 @@ enum sutra_status cpu_thread_order(const struct cpu_ops *ops, int64_t gap, row_t
     for (uint32_t t = 0; t < ops->n_threads; t++)
         states[t] = (struct thread_state){ROW_NONE, ROW_NONE};
 
-    struct begun begun = {START_CHOICE_NONE, START_CHOICE_NONE};
+    struct begun begun = {start_choice_none(), start_choice_none()};
     for (row_t i = 0; i < ops->n;) {
         struct number ts = number_at(ops->ts, i);
-        struct start_choice run = START_CHOICE_NONE;
+        struct start_choice run = start_choice_none();
         do {
             uint32_t thread = ops->thread[i];
             place_op(ops, i, gap, &begun, &states[thread]);
