@@ -106,7 +106,8 @@ SHARED struct number number_subtract(struct number x, struct number y) {
     return number_integer((int64_t)(x.bits - y.bits));
 }
 
-/* A key whose unsigned order is the order of integers (or of doubles); both zeros give the same. */
+/* Keys whose unsigned order is that of integers, or of doubles; both zeros give the same. No time
+ * has the key 0. */
 SHARED uint64_t integer_sort_key(int64_t value) {
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }
@@ -117,6 +118,24 @@ SHARED uint64_t double_sort_key(double value) {
         value = 0;
     memcpy(&bits, &value, sizeof bits);
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+SHARED double double_of_sort_key(uint64_t key) {
+    double value;
+    uint64_t bits = key >> 63 ? key ^ (uint64_t)1 << 63 : ~key;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Where integers beyond 2^53 meet doubles no 64-bit key holds both; such numbers are in the order of (whole, rest). The
+ * whole key of an integer is that of the largest double not above it. */
+SHARED uint64_t number_whole_key(struct number x) {
+    double d = number_as_double(x);
+    return double_sort_key(d) - (!number_is_double(x) && integer_compare_double((int64_t)x.bits, d) < 0);
+}
+
+SHARED uint64_t number_rest_key(struct number x) {
+    return number_is_double(x) ? 0 : x.bits - (uint64_t)(int64_t)double_of_sort_key(number_whole_key(x));
 }
 
 #endif

@@ -2,7 +2,6 @@
  * engine_cpu.c - the table of the CPU engine: each step of engine.h on the pool that is the engine's state.
  */
 #include "match/engine.h"
-#include "match/key_index.h"
 #include "match/steps.h"
 
 static enum sutra_status sort_numbers(void *state, struct number_column numbers, row_t n, row_t *order,
@@ -37,16 +36,9 @@ static enum sutra_status covering_ops(void *state, struct number_column ts, stru
     return cpu_covering_ops(state, ts, dur, n, at, n_moments, found, error);
 }
 
-/* Keys of traces lie close together, so the index is a table as a rule: one pass over each side. */
 static enum sutra_status join(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
                               row_t *found, struct sutra_error *error) {
-    struct engine engine = engine_cpu(state);
-    struct key_index index = {0};
-    enum sutra_status status = key_index_build(&index, &engine, keys, n, KEY_LAST, NULL, error);
-    for (row_t i = 0; i < n_wanted && !status; i++)
-        found[i] = key_index_find(&index, wanted[i]);
-    key_index_free(&index);
-    return status;
+    return cpu_join(state, keys, n, wanted, n_wanted, found, error);
 }
 
 /* The columns are where they are needed. */

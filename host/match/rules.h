@@ -129,6 +129,16 @@ SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t th
     }
 }
 
+/* The choice among the operators of two choices; the rows of `later` come behind those of `earlier`. */
+SHARED struct start_choice start_choice_merge(const struct start_choice *earlier, const struct start_choice *later) {
+    struct start_choice merged = *earlier;
+    if (later->best != ROW_NONE)
+        start_choice_add(&merged, later->best, later->best_thread);
+    if (later->second != ROW_NONE)
+        start_choice_add(&merged, later->second, later->second_thread);
+    return merged;
+}
+
 /* The operator that a group on `thread` takes, or ROW_NONE if all are its own. */
 SHARED row_t start_choice_for(const struct start_choice *choice, uint32_t thread) {
     return choice->best_thread != thread ? choice->best : choice->second;
@@ -140,10 +150,16 @@ struct begun {
     struct start_choice latest, under;
 };
 
-SHARED void begun_add(struct begun *begun, const struct start_choice *next) {
-    if (start_choice_for(&begun->latest, next->best_thread) != ROW_NONE)
-        begun->under = begun->latest;
-    begun->latest = *next;
+/* What has begun after both; all starts of `later` are behind those of `earlier`. Associative; what holds nothing
+ * changes nothing. */
+SHARED struct begun begun_merge(const struct begun *earlier, const struct begun *later) {
+    if (later->latest.best == ROW_NONE)
+        return *earlier;
+    struct begun merged = *later;
+    if (merged.under.best == ROW_NONE)
+        merged.under = start_choice_for(&earlier->latest, merged.latest.best_thread) != ROW_NONE ? earlier->latest
+                                                                                                 : earlier->under;
+    return merged;
 }
 
 SHARED row_t begun_for(const struct begun *begun, uint32_t thread) {

@@ -8,10 +8,8 @@
  *     | digit 0: chunk 0, chunk 1, ... | digit 1: chunk 0, chunk 1, ... | ...
  *
  * so the result is the same for any number of threads. Numbers become keys whose order is theirs. Where integers
- * beyond 2^53 meet doubles no 64-bit key holds both; then the key is the next double below, and a sort by the rest
- * (0 for doubles) goes first.
+ * beyond 2^53 meet doubles no 64-bit key holds both; then a sort by the rest (see number.h) goes first.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,20 +149,6 @@ static struct census take_census(struct number_column numbers, row_t n) {
     return census;
 }
 
-/* The largest double that is not above an integer. */
-static double double_below(int64_t value) {
-    double d = (double)value;
-    return integer_compare_double(value, d) < 0 ? nextafter(d, -INFINITY) : d;
-}
-
-static uint64_t whole_key(struct number x) {
-    return double_sort_key(number_is_double(x) ? number_as_double(x) : double_below((int64_t)x.bits));
-}
-
-static uint64_t rest_key(struct number x) {
-    return number_is_double(x) ? 0 : x.bits - (uint64_t)(int64_t)double_below((int64_t)x.bits);
-}
-
 static uint64_t integer_key(struct number x) {
     return integer_sort_key((int64_t)x.bits);
 }
@@ -188,9 +172,9 @@ enum sutra_status cpu_sort_numbers(struct pool *pool, struct number_column numbe
         return error_memory(error);
     enum sutra_status status = SUTRA_OK;
     if (census.doubles && census.large)
-        status = sort_by(pool, rest_key, numbers, keys, order, n, error);
+        status = sort_by(pool, number_rest_key, numbers, keys, order, n, error);
     if (!status)
-        status = sort_by(pool, census.doubles ? whole_key : integer_key, numbers, keys, order, n, error);
+        status = sort_by(pool, census.doubles ? number_whole_key : integer_key, numbers, keys, order, n, error);
     free(keys);
     return status;
 }

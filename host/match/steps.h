@@ -37,4 +37,8 @@ enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, cons
 enum sutra_status cpu_covering_ops(struct pool *pool, struct number_column ts, struct number_column dur, row_t n,
                                    struct number_column at, row_t n_moments, row_t *found, struct sutra_error *error);
 
+/* O(n + n_wanted) where keys lie close together. `pool` may be NULL. */
+enum sutra_status cpu_join(struct pool *pool, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
+                           row_t *found, struct sutra_error *error);
+
 #endif

@@ -35,16 +35,16 @@ enum sutra_status cpu_thread_order(const struct cpu_ops *ops, int64_t gap, row_t
     struct begun begun = {start_choice_none(), start_choice_none()};
     for (row_t i = 0; i < ops->n;) {
         struct number ts = number_at(ops->ts, i);
-        struct start_choice run = start_choice_none();
+        struct begun run = {start_choice_none(), start_choice_none()};
         do {
             uint32_t thread = ops->thread[i];
             place_op(ops, i, gap, &begun, &states[thread]);
             before[i] = states[thread].before;
-            start_choice_add(&run, i, thread);
+            start_choice_add(&run.latest, i, thread);
             i++;
         } while (i < ops->n && number_compare(number_at(ops->ts, i), ts) == 0);
         if (number_compare(ts, number_integer(0)) > 0)
-            begun_add(&begun, &run);
+            begun = begun_merge(&begun, &run);
     }
     free(states);
     return SUTRA_OK;

@@ -1,0 +1,58 @@
+/*
+ * atomic.h - what rows may do to one place together: sums, extremes and flags of integers, which come out the same in
+ * any order. On the CPU, where tests run the kernels' functions on threads, the compiler's own atomics do it.
+ */
+#ifndef CUDA_ATOMIC_H
+#define CUDA_ATOMIC_H
+
+#include <stdint.h>
+
+#include "columns/number.h"
+
+SHARED void add_to(uint64_t *place, uint64_t value) {
+#ifdef __CUDA_ARCH__
+    atomicAdd((unsigned long long *)place, (unsigned long long)value);
+#else
+    __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+#endif
+}
+
+SHARED void add_to(uint32_t *place, uint32_t value) {
+#ifdef __CUDA_ARCH__
+    atomicAdd(place, value);
+#else
+    __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Sets bits; rows that find them set do not wait for each other. */
+SHARED void set_bits(uint32_t *place, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+    if ((*(volatile uint32_t *)place & bits) != bits)
+        atomicOr(place, bits);
+#else
+    __atomic_fetch_or(place, bits, __ATOMIC_RELAXED);
+#endif
+}
+
+SHARED void keep_least(uint64_t *place, uint64_t value) {
+#ifdef __CUDA_ARCH__
+    atomicMin((unsigned long long *)place, (unsigned long long)value);
+#else
+    uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (value < now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+}
+
+SHARED void keep_most(uint64_t *place, uint64_t value) {
+#ifdef __CUDA_ARCH__
+    atomicMax((unsigned long long *)place, (unsigned long long)value);
+#else
+    uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (value > now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+}
+
+#endif

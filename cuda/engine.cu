@@ -1,0 +1,224 @@
+/*
+ * engine.cu - the table of the CUDA engine: each step of match/engine.h on the GPU, and what is done where the GPU
+ * cannot do it. A table that is too large is cut into pieces; what even so does not fit, or fails, is done by the CPU
+ * engine with a warning, or is an error where the caller wants the GPU and nothing else.
+ */
+#include "cuda/engine.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+#include "base/error.h"
+#include "match/steps.h"
+}
+
+const char *const cuda_phase_names[CUDA_PHASES] = {"up", "sort", "parents", "exclusive", "order", "down", "other"};
+
+static struct cuda_engine *engine_of(void *state) {
+    return static_cast<struct cuda_engine *>(state);
+}
+
+/* What a failed or oversized step comes to: *by_cpu, or an error. */
+static enum sutra_status judge(struct cuda_engine *engine, const char *what, enum gpu_outcome outcome, bool *by_cpu,
+                               struct sutra_error *error) {
+    char text[400];
+    *by_cpu = false;
+    if (outcome == GPU_DONE)
+        return SUTRA_OK;
+    table_reset(&engine->gpu, &engine->table, engine->table.ops);
+    if (outcome == GPU_TOO_SMALL) {
+        uint64_t bytes = engine->gpu.memory[GPU_TABLE].most + engine->gpu.memory[GPU_SCRATCH].most;
+        snprintf(text, sizeof text, "%s: %.1f MB are needed on the GPU, which has %.1f MB for it", what,
+                 (double)bytes * 1e-6, (double)engine->gpu.limit * 1e-6);
+    } else {
+        engine->broken = true;
+        snprintf(text, sizeof text, "%s: the GPU failed: %s", what, engine->gpu.failure);
+    }
+    if (!engine->options.may_fall_back)
+        return error_set(error, SUTRA_SYSTEM, "%s; --device auto or cpu takes the CPU", text);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "; the CPU does it");
+    engine->options.warn(engine->options.arg, text);
+    *by_cpu = true;
+    return SUTRA_OK;
+}
+
+/* Once CUDA has failed, all is the CPU's where it may be, without more warnings. */
+static bool is_cpus(const struct cuda_engine *engine) {
+    return engine->broken && engine->options.may_fall_back;
+}
+
+static enum gpu_outcome run_step(struct cuda_engine *engine, void (*step)(struct gpu *gpu, void *arg), void *arg) {
+    return engine->broken ? GPU_FAILED : gpu_run(&engine->gpu, step, arg);
+}
+
+static void load(void *state, const struct cpu_ops *ops) {
+    struct cuda_engine *engine = engine_of(state);
+    table_reset(&engine->gpu, &engine->table, ops);
+}
+
+/* The table of a step: the loaded one, or this one from now on. */
+static struct gpu_table *table_for(struct cuda_engine *engine, const struct cpu_ops *ops) {
+    if (engine->table.ops != ops)
+        table_reset(&engine->gpu, &engine->table, ops);
+    return &engine->table;
+}
+
+static enum sutra_status sort_numbers(void *state, struct number_column numbers, row_t n, row_t *order,
+                                      struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct sort_numbers_step step = {numbers, n, order};
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu) {
+        enum gpu_outcome outcome = run_step(engine, gpu_sort_numbers, &step);
+        if (outcome == GPU_TOO_SMALL)
+            status = pieces_sort_numbers(&engine->gpu, &step, &outcome, error);
+        if (!status)
+            status = judge(engine, "sorting", outcome, &by_cpu, error);
+    }
+    return by_cpu ? cpu_sort_numbers(engine->gpu.pool, numbers, n, order, error) : status;
+}
+
+/* A failure leaves keys and rows as they were: they come down only when all is sorted. */
+static enum sutra_status sort_keys(void *state, uint64_t *keys, row_t *rows, row_t n, struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct sort_keys_step step = {keys, rows, n};
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu) {
+        enum gpu_outcome outcome = run_step(engine, gpu_sort_keys, &step);
+        if (outcome == GPU_TOO_SMALL)
+            status = pieces_sort_keys(&engine->gpu, &step, &outcome, error);
+        if (!status)
+            status = judge(engine, "sorting", outcome, &by_cpu, error);
+    }
+    return by_cpu ? cpu_sort_keys(engine->gpu.pool, keys, rows, n, error) : status;
+}
+
+/* Does the threads again that the GPU left, on the CPU. */
+static enum sutra_status do_left_threads(struct cuda_engine *engine, const struct cpu_ops *ops,
+                                         struct exclusive_step *step, struct sutra_error *error) {
+    uint32_t n_left = 0;
+    for (uint32_t t = 0; t < ops->n_threads; t++)
+        n_left += step->left[t];
+    if (n_left == 0)
+        return SUTRA_OK;
+    char text[160];
+    snprintf(text, sizeof text, "exclusive durations on %u of %u threads by the CPU: their operators overlap too far",
+             n_left, ops->n_threads);
+    engine->options.note(engine->options.arg, text);
+    return pieces_left(engine->gpu.pool, ops, step, error);
+}
+
+static enum sutra_status exclusive_on_gpu(struct cuda_engine *engine, const struct cpu_ops *ops,
+                                          struct exclusive_step *step, bool *by_cpu, struct sutra_error *error) {
+    enum gpu_outcome outcome = run_step(engine, gpu_exclusive, step);
+    enum sutra_status status = SUTRA_OK;
+    if (outcome == GPU_TOO_SMALL)
+        status = pieces_exclusive(&engine->gpu, ops, step, &outcome, error);
+    if (!status)
+        status = judge(engine, "exclusive durations", outcome, by_cpu, error);
+    if (!status && !*by_cpu)
+        status = do_left_threads(engine, ops, step, error);
+    return status;
+}
+
+static enum sutra_status exclusive_durations(void *state, const struct cpu_ops *ops, struct number_column exclusive,
+                                             struct exclusive_anomalies *anomalies, struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct exclusive_step step = {
+        table_for(engine, ops), exclusive, host_new<uint8_t>(ops->n_threads), {0, 0, UINT64_MAX}};
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = step.left ? SUTRA_OK : error_memory(error);
+    if (!status && !by_cpu)
+        status = exclusive_on_gpu(engine, ops, &step, &by_cpu, error);
+    free(step.left);
+    if (status)
+        return status;
+    if (by_cpu)
+        return cpu_exclusive_durations(engine->gpu.pool, ops, EXCLUSIVE_BUDGET, exclusive, anomalies, error);
+    anomalies->n_rounded = step.anomalies.n_rounded;
+    anomalies->n_replaced = step.anomalies.n_replaced;
+    anomalies->first_replaced =
+        step.anomalies.first_replaced < ops->n ? (row_t)step.anomalies.first_replaced : ROW_NONE;
+    return SUTRA_OK;
+}
+
+static enum sutra_status thread_order(void *state, const struct cpu_ops *ops, int64_t gap, row_t *before,
+                                      struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct thread_order_step step = {};
+    step.table = table_for(engine, ops);
+    step.gap = gap;
+    step.before = before;
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu) {
+        enum gpu_outcome outcome = run_step(engine, gpu_thread_order, &step);
+        if (outcome == GPU_TOO_SMALL)
+            status = pieces_thread_order(&engine->gpu, ops, &step, &outcome, error);
+        if (!status)
+            status = judge(engine, "order between threads", outcome, &by_cpu, error);
+    }
+    return by_cpu ? cpu_thread_order(ops, gap, before, error) : status;
+}
+
+static enum sutra_status parents(void *state, const struct cpu_ops *ops, const struct op_markers *markers,
+                                 const struct parent_queries *queries, row_t *parent, struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct parents_step step = {table_for(engine, ops), markers, queries, parent};
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu) {
+        enum gpu_outcome outcome = run_step(engine, gpu_parents, &step);
+        if (outcome == GPU_TOO_SMALL)
+            status = pieces_parents(&engine->gpu, ops, &step, &outcome, error);
+        if (!status)
+            status = judge(engine, "finding parents", outcome, &by_cpu, error);
+    }
+    return by_cpu ? cpu_parents(engine->gpu.pool, ops, markers, queries, parent, error) : status;
+}
+
+static enum sutra_status covering_ops(void *state, struct number_column ts, struct number_column dur, row_t n,
+                                      struct number_column at, row_t n_moments, row_t *found,
+                                      struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct covering_step step = {ts, dur, n, at, n_moments, found, false};
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu)
+        status = judge(engine, "finding parents", run_step(engine, gpu_covering, &step), &by_cpu, error);
+    if (!status && step.left) {
+        by_cpu = true;
+        engine->options.note(engine->options.arg,
+                             "parents by the CPU: integer times beyond 2^53 and doubles have no common key");
+    }
+    return by_cpu ? cpu_covering_ops(engine->gpu.pool, ts, dur, n, at, n_moments, found, error) : status;
+}
+
+static enum sutra_status join(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
+                              row_t *found, struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct join_step step = {keys, n, wanted, n_wanted, found};
+    bool by_cpu = is_cpus(engine);
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu)
+        status = judge(engine, "joining ids", run_step(engine, gpu_join, &step), &by_cpu, error);
+    return by_cpu ? cpu_join(engine->gpu.pool, keys, n, wanted, n_wanted, found, error) : status;
+}
+
+void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
+    memset(engine, 0, sizeof *engine);
+    engine->name = "cuda";
+    engine->state = made;
+    engine->load = load;
+    engine->sort_numbers = sort_numbers;
+    engine->sort_keys = sort_keys;
+    engine->exclusive_durations = exclusive_durations;
+    engine->thread_order = thread_order;
+    engine->parents = parents;
+    engine->covering_ops = covering_ops;
+    engine->join = join;
+}

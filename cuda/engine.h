@@ -1,0 +1,46 @@
+/*
+ * engine.h - inside of the CUDA engine: its state, and how steps on tables that are too large for the device are cut
+ * into pieces.
+ */
+#ifndef CUDA_ENGINE_H
+#define CUDA_ENGINE_H
+
+#include "cuda/engine_cuda.h"
+#include "cuda/steps.h"
+
+#include <cstdlib>
+
+struct cuda_engine {
+    struct gpu gpu;
+    struct gpu_table table; /* what was loaded */
+    struct cuda_engine_options options;
+    bool broken; /* CUDA failed: nothing more is asked of it */
+};
+
+/* Fills *engine with the steps on a GPU that is open; `made` is its state. */
+void engine_cuda_fill(struct cuda_engine *made, struct engine *engine);
+
+/* Do a step by pieces that fit, after it did not fit as a whole. What *outcome says then is as of gpu_run(): sorts and
+ * the order between threads are cut anywhere, the others between threads, so GPU_TOO_SMALL means that the operators of
+ * one thread are too many. SUTRA_SYSTEM: the host's memory has run out. */
+enum sutra_status pieces_sort_numbers(struct gpu *gpu, const struct sort_numbers_step *step, enum gpu_outcome *outcome,
+                                      struct sutra_error *error);
+enum sutra_status pieces_sort_keys(struct gpu *gpu, const struct sort_keys_step *step, enum gpu_outcome *outcome,
+                                   struct sutra_error *error);
+enum sutra_status pieces_exclusive(struct gpu *gpu, const struct cpu_ops *ops, struct exclusive_step *step,
+                                   enum gpu_outcome *outcome, struct sutra_error *error);
+enum sutra_status pieces_thread_order(struct gpu *gpu, const struct cpu_ops *ops, const struct thread_order_step *step,
+                                      enum gpu_outcome *outcome, struct sutra_error *error);
+enum sutra_status pieces_parents(struct gpu *gpu, const struct cpu_ops *ops, const struct parents_step *step,
+                                 enum gpu_outcome *outcome, struct sutra_error *error);
+
+/* Does the threads of step->left on the CPU. */
+enum sutra_status pieces_left(struct pool *pool, const struct cpu_ops *ops, struct exclusive_step *step,
+                              struct sutra_error *error);
+
+/* Zeroed host memory for n elements, at least one; NULL: none left. */
+template <class T> T *host_new(uint64_t n) {
+    return static_cast<T *>(calloc(n + 1, sizeof(T)));
+}
+
+#endif

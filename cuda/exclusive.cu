@@ -1,0 +1,396 @@
+/*
+ * exclusive.cu - durations of operators less what lies inside them; in come the operators of a table, out goes a number
+ * for each.
+ *
+ * Operators stand by thread, start and duration, so everything inside one stands behind it. Each looks for its parent:
+ * the nearest place before it whose end is not below its own (a max_tree over ends). What ends latest in between is the
+ * part of the parent that is covered so far, and the rest of the operator's interval is added to the parent's sum:
+ *
+ *     parent  |--------------------------------|
+ *                |---------| |---|                   covered until here
+ *     op                        |------|             adds its end less the later of its start and what is covered
+ *
+ * Sums are integers on a grid (the lowest binary digit of any start or end), so rows add to them in any order. A sum is
+ * what Python's subtractions give if the operator is shorter than 2^53 units of the grid, as exclusive_sweep.c shows.
+ *
+ * That fails for an operator that another one crosses: begins inside and ends outside of. What the other contains may
+ * lie inside the crossed one, too, but is added to the other only. Crossed operators, and those whose sums are not
+ * exact, walk through all that begins inside of them in Python's order, as far as WALK_STEPS; threads with one that has
+ * farther to go are left to the CPU.
+ *
+ * O(n log n); about 100 bytes an operator.
+ */
+#include <math.h>
+
+#include "cuda/atomic.h"
+#include "cuda/bits.h"
+#include "cuda/max_tree.h"
+#include "cuda/steps.h"
+
+#define WALK_STEPS 1024
+#define SHORT_RUN  32 /* operators of one start that one row sorts */
+
+#define EXPONENT_BIAS 4096 /* makes exponents positive */
+#define MANTISSA      ((uint64_t)1 << 53)
+
+enum time_kind {
+    TIME_INTEGER = 1,
+    TIME_DOUBLE = 2,
+    TIME_LARGE = 4, /* an integer that a double may not hold */
+    TIME_INFINITE = 8,
+    END_INTEGER = 16,
+    END_DOUBLE = 32,
+};
+
+/* What all rows find out together. */
+struct findings {
+    uint64_t lowest, highest; /* biased binary exponents of the lowest digit, and above the highest, of any time */
+    uint32_t times;           /* enum time_kind */
+    uint32_t long_run;        /* more than SHORT_RUN operators have one start */
+    uint32_t crossing;        /* some operator crosses another */
+};
+
+struct exclusive_columns {
+    struct gpu_table table;
+    row_t *rows;           /* by place: in the order of (thread, start, duration, row) */
+    uint64_t *start, *end; /* by place: keys; an end of 0 stands for an operator that takes no part */
+    struct max_tree ends;
+    uint64_t *inside;   /* by place: the length of what lies inside, on the grid */
+    uint32_t *n_merged; /* by place: its merged intervals */
+    uint8_t *left;      /* by thread: left to the CPU */
+    uint8_t *verdict;   /* by row: enum exclusive_verdict */
+    struct number_column exclusive;
+    struct findings *findings;
+    struct gpu_anomalies *anomalies;
+};
+
+SHARED struct number start_at(const struct exclusive_columns &c, row_t place) {
+    return number_at(c.table.ts, c.rows[place]);
+}
+
+SHARED struct number dur_at(const struct exclusive_columns &c, row_t place) {
+    return number_at(c.table.dur, c.rows[place]);
+}
+
+SHARED struct number end_at(const struct exclusive_columns &c, row_t place) {
+    return number_add(start_at(c, place), dur_at(c, place));
+}
+
+/* ---- The kinds of times ---- */
+
+SHARED uint32_t kinds_of(struct number time) {
+    if (number_is_double(time))
+        return TIME_DOUBLE | (isinf(number_as_double(time)) ? TIME_INFINITE : 0);
+    uint64_t magnitude = (int64_t)time.bits < 0 ? -time.bits : time.bits;
+    return TIME_INTEGER | (magnitude > MANTISSA ? TIME_LARGE : 0);
+}
+
+SHARED int lowest_bit(uint64_t bits) {
+    int digit = 0;
+    for (int width = 32; width; width /= 2)
+        if (!(bits & (((uint64_t)1 << width) - 1))) {
+            bits >>= width;
+            digit += width;
+        }
+    return digit;
+}
+
+/* For a row of its own. */
+SHARED void find_digits(struct findings *findings, struct number time) {
+    double value = number_as_double(time);
+    uint64_t bits = number_double(value).bits;
+    if (value == 0 || isinf(value))
+        return;
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    uint64_t mantissa = bits & (MANTISSA / 2 - 1);
+    if (exponent)
+        mantissa |= MANTISSA / 2;
+    else
+        exponent = 1;
+    uint64_t lowest = (uint64_t)(exponent - 1075 + lowest_bit(mantissa) + EXPONENT_BIAS);
+    uint64_t highest = (uint64_t)(exponent - 1022 + EXPONENT_BIAS);
+    findings->lowest = lowest < findings->lowest ? lowest : findings->lowest;
+    findings->highest = highest > findings->highest ? highest : findings->highest;
+}
+
+/* Rows share out the operators so that each meets the others only once, at the end. */
+#define CENSUS_ROWS 65536u
+
+SHARED void take_census(const struct exclusive_columns &c, row_t first) {
+    struct findings found = {UINT64_MAX, 0, 0, 0, 0};
+    for (uint64_t row = first; row < c.table.n; row += CENSUS_ROWS) {
+        struct number dur = number_at(c.table.dur, (row_t)row), start = number_at(c.table.ts, (row_t)row);
+        struct number end = number_add(start, dur);
+        if (op_is_solitary(dur, end))
+            continue;
+        found.times |= kinds_of(start) | kinds_of(end) | (number_is_double(end) ? END_DOUBLE : END_INTEGER);
+        find_digits(&found, start);
+        find_digits(&found, end);
+    }
+    keep_least(&c.findings->lowest, found.lowest);
+    keep_most(&c.findings->highest, found.highest);
+    set_bits(&c.findings->times, found.times);
+}
+
+/* Whether one kind of key is exact for all times. */
+SHARED bool times_have_keys(const struct findings *findings) {
+    return (findings->times & (TIME_DOUBLE | TIME_LARGE)) != (TIME_DOUBLE | TIME_LARGE);
+}
+
+SHARED uint64_t time_key(const struct findings *findings, struct number time) {
+    return findings->times & TIME_DOUBLE ? double_sort_key(number_as_double(time))
+                                         : integer_sort_key((int64_t)time.bits);
+}
+
+/* Whether all times are integers on one grid, and the lengths of all intervals of one kind. */
+SHARED bool times_have_grid(const struct findings *findings) {
+    uint32_t ends = findings->times & (END_INTEGER | END_DOUBLE);
+    if (ends == (END_INTEGER | END_DOUBLE) || findings->times & TIME_INFINITE)
+        return false;
+    return !(findings->times & TIME_DOUBLE) || findings->lowest == UINT64_MAX ||
+           findings->highest - findings->lowest <= 62;
+}
+
+SHARED int grid_of(const struct findings *findings) {
+    return findings->lowest == UINT64_MAX ? 0 : (int)findings->lowest - EXPONENT_BIAS;
+}
+
+SHARED int64_t time_on_grid(const struct findings *findings, uint64_t key) {
+    if (findings->times & TIME_DOUBLE)
+        return (int64_t)ldexp(double_of_sort_key(key), -grid_of(findings));
+    return (int64_t)(key ^ (uint64_t)1 << 63);
+}
+
+/* ---- The order of operators that begin together ---- */
+
+SHARED bool begins_run(const struct gpu_table &table, row_t place) {
+    if (place == 0)
+        return true;
+    row_t row = table.by_thread[place], before = table.by_thread[place - 1];
+    return table.thread[row] != table.thread[before] ||
+           number_below(number_at(table.ts, before), number_at(table.ts, row));
+}
+
+/* The first operator of each run sorts it by duration, stably. */
+SHARED void sort_run(const struct exclusive_columns &c, row_t place) {
+    if (!begins_run(c.table, place))
+        return;
+    row_t n = 1;
+    while (place + n < c.table.n && n <= SHORT_RUN && !begins_run(c.table, place + n))
+        n++;
+    if (n > SHORT_RUN)
+        set_bits(&c.findings->long_run, 1);
+    for (row_t i = 1; i < n && n <= SHORT_RUN; i++) {
+        row_t row = c.rows[place + i], j = i;
+        struct number dur = number_at(c.table.dur, row);
+        for (; j && number_compare(dur_at(c, place + j - 1), dur) > 0; j--)
+            c.rows[place + j] = c.rows[place + j - 1];
+        c.rows[place + j] = row;
+    }
+}
+
+struct order_columns {
+    struct gpu_table table;
+    struct pairs pairs;
+    row_t *first; /* by row: the first row with its start */
+};
+
+SHARED void put_first(const struct order_columns &c, row_t row) {
+    bool same = row && !number_below(number_at(c.table.ts, row - 1), number_at(c.table.ts, row));
+    c.first[row] = same ? 0 : row;
+    c.pairs.rows[row] = row;
+}
+
+SHARED void put_dur_rest(const struct order_columns &c, row_t i) {
+    c.pairs.keys[i] = number_rest_key(number_at(c.table.dur, c.pairs.rows[i]));
+}
+
+SHARED void put_dur(const struct order_columns &c, row_t i) {
+    c.pairs.keys[i] = number_whole_key(number_at(c.table.dur, c.pairs.rows[i]));
+}
+
+SHARED void put_start(const struct order_columns &c, row_t i) {
+    c.pairs.keys[i] = c.first[c.pairs.rows[i]];
+}
+
+SHARED void put_thread(const struct order_columns &c, row_t i) {
+    c.pairs.keys[i] = c.table.thread[c.pairs.rows[i]];
+}
+
+struct copy_columns {
+    row_t *to;
+    const row_t *from;
+};
+
+SHARED void copy_row(const struct copy_columns &c, row_t i) {
+    c.to[i] = c.from[i];
+}
+
+/* By duration, then by start, then by thread, each stably. */
+static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
+    size_t mark = gpu_mark(gpu);
+    row_t n = c->table.n;
+    struct order_columns order = {c->table, pairs_take(gpu, n), gpu_take<row_t>(gpu, n)};
+    gpu_each<put_first>(gpu, n, order);
+    gpu_scan_max(gpu, order.first, n);
+    gpu_each<put_dur_rest>(gpu, n, order);
+    gpu_sort(gpu, &order.pairs, n, 64);
+    gpu_each<put_dur>(gpu, n, order);
+    gpu_sort(gpu, &order.pairs, n, 64);
+    gpu_each<put_start>(gpu, n, order);
+    gpu_sort(gpu, &order.pairs, n, bits_of(n));
+    gpu_each<put_thread>(gpu, n, order);
+    gpu_sort(gpu, &order.pairs, n, bits_of(c->table.n_threads));
+    struct copy_columns copy = {c->rows, order.pairs.rows};
+    gpu_each<copy_row>(gpu, n, copy);
+    gpu_release(gpu, mark);
+}
+
+static void sort_runs(struct gpu *gpu, const struct exclusive_columns *c) {
+    struct copy_columns copy = {c->rows, c->table.by_thread};
+    struct findings findings = {0, 0, 0, 0, 0};
+    gpu_each<copy_row>(gpu, c->table.n, copy);
+    gpu_each<sort_run>(gpu, c->table.n, *c);
+    gpu_down(gpu, &findings, c->findings, 1);
+    if (findings.long_run || gpu->planning)
+        sort_all(gpu, c);
+}
+
+/* ---- What lies inside ---- */
+
+SHARED void put_keys(const struct exclusive_columns &c, row_t place) {
+    struct number end = end_at(c, place);
+    bool solitary = op_is_solitary(dur_at(c, place), end);
+    c.start[place] = time_key(c.findings, start_at(c, place));
+    c.end[place] = solitary || !times_have_keys(c.findings) ? 0 : time_key(c.findings, end);
+    c.inside[place] = 0;
+    c.n_merged[place] = 0;
+}
+
+SHARED row_t thread_begin(const struct exclusive_columns &c, row_t place) {
+    return c.table.start[c.table.thread[c.rows[place]]];
+}
+
+SHARED row_t thread_end(const struct exclusive_columns &c, row_t place) {
+    return c.table.start[c.table.thread[c.rows[place]] + 1];
+}
+
+SHARED void add_to_parent(const struct exclusive_columns &c, row_t place) {
+    uint64_t covered, start = c.start[place], end = c.end[place];
+    if (end == 0)
+        return;
+    row_t parent = tree_last_at_least(&c.ends, thread_begin(c, place), place, end, &covered);
+    if (covered > start)
+        set_bits(&c.findings->crossing, 1);
+    if (parent == ROW_NONE)
+        return;
+    if (covered < start)
+        add_to(&c.n_merged[parent], 1u);
+    if (times_have_grid(c.findings)) {
+        int64_t from = time_on_grid(c.findings, covered > start ? covered : start);
+        add_to(&c.inside[parent], (uint64_t)time_on_grid(c.findings, end) - (uint64_t)from);
+    }
+}
+
+SHARED bool is_crossed(const struct exclusive_columns &c, row_t place) {
+    if (!c.findings->crossing)
+        return false;
+    row_t later = tree_first_above(&c.ends, place + 1, thread_end(c, place), c.end[place]);
+    return later != ROW_NONE && c.start[later] < c.end[place];
+}
+
+/* ---- Results ---- */
+
+/* Whether the sum of what lies inside may be subtracted at once. */
+SHARED bool sum_is_exact(const struct findings *findings, struct number dur) {
+    if (!times_have_grid(findings))
+        return false;
+    return !(findings->times & END_DOUBLE) || number_as_double(dur) < ldexp(0x1p53, grid_of(findings));
+}
+
+SHARED struct number subtract_sum(const struct exclusive_columns &c, row_t place, struct number dur) {
+    if (!(c.findings->times & END_DOUBLE))
+        return number_integer((int64_t)(dur.bits - c.inside[place]));
+    return number_double(number_as_double(dur) - ldexp((double)c.inside[place], grid_of(c.findings)));
+}
+
+/* In Python's order; false: too far. */
+SHARED bool walk(const struct exclusive_columns &c, row_t place, struct remaining *left) {
+    row_t end = thread_end(c, place);
+    for (row_t i = place + 1; i < end && c.start[i] <= c.end[place]; i++) {
+        if (i - place > WALK_STEPS)
+            return false;
+        if (c.end[i] && c.end[i] <= c.end[place])
+            remaining_take(left, start_at(c, i), end_at(c, i));
+    }
+    remaining_close(left);
+    return true;
+}
+
+SHARED void settle(const struct exclusive_columns &c, row_t place) {
+    row_t row = c.rows[place];
+    struct number dur = number_at(c.table.dur, row);
+    struct remaining left = {dur, dur, dur, 0};
+    bool done = times_have_keys(c.findings);
+    if (done && c.end[place]) {
+        bool crossed = is_crossed(c, place);
+        if (!crossed && c.n_merged[place] == 0)
+            left.n_merged = 0;
+        else if (!crossed && sum_is_exact(c.findings, dur)) {
+            left.rest = subtract_sum(c, place, dur);
+            left.n_merged = c.n_merged[place];
+        } else
+            done = walk(c, place, &left);
+    }
+    c.verdict[row] = (uint8_t)exclusive_settle(&left.rest, dur, left.n_merged);
+    c.exclusive.bits[row] = left.rest.bits;
+    c.exclusive.kind[row] = left.rest.kind;
+    if (!done)
+        c.left[c.table.thread[row]] = 1;
+}
+
+/* Anomalies are counted where the result counts. */
+SHARED void count_anomaly(const struct exclusive_columns &c, row_t row) {
+    if (c.verdict[row] == EXCLUSIVE_EXACT || c.left[c.table.thread[row]])
+        return;
+    if (c.verdict[row] == EXCLUSIVE_ROUNDED) {
+        add_to(&c.anomalies->n_rounded, (uint64_t)1);
+        return;
+    }
+    add_to(&c.anomalies->n_replaced, (uint64_t)1);
+    keep_least(&c.anomalies->first_replaced, (uint64_t)row);
+}
+
+void gpu_exclusive(struct gpu *gpu, void *arg) {
+    struct exclusive_step *step = static_cast<struct exclusive_step *>(arg);
+    table_need_times(gpu, step->table);
+    row_t n = step->table->n;
+    struct findings findings = {UINT64_MAX, 0, 0, 0, 0};
+    struct gpu_anomalies anomalies = {0, 0, UINT64_MAX};
+    gpu_enter(gpu, GPU_EXCLUSIVE);
+    struct exclusive_columns c = {};
+    c.table = *step->table;
+    c.findings = gpu_up(gpu, &findings, 1);
+    c.anomalies = gpu_up(gpu, &anomalies, 1);
+    gpu_ready(gpu);
+    c.rows = gpu_take<row_t>(gpu, n);
+    gpu_each<take_census>(gpu, n < CENSUS_ROWS ? n : CENSUS_ROWS, c);
+    sort_runs(gpu, &c);
+    c.start = gpu_take<uint64_t>(gpu, n);
+    c.end = gpu_take<uint64_t>(gpu, n);
+    c.inside = gpu_take<uint64_t>(gpu, n);
+    c.n_merged = gpu_take<uint32_t>(gpu, n);
+    c.left = gpu_take_zeros<uint8_t>(gpu, c.table.n_threads);
+    c.verdict = gpu_take<uint8_t>(gpu, n);
+    c.exclusive = gpu_take_numbers(gpu, n);
+    gpu_each<put_keys>(gpu, n, c);
+    c.ends = max_tree_build(gpu, c.end, n);
+    gpu_each<add_to_parent>(gpu, n, c);
+    gpu_each<settle>(gpu, n, c);
+    gpu_each<count_anomaly>(gpu, n, c);
+    gpu_enter(gpu, GPU_DOWN);
+    gpu_down(gpu, step->exclusive.bits, c.exclusive.bits, n);
+    gpu_down(gpu, step->exclusive.kind, c.exclusive.kind, n);
+    gpu_down(gpu, step->left, c.left, c.table.n_threads);
+    gpu_down(gpu, &step->anomalies, c.anomalies, 1);
+}

@@ -1,0 +1,131 @@
+/*
+ * gpu.cu - the memory of a step: planned in a first run, made ready, used in a second.
+ */
+#include "cuda/gpu.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#define ALIGNMENT 256 /* of what kernels read together, and of CUB's scratch memory */
+
+/* In tests on the CPU AddressSanitizer knows what is taken. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+static void forbid(const uint8_t *from, size_t bytes) {
+    __asan_poison_memory_region(from, bytes);
+}
+static void allow(const uint8_t *from, size_t bytes) {
+    __asan_unpoison_memory_region(from, bytes);
+}
+#else
+static void forbid(const uint8_t *, size_t) {}
+static void allow(const uint8_t *, size_t) {}
+#endif
+
+void gpu_fail(struct gpu *gpu, const char *format, ...) {
+    va_list arguments;
+    if (gpu->failed)
+        return;
+    va_start(arguments, format);
+    vsnprintf(gpu->failure, sizeof gpu->failure, format, arguments);
+    va_end(arguments);
+    gpu->failed = true;
+}
+
+void *gpu_take_bytes(struct gpu *gpu, uint64_t bytes) {
+    struct gpu_memory *memory = &gpu->memory[gpu->taking];
+    uint64_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *taken = gpu->planning ? NULL : memory->base + memory->used;
+    if (memory->used + rounded > memory->size && !gpu_idle(gpu))
+        gpu_fail(gpu, "a step takes more memory than it planned");
+    if (!gpu_idle(gpu))
+        allow(memory->base + memory->used, bytes);
+    memory->used += rounded;
+    if (memory->used > memory->most)
+        memory->most = memory->used;
+    return taken;
+}
+
+struct number_column gpu_take_numbers(struct gpu *gpu, row_t n) {
+    struct number_column column = {gpu_take<uint64_t>(gpu, n), gpu_take<uint8_t>(gpu, n)};
+    return column;
+}
+
+struct number_column gpu_up_numbers(struct gpu *gpu, struct number_column from, row_t n) {
+    struct number_column column = {gpu_up(gpu, from.bits, n), gpu_up(gpu, from.kind, n)};
+    return column;
+}
+
+size_t gpu_mark(const struct gpu *gpu) {
+    return gpu->memory[gpu->taking].used;
+}
+
+void gpu_release(struct gpu *gpu, size_t mark) {
+    struct gpu_memory *memory = &gpu->memory[gpu->taking];
+    if (!gpu_idle(gpu))
+        forbid(memory->base + mark, memory->used - mark);
+    memory->used = mark;
+}
+
+struct pairs pairs_take(struct gpu *gpu, row_t n) {
+    struct pairs pairs = {gpu_take<uint64_t>(gpu, n), gpu_take<uint64_t>(gpu, n), gpu_take<row_t>(gpu, n),
+                          gpu_take<row_t>(gpu, n)};
+    return pairs;
+}
+
+static void give_back(struct gpu *gpu, struct gpu_memory *memory) {
+    allow(memory->base, memory->size);
+    device_free(gpu, memory->base);
+    memory->base = NULL;
+    memory->size = 0;
+}
+
+static bool grow(struct gpu *gpu, struct gpu_memory *memory, const struct gpu_memory *other) {
+    give_back(gpu, memory);
+    if (memory->most > gpu->limit || other->size > gpu->limit - memory->most ||
+        !device_allocate(gpu, &memory->base, memory->most))
+        return false;
+    memory->size = memory->most;
+    forbid(memory->base, memory->size);
+    return true;
+}
+
+/* Makes one memory large enough, if need be by giving up the other: scratch memory, which is made next, or a table's,
+ * where the step has no table. What was in it is lost if it has to grow. */
+static bool reserve(struct gpu *gpu, enum gpu_memory_kind kind) {
+    struct gpu_memory *memory = &gpu->memory[kind], *other = &gpu->memory[1 - kind];
+    if (memory->most <= memory->size || grow(gpu, memory, other))
+        return true;
+    if (gpu->failed || (kind == GPU_SCRATCH && other->most))
+        return false;
+    give_back(gpu, other);
+    return grow(gpu, memory, other);
+}
+
+/* A table that is there takes nothing, so its memory grows only while it holds none. */
+enum gpu_outcome gpu_run(struct gpu *gpu, void (*step)(struct gpu *gpu, void *arg), void *arg) {
+    size_t table_used = gpu->memory[GPU_TABLE].used;
+    gpu->failed = false;
+    gpu->taking = GPU_SCRATCH;
+    device_begin(gpu);
+    gpu->planning = true;
+    for (int i = 0; i < 2; i++)
+        gpu->memory[i].most = gpu->memory[i].used;
+    step(gpu, arg);
+    gpu->planning = false;
+    gpu->memory[GPU_TABLE].used = table_used;
+    gpu->memory[GPU_SCRATCH].used = 0;
+    if (!reserve(gpu, GPU_TABLE) || !reserve(gpu, GPU_SCRATCH))
+        return gpu->failed ? GPU_FAILED : GPU_TOO_SMALL;
+    step(gpu, arg);
+    device_wait(gpu);
+    struct gpu_memory *scratch = &gpu->memory[GPU_SCRATCH];
+    forbid(scratch->base, scratch->size);
+    scratch->used = 0;
+    return gpu->failed ? GPU_FAILED : GPU_DONE;
+}
+
+void gpu_forget(struct gpu *gpu) {
+    for (int i = 0; i < 2; i++)
+        give_back(gpu, &gpu->memory[i]);
+}

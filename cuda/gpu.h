@@ -1,0 +1,203 @@
+/*
+ * gpu.h - one GPU as the steps of the CUDA engine use it: memory that is planned before it is taken, columns that go up
+ * and results that come down, kernels that are one function of a row, sorts and scans.
+ *
+ * A step is a function of (gpu, its columns). gpu_run() calls it twice. The first time it only plans: gpu_take() counts
+ * bytes and everything else does nothing. Then the memory is made ready, and the second time the step works. What a
+ * step takes must therefore not depend on what it computes; flags that steer it read as 0 while it plans.
+ *
+ *     memory   GPU_TABLE    | thread | ts | dur | ... |          stays until the table is dropped
+ *              GPU_SCRATCH  | keys | rows | tree | ... |         a step's; released in reverse order, reused at once
+ *
+ * Copies go through pinned memory on a stream of their own, kernels run on another: gpu_ready() makes the kernels that
+ * follow wait for the copies so far. After a failure everything does nothing, and gpu_run() tells the first one.
+ *
+ * Behind this header are the CUDA runtime and CUB (runtime.cu, cub.cu). Compiled without nvcc, as the tests do it, the
+ * same steps run with whatever implements the functions marked "device": kernels are then loops over the rows.
+ */
+#ifndef CUDA_GPU_H
+#define CUDA_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include "base/pool.h"
+#include "columns/number.h"
+#include "columns/row.h"
+#include "match/rules.h"
+#include "sutra/error.h"
+}
+
+enum gpu_memory_kind { GPU_TABLE, GPU_SCRATCH };
+
+struct gpu_memory {
+    uint8_t *base;
+    size_t size;
+    size_t used, most; /* now, and at most since planning began */
+};
+
+/* What the time of a step goes into. */
+enum gpu_phase { GPU_UP, GPU_SORT, GPU_PARENTS, GPU_EXCLUSIVE, GPU_ORDER, GPU_DOWN, GPU_OTHER };
+#define GPU_PHASES 7
+
+struct gpu_device; /* what runtime.cu keeps */
+
+struct gpu {
+    struct gpu_device *device;
+    struct pool *pool; /* copies to pinned memory */
+    struct gpu_memory memory[2];
+    enum gpu_memory_kind taking;
+    size_t limit; /* most bytes on the device */
+    bool planning;
+    bool failed;
+    char failure[240];          /* why, with the words of CUDA */
+    bool timing;                /* whether phases are timed */
+    double seconds[GPU_PHASES]; /* of kernels and copies, since gpu_open() */
+    enum gpu_phase phase;       /* the running one */
+};
+
+enum gpu_outcome {
+    GPU_DONE,
+    GPU_TOO_SMALL, /* the step needs more memory than there is; nothing was done */
+    GPU_FAILED,    /* gpu->failure tells why */
+};
+
+/* Plans and runs a step, and waits for it. */
+enum gpu_outcome gpu_run(struct gpu *gpu, void (*step)(struct gpu *gpu, void *arg), void *arg);
+
+/* Gives the device's memory back. */
+void gpu_forget(struct gpu *gpu);
+
+/* ---- Memory ---- */
+
+void *gpu_take_bytes(struct gpu *gpu, uint64_t bytes);
+
+/* Room for n elements, uninitialised, aligned to 256 bytes. */
+template <class T> T *gpu_take(struct gpu *gpu, uint64_t n) {
+    return static_cast<T *>(gpu_take_bytes(gpu, n * sizeof(T)));
+}
+
+struct number_column gpu_take_numbers(struct gpu *gpu, row_t n);
+
+/* What is taken after gpu_mark() is given back by gpu_release(). */
+size_t gpu_mark(const struct gpu *gpu);
+void gpu_release(struct gpu *gpu, size_t mark);
+
+/* ---- Columns up, results down; both of n elements ---- */
+
+void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);   /* device */
+void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes); /* device; waits for it */
+void gpu_ready(struct gpu *gpu);                                                 /* device */
+void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes);              /* device */
+void gpu_enter(struct gpu *gpu, enum gpu_phase phase);                           /* device */
+
+template <class T> T *gpu_up(struct gpu *gpu, const T *from, uint64_t n) {
+    T *to = gpu_take<T>(gpu, n);
+    gpu_copy_up(gpu, to, from, n * sizeof(T));
+    return to;
+}
+
+struct number_column gpu_up_numbers(struct gpu *gpu, struct number_column from, row_t n);
+
+template <class T> T *gpu_take_zeros(struct gpu *gpu, uint64_t n) {
+    T *to = gpu_take<T>(gpu, n);
+    gpu_fill(gpu, to, 0, n * sizeof(T));
+    return to;
+}
+
+template <class T> void gpu_down(struct gpu *gpu, T *to, const T *from, uint64_t n) {
+    gpu_copy_down(gpu, to, from, n * sizeof(T));
+}
+
+/* ---- Sorts and scans ---- */
+
+/* Pairs to be sorted: keys and the rows that go with them, and as much room again. */
+struct pairs {
+    uint64_t *keys, *other_keys;
+    row_t *rows, *other_rows;
+};
+
+struct pairs pairs_take(struct gpu *gpu, row_t n);
+
+/* Sorts pairs stably by the lowest `bits` bits of their keys; the result is in keys and rows. */
+void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits); /* device */
+
+/* values[i] = the largest of values[0..i]. */
+void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n); /* device */
+
+/* The choice among operators of one start; scans are cut where `first` differs. */
+struct run_choice {
+    row_t first; /* row of the first operator with this start */
+    struct start_choice choice;
+};
+
+SHARED struct run_choice run_choice_merge(const struct run_choice *earlier, const struct run_choice *later) {
+    struct run_choice merged = *later;
+    if (earlier->first == later->first)
+        merged.choice = start_choice_merge(&earlier->choice, &later->choice);
+    return merged;
+}
+
+/* values[i] = values[0..i] merged by run_choice_merge() and begun_merge(). */
+void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n); /* device */
+void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n);        /* device */
+
+/* ---- What the device implements, for gpu.cu ---- */
+
+void device_begin(struct gpu *gpu);                                  /* device: a step begins on this thread */
+bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes); /* device; false: it does not fit */
+void device_free(struct gpu *gpu, uint8_t *base);                    /* device */
+void device_wait(struct gpu *gpu);                                   /* device: until all is done; notes failures */
+
+/* Notes a failure, if it is the first. */
+__attribute__((format(printf, 2, 3))) void gpu_fail(struct gpu *gpu, const char *format, ...);
+
+static inline bool gpu_idle(const struct gpu *gpu) {
+    return gpu->planning || gpu->failed;
+}
+
+/* ---- Kernels ---- */
+
+/* gpu_each<body>(gpu, n, columns) calls body(columns, i) for each row i < n, in no order. */
+#ifdef __CUDACC__
+
+void device_check_launch(struct gpu *gpu);
+void *device_stream(const struct gpu *gpu); /* cudaStream_t */
+
+#define BLOCK_ROWS  256
+#define MOST_BLOCKS 65536u
+
+template <auto body, class Columns>
+__global__ void __launch_bounds__(BLOCK_ROWS) each_row(const __grid_constant__ Columns columns, row_t n) {
+    uint64_t stride = (uint64_t)gridDim.x * BLOCK_ROWS;
+    for (uint64_t i = (uint64_t)blockIdx.x * BLOCK_ROWS + threadIdx.x; i < n; i += stride)
+        body(columns, (row_t)i);
+}
+
+template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, const Columns &columns) {
+    if (gpu_idle(gpu) || n == 0)
+        return;
+    uint32_t blocks = n / BLOCK_ROWS + 1 < MOST_BLOCKS ? n / BLOCK_ROWS + 1 : MOST_BLOCKS;
+    each_row<body><<<blocks, BLOCK_ROWS, 0, (cudaStream_t)device_stream(gpu)>>>(columns, n);
+    device_check_launch(gpu);
+}
+
+#else
+
+void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row_t begin, row_t end),
+                 const void *columns);
+
+template <auto body, class Columns> void each_row(const void *columns, row_t begin, row_t end) {
+    for (row_t i = begin; i < end; i++)
+        body(*static_cast<const Columns *>(columns), i);
+}
+
+template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, const Columns &columns) {
+    if (!gpu_idle(gpu) && n)
+        device_each(gpu, n, each_row<body, Columns>, &columns);
+}
+
+#endif
+
+#endif

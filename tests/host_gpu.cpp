@@ -1,0 +1,148 @@
+/*
+ * host_gpu.cpp - a GPU that is none: what cuda/gpu.h asks of a device, done on the CPU, so that the steps of the CUDA
+ * engine run, and are compared with the CPU engine, where there is no GPU.
+ *
+ * Device memory is host memory, poisoned under AddressSanitizer where nothing was taken; kernels are loops, shared out
+ * to the threads of a pool, so that ThreadSanitizer sees what rows do to each other's places; sorts and scans are
+ * plain.
+ */
+#include "host_gpu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+struct gpu_device {
+    size_t memory;    /* most that can be allocated */
+    row_t fails_from; /* number of the kernel from which on all fail */
+    row_t n_kernels;
+};
+
+void device_begin(struct gpu *gpu) {
+    (void)gpu;
+}
+
+bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes) {
+    size_t other = gpu->memory[GPU_TABLE].size + gpu->memory[GPU_SCRATCH].size;
+    if (other + bytes > gpu->device->memory)
+        return false;
+    *base = static_cast<uint8_t *>(aligned_alloc(256, bytes));
+    return *base != NULL;
+}
+
+void device_free(struct gpu *gpu, uint8_t *base) {
+    (void)gpu;
+    free(base);
+}
+
+void device_wait(struct gpu *gpu) {
+    (void)gpu;
+}
+
+void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+    if (!gpu_idle(gpu) && bytes)
+        memcpy(to, from, bytes);
+}
+
+void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes) {
+    gpu_copy_up(gpu, to, from, bytes);
+}
+
+void gpu_ready(struct gpu *gpu) {
+    (void)gpu;
+}
+
+void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes) {
+    if (!gpu_idle(gpu))
+        memset(to, byte, bytes);
+}
+
+void gpu_enter(struct gpu *gpu, enum gpu_phase phase) {
+    gpu->phase = phase;
+}
+
+struct kernel {
+    void (*rows)(const void *columns, row_t begin, row_t end);
+    const void *columns;
+    row_t n;
+    size_t n_parts;
+};
+
+static void run_part(void *arg, size_t i) {
+    const struct kernel *kernel = static_cast<const struct kernel *>(arg);
+    kernel->rows(kernel->columns, (row_t)part_start(kernel->n, kernel->n_parts, i),
+                 (row_t)part_start(kernel->n, kernel->n_parts, i + 1));
+}
+
+void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row_t begin, row_t end),
+                 const void *columns) {
+    if (gpu->device->n_kernels++ >= gpu->device->fails_from) {
+        gpu_fail(gpu, "the device was taken away");
+        return;
+    }
+    struct kernel kernel = {rows, columns, n, pool_threads(gpu->pool)};
+    pool_run(gpu->pool, kernel.n_parts, run_part, &kernel);
+}
+
+void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
+    if (gpu_idle(gpu))
+        return;
+    uint64_t mask = bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
+    std::vector<row_t> order(n);
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](row_t a, row_t b) { return (pairs->keys[a] & mask) < (pairs->keys[b] & mask); });
+    for (row_t i = 0; i < n; i++) {
+        pairs->other_keys[i] = pairs->keys[order[i]];
+        pairs->other_rows[i] = pairs->rows[order[i]];
+    }
+    std::swap(pairs->keys, pairs->other_keys);
+    std::swap(pairs->rows, pairs->other_rows);
+}
+
+void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
+    for (row_t i = 1; i < n && !gpu_idle(gpu); i++)
+        values[i] = std::max(values[i], values[i - 1]);
+}
+
+/* A device merges in any grouping: here in runs of 1, 2, 3, ... values, each merged first and then to those before. */
+template <class T, T (*merge)(const T *earlier, const T *later)> static void scan(T *values, row_t n) {
+    for (row_t begin = 0, length = 1; begin < n; begin += length++) {
+        row_t end = n - begin < length ? n : begin + length;
+        for (row_t i = begin + 1; i < end; i++)
+            values[i] = merge(&values[i - 1], &values[i]);
+        for (row_t i = begin; i < end && begin; i++)
+            values[i] = merge(&values[begin - 1], &values[i]);
+    }
+}
+
+void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n) {
+    if (!gpu_idle(gpu))
+        scan<struct run_choice, run_choice_merge>(values, n);
+}
+
+void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n) {
+    if (!gpu_idle(gpu))
+        scan<struct begun, begun_merge>(values, n);
+}
+
+struct cuda_engine *host_gpu_open(struct pool *pool, const struct cuda_engine_options *options, size_t memory,
+                                  row_t fails_from, struct engine *engine) {
+    struct cuda_engine *made = host_new<struct cuda_engine>(0);
+    made->gpu.device = host_new<struct gpu_device>(0);
+    made->gpu.device->memory = memory;
+    made->gpu.device->fails_from = fails_from;
+    made->gpu.pool = pool;
+    made->gpu.limit = memory;
+    made->options = *options;
+    engine_cuda_fill(made, engine);
+    return made;
+}
+
+void host_gpu_close(struct cuda_engine *made) {
+    gpu_forget(&made->gpu);
+    free(made->gpu.device);
+    free(made);
+}

@@ -1,0 +1,25 @@
+/*
+ * host_gpu.h - the CUDA engine's steps on the CPU, for tests; see host_gpu.cpp.
+ */
+#ifndef TESTS_HOST_GPU_H
+#define TESTS_HOST_GPU_H
+
+#include "cuda/engine_cuda.h"
+
+#ifdef __cplusplus
+#include "cuda/engine.h"
+extern "C" {
+#endif
+
+struct cuda_engine;
+
+/* An engine on a GPU of `memory` bytes that fails from a kernel on (UINT32_MAX: never). Close it; it keeps the pool. */
+struct cuda_engine *host_gpu_open(struct pool *pool, const struct cuda_engine_options *options, size_t memory,
+                                  row_t fails_from, struct engine *engine);
+void host_gpu_close(struct cuda_engine *made);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
