@@ -24,6 +24,7 @@ enable_language(CUDA)
 set_source_files_properties(${CUDA_SOURCES} PROPERTIES COMPILE_OPTIONS
   "--fmad=false;-Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fvisibility=hidden,-fno-gnu-unique")
 target_sources(sutra_objects PRIVATE ${CUDA_SOURCES})
+target_include_directories(sutra_objects PRIVATE ${PROJECT_SOURCE_DIR})
 set_target_properties(sutra_objects PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
 target_compile_definitions(sutra_objects PUBLIC SUTRA_HAVE_CUDA=1)
 target_link_libraries(sutra_objects PUBLIC CUDA::cudart_static)

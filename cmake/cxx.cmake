@@ -2,7 +2,7 @@
 # compile the steps of the CUDA engine as such.
 include(CheckLanguage)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CXX_COMPILER)
-  string(REGEX REPLACE "clang(-[0-9.]+)?$" "clang++\\1" CMAKE_CXX_COMPILER "${CMAKE_C_COMPILER}")
+  string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" CMAKE_CXX_COMPILER "${CMAKE_C_COMPILER}")
 endif()
 check_language(CXX)
 if(CMAKE_CXX_COMPILER)

@@ -35,6 +35,14 @@ SHARED void set_bits(uint32_t *place, uint32_t bits) {
 #endif
 }
 
+SHARED void set_flag(uint8_t *place) {
+#ifdef __CUDA_ARCH__
+    *(volatile uint8_t *)place = 1;
+#else
+    __atomic_store_n(place, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 SHARED void keep_least(uint64_t *place, uint64_t value) {
 #ifdef __CUDA_ARCH__
     atomicMin((unsigned long long *)place, (unsigned long long)value);

@@ -346,7 +346,7 @@ SHARED void settle(const struct exclusive_columns &c, row_t place) {
     c.exclusive.bits[row] = left.rest.bits;
     c.exclusive.kind[row] = left.rest.kind;
     if (!done)
-        c.left[c.table.thread[row]] = 1;
+        set_flag(&c.left[c.table.thread[row]]);
 }
 
 /* Anomalies are counted where the result counts. */

@@ -1,0 +1,28 @@
+/*
+ * slow_cuda_million.c - the steps of the CUDA engine on a million operators.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "cuda_compare.h"
+
+static void both_engines_agree_on_a_million_operators(void **state) {
+    (void)state;
+    static const struct shape many[] = {
+        {"nested doubles", 4, 1 << 28, 5000, true, DOUBLES},
+        {"overlapping doubles", 4, 1 << 28, 2000, false, DOUBLES},
+        {"integers with equal starts", 2, 1 << 17, 20, true, INTEGERS},
+    };
+    for (size_t s = 0; s < sizeof many / sizeof *many; s++)
+        compare(&many[s], 1, 1000000, 2, UNLIMITED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_engines_agree_on_a_million_operators)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
