@@ -4,16 +4,15 @@
  *     thread   [ a       [ b ]    [ c ]  ]   [ d ]
  *     edges    a. -> b. -> .b -> c. -> .c -> .a -> d. -> .d
  *
- * A thread's rows are sorted by start, longer ones first. One sweep over them opens and closes frames: ends wait in a
- * heap, and an end closes whatever frame is the innermost, as in the reference. Rows that are no operators are frames
- * without nodes. Cost: a sort of the rows, then O(log d) each, for d rows open at once; nothing recurs, so nesting may
+ * A thread's rows are sorted by start, longer ones first, and nested as frames of a call stack (frames.c); the chain
+ * goes through the frames' beginnings and ends. Cost: sorts of the rows, then O(1) each; nothing recurs, so nesting may
  * be as deep as it likes.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "critical_path/frames.h"
 #include "critical_path/path_search.h"
 
 /* Rows of the window with a pid and a tid, sorted by thread. */
@@ -26,14 +25,9 @@ struct threads {
     row_t n;
 };
 
-/* Runs while the frames of one thread are opened and closed. */
-struct sweep {
-    struct path_search *search;
-    row_t *stack, depth; /* all frames */
-    row_t *open, n_open; /* those that are operators */
-    int64_t *ends;       /* a heap of the ends of the rows that have begun; the first is the earliest */
-    row_t n_ends;
-    node_t last, high; /* the node before, and the end of the last top-level operator */
+/* A thread's chain so far: the node before, and the end of the last top-level operator. */
+struct chain {
+    node_t last, high;
 };
 
 /* ---- The order of threads: by pid, then by tid; numbers before strings ---- */
@@ -216,11 +210,7 @@ static enum sutra_status sort_threads(struct path_search *search, struct threads
     return status;
 }
 
-/* ---- The sweep ---- */
-
-static bool is_operator(const struct path_search *search, row_t event) {
-    return (event > 0 || search->rules.extended) && category_has(search, event, CATEGORY_OP);
-}
+/* ---- Nodes and edges ---- */
 
 /* The reference looks these categories up when it first needs them, and crashes where no row uses them. */
 static enum sutra_status check_categories(struct path_search *search, const struct threads *threads) {
@@ -235,127 +225,46 @@ static enum sutra_status check_categories(struct path_search *search, const stru
     return SUTRA_OK;
 }
 
-/* Microseconds that a frame is open: the reference cuts off fractions. */
-static int64_t frame_length(const struct path_search *search, row_t event) {
-    return (int64_t)fmin(fmax(search->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
-}
-
-static void push_end(struct sweep *sweep, int64_t end) {
-    row_t place = sweep->n_ends++;
-    for (; place > 0 && sweep->ends[(place - 1) / 2] > end; place = (place - 1) / 2)
-        sweep->ends[place] = sweep->ends[(place - 1) / 2];
-    sweep->ends[place] = end;
-}
-
-static void drop_first_end(struct sweep *sweep) {
-    int64_t *ends = sweep->ends, moved = ends[--sweep->n_ends];
-    row_t place = 0;
-    for (uint64_t child; (child = 2 * (uint64_t)place + 1) < sweep->n_ends; place = (row_t)child) {
-        child += child + 1 < sweep->n_ends && ends[child + 1] < ends[child];
-        if (ends[child] >= moved)
-            break;
-        ends[place] = ends[child];
-    }
-    ends[place] = moved;
-}
-
-static enum sutra_status enter(struct sweep *sweep, row_t event) {
-    struct path_search *search = sweep->search;
-    sweep->stack[sweep->depth++] = event;
-    if (frame_length(search, event) > 0)
-        push_end(sweep, search->ts[event] + frame_length(search, event));
-    if (!is_operator(search, event))
-        return SUTRA_OK;
-    row_t above = sweep->n_open ? sweep->open[sweep->n_open - 1] : ROW_NONE;
+static enum sutra_status add_begin(struct chain *chain, struct path_search *search, row_t event, row_t above) {
     node_t start = graph_add_pair(&search->graph, event, above);
     if (start == NODE_NONE)
         return error_memory(search->error);
     enum sutra_status status = SUTRA_OK;
-    if (sweep->n_open == 0 && sweep->high != NODE_NONE)
-        status = search_add_edge(search, sweep->high, start, EDGE_DEPENDENCY, true);
-    else if (sweep->last != NODE_NONE)
-        status = search_add_edge(search, sweep->last, start, EDGE_OPERATOR, false);
-    sweep->open[sweep->n_open++] = event;
-    sweep->last = start;
+    if (above == ROW_NONE && chain->high != NODE_NONE)
+        status = search_add_edge(search, chain->high, start, EDGE_DEPENDENCY, true);
+    else if (chain->last != NODE_NONE)
+        status = search_add_edge(search, chain->last, start, EDGE_OPERATOR, false);
+    chain->last = start;
     return status;
 }
 
-/* An end: closes the innermost frame, if there is one. */
-static enum sutra_status leave(struct sweep *sweep) {
-    struct path_search *search = sweep->search;
-    if (sweep->depth == 0)
-        return SUTRA_OK;
-    row_t event = sweep->stack[--sweep->depth];
-    if (!is_operator(search, event))
-        return SUTRA_OK;
+static enum sutra_status add_end(struct chain *chain, struct path_search *search, row_t event, row_t above) {
     node_t end = event_end(&search->graph, event);
     enum sutra_status status =
-        search_add_edge(search, sweep->last, end, EDGE_OPERATOR, name_has(search, event, NAME_BLOCKING));
-    sweep->last = end;
-    if (--sweep->n_open == 0) {
-        sweep->last = NODE_NONE;
-        sweep->high = end;
-    }
+        search_add_edge(search, chain->last, end, EDGE_OPERATOR, name_has(search, event, NAME_BLOCKING));
+    chain->last = above == ROW_NONE ? NODE_NONE : end;
+    if (above == ROW_NONE)
+        chain->high = end;
     return status;
 }
 
-/* Handles what happens at the time of the starts [begin, end): ends up to then, then the starts. A frame of no length
- * ends before it begins. */
-static enum sutra_status sweep_moment(struct sweep *sweep, const row_t *rows, row_t begin, row_t end) {
-    int64_t now = sweep->search->ts[rows[begin]];
+static enum sutra_status add_chains(struct path_search *search, const struct frames *frames) {
     enum sutra_status status = SUTRA_OK;
-    for (; sweep->n_ends > 0 && sweep->ends[0] <= now && !status; drop_first_end(sweep))
-        status = leave(sweep);
-    for (row_t i = begin; i < end && !status; i++)
-        if (frame_length(sweep->search, rows[i]) == 0)
-            status = leave(sweep);
-    for (row_t i = begin; i < end && !status; i++)
-        status = enter(sweep, rows[i]);
-    return status;
-}
-
-/* Goes through one thread from *start on, and moves *start behind it. */
-static enum sutra_status sweep_thread(struct sweep *sweep, const struct threads *threads, row_t *start) {
-    const int64_t *ts = sweep->search->ts;
-    uint32_t thread = threads->thread[*start];
-    enum sutra_status status = SUTRA_OK;
-    row_t begin = *start;
-    while (!status && begin < threads->n && threads->thread[begin] == thread) {
-        row_t end = begin + 1;
-        while (end < threads->n && threads->thread[end] == thread && ts[threads->row[end]] == ts[threads->row[begin]])
-            end++;
-        status = sweep_moment(sweep, threads->row, begin, end);
-        begin = end;
+    if (!graph_reserve(&search->graph, search->n_clipped))
+        return error_memory(search->error);
+    for (uint32_t t = 0; t < frames->n_threads && !status && !search->outcome; t++) {
+        struct chain chain = {NODE_NONE, NODE_NONE};
+        for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1] && !status; i++)
+            status = frames->begins[i] ? add_begin(&chain, search, frames->event[i], frames->above[i])
+                                       : add_end(&chain, search, frames->event[i], frames->above[i]);
     }
-    while (!status && sweep->depth > 0)
-        status = leave(sweep);
-    *start = begin;
-    return status;
-}
-
-static enum sutra_status sweep_threads(struct path_search *search, const struct threads *threads) {
-    size_t n = (size_t)threads->n + 1;
-    struct sweep sweep = {.search = search,
-                          .stack = malloc(n * sizeof *sweep.stack),
-                          .open = calloc(n, sizeof *sweep.open),
-                          .ends = malloc(n * sizeof *sweep.ends)};
-    enum sutra_status status = SUTRA_OK;
-    if (!sweep.stack || !sweep.open || !sweep.ends || !graph_reserve(&search->graph, search->n_clipped))
-        status = error_memory(search->error);
-    for (row_t start = 0; start < threads->n && !status && !search->outcome;) {
-        sweep.n_ends = 0;
-        sweep.last = sweep.high = NODE_NONE;
-        status = sweep_thread(&sweep, threads, &start);
-    }
-    free(sweep.stack);
-    free(sweep.open);
-    free(sweep.ends);
     return status;
 }
 
 enum sutra_status cpu_graph_build(struct path_search *search) {
     struct threads threads = {.row = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.row),
                               .thread = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.thread)};
+    struct frames frames = {0};
     enum sutra_status status = threads.row && threads.thread ? SUTRA_OK : error_memory(search->error);
     if (!status)
         status = number_threads(search, &threads);
@@ -366,7 +275,10 @@ enum sutra_status cpu_graph_build(struct path_search *search) {
     if (!status && !search->outcome)
         status = sort_threads(search, &threads);
     if (!status && !search->outcome)
-        status = sweep_threads(search, &threads);
+        status = frames_find(search, threads.row, threads.thread, threads.n, &frames);
+    if (!status && !search->outcome)
+        status = add_chains(search, &frames);
+    frames_free(&frames);
     tuples_free(&threads.ids);
     free(threads.rank);
     free(threads.skipped);

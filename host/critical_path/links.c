@@ -1,32 +1,31 @@
 /*
  * links.c - joins rows of the CPU with rows of the GPU by correlation: each gets the last one of the other side.
  *
- * Two indexes over the keys of the two sides and a look-up for each row: O(n).
+ * The engine joins the keys of the two sides, both ways.
  */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "critical_path/path_search.h"
-#include "match/key_index.h"
 
 /* One side: rows that have a correlation, and their keys. */
 struct side {
     value_key *keys;
-    row_t *rows;
+    row_t *rows, *found;
     row_t n;
-    struct key_index index;
 };
 
 static bool side_alloc(struct side *side, row_t n) {
     side->keys = malloc(((size_t)n + 1) * sizeof *side->keys);
     side->rows = malloc(((size_t)n + 1) * sizeof *side->rows);
-    return side->keys && side->rows;
+    side->found = malloc(((size_t)n + 1) * sizeof *side->found);
+    return side->keys && side->rows && side->found;
 }
 
 static void side_free(struct side *side) {
     free(side->keys);
     free(side->rows);
-    key_index_free(&side->index);
+    free(side->found);
 }
 
 static enum sutra_status gather(struct path_search *search, struct side *cpu, struct side *gpu) {
@@ -48,16 +47,17 @@ static enum sutra_status gather(struct path_search *search, struct side *cpu, st
     return SUTRA_OK;
 }
 
-static void join(struct path_search *search, const struct side *from, const struct side *to) {
-    for (row_t i = 0; i < from->n; i++) {
-        row_t found = key_index_find(&to->index, from->keys[i]);
-        if (found != ROW_NONE)
-            search->link[from->rows[i]] = to->rows[found];
-    }
+static enum sutra_status join(struct path_search *search, const struct side *from, const struct side *to) {
+    const struct engine *engine = &search->context->engine;
+    enum sutra_status status =
+        engine->join(engine->state, to->keys, to->n, from->keys, from->n, from->found, search->error);
+    for (row_t i = 0; i < from->n && !status; i++)
+        if (from->found[i] != ROW_NONE)
+            search->link[from->rows[i]] = to->rows[from->found[i]];
+    return status;
 }
 
 enum sutra_status links_find(struct path_search *search) {
-    const struct engine *engine = &search->context->engine;
     struct side cpu = {0}, gpu = {0};
     enum sutra_status status = SUTRA_OK;
     search->link = malloc(((size_t)search->events->n + 1) * sizeof *search->link);
@@ -66,13 +66,9 @@ enum sutra_status links_find(struct path_search *search) {
     if (!status)
         status = gather(search, &cpu, &gpu);
     if (!status && !search->outcome)
-        status = key_index_build(&cpu.index, engine, cpu.keys, cpu.n, KEY_LAST, NULL, search->error);
+        status = join(search, &cpu, &gpu);
     if (!status && !search->outcome)
-        status = key_index_build(&gpu.index, engine, gpu.keys, gpu.n, KEY_LAST, NULL, search->error);
-    if (!status && !search->outcome) {
-        join(search, &cpu, &gpu);
-        join(search, &gpu, &cpu);
-    }
+        status = join(search, &gpu, &cpu);
     side_free(&cpu);
     side_free(&gpu);
     return status;

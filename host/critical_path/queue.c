@@ -125,41 +125,79 @@ static void group_kernels(struct queue_rows *rows) {
         rows->caused[--rows->start[rows->kernel_launch[i] + 1]] = i;
 }
 
-/* Counts through the series: entry i < n is the launch of kernel caused[i], entry n + k the start of kernel k. */
-static void count_queues(struct path_search *search, const struct queue_rows *rows, const row_t *order,
-                         int64_t *length) {
-    for (row_t i = 0; i < 2 * rows->n_kernels; i++) {
-        bool launch = order[i] < rows->n_kernels;
-        row_t kernel = launch ? rows->caused[order[i]] : order[i] - rows->n_kernels;
-        int64_t now = length[rows->lane[kernel]] += launch ? 1 : -1;
-        row_t event = launch ? rows->launch[rows->kernel_launch[kernel]] : rows->kernel[kernel];
+/* Launches and kernels' starts in the order of time. Before it is sorted, entry i < n is the launch of kernel
+ * caused[i], entry n + k the start of kernel k. */
+struct series {
+    row_t n;
+    uint64_t *keys;
+    row_t *order;
+    uint32_t *lane, *length;
+    uint8_t *launch;
+};
+
+static bool series_alloc(struct series *series, row_t n_kernels) {
+    series->n = 2 * n_kernels;
+    size_t size = (size_t)series->n + 1;
+    series->keys = malloc(size * sizeof *series->keys);
+    series->order = malloc(size * sizeof *series->order);
+    series->lane = malloc(size * sizeof *series->lane);
+    series->length = malloc(size * sizeof *series->length);
+    series->launch = malloc(size);
+    return series->keys && series->order && series->lane && series->length && series->launch;
+}
+
+static void series_free(struct series *series) {
+    free(series->keys);
+    free(series->order);
+    free(series->lane);
+    free(series->length);
+    free(series->launch);
+}
+
+static row_t kernel_of(const struct queue_rows *rows, row_t entry) {
+    return entry < rows->n_kernels ? rows->caused[entry] : entry - rows->n_kernels;
+}
+
+static enum sutra_status sort_series(struct path_search *search, const struct queue_rows *rows, struct series *series) {
+    for (row_t i = 0; i < rows->n_kernels; i++) {
+        series->keys[i] = (uint64_t)search->ts[rows->launch[rows->kernel_launch[rows->caused[i]]]];
+        series->keys[rows->n_kernels + i] = (uint64_t)search->ts[rows->kernel[i]];
+        series->order[i] = i;
+        series->order[rows->n_kernels + i] = rows->n_kernels + i;
+    }
+    enum sutra_status status = search_sort(search, series->keys, series->order, series->n);
+    for (row_t i = 0; i < series->n; i++) {
+        series->launch[i] = series->order[i] < rows->n_kernels;
+        series->lane[i] = rows->lane[kernel_of(rows, series->order[i])];
+    }
+    return status;
+}
+
+static void note_lengths(struct path_search *search, const struct queue_rows *rows, const struct series *series) {
+    for (row_t i = 0; i < series->n; i++) {
+        row_t kernel = kernel_of(rows, series->order[i]);
+        uint32_t now = series->length[i];
+        row_t event = series->launch[i] ? rows->launch[rows->kernel_launch[kernel]] : rows->kernel[kernel];
         search->queue[event] |= (uint8_t)(QUEUE_SEEN | (now == 1 ? QUEUE_ONE : 0) | (now == 0 ? QUEUE_ZERO : 0));
-        if (launch && now == 1)
+        if (series->launch[i] && now == 1)
             search->queue[rows->kernel[kernel]] |= QUEUE_LAUNCH_ONE;
     }
 }
 
 static enum sutra_status run_series(struct path_search *search, const struct queue_rows *rows) {
+    const struct engine *engine = &search->context->engine;
+    struct series series = {0};
     if (rows->n_kernels > ROW_LIMIT / 2)
         return error_set(search->error, SUTRA_DATA, "more than %u kernels: cut the trace", ROW_LIMIT / 2);
-    size_t n = (size_t)rows->n_kernels * 2 + 1;
-    uint64_t *keys = malloc(n * sizeof *keys);
-    row_t *order = malloc(n * sizeof *order);
-    int64_t *length = calloc((size_t)rows->lanes.n + 1, sizeof *length);
-    enum sutra_status status = keys && order && length ? SUTRA_OK : error_memory(search->error);
-    for (row_t i = 0; i < rows->n_kernels && !status; i++) {
-        keys[i] = (uint64_t)search->ts[rows->launch[rows->kernel_launch[rows->caused[i]]]];
-        keys[rows->n_kernels + i] = (uint64_t)search->ts[rows->kernel[i]];
-        order[i] = i;
-        order[rows->n_kernels + i] = rows->n_kernels + i;
-    }
+    enum sutra_status status = series_alloc(&series, rows->n_kernels) ? SUTRA_OK : error_memory(search->error);
     if (!status)
-        status = search_sort(search, keys, order, 2 * rows->n_kernels);
+        status = sort_series(search, rows, &series);
     if (!status)
-        count_queues(search, rows, order, length);
-    free(keys);
-    free(order);
-    free(length);
+        status = engine->queue_lengths(engine->state, series.lane, series.launch, series.n, rows->lanes.n,
+                                       series.length, search->error);
+    if (!status)
+        note_lengths(search, rows, &series);
+    series_free(&series);
     return status;
 }
 

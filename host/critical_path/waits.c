@@ -5,8 +5,8 @@
  *     stream 8                          wait for E   launch b
  *
  * Whoever waits for E waits for a, the last launch on the record's stream at or before it; the wait holds up b, the
- * next launch on the waiting stream by the same thread. Launches and questions are both sorted by time; one sweep
- * forwards keeps the last launch of each stream, one backwards the next. Cost: the sorts, then O(n).
+ * next launch on the waiting stream by the same thread. Launches are sorted by time, and the engine finds each
+ * question's neighbours among those on its lane.
  */
 #include "critical_path/waits.h"
 
@@ -19,9 +19,10 @@
 struct moments {
     row_t *row;
     row_t n;
-    uint64_t *keys;
+    uint64_t *keys;   /* times */
     uint32_t *number; /* of a question: where its answer goes */
     uint32_t *lane;
+    row_t *found; /* of a question: the place of a launch */
 };
 
 static bool moments_alloc(struct moments *moments, row_t n) {
@@ -30,7 +31,8 @@ static bool moments_alloc(struct moments *moments, row_t n) {
     moments->keys = malloc(size * sizeof *moments->keys);
     moments->number = malloc(size * sizeof *moments->number);
     moments->lane = malloc(size * sizeof *moments->lane);
-    return moments->row && moments->keys && moments->number && moments->lane;
+    moments->found = malloc(size * sizeof *moments->found);
+    return moments->row && moments->keys && moments->number && moments->lane && moments->found;
 }
 
 static void moments_free(struct moments *moments) {
@@ -38,6 +40,12 @@ static void moments_free(struct moments *moments) {
     free(moments->keys);
     free(moments->number);
     free(moments->lane);
+    free(moments->found);
+}
+
+/* Launches that are sorted by time, for the engine. */
+static struct lane_items as_items(const struct moments *launches, uint32_t n_lanes) {
+    return (struct lane_items){launches->n, n_lanes, launches->lane, launches->keys};
 }
 
 static void moments_add(const struct path_search *search, struct moments *moments, row_t row) {
@@ -133,20 +141,15 @@ static enum sutra_status lay_record_lanes(struct path_search *search, struct mom
 
 /* Answers each question with the last launch at or before it on its lane. */
 static enum sutra_status find_before(struct path_search *search, const struct moments *launches,
-                                     const struct moments *asked, const row_t *order, uint32_t n_lanes) {
-    row_t *last = malloc(((size_t)n_lanes + 1) * sizeof *last);
-    if (!last)
-        return error_memory(search->error);
-    memset(last, 0xff, n_lanes * sizeof *last);
-    row_t k = 0;
-    for (row_t i = 0; i < asked->n; i++) {
-        row_t question = order[i];
-        for (; k < launches->n && search->ts[launches->row[k]] <= search->ts[asked->row[question]]; k++)
-            last[launches->lane[k]] = launches->row[k];
-        search->record_launch[asked->number[question]] = last[asked->lane[question]];
-    }
-    free(last);
-    return SUTRA_OK;
+                                     const struct moments *asked, uint32_t n_lanes) {
+    const struct engine *engine = &search->context->engine;
+    struct lane_items items = as_items(launches, n_lanes);
+    enum sutra_status status = engine->lane_neighbours(engine->state, &items, asked->lane, asked->keys, asked->n,
+                                                       asked->found, NULL, search->error);
+    for (row_t i = 0; i < asked->n && !status; i++)
+        if (asked->found[i] != ROW_NONE)
+            search->record_launch[asked->number[i]] = launches->row[asked->found[i]];
+    return status;
 }
 
 /* A question for each record that something waits for. */
@@ -164,17 +167,9 @@ static void ask_records(const struct path_search *search, const struct tuples *k
 static enum sutra_status answer_records(struct path_search *search, struct moments *launches, struct moments *asked,
                                         const struct wait_row *rows) {
     struct tuples lanes = {0};
-    row_t *order = malloc(((size_t)asked->n + 1) * sizeof *order);
-    enum sutra_status status = order ? SUTRA_OK : error_memory(search->error);
-    for (row_t i = 0; i < asked->n && !status; i++)
-        order[i] = i;
+    enum sutra_status status = lay_record_lanes(search, launches, asked, rows, &lanes);
     if (!status)
-        status = search_sort(search, asked->keys, order, asked->n);
-    if (!status)
-        status = lay_record_lanes(search, launches, asked, rows, &lanes);
-    if (!status)
-        status = find_before(search, launches, asked, order, lanes.n);
-    free(order);
+        status = find_before(search, launches, asked, lanes.n);
     tuples_free(&lanes);
     return status;
 }
@@ -237,7 +232,7 @@ static enum sutra_status gather_wait_calls(struct path_search *search, struct mo
     }
     if (asked->n == 0 && !search->rules.extended)
         return stop_empty(search, "no cudaStreamWaitEvent is linked to a row on a stream");
-    return search_sort(search, asked->keys, asked->row, asked->n);
+    return SUTRA_OK;
 }
 
 static enum sutra_status lay_wait_lanes(struct path_search *search, struct moments *moments, struct tuples *lanes) {
@@ -252,18 +247,14 @@ static enum sutra_status lay_wait_lanes(struct path_search *search, struct momen
 /* Answers each question with the first launch after it on its lane. */
 static enum sutra_status find_after(struct path_search *search, const struct moments *launches,
                                     const struct moments *asked, uint32_t n_lanes) {
-    row_t *next = malloc(((size_t)n_lanes + 1) * sizeof *next);
-    if (!next)
-        return error_memory(search->error);
-    memset(next, 0xff, n_lanes * sizeof *next);
-    row_t k = launches->n;
-    for (row_t i = asked->n; i-- > 0;) {
-        for (; k > 0 && search->ts[launches->row[k - 1]] > search->ts[asked->row[i]]; k--)
-            next[launches->lane[k - 1]] = launches->row[k - 1];
-        search->wait_launch[waits_call(search, asked->row[i])] = next[asked->lane[i]];
-    }
-    free(next);
-    return SUTRA_OK;
+    const struct engine *engine = &search->context->engine;
+    struct lane_items items = as_items(launches, n_lanes);
+    enum sutra_status status = engine->lane_neighbours(engine->state, &items, asked->lane, asked->keys, asked->n, NULL,
+                                                       asked->found, search->error);
+    for (row_t i = 0; i < asked->n && !status; i++)
+        search->wait_launch[waits_call(search, asked->row[i])] =
+            asked->found[i] == ROW_NONE ? ROW_NONE : launches->row[asked->found[i]];
+    return status;
 }
 
 static enum sutra_status resolve_waits(struct path_search *search, struct moments *launches) {

@@ -56,6 +56,23 @@ struct op_markers {
 
 #define MARKER_EXTERNAL ((value_key)-1) /* of all */
 
+/* Items on lanes, such as launches on streams: item k is on lane[k], below n_lanes, at time[k]; times rise. */
+struct lane_items {
+    row_t n;
+    uint32_t n_lanes;
+    const uint32_t *lane;
+    const uint64_t *time;
+};
+
+/* Where frames of call stacks begin and end, in the order of time, the threads one after the other: tokens
+ * thread_start[t] .. thread_start[t + 1] - 1 are of thread t. */
+struct frame_tokens {
+    row_t n;
+    uint32_t n_threads;
+    const row_t *thread_start; /* n_threads + 1 */
+    const uint8_t *begins;     /* 1: a frame begins; 0: the innermost one that is open ends, if there is one */
+};
+
 /* Exclusive durations below 0, which real traces should not have. */
 struct exclusive_anomalies {
     uint64_t n_rounded;   /* by at most 1e-6 us for each child: 0 was taken */
@@ -102,6 +119,21 @@ struct engine {
      * Operators come with rising starts. */
     enum sutra_status (*covering_ops)(void *state, struct number_column ts, struct number_column dur, row_t n,
                                       struct number_column at, row_t n_moments, row_t *found,
+                                      struct sutra_error *error);
+
+    /* before[i] = the last item on lane[i] at or before time[i], after[i] = the first one later than that; ROW_NONE
+     * where there is none. Either may be NULL. */
+    enum sutra_status (*lane_neighbours)(void *state, const struct lane_items *items, const uint32_t *lane,
+                                         const uint64_t *time, row_t n, row_t *before, row_t *after,
+                                         struct sutra_error *error);
+
+    /* length[i] = how many of rows 0..i on the lane of row i go up, less how many go down; modulo 2^32. */
+    enum sutra_status (*queue_lengths)(void *state, const uint32_t *lane, const uint8_t *up, row_t n, uint32_t n_lanes,
+                                       uint32_t *length, struct sutra_error *error);
+
+    /* partner[i] = where a frame begins: the token where the frame around it begins; where one ends: the token where it
+     * began; ROW_NONE where there is none. */
+    enum sutra_status (*match_frames)(void *state, const struct frame_tokens *tokens, row_t *partner,
                                       struct sutra_error *error);
 
     /* found[i] = the last position whose key is wanted[i], or ROW_NONE. */

@@ -41,6 +41,26 @@ static enum sutra_status join(void *state, const value_key *keys, row_t n, const
     return cpu_join(state, keys, n, wanted, n_wanted, found, error);
 }
 
+/* Linear and short, as are the next two. */
+static enum sutra_status lane_neighbours(void *state, const struct lane_items *items, const uint32_t *lane,
+                                         const uint64_t *time, row_t n, row_t *before, row_t *after,
+                                         struct sutra_error *error) {
+    (void)state;
+    return cpu_lane_neighbours(items, lane, time, n, before, after, error);
+}
+
+static enum sutra_status queue_lengths(void *state, const uint32_t *lane, const uint8_t *up, row_t n, uint32_t n_lanes,
+                                       uint32_t *length, struct sutra_error *error) {
+    (void)state;
+    return cpu_queue_lengths(lane, up, n, n_lanes, length, error);
+}
+
+static enum sutra_status match_frames(void *state, const struct frame_tokens *tokens, row_t *partner,
+                                      struct sutra_error *error) {
+    (void)state;
+    return cpu_match_frames(tokens, partner, error);
+}
+
 /* The columns are where they are needed. */
 static void load(void *state, const struct cpu_ops *ops) {
     (void)state;
@@ -58,6 +78,9 @@ struct engine engine_cpu(struct pool *pool) {
         .thread_order = thread_order,
         .parents = parents,
         .covering_ops = covering_ops,
+        .lane_neighbours = lane_neighbours,
+        .queue_lengths = queue_lengths,
+        .match_frames = match_frames,
         .join = join,
     };
 }

@@ -194,4 +194,34 @@ SHARED bool external_before(value_key external, row_t row, value_key wanted, row
     return external != wanted ? external < wanted : row < bound;
 }
 
+/* ---- Frames ---- */
+
+/* How deep a stack is after a run of tokens: each beginning adds one, each end takes one away, but for ends where
+ * nothing is open. Before any token, and of no token, all is 0. */
+struct frame_depth {
+    uint32_t thread; /* of the last token: runs of different threads do not add up */
+    int32_t sum;     /* beginnings less ends */
+    int32_t least;   /* the least such sum, from 0 on down: as many ends as that closed nothing */
+};
+
+SHARED struct frame_depth frame_depth_of(uint32_t thread, bool begins) {
+    struct frame_depth depth = {thread, begins ? 1 : -1, begins ? 0 : -1};
+    return depth;
+}
+
+SHARED struct frame_depth frame_depth_merge(const struct frame_depth *earlier, const struct frame_depth *later) {
+    struct frame_depth merged = *later;
+    if (earlier->thread == later->thread) {
+        int32_t least = earlier->sum + later->least;
+        merged.sum = earlier->sum + later->sum;
+        merged.least = least < earlier->least ? least : earlier->least;
+    }
+    return merged;
+}
+
+/* Frames that are open. */
+SHARED uint32_t frame_depth_open(const struct frame_depth *depth) {
+    return (uint32_t)(depth->sum - depth->least);
+}
+
 #endif

@@ -37,6 +37,17 @@ enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, cons
 enum sutra_status cpu_covering_ops(struct pool *pool, struct number_column ts, struct number_column dur, row_t n,
                                    struct number_column at, row_t n_moments, row_t *found, struct sutra_error *error);
 
+/* O(n) to index the items, O(log n) for a question. */
+enum sutra_status cpu_lane_neighbours(const struct lane_items *items, const uint32_t *lane, const uint64_t *time,
+                                      row_t n, row_t *before, row_t *after, struct sutra_error *error);
+
+/* O(n + n_lanes). */
+enum sutra_status cpu_queue_lengths(const uint32_t *lane, const uint8_t *up, row_t n, uint32_t n_lanes,
+                                    uint32_t *length, struct sutra_error *error);
+
+/* O(n). */
+enum sutra_status cpu_match_frames(const struct frame_tokens *tokens, row_t *partner, struct sutra_error *error);
+
 /* O(n + n_wanted) where keys lie close together. `pool` may be NULL. */
 enum sutra_status cpu_join(struct pool *pool, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
                            row_t *found, struct sutra_error *error);
