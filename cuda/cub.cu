@@ -64,6 +64,13 @@ struct merge_begun {
     }
 };
 
+struct merge_depths {
+    __host__ __device__ struct frame_depth operator()(const struct frame_depth &earlier,
+                                                      const struct frame_depth &later) const {
+        return frame_depth_merge(&earlier, &later);
+    }
+};
+
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
     scan(gpu, values, larger(), n);
 }
@@ -74,4 +81,8 @@ void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n) {
 
 void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n) {
     scan(gpu, values, merge_begun(), n);
+}
+
+void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n) {
+    scan(gpu, values, merge_depths(), n);
 }

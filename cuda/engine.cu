@@ -53,6 +53,13 @@ static enum gpu_outcome run_step(struct cuda_engine *engine, void (*step)(struct
     return engine->broken ? GPU_FAILED : gpu_run(&engine->gpu, step, arg);
 }
 
+/* A step that is not cut into pieces. */
+static enum sutra_status run_whole(struct cuda_engine *engine, const char *what, void (*step)(struct gpu *, void *),
+                                   void *arg, bool *by_cpu, struct sutra_error *error) {
+    *by_cpu = is_cpus(engine);
+    return *by_cpu ? SUTRA_OK : judge(engine, what, run_step(engine, step, arg), by_cpu, error);
+}
+
 static void load(void *state, const struct cpu_ops *ops) {
     struct cuda_engine *engine = engine_of(state);
     table_reset(&engine->gpu, &engine->table, ops);
@@ -186,10 +193,8 @@ static enum sutra_status covering_ops(void *state, struct number_column ts, stru
                                       struct sutra_error *error) {
     struct cuda_engine *engine = engine_of(state);
     struct covering_step step = {ts, dur, n, at, n_moments, found, false};
-    bool by_cpu = is_cpus(engine);
-    enum sutra_status status = SUTRA_OK;
-    if (!by_cpu)
-        status = judge(engine, "finding parents", run_step(engine, gpu_covering, &step), &by_cpu, error);
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine, "finding parents", gpu_covering, &step, &by_cpu, error);
     if (!status && step.left) {
         by_cpu = true;
         engine->options.note(engine->options.arg,
@@ -200,13 +205,36 @@ static enum sutra_status covering_ops(void *state, struct number_column ts, stru
 
 static enum sutra_status join(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,
                               row_t *found, struct sutra_error *error) {
-    struct cuda_engine *engine = engine_of(state);
     struct join_step step = {keys, n, wanted, n_wanted, found};
-    bool by_cpu = is_cpus(engine);
-    enum sutra_status status = SUTRA_OK;
-    if (!by_cpu)
-        status = judge(engine, "joining ids", run_step(engine, gpu_join, &step), &by_cpu, error);
-    return by_cpu ? cpu_join(engine->gpu.pool, keys, n, wanted, n_wanted, found, error) : status;
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine_of(state), "joining ids", gpu_join, &step, &by_cpu, error);
+    return by_cpu ? cpu_join(engine_of(state)->gpu.pool, keys, n, wanted, n_wanted, found, error) : status;
+}
+
+static enum sutra_status lane_neighbours(void *state, const struct lane_items *items, const uint32_t *lane,
+                                         const uint64_t *time, row_t n, row_t *before, row_t *after,
+                                         struct sutra_error *error) {
+    struct lane_neighbours_step step = {items, lane, time, n, before, after};
+    bool by_cpu;
+    enum sutra_status status =
+        run_whole(engine_of(state), "finding launches", gpu_lane_neighbours, &step, &by_cpu, error);
+    return by_cpu ? cpu_lane_neighbours(items, lane, time, n, before, after, error) : status;
+}
+
+static enum sutra_status queue_lengths(void *state, const uint32_t *lane, const uint8_t *up, row_t n, uint32_t n_lanes,
+                                       uint32_t *length, struct sutra_error *error) {
+    struct queue_lengths_step step = {lane, up, n, n_lanes, length};
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine_of(state), "counting queues", gpu_queue_lengths, &step, &by_cpu, error);
+    return by_cpu ? cpu_queue_lengths(lane, up, n, n_lanes, length, error) : status;
+}
+
+static enum sutra_status match_frames(void *state, const struct frame_tokens *tokens, row_t *partner,
+                                      struct sutra_error *error) {
+    struct match_frames_step step = {tokens, partner};
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine_of(state), "nesting", gpu_match_frames, &step, &by_cpu, error);
+    return by_cpu ? cpu_match_frames(tokens, partner, error) : status;
 }
 
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
@@ -220,5 +248,8 @@ void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
     engine->thread_order = thread_order;
     engine->parents = parents;
     engine->covering_ops = covering_ops;
+    engine->lane_neighbours = lane_neighbours;
+    engine->queue_lengths = queue_lengths;
+    engine->match_frames = match_frames;
     engine->join = join;
 }

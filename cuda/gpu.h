@@ -139,9 +139,10 @@ SHARED struct run_choice run_choice_merge(const struct run_choice *earlier, cons
     return merged;
 }
 
-/* values[i] = values[0..i] merged by run_choice_merge() and begun_merge(). */
+/* values[i] = values[0..i] merged by run_choice_merge(), begun_merge() and frame_depth_merge(). */
 void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n); /* device */
 void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n);        /* device */
+void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n); /* device */
 
 /* ---- What the device implements, for gpu.cu ---- */
 

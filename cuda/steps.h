@@ -69,6 +69,30 @@ struct covering_step {
 };
 void gpu_covering(struct gpu *gpu, void *step);
 
+struct lane_neighbours_step {
+    const struct lane_items *items;
+    const uint32_t *lane;
+    const uint64_t *time;
+    row_t n;
+    row_t *before, *after;
+};
+void gpu_lane_neighbours(struct gpu *gpu, void *step);
+
+struct queue_lengths_step {
+    const uint32_t *lane;
+    const uint8_t *up;
+    row_t n;
+    uint32_t n_lanes;
+    uint32_t *length;
+};
+void gpu_queue_lengths(struct gpu *gpu, void *step);
+
+struct match_frames_step {
+    const struct frame_tokens *tokens;
+    row_t *partner;
+};
+void gpu_match_frames(struct gpu *gpu, void *step);
+
 struct join_step {
     const value_key *keys;
     row_t n;

@@ -198,7 +198,7 @@ static inline void make(const struct shape *shape, uint64_t seed, row_t n, struc
         big->launch_thread[i] =
             random_below(&random, 20) ? (uint32_t)random_below(&random, big->ops.n_threads + 1) : UINT32_MAX;
         big->wanted[i] = random_external(&random, n);
-        big->nccl[i] = random_below(&random, 3) == 0;
+        big->nccl[i] = random_below(&random, 5) < 3;
     }
     big->queries = (struct parent_queries){n, big->launch_ts, big->launch_thread, big->wanted, big->nccl};
 }
@@ -206,7 +206,8 @@ static inline void make(const struct shape *shape, uint64_t seed, row_t n, struc
 /* ---- Results ---- */
 
 struct results {
-    row_t *sorted, *before, *parent, *covering, *joined, *key_rows;
+    row_t *sorted, *before, *parent, *covering, *joined, *key_rows, *partner, *lane_before, *lane_after;
+    uint32_t *length;
     uint64_t *keys;
     struct number_column exclusive;
     struct exclusive_anomalies anomalies;
@@ -214,16 +215,56 @@ struct results {
 
 static inline void results_free(struct results *results) {
     free(results->sorted), free(results->before), free(results->parent), free(results->covering);
-    free(results->joined), free(results->key_rows), free(results->keys);
+    free(results->joined), free(results->key_rows), free(results->keys), free(results->partner);
+    free(results->lane_before), free(results->lane_after), free(results->length);
     free(results->exclusive.bits), free(results->exclusive.kind);
+}
+
+/* Steps that know no operators, on columns made of the table's: threads are lanes, rows are moments. */
+static inline enum sutra_status run_lanes(const struct engine *engine, const struct big *big, struct results *results,
+                                          struct sutra_error *error) {
+    row_t n = big->ops.n;
+    uint64_t *item_time = room(n, 8), *time = room(n, 8);
+    uint32_t *lane = room(n, 4);
+    row_t thread_start[4] = {0, n / 3, n / 3, n};
+    for (row_t i = 0; i < n; i++) {
+        item_time[i] = 1 + i / 3;
+        time[i] = (uint64_t)i * 7919 % (n + 5) / 3;
+        lane[i] = big->thread[(uint64_t)i * 31 % n];
+    }
+    struct lane_items items = {n, big->ops.n_threads, big->thread, item_time};
+    struct frame_tokens tokens = {n, 3, thread_start, big->nccl};
+    enum sutra_status status =
+        engine->lane_neighbours(engine->state, &items, lane, time, n, results->lane_before, results->lane_after, error);
+    if (!status)
+        status = engine->queue_lengths(engine->state, lane, big->nccl, n, big->ops.n_threads, results->length, error);
+    if (!status)
+        status = engine->match_frames(engine->state, &tokens, results->partner, error);
+    if (!status)
+        status = engine->join(engine->state, big->external, n, big->wanted, n, results->joined, error);
+    free(item_time);
+    free(time);
+    free(lane);
+    return status;
 }
 
 /* All steps on one table; the first failure's status. */
 static inline enum sutra_status run_all(const struct engine *engine, const struct big *big, struct results *results,
                                         struct sutra_error *error) {
     row_t n = big->ops.n;
-    *results = (struct results){room(n, 4), room(n, 4), room(n, 4), room(n, 4),      room(n, 4),
-                                room(n, 4), room(n, 8), numbers(n), {0, 0, ROW_NONE}};
+    *results = (struct results){.sorted = room(n, 4),
+                                .before = room(n, 4),
+                                .parent = room(n, 4),
+                                .covering = room(n, 4),
+                                .joined = room(n, 4),
+                                .key_rows = room(n, 4),
+                                .partner = room(n, 4),
+                                .lane_before = room(n, 4),
+                                .lane_after = room(n, 4),
+                                .length = room(n, 4),
+                                .keys = room(n, 8),
+                                .exclusive = numbers(n),
+                                .anomalies = {0, 0, ROW_NONE}};
     for (row_t i = 0; i < n; i++) {
         results->keys[i] = integer_sort_key(big->external[i]);
         results->key_rows[i] = i;
@@ -241,9 +282,7 @@ static inline enum sutra_status run_all(const struct engine *engine, const struc
     engine->load(engine->state, NULL);
     if (!status)
         status = engine->covering_ops(engine->state, big->ts, big->dur, n, big->launch_ts, n, results->covering, error);
-    if (!status)
-        status = engine->join(engine->state, big->external, n, big->wanted, n, results->joined, error);
-    return status;
+    return status ? status : run_lanes(engine, big, results, error);
 }
 
 static inline void expect_rows(const char *what, const char *name, uint64_t seed, const row_t *got,
@@ -272,6 +311,10 @@ static inline void expect_equal(const char *name, uint64_t seed, row_t n, const 
     expect_rows("operator before", name, seed, got->before, expected->before, n);
     expect_rows("parent", name, seed, got->parent, expected->parent, n);
     expect_rows("covering operator", name, seed, got->covering, expected->covering, n);
+    expect_rows("item before", name, seed, got->lane_before, expected->lane_before, n);
+    expect_rows("item behind", name, seed, got->lane_after, expected->lane_after, n);
+    expect_rows("queue length", name, seed, got->length, expected->length, n);
+    expect_rows("partner", name, seed, got->partner, expected->partner, n);
     expect_rows("joined row", name, seed, got->joined, expected->joined, n);
 }
 
