@@ -72,35 +72,36 @@ static struct gpu_table *table_for(struct cuda_engine *engine, const struct cpu_
     return &engine->table;
 }
 
+/* A step that is cut into pieces where it is too large. */
+static enum sutra_status run_cut(struct cuda_engine *engine, const char *what, void (*step)(struct gpu *, void *),
+                                 step_in_pieces *in_pieces, void *arg, bool *by_cpu, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    *by_cpu = is_cpus(engine);
+    if (*by_cpu)
+        return SUTRA_OK;
+    enum gpu_outcome outcome = run_step(engine, step, arg);
+    if (outcome == GPU_TOO_SMALL)
+        status = in_pieces(&engine->gpu, arg, &outcome, error);
+    return status ? status : judge(engine, what, outcome, by_cpu, error);
+}
+
 static enum sutra_status sort_numbers(void *state, struct number_column numbers, row_t n, row_t *order,
                                       struct sutra_error *error) {
     struct cuda_engine *engine = engine_of(state);
     struct sort_numbers_step step = {numbers, n, order};
-    bool by_cpu = is_cpus(engine);
-    enum sutra_status status = SUTRA_OK;
-    if (!by_cpu) {
-        enum gpu_outcome outcome = run_step(engine, gpu_sort_numbers, &step);
-        if (outcome == GPU_TOO_SMALL)
-            status = pieces_sort_numbers(&engine->gpu, &step, &outcome, error);
-        if (!status)
-            status = judge(engine, "sorting", outcome, &by_cpu, error);
-    }
+    bool by_cpu;
+    enum sutra_status status = run_cut(engine, "sorting", gpu_sort_numbers, pieces_sort_numbers, &step, &by_cpu, error);
     return by_cpu ? cpu_sort_numbers(engine->gpu.pool, numbers, n, order, error) : status;
 }
 
-/* A failure leaves keys and rows as they were: they come down only when all is sorted. */
 static enum sutra_status sort_keys(void *state, uint64_t *keys, row_t *rows, row_t n, struct sutra_error *error) {
     struct cuda_engine *engine = engine_of(state);
-    struct sort_keys_step step = {keys, rows, n};
-    bool by_cpu = is_cpus(engine);
-    enum sutra_status status = SUTRA_OK;
-    if (!by_cpu) {
-        enum gpu_outcome outcome = run_step(engine, gpu_sort_keys, &step);
-        if (outcome == GPU_TOO_SMALL)
-            status = pieces_sort_keys(&engine->gpu, &step, &outcome, error);
-        if (!status)
-            status = judge(engine, "sorting", outcome, &by_cpu, error);
-    }
+    struct sort_keys_step step = {keys, rows, n, false};
+    bool by_cpu;
+    enum sutra_status status = run_cut(engine, "sorting", gpu_sort_keys, pieces_sort_keys, &step, &by_cpu, error);
+    if (by_cpu && step.overwritten)
+        return error_set(error, SUTRA_SYSTEM,
+                         "the GPU failed while its results were copied: try again with --device cpu");
     return by_cpu ? cpu_sort_keys(engine->gpu.pool, keys, rows, n, error) : status;
 }
 
@@ -119,28 +120,17 @@ static enum sutra_status do_left_threads(struct cuda_engine *engine, const struc
     return pieces_left(engine->gpu.pool, ops, step, error);
 }
 
-static enum sutra_status exclusive_on_gpu(struct cuda_engine *engine, const struct cpu_ops *ops,
-                                          struct exclusive_step *step, bool *by_cpu, struct sutra_error *error) {
-    enum gpu_outcome outcome = run_step(engine, gpu_exclusive, step);
-    enum sutra_status status = SUTRA_OK;
-    if (outcome == GPU_TOO_SMALL)
-        status = pieces_exclusive(&engine->gpu, ops, step, &outcome, error);
-    if (!status)
-        status = judge(engine, "exclusive durations", outcome, by_cpu, error);
-    if (!status && !*by_cpu)
-        status = do_left_threads(engine, ops, step, error);
-    return status;
-}
-
 static enum sutra_status exclusive_durations(void *state, const struct cpu_ops *ops, struct number_column exclusive,
                                              struct exclusive_anomalies *anomalies, struct sutra_error *error) {
     struct cuda_engine *engine = engine_of(state);
     struct exclusive_step step = {
         table_for(engine, ops), exclusive, host_new<uint8_t>(ops->n_threads), {0, 0, UINT64_MAX}};
-    bool by_cpu = is_cpus(engine);
+    bool by_cpu = false;
     enum sutra_status status = step.left ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = run_cut(engine, "exclusive durations", gpu_exclusive, pieces_exclusive, &step, &by_cpu, error);
     if (!status && !by_cpu)
-        status = exclusive_on_gpu(engine, ops, &step, &by_cpu, error);
+        status = do_left_threads(engine, ops, &step, error);
     free(step.left);
     if (status)
         return status;
@@ -160,15 +150,9 @@ static enum sutra_status thread_order(void *state, const struct cpu_ops *ops, in
     step.table = table_for(engine, ops);
     step.gap = gap;
     step.before = before;
-    bool by_cpu = is_cpus(engine);
-    enum sutra_status status = SUTRA_OK;
-    if (!by_cpu) {
-        enum gpu_outcome outcome = run_step(engine, gpu_thread_order, &step);
-        if (outcome == GPU_TOO_SMALL)
-            status = pieces_thread_order(&engine->gpu, ops, &step, &outcome, error);
-        if (!status)
-            status = judge(engine, "order between threads", outcome, &by_cpu, error);
-    }
+    bool by_cpu;
+    enum sutra_status status =
+        run_cut(engine, "order between threads", gpu_thread_order, pieces_thread_order, &step, &by_cpu, error);
     return by_cpu ? cpu_thread_order(ops, gap, before, error) : status;
 }
 
@@ -176,15 +160,8 @@ static enum sutra_status parents(void *state, const struct cpu_ops *ops, const s
                                  const struct parent_queries *queries, row_t *parent, struct sutra_error *error) {
     struct cuda_engine *engine = engine_of(state);
     struct parents_step step = {table_for(engine, ops), markers, queries, parent};
-    bool by_cpu = is_cpus(engine);
-    enum sutra_status status = SUTRA_OK;
-    if (!by_cpu) {
-        enum gpu_outcome outcome = run_step(engine, gpu_parents, &step);
-        if (outcome == GPU_TOO_SMALL)
-            status = pieces_parents(&engine->gpu, ops, &step, &outcome, error);
-        if (!status)
-            status = judge(engine, "finding parents", outcome, &by_cpu, error);
-    }
+    bool by_cpu;
+    enum sutra_status status = run_cut(engine, "finding parents", gpu_parents, pieces_parents, &step, &by_cpu, error);
     return by_cpu ? cpu_parents(engine->gpu.pool, ops, markers, queries, parent, error) : status;
 }
 

@@ -20,19 +20,13 @@ struct cuda_engine {
 /* Fills *engine with the steps on a GPU that is open; `made` is its state. */
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine);
 
-/* Do a step by pieces that fit, after it did not fit as a whole. What *outcome says then is as of gpu_run(): sorts and
- * the order between threads are cut anywhere, the others between threads, so GPU_TOO_SMALL means that the operators of
- * one thread are too many. SUTRA_SYSTEM: the host's memory has run out. */
-enum sutra_status pieces_sort_numbers(struct gpu *gpu, const struct sort_numbers_step *step, enum gpu_outcome *outcome,
-                                      struct sutra_error *error);
-enum sutra_status pieces_sort_keys(struct gpu *gpu, const struct sort_keys_step *step, enum gpu_outcome *outcome,
-                                   struct sutra_error *error);
-enum sutra_status pieces_exclusive(struct gpu *gpu, const struct cpu_ops *ops, struct exclusive_step *step,
-                                   enum gpu_outcome *outcome, struct sutra_error *error);
-enum sutra_status pieces_thread_order(struct gpu *gpu, const struct cpu_ops *ops, const struct thread_order_step *step,
-                                      enum gpu_outcome *outcome, struct sutra_error *error);
-enum sutra_status pieces_parents(struct gpu *gpu, const struct cpu_ops *ops, const struct parents_step *step,
-                                 enum gpu_outcome *outcome, struct sutra_error *error);
+/* Do a step (the same structure as the step's own) by pieces that fit, after it did not fit as a whole. *outcome is
+ * what gpu_run() would say. Sorts and the order between threads are cut anywhere, the others between threads, so
+ * GPU_TOO_SMALL then means that the operators of one thread are too many. SUTRA_SYSTEM: the host's memory has run out.
+ */
+typedef enum sutra_status step_in_pieces(struct gpu *gpu, void *step, enum gpu_outcome *outcome,
+                                         struct sutra_error *error);
+step_in_pieces pieces_sort_numbers, pieces_sort_keys, pieces_exclusive, pieces_thread_order, pieces_parents;
 
 /* Does the threads of step->left on the CPU. */
 enum sutra_status pieces_left(struct pool *pool, const struct cpu_ops *ops, struct exclusive_step *step,

@@ -91,13 +91,13 @@ static enum gpu_outcome sort_numbers_piece(struct gpu *gpu, void *arg, row_t beg
     return outcome;
 }
 
-enum sutra_status pieces_sort_numbers(struct gpu *gpu, const struct sort_numbers_step *step, enum gpu_outcome *outcome,
+enum sutra_status pieces_sort_numbers(struct gpu *gpu, void *arg, enum gpu_outcome *outcome,
                                       struct sutra_error *error) {
-    struct sort_numbers_step whole = *step;
+    struct sort_numbers_step *step = static_cast<struct sort_numbers_step *>(arg);
     row_t *other = host_new<row_t>(step->n), piece;
     if (!other)
         return error_memory(error);
-    *outcome = sort_pieces(gpu, &whole, step->n, sort_numbers_piece, &piece);
+    *outcome = sort_pieces(gpu, step, step->n, sort_numbers_piece, &piece);
     if (*outcome == GPU_DONE) {
         struct merge merge = {step->numbers, NULL, NULL, step->order, other};
         merge_pieces(&merge, step->n, piece);
@@ -110,13 +110,13 @@ enum sutra_status pieces_sort_numbers(struct gpu *gpu, const struct sort_numbers
 
 static enum gpu_outcome sort_keys_piece(struct gpu *gpu, void *arg, row_t begin, row_t n) {
     const struct merge *merge = static_cast<const struct merge *>(arg);
-    struct sort_keys_step step = {merge->keys + begin, merge->rows + begin, n};
+    struct sort_keys_step step = {merge->keys + begin, merge->rows + begin, n, false};
     return gpu_run(gpu, gpu_sort_keys, &step);
 }
 
 /* Works on copies, so that a failure leaves keys and rows as they were. */
-enum sutra_status pieces_sort_keys(struct gpu *gpu, const struct sort_keys_step *step, enum gpu_outcome *outcome,
-                                   struct sutra_error *error) {
+enum sutra_status pieces_sort_keys(struct gpu *gpu, void *arg, enum gpu_outcome *outcome, struct sutra_error *error) {
+    const struct sort_keys_step *step = static_cast<const struct sort_keys_step *>(arg);
     row_t n = step->n, piece;
     struct merge merge = {
         {NULL, NULL}, host_new<uint64_t>(n), host_new<uint64_t>(n), host_new<row_t>(n), host_new<row_t>(n)};
@@ -198,8 +198,10 @@ static enum gpu_outcome order_part(struct gpu *gpu, const struct cpu_ops *ops, c
     return outcome;
 }
 
-enum sutra_status pieces_thread_order(struct gpu *gpu, const struct cpu_ops *ops, const struct thread_order_step *step,
-                                      enum gpu_outcome *outcome, struct sutra_error *error) {
+enum sutra_status pieces_thread_order(struct gpu *gpu, void *arg, enum gpu_outcome *outcome,
+                                      struct sutra_error *error) {
+    const struct thread_order_step *step = static_cast<const struct thread_order_step *>(arg);
+    const struct cpu_ops *ops = step->table->ops;
     struct order_carry carry;
     enum sutra_status status = carry_alloc(&carry, ops->n_threads) ? SUTRA_OK : error_memory(error);
     row_t piece = ops->n / 2;
@@ -395,10 +397,10 @@ static enum sutra_status exclusive_piece(struct gpu *gpu, const struct cpu_ops *
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-enum sutra_status pieces_exclusive(struct gpu *gpu, const struct cpu_ops *ops, struct exclusive_step *step,
-                                   enum gpu_outcome *outcome, struct sutra_error *error) {
-    table_reset(gpu, step->table, ops);
-    return by_threads(gpu, ops, exclusive_piece, step, outcome, error);
+enum sutra_status pieces_exclusive(struct gpu *gpu, void *arg, enum gpu_outcome *outcome, struct sutra_error *error) {
+    struct gpu_table *table = static_cast<struct exclusive_step *>(arg)->table;
+    table_reset(gpu, table, table->ops);
+    return by_threads(gpu, table->ops, exclusive_piece, arg, outcome, error);
 }
 
 /* ---- Parents ---- */
@@ -499,20 +501,20 @@ static enum sutra_status parents_piece(struct gpu *gpu, const struct cpu_ops *op
     return SUTRA_OK;
 }
 
-enum sutra_status pieces_parents(struct gpu *gpu, const struct cpu_ops *ops, const struct parents_step *step,
-                                 enum gpu_outcome *outcome, struct sutra_error *error) {
-    struct parents_step whole = *step;
+enum sutra_status pieces_parents(struct gpu *gpu, void *arg, enum gpu_outcome *outcome, struct sutra_error *error) {
+    struct parents_step *step = static_cast<struct parents_step *>(arg);
+    const struct cpu_ops *ops = step->table->ops;
     table_reset(gpu, step->table, ops);
     for (row_t i = 0; i < step->queries->n; i++)
         step->parent[i] = ROW_NONE;
-    enum sutra_status status = by_threads(gpu, ops, parents_piece, &whole, outcome, error);
+    enum sutra_status status = by_threads(gpu, ops, parents_piece, step, outcome, error);
     if (status || *outcome != GPU_DONE)
         return status;
     struct piece others = {};
     others.number = host_new<uint32_t>(ops->n_threads);
     others.unknown_threads = true;
-    status = others.number ? run_threads(gpu, ops, &others, 0, 0, parents_piece, &whole, outcome, error)
-                           : error_memory(error);
+    status =
+        others.number ? run_threads(gpu, ops, &others, 0, 0, parents_piece, step, outcome, error) : error_memory(error);
     free(others.number);
     return status;
 }

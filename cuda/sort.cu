@@ -71,7 +71,9 @@ void gpu_sort_keys(struct gpu *gpu, void *arg) {
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
     gpu_sort(gpu, &pairs, step->n, 64);
+    device_wait(gpu);
     gpu_enter(gpu, GPU_DOWN);
+    step->overwritten = !gpu_idle(gpu);
     gpu_down(gpu, step->keys, pairs.keys, step->n);
     gpu_down(gpu, step->rows, pairs.rows, step->n);
 }

@@ -19,6 +19,7 @@ struct sort_keys_step {
     uint64_t *keys;
     row_t *rows;
     row_t n;
+    bool overwritten; /* what came down has begun to replace keys and rows: after a failure they are lost */
 };
 void gpu_sort_keys(struct gpu *gpu, void *step);
 
