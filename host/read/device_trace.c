@@ -280,6 +280,14 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
                         expected);
 }
 
+void device_trace_places(const struct sutra_device_trace *trace, row_t event, struct event_places *places) {
+    const struct document *document = &trace->document;
+    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event], NULL);
+    *places = (struct event_places){0};
+    if (walk_char(&walker) == '{')
+        walk_event(&walker, places);
+}
+
 static enum sutra_status read_events(struct parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
     const struct document_reader reader = {.array = "traceEvents",

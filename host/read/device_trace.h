@@ -7,6 +7,7 @@
 #include "columns/device_events.h"
 #include "columns/strings.h"
 #include "read/document.h"
+#include "read/event_places.h"
 #include "sutra/trace.h"
 
 struct sutra_device_trace {
@@ -20,5 +21,8 @@ struct sutra_device_trace {
 /* An error about one event, at its place: "event 12: field 'ts': ...". */
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,
                               const char *expected, struct sutra_error *error);
+
+/* Where the fields of an event stand in the text; none where it is no object. */
+void device_trace_places(const struct sutra_device_trace *trace, row_t event, struct event_places *places);
 
 #endif

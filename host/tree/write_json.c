@@ -1,0 +1,114 @@
+/*
+ * write_json.c - the call tree as one JSON object: {"nodes": [...]} with a node for each event by rising start.
+ *
+ *     event       its place in the trace's "traceEvents"
+ *     parent      place of the node above, or null; depth: 0 at the top; children: places of those below
+ *     start_ns, end_ns      end: null where it never ends
+ *     host_us, device_us    total and self, on either side
+ *     tensor_ids, allocation_id    where shapes and memory were recorded
+ */
+#include "tree/tree.h"
+
+#include <stdlib.h>
+
+static const char *const kind_words[] = {"operator",        "backend",           "allocation", "out_of_memory",
+                                         "python_function", "python_c_function", "kineto"};
+
+/* Thousandths, as a decimal number without rounding. */
+static void write_us(struct text_writer *text, int64_t ns) {
+    text_writer_format(text, "%lld.%03d", (long long)(ns / 1000), (int)(ns % 1000));
+}
+
+static void write_times(struct text_writer *text, const char *name, int64_t total, int64_t self) {
+    text_writer_format(text, ", \"%s\": {\"total\": ", name);
+    write_us(text, total);
+    text_writer_add(text, ", \"self\": ");
+    write_us(text, self);
+    text_writer_add(text, "}");
+}
+
+static void write_children(const struct sutra_tree *tree, struct text_writer *text, row_t i) {
+    text_writer_add(text, ", \"children\": [");
+    for (row_t k = tree->child_begin[i]; k < tree->child_begin[i + 1]; k++) {
+        text_writer_add(text, k == tree->child_begin[i] ? "" : ", ");
+        text_writer_integer(text, tree->children[k]);
+        text_writer_step(text);
+    }
+    text_writer_add(text, "]");
+}
+
+static void write_place(const struct sutra_tree *tree, struct text_writer *text, row_t i) {
+    text_writer_add(text, ", \"parent\": ");
+    if (tree->parent[i] == ROW_NONE)
+        text_writer_add(text, "null");
+    else
+        text_writer_integer(text, tree->parent[i]);
+    text_writer_format(text, ", \"depth\": %u, \"thread\": %u, \"start_ns\": %lld, \"end_ns\": ", tree->depth[i],
+                       tree->sorted.thread[i], (long long)tree->sorted.start[i]);
+    if (tree->end[i] == EVENT_NO_END)
+        text_writer_add(text, "null");
+    else
+        text_writer_integer(text, tree->end[i]);
+}
+
+static void write_ids(const struct sutra_tree *tree, struct text_writer *text, row_t i,
+                      const struct sutra_inputs_reader *at) {
+    const struct tensor_ids *ids = &tree->ids;
+    if (at) {
+        struct sutra_inputs_reader reader = *at;
+        text_writer_add(text, ", \"tensor_ids\": ");
+        write_tensor_ids(ids, &reader, text);
+    } else if (ids->allocation && ids->allocation[i] != STORAGE_NONE) {
+        text_writer_format(text, ", \"tensor_id\": %u, \"allocation_id\": %u", ids->allocation[i], ids->storage[i]);
+    }
+}
+
+static void write_node(const struct sutra_tree *tree, struct text_writer *text, row_t i,
+                       const struct sutra_inputs_reader *at) {
+    const struct sutra_profile *profile = tree->profile;
+    row_t row = tree->sorted.order[i];
+    uint32_t name = profile->name[row];
+    text_writer_format(text, "%s\n{\"event\": %u, \"kind\": \"%s\", \"name\": ", i ? "," : "", profile->event[row],
+                       kind_words[profile->kind[row]]);
+    text_writer_bytes(text, strings_text(profile->strings, name), strings_length(profile->strings, name));
+    write_place(tree, text, i);
+    write_times(text, "host_us", tree->host[i], tree->host_self[i]);
+    write_times(text, "device_us", tree->device[i], tree->device_self[i]);
+    write_ids(tree, text, i, at);
+    write_children(tree, text, i);
+    text_writer_add(text, "}");
+    text_writer_step(text);
+}
+
+/* Where the inputs of each row begin. */
+static bool find_inputs(const struct sutra_profile *profile, struct sutra_inputs_reader **readers) {
+    *readers = NULL;
+    if (!profile->inputs)
+        return true;
+    struct sutra_inputs_reader reader = sutra_inputs_read(profile->inputs);
+    struct sutra_input input;
+    *readers = reallocarray(NULL, (size_t)profile->n + 1, sizeof **readers);
+    for (row_t row = 0; row < profile->n && *readers; row++) {
+        (*readers)[row] = reader;
+        while (profile->kind[row] == SUTRA_EVENT_OPERATOR && sutra_inputs_next(&reader, &input) != SUTRA_INPUT_END)
+            continue;
+    }
+    return *readers != NULL;
+}
+
+bool write_tree_json(const void *written, struct text_writer *text) {
+    const struct sutra_tree *tree = ((const struct tree_written *)written)->tree;
+    const struct sutra_profile *profile = tree->profile;
+    struct sutra_inputs_reader *readers;
+    if (!find_inputs(profile, &readers))
+        return false;
+    text_writer_add(text, "{\"nodes\": [");
+    for (row_t i = 0; i < profile->n; i++) {
+        row_t row = tree->sorted.order[i];
+        bool has_inputs = readers && profile->kind[row] == SUTRA_EVENT_OPERATOR;
+        write_node(tree, text, i, has_inputs ? &readers[row] : NULL);
+    }
+    text_writer_add(text, "\n]}\n");
+    free(readers);
+    return true;
+}
