@@ -9,7 +9,7 @@
 #include "cli/nearest.h"
 
 const struct command *const commands[] = {
-    &link_command, &link_legacy_command, &info_command,       &critical_path_command, &tree_command,
+    &link_command, &link_legacy_command, &info_command,       &critical_path_command, &tree_command, &correlate_command,
     &gen_command,  &help_command,        &completion_command, &manual_command,        NULL,
 };
 

@@ -14,7 +14,7 @@
  * Events in rising order of start, ties as they were recorded.
  *
  *   row       0       1       ...  n-1
- *   start     nanoseconds, rising
+ *   start     nanoseconds, rising (but for neighbours that are to count as apart)
  *   end       nanoseconds, or EVENT_NO_END
  *   thread    number of its thread, below n_threads
  *   forward   thread to fall back on, below n_threads, or THREAD_NONE; NULL: none has one

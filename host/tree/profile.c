@@ -48,6 +48,7 @@ row_t profile_append(struct sutra_profile *profile, enum sutra_event_kind kind, 
 #undef X
     profile->kind[row] = (uint8_t)kind;
     profile->event[row] = event;
+    profile->index[row] = event;
     profile->forward[row] = THREAD_NONE;
     profile->sequence[row] = -1;
     profile->parent[row] = ROW_NONE;

@@ -15,6 +15,7 @@
  *     flow           flow id, of Kineto events in flows
  *     parent         row above by flow or link, or ROW_NONE
  *     event          place in the file's array
+ *     index          "Ev Idx", or else that place
  *     memory, bytes, device   of allocations: address, size, number of the device
  */
 #ifndef TREE_PROFILE_H
@@ -49,6 +50,7 @@ enum event_place { EVENT_ON_HOST, EVENT_GPU_OPERATOR, EVENT_ON_DEVICE };
     X(int64_t, flow)                                                                                                   \
     X(row_t, parent)                                                                                                   \
     X(row_t, event)                                                                                                    \
+    X(int64_t, index)                                                                                                  \
     X(uint64_t, memory)                                                                                                \
     X(int64_t, bytes)                                                                                                  \
     X(uint32_t, device)
@@ -64,6 +66,7 @@ struct sutra_profile {
     const struct sutra_device_trace *trace; /* what it was taken from, or NULL */
     struct sutra_inputs *inputs;            /* of each operator, in the order of rows; NULL: not recorded */
     row_t n_allocations;
+    bool whole_us; /* all times are whole microseconds */
     struct sutra_profile_report report;
 };
 

@@ -92,7 +92,7 @@ static void list_uses(struct uses *uses, const struct sutra_tree *tree, const st
         row_t row = tree->sorted.order[i];
         if (profile->kind[row] == SUTRA_EVENT_OPERATOR)
             add_tensors(uses, profile, rows, row, edition);
-        else if (profile->kind[row] == SUTRA_EVENT_ALLOCATION)
+        else if (profile->kind[row] == SUTRA_EVENT_ALLOCATION && !profile->trace)
             add_use(uses, 0, profile->memory[row], profile->device[row],
                     profile->bytes[row] < 0 ? STORAGE_FREED : STORAGE_ALLOCATED, i);
     }

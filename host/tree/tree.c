@@ -66,10 +66,40 @@ static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_conte
     return status;
 }
 
+/* Whole microseconds hide which of two events came first. One that begins where another ends, and takes time itself, is
+ * not below it; nor is anything that begins where a call of the runtime ends, below which next to nothing is. For the
+ * replay, the former begin a nanosecond later, and the latter end a nanosecond earlier. */
+static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64_t *end) {
+    const struct sorted_events *sorted = &tree->sorted;
+    for (row_t i = 0; i < sorted->events.n; i++) {
+        bool call = tree->profile->kind[sorted->order[i]] == SUTRA_EVENT_KINETO;
+        bool enters = event_enters(sorted->start[i], sorted->end[i]);
+        start[i] = sorted->start[i] + enters;
+        end[i] = sorted->end[i] - (call && enters);
+    }
+}
+
+static enum sutra_status replay(struct sutra_tree *tree, struct sutra_error *error) {
+    struct tree_events events = tree->sorted.events;
+    if (!tree->profile->whole_us)
+        return cpu_event_parents(&events, tree->parent, tree->closing, error);
+    int64_t *start = column_new(events.n, sizeof *start), *end = column_new(events.n, sizeof *end);
+    enum sutra_status status = start && end ? SUTRA_OK : error_memory(error);
+    if (!status) {
+        part_neighbours(tree, start, end);
+        events.start = start;
+        events.end = end;
+        status = cpu_event_parents(&events, tree->parent, tree->closing, error);
+    }
+    free(start);
+    free(end);
+    return status;
+}
+
 static enum sutra_status find_parents(struct sutra_tree *tree, struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
     const row_t *order = tree->sorted.order;
-    enum sutra_status status = cpu_event_parents(&tree->sorted.events, tree->parent, tree->closing, error);
+    enum sutra_status status = replay(tree, error);
     for (row_t i = 0; i < profile->n && !status; i++)
         tree->position[order[i]] = i;
     for (row_t i = 0; i < profile->n && !status; i++)
