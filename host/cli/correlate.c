@@ -57,7 +57,7 @@ static enum sutra_status job_run(struct profile_job *job, const struct correlate
     const struct sutra_correlation_options what = {.size = sizeof what,
                                                    .edition = (enum sutra_edition)values->profile.edition,
                                                    .kind = (enum sutra_correlation_kind)values->kind};
-    enum sutra_status status = profile_job_read(job, NULL, error);
+    enum sutra_status status = profile_job_read(job, NULL, false, error);
     if (!status)
         status = sutra_correlation_find(job->context, job->profile, &what, &correlation, error);
     if (!status)

@@ -29,17 +29,17 @@ struct profile_job profile_job_start(const struct profile_values *values) {
         .values = values, .watch = watch_start(!values->quiet, !values->quiet, false), .begin = clock_seconds()};
 }
 
-static enum sutra_status read_traces(struct profile_job *job, struct sutra_error *error) {
+static enum sutra_status read_traces(struct profile_job *job, bool inputs, struct sutra_error *error) {
     const struct profile_values *values = job->values;
-    const struct sutra_profile_options options = {
-        .size = sizeof options, .edition = (enum sutra_edition)values->edition, .rocm = values->rocm};
+    const struct sutra_profile_options options = {.size = sizeof options, .rocm = values->rocm, .inputs = inputs};
     enum sutra_status status = sutra_device_trace_read(job->context, values->trace, &job->device, error);
     if (!status && values->host)
         status = sutra_host_trace_read(job->context, values->host, &job->host, error);
     return status ? status : sutra_profile_take(job->context, job->device, job->host, &options, &job->profile, error);
 }
 
-enum sutra_status profile_job_read(struct profile_job *job, const char *events, struct sutra_error *error) {
+enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs,
+                                   struct sutra_error *error) {
     struct sutra_context_options options = {
         .size = sizeof options, .n_threads = (unsigned)job->values->n_threads, .lenient = job->values->lenient};
     watch_attach(&job->watch, &options);
@@ -48,7 +48,7 @@ enum sutra_status profile_job_read(struct profile_job *job, const char *events, 
         status = sutra_context_create(&options, &job->context, error);
     if (status)
         return status;
-    return events ? sutra_profile_read(job->context, events, &job->profile, error) : read_traces(job, error);
+    return events ? sutra_profile_read(job->context, events, &job->profile, error) : read_traces(job, inputs, error);
 }
 
 bool profile_job_finish(struct profile_job *job) {

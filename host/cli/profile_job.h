@@ -75,8 +75,8 @@ int profile_values_check(struct profile_values *values, const char *input, bool 
 
 struct profile_job profile_job_start(const struct profile_values *values);
 
-/* Reads the profile: that of the trace, or of the file `events` if it is not NULL. */
-enum sutra_status profile_job_read(struct profile_job *job, const char *events, struct sutra_error *error);
+/* Reads the profile: that of the trace, with inputs if they are wanted, or of the file `events` if it is not NULL. */
+enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs, struct sutra_error *error);
 
 /* Takes the figures; whether there is to be a summary. */
 bool profile_job_finish(struct profile_job *job);

@@ -55,7 +55,7 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
         .size = sizeof how, .max_depth = values->depth, .min_us = (double)values->min_us};
     enum sutra_tree_format format = values->events ? SUTRA_TREE_EVENTS : (enum sutra_tree_format)values->format;
     enum sutra_edition edition = (enum sutra_edition)values->profile.edition;
-    enum sutra_status status = profile_job_read(job, values->events, error);
+    enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
     if (!status)
         status = sutra_tree_build(job->context, job->profile, edition, &tree, error);
     if (!status)

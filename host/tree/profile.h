@@ -65,6 +65,7 @@ struct sutra_profile {
     struct strings own_strings;
     const struct sutra_device_trace *trace; /* what it was taken from, or NULL */
     struct sutra_inputs *inputs;            /* of each operator, in the order of rows; NULL: not recorded */
+    bool has_ids;                           /* inputs have addresses, or ids, of tensors and storages */
     row_t n_allocations;
     bool whole_us; /* all times are whole microseconds */
     struct sutra_profile_report report;

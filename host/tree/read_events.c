@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "read/document.h"
 #include "read/fields.h"
+#include "tree/input_lists.h"
 #include "tree/profile.h"
 
 enum field {
@@ -57,7 +58,7 @@ struct event_reader {
     struct field_reader fields;
     struct sutra_profile *profile;
     struct thread_numbers threads, devices;
-    struct buffer sizes; /* int64_t, of the tensor at hand: sizes, then strides */
+    struct input_source source;
     row_t event;
     struct sutra_error *error;
     enum sutra_status status;
@@ -128,24 +129,6 @@ static uint32_t read_device(struct event_reader *reader, struct json_place place
 
 /* ---- Inputs ---- */
 
-/* Appends the numbers of an array to the sizes at hand; returns how many there are. */
-static uint32_t read_sizes(struct event_reader *reader, struct json_place place) {
-    uint32_t n = 0;
-    if (!is_there(reader, place))
-        return 0;
-    if (*text_at(reader, place) != '[') {
-        wrong_type(reader, place.at, "sizes", "an array of integers");
-        return 0;
-    }
-    struct json_walker walker = walk_at(reader, place.at);
-    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
-        int64_t size = 0;
-        read_integer(reader, walk_value(&walker), "sizes", &size);
-        buffer_append(&reader->sizes, &size, sizeof size);
-    }
-    return n;
-}
-
 static void add_tensor(struct event_reader *reader, const struct json_place *places) {
     size_t length = 0;
     struct sutra_tensor tensor = {.impl = read_id(reader, places[TENSOR_IMPL]),
@@ -161,21 +144,7 @@ static void add_tensor(struct event_reader *reader, const struct json_place *pla
         memcpy(name, text, length < sizeof name ? length : sizeof name - 1);
     }
     tensor.dtype = name;
-    reader->sizes.length = 0;
-    tensor.dim = read_sizes(reader, places[TENSOR_SIZES]);
-    if (strided && read_sizes(reader, places[TENSOR_STRIDES]) != tensor.dim)
-        tensor.layout = SUTRA_LAYOUT_OTHER;
-    const int64_t *sizes = (const int64_t *)(const void *)reader->sizes.bytes;
-    if (reader->sizes.failed)
-        out_of_memory(reader);
-    if (!reader->status)
-        reader->status = sutra_inputs_add_tensor(reader->profile->inputs, &tensor, sizes,
-                                                 tensor.dim ? sizes + tensor.dim : NULL, reader->error);
-}
-
-static void add_tag(struct event_reader *reader, enum sutra_input_tag tag) {
-    if (!reader->status)
-        reader->status = sutra_inputs_add(reader->profile->inputs, tag, reader->error);
+    source_add_tensor(&reader->source, tensor, places[TENSOR_SIZES], places[TENSOR_STRIDES]);
 }
 
 /* Adds a value that is no list. */
@@ -185,10 +154,9 @@ static void add_value(struct event_reader *reader, struct json_place place, cons
         add_tensor(reader, places);
     } else if (places[TENSOR_SCALAR].at && *text_at(reader, places[TENSOR_SCALAR]) == '"') {
         const char *text = field_string(&reader->fields, places[TENSOR_SCALAR], &length);
-        if (!reader->status)
-            reader->status = sutra_inputs_add_scalar(reader->profile->inputs, text, length, reader->error);
+        source_add_scalar(&reader->source, text, length);
     } else {
-        add_tag(reader, *text_at(reader, place) == '{' ? SUTRA_INPUT_OTHER : SUTRA_INPUT_UNDEFINED);
+        source_add_tag(&reader->source, *text_at(reader, place) == '{' ? SUTRA_INPUT_OTHER : SUTRA_INPUT_UNDEFINED);
     }
 }
 
@@ -201,14 +169,14 @@ static void find_value(const struct event_reader *reader, struct json_place plac
 
 static void read_list(struct event_reader *reader, struct json_place place) {
     struct json_place places[N_TENSOR_FIELDS];
-    add_tag(reader, SUTRA_INPUT_LIST);
+    source_add_tag(&reader->source, SUTRA_INPUT_LIST);
     struct json_walker walker = walk_at(reader, place.at);
-    for (bool more = walk_array(&walker); more && !reader->status; more = walk_element_end(&walker)) {
+    for (bool more = walk_array(&walker); more && !reader->source.status; more = walk_element_end(&walker)) {
         struct json_place value = walk_value(&walker);
         find_value(reader, value, places);
         add_value(reader, value, places);
     }
-    add_tag(reader, SUTRA_INPUT_END);
+    source_add_tag(&reader->source, SUTRA_INPUT_END);
 }
 
 static void read_inputs(struct event_reader *reader, struct json_place place) {
@@ -217,7 +185,7 @@ static void read_inputs(struct event_reader *reader, struct json_place place) {
         wrong_type(reader, place.at, "inputs", "an array");
     } else if (is_there(reader, place)) {
         struct json_walker walker = walk_at(reader, place.at);
-        for (bool more = walk_array(&walker); more && !reader->status; more = walk_element_end(&walker)) {
+        for (bool more = walk_array(&walker); more && !reader->source.status; more = walk_element_end(&walker)) {
             struct json_place value = walk_value(&walker);
             find_value(reader, value, places);
             if (places[TENSOR_LIST].at && *text_at(reader, places[TENSOR_LIST]) == '[')
@@ -226,7 +194,7 @@ static void read_inputs(struct event_reader *reader, struct json_place place) {
                 add_value(reader, value, places);
         }
     }
-    add_tag(reader, SUTRA_INPUT_END);
+    source_add_tag(&reader->source, SUTRA_INPUT_END);
 }
 
 /* ---- Events ---- */
@@ -312,6 +280,8 @@ static void read_event(struct event_reader *reader, size_t at) {
     }
     if (profile->thread[row] == PAIR_NONE || reader->fields.failed)
         out_of_memory(reader);
+    if (!reader->status)
+        reader->status = reader->source.status;
 }
 
 static bool make_room(struct sutra_profile *profile) {
@@ -350,7 +320,10 @@ static enum sutra_status read_document(struct event_reader *reader) {
     reader->profile = profile_new();
     if (!reader->profile || !thread_numbers_init(&reader->threads) || !thread_numbers_init(&reader->devices))
         return error_memory(reader->error);
+    reader->profile->has_ids = true;
     status = sutra_inputs_create(SUTRA_EDITION_2, &reader->profile->inputs, reader->error);
+    reader->source =
+        (struct input_source){.document = &reader->document, .inputs = reader->profile->inputs, .error = reader->error};
     if (!status)
         read_all(reader, events->value);
     return status ? status : reader->status;
@@ -365,7 +338,7 @@ static enum sutra_status finish(struct event_reader *reader, enum sutra_status s
     document_free(&reader->document);
     thread_numbers_free(&reader->threads);
     thread_numbers_free(&reader->devices);
-    buffer_free(&reader->sizes);
+    buffer_free(&reader->source.sizes);
     buffer_free(&reader->fields.scratch);
     if (status) {
         sutra_profile_free(reader->profile);

@@ -140,6 +140,8 @@ static enum sutra_status take(struct taking *taking) {
         status = take_parents(taking);
     if (!status && taking->host)
         status = take_host(taking);
+    if (!status && taking->options->inputs && !taking->profile->inputs)
+        status = take_inputs(taking);
     if (!status)
         status = take_threads(taking);
     if (status)

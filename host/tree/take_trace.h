@@ -73,4 +73,7 @@ enum sutra_status take_threads(struct taking *taking);
 /* Numbers and inputs that the host trace has for operators of the same rf_id. */
 enum sutra_status take_host(struct taking *taking);
 
+/* Types and shapes of inputs that the trace has. */
+enum sutra_status take_inputs(struct taking *taking);
+
 #endif

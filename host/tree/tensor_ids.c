@@ -133,7 +133,7 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
     const struct sutra_profile *profile = tree->profile;
     struct uses uses = {0};
     struct input_rows rows = {0};
-    if (!profile->inputs)
+    if (!profile->has_ids)
         return SUTRA_OK;
     uint64_t n = profile->inputs->n_tensors + profile->n_allocations;
     enum sutra_status status = SUTRA_OK;

@@ -5,11 +5,13 @@
  *     parent      place of the node above, or null; depth: 0 at the top; children: places of those below
  *     start_ns, end_ns      end: null where it never ends
  *     host_us, device_us    total and self, on either side
- *     tensor_ids, allocation_id    where shapes and memory were recorded
+ *     types, shapes         of an operator's inputs, where they were recorded
+ *     tensor_ids, allocation_id    where addresses were, too; bytes: of memory events
  */
 #include "tree/tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const kind_words[] = {"operator",        "backend",           "allocation", "out_of_memory",
                                          "python_function", "python_c_function", "kineto"};
@@ -51,10 +53,49 @@ static void write_place(const struct sutra_tree *tree, struct text_writer *text,
         text_writer_integer(text, tree->end[i]);
 }
 
+/* Writes a value's sizes. */
+static void write_shape(struct text_writer *text, const struct sutra_input *input) {
+    text_writer_add(text, "[");
+    for (uint32_t i = 0; i < input->n_sizes; i++)
+        text_writer_format(text, i ? ", %lld" : "%lld", (long long)input->sizes[i]);
+    text_writer_add(text, "]");
+}
+
+/* Types and shapes of inputs; those of a list's members stand in a list. */
+static void write_inputs(struct text_writer *text, struct sutra_inputs_reader reader) {
+    struct sutra_inputs_reader again = reader;
+    struct sutra_input input;
+    enum sutra_input_tag tag;
+    bool first = true, in_list = false;
+    text_writer_add(text, ", \"types\": [");
+    while (sutra_inputs_next(&reader, &input) != SUTRA_INPUT_END) {
+        if (input.in_list)
+            continue;
+        text_writer_add(text, first ? "" : ", ");
+        text_writer_bytes(text, input.dtype, strlen(input.dtype));
+        first = false;
+    }
+    text_writer_add(text, "], \"shapes\": [");
+    for (first = true; (tag = sutra_inputs_next(&again, &input)) != SUTRA_INPUT_END;) {
+        if (in_list && !input.in_list) {
+            text_writer_add(text, "]");
+            in_list = first = false;
+        }
+        text_writer_add(text, first ? "" : ", ");
+        in_list |= tag == SUTRA_INPUT_LIST;
+        first = tag == SUTRA_INPUT_LIST;
+        if (tag == SUTRA_INPUT_LIST)
+            text_writer_add(text, "[");
+        else
+            write_shape(text, &input);
+    }
+    text_writer_add(text, in_list ? "]]" : "]");
+}
+
 static void write_ids(const struct sutra_tree *tree, struct text_writer *text, row_t i,
                       const struct sutra_inputs_reader *at) {
     const struct tensor_ids *ids = &tree->ids;
-    if (at) {
+    if (at && ids->tensor) {
         struct sutra_inputs_reader reader = *at;
         text_writer_add(text, ", \"tensor_ids\": ");
         write_tensor_ids(ids, &reader, text);
@@ -74,7 +115,11 @@ static void write_node(const struct sutra_tree *tree, struct text_writer *text, 
     write_place(tree, text, i);
     write_times(text, "host_us", tree->host[i], tree->host_self[i]);
     write_times(text, "device_us", tree->device[i], tree->device_self[i]);
+    if (at)
+        write_inputs(text, *at);
     write_ids(tree, text, i, at);
+    if (profile->kind[row] == SUTRA_EVENT_ALLOCATION)
+        text_writer_format(text, ", \"bytes\": %lld", (long long)profile->bytes[row]);
     write_children(tree, text, i);
     text_writer_add(text, "}");
     text_writer_step(text);

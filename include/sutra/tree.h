@@ -233,8 +233,8 @@ enum sutra_thread_source {
 
 struct sutra_profile_options {
     size_t size;
-    enum sutra_edition edition;
-    bool rocm; /* second starts of a flow are passed over; else they are an error */
+    bool rocm;   /* second starts of a flow are passed over; else they are an error */
+    bool inputs; /* take types and shapes of inputs from the trace where there is no host trace */
 };
 
 /* Takes the events of an exported trace, which must outlive the profile, as must the host trace (may be NULL).
