@@ -33,8 +33,9 @@ static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, stru
     correlation->fwdbwd = column_new(profile->n, sizeof *correlation->fwdbwd);
     if (!correlation->fwdbwd)
         return error_memory(error);
-    return sutra_forward_backward(context, &operators, edition, correlation->fwdbwd, &correlation->n_fwdbwd,
-                                  &correlation->report, error);
+    enum sutra_status status = sutra_forward_backward(context, &operators, edition, correlation->fwdbwd,
+                                                      &correlation->n_fwdbwd, &correlation->report, error);
+    return profile->trace ? error_name_file(error, status, profile->trace->document.source.name) : status;
 }
 
 static bool is_operator(const struct sutra_profile *profile, row_t row) {

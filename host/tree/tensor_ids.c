@@ -45,23 +45,27 @@ static bool uses_alloc(struct uses *uses, uint64_t n) {
     return uses->tensor && uses->storage && uses->device && uses->target && uses->use && uses->number && uses->group;
 }
 
+/* Walks the tags alone; what stands in the arrays was encoded by us. */
 static bool find_input_rows(struct input_rows *rows, const struct sutra_profile *profile) {
-    struct sutra_inputs_reader reader = sutra_inputs_read(profile->inputs);
-    struct sutra_input input;
-    enum sutra_input_tag tag;
+    const struct sutra_inputs *inputs = profile->inputs;
+    uint64_t tag = 0, tensor = 0;
     rows->first = column_new((size_t)profile->n + 1, sizeof *rows->first);
-    rows->in_list = column_new(profile->inputs->n_tensors, sizeof *rows->in_list);
+    rows->in_list = column_new(inputs->n_tensors, sizeof *rows->in_list);
     if (!rows->first || !rows->in_list)
         return false;
     for (row_t row = 0; row < profile->n; row++) {
-        rows->first[row] = reader.tensor;
+        uint8_t in_list = 0;
+        rows->first[row] = tensor;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
-        while ((tag = sutra_inputs_next(&reader, &input)) != SUTRA_INPUT_END)
-            if (tag == SUTRA_INPUT_TENSOR)
-                rows->in_list[input.tensor_row] = input.in_list;
+        for (; tag < inputs->n_tags && (in_list || inputs->tags[tag] != SUTRA_INPUT_END); tag++)
+            if (inputs->tags[tag] == SUTRA_INPUT_TENSOR)
+                rows->in_list[tensor++] = in_list;
+            else if (inputs->tags[tag] == SUTRA_INPUT_LIST || inputs->tags[tag] == SUTRA_INPUT_END)
+                in_list = inputs->tags[tag] == SUTRA_INPUT_LIST;
+        tag++;
     }
-    rows->first[profile->n] = reader.tensor;
+    rows->first[profile->n] = tensor;
     return true;
 }
 

@@ -207,7 +207,7 @@ enum sutra_status take_parents(struct taking *taking) {
         status = set_parents(taking, linked, &report);
     free(linked);
     if (status)
-        return status;
+        return error_name_file(taking->error, status, taking->trace->document.source.name);
     profile->report.n_launched = report.n_by_flow;
     profile->report.n_linked = report.n_by_link;
     warn(taking, &report, n_unbound);

@@ -181,6 +181,51 @@ static void warn(struct sutra_context *context, const struct sutra_tree_report *
                      (unsigned long long)report->n_endless);
 }
 
+/* The tree and the ids only have the order of events in common; each is one thread's work. */
+struct building {
+    struct sutra_tree *tree;
+    enum sutra_edition edition;
+    enum sutra_status status[2];
+    struct sutra_error error[2];
+};
+
+static void build_half(void *arg, size_t half) {
+    struct building *building = arg;
+    struct sutra_tree *tree = building->tree;
+    struct sutra_error *error = &building->error[half];
+    enum sutra_status status;
+    if (half == 1) {
+        building->status[half] = tensor_ids_find(&tree->ids, tree, building->edition, error);
+        return;
+    }
+    status = find_parents(tree, error);
+    if (!status)
+        status = list_children(tree, error);
+    if (!status) {
+        settle_ends(tree);
+        tree_sum_times(tree);
+    }
+    building->status[half] = status;
+}
+
+static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context, enum sutra_edition edition,
+                               struct sutra_error *error) {
+    struct building building = {.tree = tree, .edition = edition};
+    enum sutra_status status = alloc_columns(tree, tree->profile->n) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = sort_events(tree, context, error);
+    if (status)
+        return status;
+    pool_run(context->pool, 2, build_half, &building);
+    for (int half = 0; half < 2; half++)
+        if (building.status[half]) {
+            if (error)
+                *error = building.error[half];
+            return building.status[half];
+        }
+    return SUTRA_OK;
+}
+
 enum sutra_status sutra_tree_build(struct sutra_context *context, const struct sutra_profile *profile,
                                    enum sutra_edition edition, struct sutra_tree **tree, struct sutra_error *error) {
     struct sutra_tree *made = calloc(1, sizeof *made);
@@ -188,19 +233,7 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
         return error_memory(error);
     made->profile = profile;
     stage_begin(context, "event tree", profile->n);
-    enum sutra_status status = alloc_columns(made, profile->n) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = sort_events(made, context, error);
-    if (!status)
-        status = find_parents(made, error);
-    if (!status)
-        status = list_children(made, error);
-    if (!status) {
-        settle_ends(made);
-        tree_sum_times(made);
-        stage_begin(context, "tensor ids", profile->n);
-        status = tensor_ids_find(&made->ids, made, edition, error);
-    }
+    enum sutra_status status = build(made, context, edition, error);
     stage_end(context);
     if (status) {
         sutra_tree_free(made);
