@@ -1,12 +1,12 @@
 /*
  * decimal_ns.c - decimal digits to an integer of nanoseconds; in comes text, no floating point takes part.
  *
- * The number is digits * 10^exponent, of which the first 18 digits that count are kept: with an exponent above 0 more
+ * The number is digits * 10^exponent, of which the first 19 digits that count are kept: with an exponent above 0 more
  * digits are too large a time, with one below 0 what was cut off only matters by not being zero.
  */
 #include "text/decimal_ns.h"
 
-#define DIGITS_KEPT    18
+#define DIGITS_KEPT    19
 #define EXPONENT_LIMIT 100000 /* no text of a time has the digits to bring more back into range */
 #define NS_LIMIT       ((uint64_t)1 << 62)
 
