@@ -18,12 +18,11 @@ static bool is_space(char c) {
 /* Where an event ends, behind which only white space and a comma stand before the next one. */
 static size_t event_end(const struct sutra_device_trace *trace, row_t event) {
     const char *bytes = trace->document.source.bytes;
-    if (event + 1 == trace->events.n)
-        return trace_events_end(trace);
-    size_t end = trace->events.text[event + 1];
+    bool last = event + 1 == trace->events.n;
+    size_t end = last ? trace_events_end(trace) : trace->events.text[event + 1];
     while (is_space(bytes[end - 1]))
         end--;
-    end -= bytes[end - 1] == ',';
+    end -= !last && bytes[end - 1] == ',';
     while (is_space(bytes[end - 1]))
         end--;
     return end;

@@ -148,15 +148,20 @@ bool write_correlation_json(const void *correlation, struct text_writer *text) {
 
 /* ---- Flows in the trace ---- */
 
+static uint32_t find_string(const struct strings *strings, const char *text) {
+    return strings_find(strings, text, strlen(text));
+}
+
 /* Halves of flows of the kinds that are written anew. */
 static uint8_t *drop_flows(const struct sutra_correlation *correlation) {
     const struct sutra_device_trace *trace = correlation->profile->trace;
     uint8_t *dropped = column_new(trace->events.n, sizeof *dropped);
-    uint32_t fwdbwd = strings_find(&trace->strings, "fwdbwd", 6), ac2g = strings_find(&trace->strings, "ac2g", 4);
+    uint32_t fwdbwd = find_string(&trace->strings, "fwdbwd"), ac2g = find_string(&trace->strings, "ac2g");
+    uint32_t older = find_string(&trace->strings, "forward_backward");
     for (row_t event = 0; event < trace->events.n && dropped; event++) {
         uint32_t category = trace->events.category[event];
         uint8_t phase = trace->events.phase[event];
-        bool same = (correlation->kind != SUTRA_CORRELATION_AC2G && category == fwdbwd) ||
+        bool same = (correlation->kind != SUTRA_CORRELATION_AC2G && (category == fwdbwd || category == older)) ||
                     (correlation->kind != SUTRA_CORRELATION_FWDBWD && category == ac2g);
         dropped[event] = category != STRING_NONE && same && (phase == 's' || phase == 'f' || phase == 't');
     }
