@@ -117,27 +117,24 @@ void sutra_critical_path_free(struct sutra_critical_path *path) {
     free(path);
 }
 
-/* A path and how it is to be written. */
-struct written {
-    const struct sutra_critical_path *path;
-    enum sutra_path_format format;
-};
-
-static bool write_format(const void *of, struct text_writer *text) {
-    static bool (*const writers[])(const struct sutra_critical_path *,
-                                   struct text_writer *) = {[SUTRA_PATH_TEXT] = write_path_text,
-                                                            [SUTRA_PATH_JSON] = write_path_json,
-                                                            [SUTRA_PATH_CHROME] = write_path_chrome};
-    const struct written *written = of;
-    return writers[written->format](written->path, text);
-}
-
 enum sutra_status sutra_critical_path_write(struct sutra_context *context, const struct sutra_critical_path *path,
                                             enum sutra_path_format format, const char *file,
                                             struct sutra_error *error) {
+    static bool (*const writers[])(const struct sutra_critical_path *,
+                                   struct text_out *) = {[SUTRA_PATH_TEXT] = write_path_text,
+                                                         [SUTRA_PATH_JSON] = write_path_json,
+                                                         [SUTRA_PATH_CHROME] = write_path_chrome};
+    struct text_out text = {0};
     stage_begin(context, "write", path->search.n_path);
-    const struct written written = {path, format};
-    enum sutra_status status = text_writer_to_file(context, file, write_format, &written, NULL, error);
+    enum sutra_status status = sink_open(&text.sink, context, file, error);
+    if (!status) {
+        bool whole = writers[format](path, &text) && !text.out.failed;
+        out_flush(&text);
+        status = sink_close(text.sink, whole, NULL, error);
+        if (!status && !whole)
+            status = error_memory(error);
+    }
     stage_end(context);
+    buffer_free(&text.out);
     return status;
 }

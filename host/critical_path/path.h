@@ -7,7 +7,7 @@
 #include "critical_path/path_search.h"
 #include "critical_path/sync_map.h"
 #include "sutra/critical_path.h"
-#include "write/text_writer.h"
+#include "write/text_out.h"
 
 struct sutra_critical_path {
     struct path_search search;
@@ -25,8 +25,8 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
 enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, row_t *owner);
 
 /* The writers append to the text; false: out of memory. */
-bool write_path_text(const struct sutra_critical_path *path, struct text_writer *text);
-bool write_path_json(const struct sutra_critical_path *path, struct text_writer *text);
-bool write_path_chrome(const struct sutra_critical_path *path, struct text_writer *text);
+bool write_path_text(const struct sutra_critical_path *path, struct text_out *text);
+bool write_path_json(const struct sutra_critical_path *path, struct text_out *text);
+bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text);
 
 #endif

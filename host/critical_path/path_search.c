@@ -32,10 +32,6 @@ enum sutra_status stop_crash(struct path_search *search, const char *format, ...
     return status;
 }
 
-void event_find(const struct path_search *search, row_t event, struct event_places *places) {
-    device_trace_places(search->trace, event, places);
-}
-
 value_key event_key(struct path_search *search, const struct event_places *places, enum event_field field,
                     value_key absent) {
     struct json_place place = places->field[field];

@@ -40,14 +40,14 @@ static row_t *list_events(const struct path_search *search, row_t *n) {
 }
 
 /* Copies up to where the event's mark goes, and writes the mark. */
-static void mark_event(const struct path_search *search, struct text_writer *text, row_t event, size_t *from) {
+static void mark_event(const struct path_search *search, struct text_out *text, row_t event, size_t *from) {
     const char *bytes = search->trace->document.source.bytes;
     struct event_places places;
-    event_find(search, event, &places);
+    event_find(search->trace, event, &places);
     size_t args = places.field[FIELD_ARGS].at;
     if (!args) {
         trace_copy_to(search->trace, text, from, search->events->text[event] + 1);
-        text_writer_add(text, "\"args\": {\"critical_path\": 1}, ");
+        out_add(text, "\"args\": {\"critical_path\": 1}, ");
         return;
     }
     if (bytes[args] != '{')
@@ -56,56 +56,56 @@ static void mark_event(const struct path_search *search, struct text_writer *tex
     size_t next = args + 1;
     while (bytes[next] == ' ' || bytes[next] == '\n' || bytes[next] == '\r' || bytes[next] == '\t')
         next++;
-    text_writer_add(text, bytes[next] == '}' ? "\"critical_path\": 1" : "\"critical_path\": 1, ");
+    out_add(text, bytes[next] == '}' ? "\"critical_path\": 1" : "\"critical_path\": 1, ");
 }
 
-static void write_time(const struct path_search *search, struct text_writer *text, node_t node) {
+static void write_time(const struct path_search *search, struct text_out *text, node_t node) {
     row_t event = node_event(&search->graph, node);
     struct number ts = number_at(search->events->ts, event);
     double start = number_as_double(ts), dur = number_as_double(number_at(search->events->dur, event));
     double end = start + dur;
     if (node_is_end(node) && dur > 0)
-        text_writer_number(text, fmax(start, fmin(end - 0.001, nextafter(end, -INFINITY))));
+        out_number(text, fmax(start, fmin(end - 0.001, nextafter(end, -INFINITY))));
     else if (number_is_double(ts))
-        text_writer_number(text, start);
+        out_number(text, start);
     else
-        text_writer_integer(text, (int64_t)ts.bits);
+        out_integer(text, (int64_t)ts.bits);
 }
 
 /* One half of a flow. */
-static void write_flow(const struct path_search *search, struct text_writer *text, node_t i, node_t node, bool begins) {
+static void write_flow(const struct path_search *search, struct text_out *text, node_t i, node_t node, bool begins) {
     struct event_places places;
-    event_find(search, node_event(&search->graph, node), &places);
-    text_writer_add(text, begins ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
-    text_writer_format(text, "\"critical_path_%u\"", i);
-    text_writer_add(text, ", \"pid\": ");
+    event_find(search->trace, node_event(&search->graph, node), &places);
+    out_add(text, begins ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
+    out_format(text, "\"critical_path_%u\"", i);
+    out_add(text, ", \"pid\": ");
     trace_copy_value(search->trace, text, places.field[FIELD_PID]);
-    text_writer_add(text, ", \"tid\": ");
+    out_add(text, ", \"tid\": ");
     trace_copy_value(search->trace, text, places.field[FIELD_TID]);
-    text_writer_add(text, ", \"ts\": ");
+    out_add(text, ", \"ts\": ");
     write_time(search, text, node);
-    text_writer_add(text, ", \"cat\": \"critical_path\", \"name\": \"");
-    text_writer_add(text, flow_names[search->graph.type[search->path_edge[i]]]);
-    text_writer_add(text, "\"");
+    out_add(text, ", \"cat\": \"critical_path\", \"name\": \"");
+    out_add(text, flow_names[search->graph.type[search->path_edge[i]]]);
+    out_add(text, "\"");
     if (begins) {
-        text_writer_add(text, ", \"args\": {\"weight\": ");
-        text_writer_number(text, search->graph.weight[search->path_edge[i]]);
-        text_writer_add(text, "}");
+        out_add(text, ", \"args\": {\"weight\": ");
+        out_number(text, search->graph.weight[search->path_edge[i]]);
+        out_add(text, "}");
     }
-    text_writer_add(text, "}");
+    out_add(text, "}");
 }
 
-static void write_flows(const struct path_search *search, struct text_writer *text) {
+static void write_flows(const struct path_search *search, struct text_out *text) {
     for (node_t i = 0; i + 1 < search->n_path; i++) {
         if (search->path[i] / 2 == search->path[i + 1] / 2)
             continue;
         write_flow(search, text, i, search->path[i], true);
         write_flow(search, text, i, search->path[i + 1], false);
-        text_writer_step(text);
+        out_step(text);
     }
 }
 
-bool write_path_chrome(const struct sutra_critical_path *path, struct text_writer *text) {
+bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     size_t from = 0;
     row_t n, *events = list_events(search, &n);

@@ -39,21 +39,21 @@ static int compare_pairs(const void *left, const void *right) {
 }
 
 /* An id as a JSON value, or as a key. */
-static void write_id(const struct path_search *search, struct text_writer *text, value_key id, bool as_key) {
+static void write_id(const struct path_search *search, struct text_out *text, value_key id, bool as_key) {
     const struct strings *odd = &search->context->values.strings;
     if (key_is_integer(id)) {
-        text_writer_add(text, as_key ? "\"" : "");
-        text_writer_integer(text, id);
-        text_writer_add(text, as_key ? "\"" : "");
+        out_add(text, as_key ? "\"" : "");
+        out_integer(text, id);
+        out_add(text, as_key ? "\"" : "");
     } else if (id < KEY_VALUES) {
-        text_writer_add(text, as_key ? "\"None\"" : "null");
+        out_add(text, as_key ? "\"None\"" : "null");
     } else {
         uint32_t string = (uint32_t)(id - KEY_VALUES); /* a letter for the type, then the value */
-        text_writer_bytes(text, strings_text(odd, string) + 1, strings_length(odd, string) - 1);
+        out_string(text, strings_text(odd, string) + 1, strings_length(odd, string) - 1);
     }
 }
 
-static bool write_map(const struct sutra_critical_path *path, struct text_writer *text) {
+static bool write_map(const struct sutra_critical_path *path, struct text_out *text) {
     const struct sync_map *map = &path->map;
     struct pair *pairs = malloc(((size_t)map->n + 1) * sizeof *pairs);
     if (!pairs)
@@ -61,109 +61,109 @@ static bool write_map(const struct sutra_critical_path *path, struct text_writer
     for (row_t i = 0; i < map->n; i++)
         pairs[i] = (struct pair){map->end[i], map->start[i]};
     qsort(pairs, map->n, sizeof *pairs, compare_pairs);
-    text_writer_add(text, "{\"kind\": \"map\",\n\"map\": {");
+    out_add(text, "{\"kind\": \"map\",\n\"map\": {");
     for (row_t i = 0; i < map->n; i++) {
         bool begins = i == 0 || pairs[i].end != pairs[i - 1].end;
         if (begins) {
-            text_writer_add(text, i ? "], " : "");
+            out_add(text, i ? "], " : "");
             write_id(&path->search, text, pairs[i].end, true);
         }
-        text_writer_add(text, begins ? ": [" : ", ");
+        out_add(text, begins ? ": [" : ", ");
         write_id(&path->search, text, pairs[i].start, false);
     }
-    text_writer_add(text, map->n ? "]},\n" : "},\n");
+    out_add(text, map->n ? "]},\n" : "},\n");
     free(pairs);
     return true;
 }
 
-static void write_outcome(const struct sutra_critical_path *path, struct text_writer *text) {
-    text_writer_add(text, "\"caught\": [");
+static void write_outcome(const struct sutra_critical_path *path, struct text_out *text) {
+    out_add(text, "\"caught\": [");
     if (path->reference == OUTCOME_EMPTY)
-        text_writer_bytes(text, path->reason, strlen(path->reason));
-    text_writer_add(text, "],\n\"exception\": ");
+        out_string(text, path->reason, strlen(path->reason));
+    out_add(text, "],\n\"exception\": ");
     if (path->reference == OUTCOME_CRASH)
-        text_writer_bytes(text, path->reason, strlen(path->reason));
+        out_string(text, path->reason, strlen(path->reason));
     else
-        text_writer_add(text, "null");
-    text_writer_add(text, path->report.extended ? ",\n\"rules\": \"extended\",\n" : ",\n\"rules\": \"reference\",\n");
+        out_add(text, "null");
+    out_add(text, path->report.extended ? ",\n\"rules\": \"extended\",\n" : ",\n\"rules\": \"reference\",\n");
 }
 
 /* ---- The graph ---- */
 
-static void write_nodes(const struct path_search *search, struct text_writer *text) {
-    text_writer_add(text, "\"nodes\": [");
+static void write_nodes(const struct path_search *search, struct text_out *text) {
+    out_add(text, "\"nodes\": [");
     for (node_t node = 0; node < graph_nodes(&search->graph); node++) {
-        text_writer_add(text, node ? ",\n[" : "\n[");
-        text_writer_integer(text, node_event(&search->graph, node));
-        text_writer_add(text, ", ");
-        text_writer_number(text, node_time(search, node));
-        text_writer_add(text, node_is_end(node) ? ", false]" : ", true]");
-        text_writer_step(text);
+        out_add(text, node ? ",\n[" : "\n[");
+        out_integer(text, node_event(&search->graph, node));
+        out_add(text, ", ");
+        out_number(text, node_time(search, node));
+        out_add(text, node_is_end(node) ? ", false]" : ", true]");
+        out_step(text);
     }
-    text_writer_add(text, "],\n");
+    out_add(text, "],\n");
 }
 
-static void write_edges(const struct graph *graph, struct text_writer *text) {
-    text_writer_add(text, "\"edges\": [");
+static void write_edges(const struct graph *graph, struct text_out *text) {
+    out_add(text, "\"edges\": [");
     for (uint32_t i = 0; i < graph->n_edges; i++) {
         uint32_t edge = graph->out[i];
-        text_writer_add(text, i ? ",\n[" : "\n[");
-        text_writer_integer(text, graph->from[edge]);
-        text_writer_add(text, ", ");
-        text_writer_integer(text, graph->to[edge]);
-        text_writer_add(text, ", ");
-        text_writer_number(text, graph->weight[edge]);
-        text_writer_add(text, ", \"");
-        text_writer_add(text, type_words[graph->type[edge]]);
-        text_writer_add(text, "\"]");
-        text_writer_step(text);
+        out_add(text, i ? ",\n[" : "\n[");
+        out_integer(text, graph->from[edge]);
+        out_add(text, ", ");
+        out_integer(text, graph->to[edge]);
+        out_add(text, ", ");
+        out_number(text, graph->weight[edge]);
+        out_add(text, ", \"");
+        out_add(text, type_words[graph->type[edge]]);
+        out_add(text, "\"]");
+        out_step(text);
     }
-    text_writer_add(text, "],\n");
+    out_add(text, "],\n");
 }
 
-static void write_nodes_of_path(const struct path_search *search, struct text_writer *text) {
-    text_writer_add(text, "\"path\": [");
+static void write_nodes_of_path(const struct path_search *search, struct text_out *text) {
+    out_add(text, "\"path\": [");
     for (node_t i = 0; i < search->n_path; i++) {
-        text_writer_add(text, i ? ", " : "");
-        text_writer_integer(text, search->path[i]);
-        text_writer_step(text);
+        out_add(text, i ? ", " : "");
+        out_integer(text, search->path[i]);
+        out_step(text);
     }
-    text_writer_add(text, "],\n");
+    out_add(text, "],\n");
 }
 
 /* ---- The breakdown ---- */
 
-static void write_sum(struct text_writer *text, const char *name, double us, bool comma) {
-    text_writer_format(text, "%s\"%s\": ", comma ? ", " : "", name);
-    text_writer_number(text, us);
+static void write_sum(struct text_out *text, const char *name, double us, bool comma) {
+    out_format(text, "%s\"%s\": ", comma ? ", " : "", name);
+    out_number(text, us);
 }
 
-static void write_breakdown(const struct sutra_critical_path_report *report, struct text_writer *text) {
-    text_writer_add(text, "\"breakdown\": {");
+static void write_breakdown(const struct sutra_critical_path_report *report, struct text_out *text) {
+    out_add(text, "\"breakdown\": {");
     write_sum(text, "total_us", report->us, false);
-    text_writer_add(text, ",\n\"by_kind_us\": {");
+    out_add(text, ",\n\"by_kind_us\": {");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++)
         write_sum(text, kind_words[kind], report->kind_us[kind], kind > 0);
-    text_writer_add(text, "},\n\"kernels_us\": {");
+    out_add(text, "},\n\"kernels_us\": {");
     write_sum(text, "compute", report->compute_us, false);
     write_sum(text, "communication", report->communication_us, true);
     write_sum(text, "memory", report->memory_us, true);
-    text_writer_add(text, "},\n\"shares\": [");
+    out_add(text, "},\n\"shares\": [");
     for (uint64_t i = 0; i < report->n_shares; i++) {
         const struct sutra_path_share *share = &report->shares[i];
-        text_writer_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_words[share->kind]);
+        out_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_words[share->kind]);
         if (share->name)
-            text_writer_bytes(text, share->name, strlen(share->name));
+            out_string(text, share->name, strlen(share->name));
         else
-            text_writer_add(text, "null");
+            out_add(text, "null");
         write_sum(text, "us", share->us, true);
-        text_writer_format(text, ", \"edges\": %llu}", (unsigned long long)share->n_edges);
-        text_writer_step(text);
+        out_format(text, ", \"edges\": %llu}", (unsigned long long)share->n_edges);
+        out_step(text);
     }
-    text_writer_add(text, "]}}\n");
+    out_add(text, "]}}\n");
 }
 
-bool write_path_json(const struct sutra_critical_path *path, struct text_writer *text) {
+bool write_path_json(const struct sutra_critical_path *path, struct text_out *text) {
     if (!write_map(path, text))
         return false;
     write_outcome(path, text);

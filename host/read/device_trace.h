@@ -18,11 +18,14 @@ struct sutra_device_trace {
     struct sutra_count *categories; /* made for the summary */
 };
 
+/* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */
+void event_find(const struct sutra_device_trace *trace, row_t event, struct event_places *places);
+
+/* Where the value of args[name] stands; see document_member_of(). */
+struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name);
+
 /* An error about one event, at its place: "event 12: field 'ts': ...". */
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,
                               const char *expected, struct sutra_error *error);
-
-/* Where the fields of an event stand in the text; none where it is no object. */
-void device_trace_places(const struct sutra_device_trace *trace, row_t event, struct event_places *places);
 
 #endif

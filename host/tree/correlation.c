@@ -129,7 +129,7 @@ void sutra_correlation_report(const struct sutra_correlation *correlation, struc
 enum sutra_status sutra_correlation_write(struct sutra_context *context, const struct sutra_correlation *correlation,
                                           enum sutra_correlation_format format, const char *path, uint64_t *n_bytes,
                                           struct sutra_error *error) {
-    static bool (*const writers[])(const void *, struct text_writer *) = {
+    static bool (*const writers[])(const void *, struct text_out *) = {
         [SUTRA_CORRELATION_JSON] = write_correlation_json,
         [SUTRA_CORRELATION_CSV] = write_correlation_csv,
         [SUTRA_CORRELATION_CHROME] = write_correlation_chrome,
@@ -137,7 +137,7 @@ enum sutra_status sutra_correlation_write(struct sutra_context *context, const s
     if (!correlation->profile->trace)
         return error_set(error, SUTRA_USAGE, "only correlations of a trace can be written");
     stage_begin(context, "write", correlation->profile->n);
-    enum sutra_status status = text_writer_to_file(context, path, writers[format], correlation, n_bytes, error);
+    enum sutra_status status = text_file_write(context, path, writers[format], correlation, n_bytes, error);
     stage_end(context);
     return status;
 }

@@ -5,7 +5,7 @@
 #define TREE_CORRELATION_H
 
 #include "tree/profile.h"
-#include "write/text_writer.h"
+#include "write/text_file.h"
 
 /* Rows of the profile. */
 struct launch_pair {
@@ -27,9 +27,9 @@ struct sutra_correlation {
     struct sutra_pair_report report;
 };
 
-/* Writers for text_writer_to_file(). */
-bool write_correlation_json(const void *correlation, struct text_writer *text);
-bool write_correlation_csv(const void *correlation, struct text_writer *text);
-bool write_correlation_chrome(const void *correlation, struct text_writer *text);
+/* Writers for text_file_write(). */
+bool write_correlation_json(const void *correlation, struct text_out *text);
+bool write_correlation_csv(const void *correlation, struct text_out *text);
+bool write_correlation_chrome(const void *correlation, struct text_out *text);
 
 #endif

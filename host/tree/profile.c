@@ -89,12 +89,12 @@ void sutra_profile_report(const struct sutra_profile *profile, struct sutra_prof
     *report = profile->report;
 }
 
-void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_writer *text) {
+void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_out *text) {
     struct event_places places;
     if (!profile->trace) {
-        text_writer_integer(text, profile->tid[row]);
+        out_integer(text, profile->tid[row]);
         return;
     }
-    device_trace_places(profile->trace, profile->event[row], &places);
+    event_find(profile->trace, profile->event[row], &places);
     trace_copy_value(profile->trace, text, places.field[FIELD_TID]);
 }

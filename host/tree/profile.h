@@ -28,7 +28,7 @@
 #include "sutra/tree.h"
 #include "tree/inputs.h"
 #include "tree/thread_numbers.h"
-#include "write/text_writer.h"
+#include "write/text_out.h"
 
 /* Where an event runs. What else is on the device waits, or only has a name. */
 enum event_place { EVENT_ON_HOST, EVENT_GPU_OPERATOR, EVENT_ON_DEVICE };
@@ -84,7 +84,7 @@ row_t profile_append(struct sutra_profile *profile, enum sutra_event_kind kind, 
 void profile_count(struct sutra_profile *profile);
 
 /* Writes a thread as the file calls it, as JSON. */
-void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_writer *text);
+void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_out *text);
 
 static inline bool event_is_memory(uint8_t kind) {
     return kind == SUTRA_EVENT_ALLOCATION || kind == SUTRA_EVENT_OUT_OF_MEMORY;

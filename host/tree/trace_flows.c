@@ -28,7 +28,7 @@ static size_t event_end(const struct sutra_device_trace *trace, row_t event) {
     return end;
 }
 
-struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_writer *text,
+struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_out *text,
                                      const uint8_t *dropped) {
     struct trace_flows flows = {.trace = trace, .text = text, .empty = true};
     row_t n = trace->events.n;
@@ -41,7 +41,7 @@ struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, str
             continue;
         }
         if (gap && !flows.empty)
-            text_writer_add(text, ",\n");
+            out_add(text, ",\n");
         if (gap)
             flows.from = trace->events.text[event];
         trace_copy_to(trace, text, &flows.from, event_end(trace, event));
@@ -53,23 +53,23 @@ struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, str
 }
 
 static void write_half(const struct trace_flows *flows, row_t event, const char *head, uint64_t id, const char *name) {
-    struct text_writer *text = flows->text;
+    struct text_out *text = flows->text;
     struct event_places places;
-    device_trace_places(flows->trace, event, &places);
-    text_writer_format(text, "%s\"id\": %llu, \"pid\": ", head, (unsigned long long)id);
+    event_find(flows->trace, event, &places);
+    out_format(text, "%s\"id\": %llu, \"pid\": ", head, (unsigned long long)id);
     trace_copy_value(flows->trace, text, places.field[FIELD_PID]);
-    text_writer_add(text, ", \"tid\": ");
+    out_add(text, ", \"tid\": ");
     trace_copy_value(flows->trace, text, places.field[FIELD_TID]);
-    text_writer_add(text, ", \"ts\": ");
+    out_add(text, ", \"ts\": ");
     trace_copy_value(flows->trace, text, places.field[FIELD_TS]);
-    text_writer_format(text, ", \"cat\": \"%s\", \"name\": \"%s\"}", name, name);
+    out_format(text, ", \"cat\": \"%s\", \"name\": \"%s\"}", name, name);
 }
 
 void trace_flows_add(struct trace_flows *flows, row_t from, row_t to, uint64_t id, const char *name) {
     write_half(flows, from, flows->empty ? "\n{\"ph\": \"s\", " : ",\n{\"ph\": \"s\", ", id, name);
     write_half(flows, to, ",\n{\"ph\": \"f\", \"bp\": \"e\", ", id, name);
     flows->empty = false;
-    text_writer_step(flows->text);
+    out_step(flows->text);
 }
 
 void trace_flows_end(struct trace_flows *flows) {

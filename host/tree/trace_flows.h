@@ -7,17 +7,17 @@
 #include <stdbool.h>
 
 #include "read/device_trace.h"
-#include "write/text_writer.h"
+#include "write/text_out.h"
 
 struct trace_flows {
     const struct sutra_device_trace *trace;
-    struct text_writer *text;
+    struct text_out *text;
     size_t from; /* what comes next of the file */
     bool empty;  /* nothing stands in the array yet */
 };
 
 /* Writes the file up to the end of its last event; `dropped` (may be NULL) has 1 for each event that is left out. */
-struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_writer *text,
+struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_out *text,
                                      const uint8_t *dropped);
 
 /* Writes a flow between two events, whose id, category and name are given. */

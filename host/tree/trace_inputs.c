@@ -83,7 +83,7 @@ enum sutra_status take_inputs(struct taking *taking) {
         struct event_places places;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
-        device_trace_places(taking->trace, profile->event[row], &places);
+        event_find(taking->trace, profile->event[row], &places);
         add_operator(&source, places.field[FIELD_ARGS].at);
     }
     buffer_free(&source.sizes);

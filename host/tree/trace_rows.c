@@ -170,7 +170,7 @@ static void read_event(struct reading *reading, struct part *part, row_t event) 
     taking->rows.role[event] = (uint8_t)role_of(reading, event);
     if (taking->rows.role[event] == ROLE_NONE)
         return;
-    device_trace_places(taking->trace, event, &places);
+    event_find(taking->trace, event, &places);
     if (!read_times(&taking->rows, &taking->trace->events, event, part->fields.source->bytes, &places)) {
         taking->rows.role[event] = ROLE_NONE;
         part->n_untimed++;

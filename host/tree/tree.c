@@ -268,16 +268,16 @@ void sutra_tree_report(const struct sutra_tree *tree, struct sutra_tree_report *
 enum sutra_status sutra_tree_write(struct sutra_context *context, const struct sutra_tree *tree,
                                    enum sutra_tree_format format, const struct sutra_tree_write_options *options,
                                    const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    static bool (*const writers[])(const void *, struct text_writer *) = {[SUTRA_TREE_JSON] = write_tree_json,
-                                                                          [SUTRA_TREE_TEXT] = write_tree_text,
-                                                                          [SUTRA_TREE_CHROME] = write_tree_chrome,
-                                                                          [SUTRA_TREE_EVENTS] = write_tree_events};
+    static bool (*const writers[])(const void *, struct text_out *) = {[SUTRA_TREE_JSON] = write_tree_json,
+                                                                       [SUTRA_TREE_TEXT] = write_tree_text,
+                                                                       [SUTRA_TREE_CHROME] = write_tree_chrome,
+                                                                       [SUTRA_TREE_EVENTS] = write_tree_events};
     const struct sutra_tree_write_options all = {.size = sizeof all};
     const struct tree_written written = {tree, options ? options : &all};
     if (format == SUTRA_TREE_CHROME && !tree->profile->trace)
         return error_set(error, SUTRA_USAGE, "only a tree of a trace can be written as a trace");
     stage_begin(context, "write", tree->profile->n);
-    enum sutra_status status = text_writer_to_file(context, path, writers[format], &written, n_bytes, error);
+    enum sutra_status status = text_file_write(context, path, writers[format], &written, n_bytes, error);
     stage_end(context);
     return status;
 }

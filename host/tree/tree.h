@@ -6,7 +6,7 @@
 
 #include "tree/profile.h"
 #include "tree/sorted_events.h"
-#include "write/text_writer.h"
+#include "write/text_file.h"
 
 /* Ids of an edition; NULL columns where shapes or memory were not recorded. */
 struct tensor_ids {
@@ -43,13 +43,13 @@ struct tree_written {
     const struct sutra_tree_write_options *options;
 };
 
-/* Writers for text_writer_to_file(), of a struct tree_written. */
-bool write_tree_json(const void *written, struct text_writer *text);
-bool write_tree_text(const void *written, struct text_writer *text);
-bool write_tree_chrome(const void *written, struct text_writer *text);
-bool write_tree_events(const void *written, struct text_writer *text);
+/* Writers for text_file_write(), of a struct tree_written. */
+bool write_tree_json(const void *written, struct text_out *text);
+bool write_tree_text(const void *written, struct text_out *text);
+bool write_tree_chrome(const void *written, struct text_out *text);
+bool write_tree_events(const void *written, struct text_out *text);
 
 /* The tensor ids of the next operator of `reader` as JSON: an id, a list of ids or null for each input. */
-void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_writer *text);
+void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_out *text);
 
 #endif

@@ -8,7 +8,7 @@
 #include "tree/tree.h"
 #include "write/trace_copy.h"
 
-bool write_tree_chrome(const void *written, struct text_writer *text) {
+bool write_tree_chrome(const void *written, struct text_out *text) {
     const struct sutra_tree *tree = ((const struct tree_written *)written)->tree;
     const struct sutra_profile *profile = tree->profile;
     struct trace_flows flows = trace_flows_begin(profile->trace, text, NULL);

@@ -42,7 +42,7 @@ static void each_pair(const struct sutra_correlation *correlation, void (*call)(
 
 struct page {
     const struct sutra_correlation *correlation;
-    struct text_writer *text;
+    struct text_out *text;
     bool first;
 };
 
@@ -55,7 +55,7 @@ static const char *name_of(const struct page *page, row_t row, size_t *length) {
 static void add_field(const struct page *page, row_t row, enum event_field field) {
     const struct sutra_profile *profile = page->correlation->profile;
     struct event_places places;
-    device_trace_places(profile->trace, profile->event[row], &places);
+    event_find(profile->trace, profile->event[row], &places);
     trace_copy_value(profile->trace, page->text, places.field[field]);
 }
 
@@ -69,42 +69,42 @@ static void add_csv_name(const struct page *page, row_t row) {
     for (size_t i = 0; i < length; i++)
         plain = plain && !strchr(",\"\r\n", name[i]);
     if (!plain)
-        text_writer_add(page->text, "\"");
+        out_add(page->text, "\"");
     for (size_t i = 0; i < length; i++)
         buffer_append(&page->text->out, name[i] == '"' ? "\"\"" : &name[i], name[i] == '"' ? 2 : 1);
     if (!plain)
-        text_writer_add(page->text, "\"");
+        out_add(page->text, "\"");
 }
 
 static void add_csv_event(const struct page *page, row_t row) {
-    text_writer_format(page->text, ",%lld,", (long long)page->correlation->profile->index[row]);
+    out_format(page->text, ",%lld,", (long long)page->correlation->profile->index[row]);
     add_csv_name(page, row);
-    text_writer_add(page->text, ",");
+    out_add(page->text, ",");
     add_field(page, row, FIELD_TID);
-    text_writer_add(page->text, ",");
+    out_add(page->text, ",");
     add_field(page, row, FIELD_TS);
 }
 
 static void add_csv_pair(void *arg, const struct pair *pair) {
     const struct page *page = arg;
     const struct sutra_correlation *correlation = page->correlation;
-    text_writer_integer(page->text, (int64_t)pair->flow_id);
+    out_integer(page->text, (int64_t)pair->flow_id);
     add_csv_event(page, pair->from);
     add_csv_event(page, pair->to);
-    text_writer_add(page->text, ",");
+    out_add(page->text, ",");
     if (pair->kind == PAIR_FWDBWD)
-        text_writer_integer(page->text, correlation->profile->sequence[pair->to]);
+        out_integer(page->text, correlation->profile->sequence[pair->to]);
     if (correlation->kind != SUTRA_CORRELATION_FWDBWD)
-        text_writer_format(page->text, ",%s", kind_words[pair->kind]);
-    text_writer_add(page->text, "\n");
-    text_writer_step(page->text);
+        out_format(page->text, ",%s", kind_words[pair->kind]);
+    out_add(page->text, "\n");
+    out_step(page->text);
 }
 
-bool write_correlation_csv(const void *correlation, struct text_writer *text) {
+bool write_correlation_csv(const void *correlation, struct text_out *text) {
     struct page page = {.correlation = correlation, .text = text};
-    text_writer_add(text, "flow_id,forward_ev_idx,forward_name,forward_tid,forward_ts,backward_ev_idx,backward_name,"
-                          "backward_tid,backward_ts,sequence_number");
-    text_writer_add(text, page.correlation->kind == SUTRA_CORRELATION_FWDBWD ? "\n" : ",kind\n");
+    out_add(text, "flow_id,forward_ev_idx,forward_name,forward_tid,forward_ts,backward_ev_idx,backward_name,"
+                  "backward_tid,backward_ts,sequence_number");
+    out_add(text, page.correlation->kind == SUTRA_CORRELATION_FWDBWD ? "\n" : ",kind\n");
     each_pair(correlation, add_csv_pair, &page);
     return true;
 }
@@ -114,35 +114,35 @@ bool write_correlation_csv(const void *correlation, struct text_writer *text) {
 static void add_json_event(const struct page *page, const char *key, row_t row) {
     size_t length;
     const char *name = name_of(page, row, &length);
-    text_writer_format(page->text, ", \"%s\": {\"event\": %u, \"name\": ", key, page->correlation->profile->event[row]);
-    text_writer_bytes(page->text, name, length);
-    text_writer_add(page->text, ", \"tid\": ");
+    out_format(page->text, ", \"%s\": {\"event\": %u, \"name\": ", key, page->correlation->profile->event[row]);
+    out_string(page->text, name, length);
+    out_add(page->text, ", \"tid\": ");
     add_field(page, row, FIELD_TID);
-    text_writer_add(page->text, ", \"ts\": ");
+    out_add(page->text, ", \"ts\": ");
     add_field(page, row, FIELD_TS);
-    text_writer_add(page->text, "}");
+    out_add(page->text, "}");
 }
 
 static void add_json_pair(void *arg, const struct pair *pair) {
     static const char *const keys[][2] = {{"forward", "backward"}, {"launch", "gpu"}, {"operator", "gpu"}};
     struct page *page = arg;
-    text_writer_format(page->text, "%s\n{\"kind\": \"%s\", \"flow_id\": %llu", page->first ? "" : ",",
-                       kind_words[pair->kind], (unsigned long long)pair->flow_id);
+    out_format(page->text, "%s\n{\"kind\": \"%s\", \"flow_id\": %llu", page->first ? "" : ",", kind_words[pair->kind],
+               (unsigned long long)pair->flow_id);
     add_json_event(page, keys[pair->kind][0], pair->from);
     add_json_event(page, keys[pair->kind][1], pair->to);
     if (pair->kind == PAIR_FWDBWD)
-        text_writer_format(page->text, ", \"sequence_number\": %lld",
-                           (long long)page->correlation->profile->sequence[pair->to]);
-    text_writer_add(page->text, "}");
-    text_writer_step(page->text);
+        out_format(page->text, ", \"sequence_number\": %lld",
+                   (long long)page->correlation->profile->sequence[pair->to]);
+    out_add(page->text, "}");
+    out_step(page->text);
     page->first = false;
 }
 
-bool write_correlation_json(const void *correlation, struct text_writer *text) {
+bool write_correlation_json(const void *correlation, struct text_out *text) {
     struct page page = {.correlation = correlation, .text = text, .first = true};
-    text_writer_add(text, "{\"pairs\": [");
+    out_add(text, "{\"pairs\": [");
     each_pair(correlation, add_json_pair, &page);
-    text_writer_add(text, "\n]}\n");
+    out_add(text, "\n]}\n");
     return true;
 }
 
@@ -180,7 +180,7 @@ static void add_flow(void *arg, const struct pair *pair) {
         trace_flows_add(&page->flows, event[pair->from], event[pair->to], pair->flow_id, kind_words[pair->kind]);
 }
 
-bool write_correlation_chrome(const void *correlation, struct text_writer *text) {
+bool write_correlation_chrome(const void *correlation, struct text_out *text) {
     struct flow_page page = {.correlation = correlation};
     uint8_t *dropped = drop_flows(correlation);
     if (!dropped)

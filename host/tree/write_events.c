@@ -7,56 +7,56 @@
  */
 #include "tree/tree.h"
 
-static void write_id(uint32_t id, struct text_writer *text) {
+static void write_id(uint32_t id, struct text_out *text) {
     if (id == STORAGE_NONE)
-        text_writer_add(text, "null");
+        out_add(text, "null");
     else
-        text_writer_integer(text, id);
+        out_integer(text, id);
 }
 
-void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_writer *text) {
+void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_out *text) {
     struct sutra_input input;
     enum sutra_input_tag tag;
     bool first = true, open = false;
-    text_writer_add(text, "[");
+    out_add(text, "[");
     while ((tag = sutra_inputs_next(reader, &input)) != SUTRA_INPUT_END) {
         if (open && !input.in_list) {
-            text_writer_add(text, "]");
+            out_add(text, "]");
             open = first = false;
         }
-        text_writer_add(text, first ? "" : ", ");
+        out_add(text, first ? "" : ", ");
         first = tag == SUTRA_INPUT_LIST;
         open |= first;
         if (first)
-            text_writer_add(text, "[");
+            out_add(text, "[");
         else
             write_id(tag == SUTRA_INPUT_TENSOR ? ids->tensor[input.tensor_row] : STORAGE_NONE, text);
     }
-    text_writer_add(text, open ? "]]" : "]");
+    out_add(text, open ? "]]" : "]");
 }
 
-bool write_tree_events(const void *written, struct text_writer *text) {
+bool write_tree_events(const void *written, struct text_out *text) {
     const struct sutra_tree *tree = ((const struct tree_written *)written)->tree;
     const struct sutra_profile *profile = tree->profile;
-    text_writer_add(text, "{\"parent\": [");
+    out_add(text, "{\"parent\": [");
     for (row_t row = 0; row < profile->n; row++) {
         row_t parent = tree->parent[tree->position[row]];
-        text_writer_add(text, row ? ", " : "");
-        text_writer_integer(text, parent == ROW_NONE ? -1 : (int64_t)tree->sorted.order[parent]);
-        text_writer_step(text);
+        out_add(text, row ? ", " : "");
+        out_integer(text, parent == ROW_NONE ? -1 : (int64_t)tree->sorted.order[parent]);
+        out_step(text);
     }
-    text_writer_add(text, "],\n\"tensor_ids\": [");
+    out_add(text, "],\n\"tensor_ids\": [");
     struct sutra_inputs_reader reader = {0};
     if (profile->inputs)
         reader = sutra_inputs_read(profile->inputs);
     for (row_t row = 0; row < profile->n; row++) {
-        text_writer_add(text, row ? ",\n" : "\n");
+        out_add(text, row ? ",\n" : "\n");
         if (profile->kind[row] == SUTRA_EVENT_OPERATOR && profile->inputs)
             write_tensor_ids(&tree->ids, &reader, text);
         else
             write_id(tree->ids.allocation ? tree->ids.allocation[tree->position[row]] : STORAGE_NONE, text);
-        text_writer_step(text);
+        out_step(text);
     }
-    text_writer_add(text, "]}\n");
+    out_add(text, "]}\n");
     return true;
 }

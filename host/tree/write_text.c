@@ -16,7 +16,7 @@
 struct page {
     const struct sutra_tree *tree;
     const struct sutra_tree_write_options *options;
-    struct text_writer *text;
+    struct text_out *text;
     uint64_t n_deep, n_short;
 };
 
@@ -26,11 +26,11 @@ static bool is_too_short(const struct page *page, row_t i) {
     return us < page->options->min_us;
 }
 
-static void write_us(struct text_writer *text, int64_t ns) {
+static void write_us(struct text_out *text, int64_t ns) {
     if (ns)
-        text_writer_format(text, "%14.3f", (double)ns / 1e3);
+        out_format(text, "%14.3f", (double)ns / 1e3);
     else
-        text_writer_add(text, "             -");
+        out_add(text, "             -");
 }
 
 static void write_line(const struct page *page, row_t i) {
@@ -39,13 +39,13 @@ static void write_line(const struct page *page, row_t i) {
     write_us(page->text, tree->host[i]);
     write_us(page->text, tree->host_self[i]);
     write_us(page->text, tree->device[i]);
-    text_writer_add(page->text, "  ");
+    out_add(page->text, "  ");
     for (uint32_t level = 0; level < tree->depth[i] && level < 200; level++)
-        text_writer_add(page->text, "  ");
+        out_add(page->text, "  ");
     buffer_append(&page->text->out, strings_text(tree->profile->strings, name),
                   strings_length(tree->profile->strings, name));
-    text_writer_add(page->text, "\n");
-    text_writer_step(page->text);
+    out_add(page->text, "\n");
+    out_step(page->text);
 }
 
 /* The last position of a subtree in pre-order, plus one: where the next one at most as deep stands. */
@@ -77,9 +77,9 @@ static row_t write_root(struct page *page, row_t k) {
 
 static void write_thread(const struct page *page, row_t root) {
     const struct sutra_tree *tree = page->tree;
-    text_writer_format(page->text, "thread ");
+    out_format(page->text, "thread ");
     write_thread_name(tree->profile, tree->sorted.order[root], page->text);
-    text_writer_add(page->text, "\n      total us       self us     device us  event\n");
+    out_add(page->text, "\n      total us       self us     device us  event\n");
 }
 
 /* Places of roots in pre-order, thread by thread. */
@@ -106,7 +106,7 @@ static row_t *list_roots(const struct sutra_tree *tree, row_t *n) {
     return NULL;
 }
 
-bool write_tree_text(const void *written, struct text_writer *text) {
+bool write_tree_text(const void *written, struct text_out *text) {
     const struct tree_written *of = written;
     const struct sutra_tree *tree = of->tree;
     struct page page = {.tree = tree, .options = of->options, .text = text};
@@ -120,11 +120,11 @@ bool write_tree_text(const void *written, struct text_writer *text) {
         write_root(&page, roots[r]);
     }
     if (page.n_deep)
-        text_writer_format(text, "%llu events are deeper than level %llu\n", (unsigned long long)page.n_deep,
-                           (unsigned long long)of->options->max_depth);
+        out_format(text, "%llu events are deeper than level %llu\n", (unsigned long long)page.n_deep,
+                   (unsigned long long)of->options->max_depth);
     if (page.n_short)
-        text_writer_format(text, "%llu events take less than %g us, or stand below one that does\n",
-                           (unsigned long long)page.n_short, of->options->min_us);
+        out_format(text, "%llu events take less than %g us, or stand below one that does\n",
+                   (unsigned long long)page.n_short, of->options->min_us);
     free(roots);
     return true;
 }

@@ -5,27 +5,27 @@
 
 #include "text/number_text.h"
 
-void trace_copy_to(const struct sutra_device_trace *trace, struct text_writer *text, size_t *from, size_t to) {
+void trace_copy_to(const struct sutra_device_trace *trace, struct text_out *text, size_t *from, size_t to) {
     const size_t most = 1 << 20;
     while (*from < to) {
         size_t n = to - *from < most ? to - *from : most;
         buffer_append(&text->out, trace->document.source.bytes + *from, n);
         *from += n;
-        text_writer_step(text);
+        out_step(text);
     }
 }
 
-void trace_copy_value(const struct sutra_device_trace *trace, struct text_writer *text, struct json_place place) {
+void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *text, struct json_place place) {
     const char *value = trace->document.source.bytes + place.at;
     size_t length = 1;
     if (!place.at || *value == 'n')
-        text_writer_add(text, "0");
+        out_add(text, "0");
     else if (*value == '"')
         buffer_append(&text->out, value, place.end + 1 - place.at);
     else if (number_scan(value, &length) != NUMBER_FORM_BAD)
         buffer_append(&text->out, value, length);
     else
-        text_writer_add(text, *value == 't' ? "1" : "0");
+        out_add(text, *value == 't' ? "1" : "0");
 }
 
 size_t trace_events_end(const struct sutra_device_trace *trace) {
