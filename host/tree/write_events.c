@@ -51,7 +51,7 @@ bool write_tree_events(const void *written, struct text_out *text) {
         reader = sutra_inputs_read(profile->inputs);
     for (row_t row = 0; row < profile->n; row++) {
         out_add(text, row ? ",\n" : "\n");
-        if (profile->kind[row] == SUTRA_EVENT_OPERATOR && profile->inputs)
+        if (profile->kind[row] == SUTRA_EVENT_OPERATOR && tree->ids.tensor)
             write_tensor_ids(&tree->ids, &reader, text);
         else
             write_id(tree->ids.allocation ? tree->ids.allocation[tree->position[row]] : STORAGE_NONE, text);
