@@ -120,9 +120,9 @@ static bool read_tensor(struct sutra_inputs_reader *reader, struct sutra_input *
     input->tensor = *tensor;
     input->tensor_row = reader->tensor++;
     input->tensor.dtype = input->dtype = strings_text(&inputs->strings, tensor->dtype_number);
-    input->sizes = inputs->sizes + reader->size;
+    input->sizes = n ? inputs->sizes + reader->size : NULL;
     input->n_sizes = tensor->dim;
-    input->strides = input->sizes + tensor->dim;
+    input->strides = n ? input->sizes + tensor->dim : NULL;
     input->n_strides = strided ? tensor->dim : 0;
     reader->size += n;
     return true;

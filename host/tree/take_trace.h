@@ -50,20 +50,6 @@ struct taking {
 enum sutra_status trace_rows_read(struct taking *taking);
 void trace_rows_free(struct trace_rows *rows);
 
-/* Rows of the profile by place and time, to find what a flow is bound to. */
-struct place_index {
-    struct pair_table table;
-    row_t *next; /* the next row of the same place, or ROW_NONE */
-};
-
-/* Indexes the rows whose kind is Kineto, or is not. */
-bool place_index_make(struct place_index *index, const struct sutra_profile *profile, bool kineto);
-void place_index_free(struct place_index *index);
-
-static inline row_t place_index_find(const struct place_index *index, uint32_t thread, int64_t start) {
-    return pair_table_find(&index->table, (uint64_t)start, thread);
-}
-
 /* Parents of Kineto's events: by flow, by correlation, by external id. */
 enum sutra_status take_parents(struct taking *taking);
 

@@ -13,27 +13,6 @@
 #include "match/key_index.h"
 #include "tree/take_trace.h"
 
-bool place_index_make(struct place_index *index, const struct sutra_profile *profile, bool kineto) {
-    index->next = column_new(profile->n, sizeof *index->next);
-    bool ok = pair_table_init(&index->table) && index->next;
-    for (row_t row = profile->n; row-- > 0 && ok;) {
-        if ((profile->kind[row] == SUTRA_EVENT_KINETO) != kineto)
-            continue;
-        struct pair_entry *entry = pair_table_take(&index->table, (uint64_t)profile->start[row], profile->thread[row]);
-        ok = entry != NULL;
-        if (!ok)
-            break;
-        index->next[row] = entry->number;
-        entry->number = row;
-    }
-    return ok;
-}
-
-void place_index_free(struct place_index *index) {
-    pair_table_free(&index->table);
-    free(index->next);
-}
-
 /* The trace's column of correlations; ids that are none are below 0. */
 static value_key correlation_of(const struct taking *taking, row_t row) {
     return taking->trace->events.correlation[taking->profile->event[row]];
@@ -43,29 +22,88 @@ static bool is_bound(const struct sutra_profile *profile, row_t row) {
     return profile->flow_role[row] != SUTRA_FLOW_NONE;
 }
 
-/* Binds the halves of the trace's flows. Those of which nothing stands at their place are counted. */
+/* Kineto's events by place and time, to find what a flow is bound to. */
+struct places {
+    struct pair_table first; /* of (start, thread): the first row there */
+    struct pair_table exact; /* of (correlation, the first row there): the first row with that correlation */
+    row_t *next;             /* the next row there, or ROW_NONE */
+    row_t *unbound;          /* of a first row: where those begin that may be unbound */
+};
+
+static void places_free(struct places *places) {
+    pair_table_free(&places->first);
+    pair_table_free(&places->exact);
+    free(places->next);
+    free(places->unbound);
+}
+
+static bool places_make(struct places *places, const struct taking *taking) {
+    const struct sutra_profile *profile = taking->profile;
+    *places = (struct places){.next = column_new(profile->n, sizeof *places->next),
+                              .unbound = column_new(profile->n, sizeof *places->unbound)};
+    bool ok = places->next && places->unbound && pair_table_init(&places->first) && pair_table_init(&places->exact);
+    row_t *last = places->unbound; /* of a first row, until all are there */
+    for (row_t row = 0; row < profile->n && ok; row++) {
+        if (profile->kind[row] != SUTRA_EVENT_KINETO)
+            continue;
+        struct pair_entry *first = pair_table_take(&places->first, (uint64_t)profile->start[row], profile->thread[row]);
+        if (!first)
+            return false;
+        places->next[row] = ROW_NONE;
+        if (first->number == PAIR_NONE)
+            first->number = row;
+        else
+            places->next[last[first->number]] = row;
+        last[first->number] = row;
+        struct pair_entry *exact =
+            pair_table_take(&places->exact, (uint64_t)correlation_of(taking, row), first->number);
+        ok = exact != NULL;
+        if (ok && exact->number == PAIR_NONE)
+            exact->number = row;
+    }
+    for (row_t row = 0; row < profile->n && ok; row++)
+        places->unbound[row] = row;
+    return ok;
+}
+
+/* The event of a flow's id at its place, or else any that is there; ROW_NONE if all are bound. */
+static row_t place_find(struct places *places, const struct taking *taking, row_t event, bool exact) {
+    const struct trace_rows *rows = &taking->rows;
+    row_t first = pair_table_find(&places->first, (uint64_t)rows->start[event], rows->thread[event]);
+    if (first == PAIR_NONE)
+        return ROW_NONE;
+    if (exact) {
+        row_t row = pair_table_find(&places->exact, (uint64_t)rows->flow[event], first);
+        return row != PAIR_NONE && !is_bound(taking->profile, row) ? row : ROW_NONE;
+    }
+    row_t row = places->unbound[first];
+    while (row != ROW_NONE && is_bound(taking->profile, row))
+        row = places->next[row];
+    return places->unbound[first] = row;
+}
+
+/* Binds the halves of the trace's flows, first those whose event has their id. Those of which nothing stands at their
+ * place are counted. */
 static enum sutra_status bind_flows(struct taking *taking, uint64_t *n_unbound) {
     struct sutra_profile *profile = taking->profile;
-    struct place_index places;
-    bool ok = place_index_make(&places, profile, true);
-    for (row_t event = 0; event < taking->trace->events.n && ok; event++) {
-        if (taking->rows.role[event] != ROLE_LAUNCH_FLOW)
-            continue;
-        value_key id = taking->rows.flow[event];
-        row_t first = place_index_find(&places, taking->rows.thread[event], taking->rows.start[event]), row = first;
-        while (row != ROW_NONE && (is_bound(profile, row) || correlation_of(taking, row) != id))
-            row = places.next[row];
-        if (row == ROW_NONE)
-            row = first;
-        if (row == ROW_NONE || is_bound(profile, row)) {
-            ++*n_unbound;
-            continue;
+    struct places places;
+    row_t n = taking->trace->events.n;
+    uint8_t *done = column_new(n, sizeof *done);
+    bool ok = places_make(&places, taking) && done;
+    for (int pass = 0; pass < 2 && ok; pass++)
+        for (row_t event = 0; event < n; event++) {
+            if (taking->rows.role[event] != ROLE_LAUNCH_FLOW || done[event])
+                continue;
+            row_t row = place_find(&places, taking, event, pass == 0);
+            done[event] = row != ROW_NONE;
+            *n_unbound += pass == 1 && row == ROW_NONE;
+            if (row == ROW_NONE)
+                continue;
+            profile->flow_role[row] = taking->trace->events.phase[event] == 's' ? SUTRA_FLOW_START : SUTRA_FLOW_END;
+            profile->flow[row] = taking->rows.flow[event];
         }
-        bool starts = taking->trace->events.phase[event] == 's';
-        profile->flow_role[row] = starts ? SUTRA_FLOW_START : SUTRA_FLOW_END;
-        profile->flow[row] = id;
-    }
-    place_index_free(&places);
+    places_free(&places);
+    free(done);
     return ok ? SUTRA_OK : error_memory(taking->error);
 }
 

@@ -91,24 +91,36 @@ static bool note_starts(struct taking *taking, struct pair_table *starts) {
     return true;
 }
 
+/* Backward operators by place and time, the first of each. */
+static bool note_backwards(const struct sutra_profile *profile, struct pair_table *backwards) {
+    for (row_t row = 0; row < profile->n; row++) {
+        if (profile->forward_tid[row] <= 0)
+            continue;
+        struct pair_entry *entry = pair_table_take(backwards, (uint64_t)profile->start[row], profile->thread[row]);
+        if (!entry)
+            return false;
+        if (entry->number == PAIR_NONE)
+            entry->number = row;
+    }
+    return true;
+}
+
 static void vote_by_flows(struct election *election) {
     struct taking *taking = election->taking;
-    const struct sutra_profile *profile = taking->profile;
-    struct pair_table starts = {0};
-    struct place_index places;
-    bool ok = place_index_make(&places, profile, false) && pair_table_init(&starts) && note_starts(taking, &starts);
+    const struct trace_rows *rows = &taking->rows;
+    struct pair_table starts = {0}, backwards = {0};
+    bool ok = pair_table_init(&starts) && pair_table_init(&backwards) && note_starts(taking, &starts) &&
+              note_backwards(taking->profile, &backwards);
     for (row_t event = 0; event < taking->trace->events.n && ok; event++) {
         if (!is_half(taking, event, 'f'))
             continue;
-        uint32_t start = pair_table_find(&starts, (uint64_t)taking->rows.flow[event], 0);
-        row_t row = place_index_find(&places, taking->rows.thread[event], taking->rows.start[event]);
-        while (row != ROW_NONE && profile->forward_tid[row] <= 0)
-            row = places.next[row];
-        if (row != ROW_NONE && start != PAIR_NONE)
-            vote(election, taking->rows.thread[start], profile->forward_tid[row], true);
+        uint32_t start = pair_table_find(&starts, (uint64_t)rows->flow[event], 0);
+        row_t row = pair_table_find(&backwards, (uint64_t)rows->start[event], rows->thread[event]);
+        if (row != PAIR_NONE && start != PAIR_NONE)
+            vote(election, rows->thread[start], taking->profile->forward_tid[row], true);
     }
     pair_table_free(&starts);
-    place_index_free(&places);
+    pair_table_free(&backwards);
     election->failed |= !ok;
 }
 
