@@ -8,3 +8,7 @@ endif()
 # How well call trees are aligned.
 add_executable(align_trees bench/align_trees.c)
 target_link_libraries(align_trees PRIVATE sutra_objects)
+
+# The call tree and tensor ids.
+add_executable(call_tree bench/call_tree.c)
+target_link_libraries(call_tree PRIVATE sutra_objects)

@@ -38,6 +38,14 @@ enum sutra_status error_file(struct sutra_error *error, enum sutra_status status
     return status;
 }
 
+enum sutra_status error_name_file(struct sutra_error *error, enum sutra_status status, const char *file) {
+    if (status != SUTRA_DATA || !error || error->file[0])
+        return status;
+    char message[sizeof error->message];
+    memcpy(message, error->message, sizeof message);
+    return error_file(error, status, file, "%s", message);
+}
+
 void sutra_error_text(const struct sutra_error *error, char *text, uint64_t size) {
     if (size == 0)
         return;

@@ -19,6 +19,9 @@ __attribute__((format(printf, 3, 4))) enum sutra_status error_set(struct sutra_e
 __attribute__((format(printf, 4, 5))) enum sutra_status error_file(struct sutra_error *error, enum sutra_status status,
                                                                    const char *file, const char *format, ...);
 
+/* Gives the file to an error about data that names none yet; returns `status`. */
+enum sutra_status error_name_file(struct sutra_error *error, enum sutra_status status, const char *file);
+
 /* SUTRA_SYSTEM, "out of memory". Inline, so that analysers see that it never is success. */
 static inline enum sutra_status error_memory(struct sutra_error *error) {
     error_set(error, SUTRA_SYSTEM, "out of memory");

@@ -6,14 +6,10 @@
  */
 #include "critical_path/path.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "text/number_text.h"
-#include "text/string_text.h"
 
 /* Whether the rows have what the reference's rules take for something else. */
 static enum sutra_status needs_extended(const struct path_search *search, bool *needed, struct sutra_error *error) {
@@ -121,60 +117,19 @@ void sutra_critical_path_free(struct sutra_critical_path *path) {
     free(path);
 }
 
-/* ---- Text ---- */
-
-void path_text_flush(struct path_text *text) {
-    sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
-    text->out.length = 0;
-}
-
-void path_text_add(struct path_text *text, const char *string) {
-    buffer_append(&text->out, string, strlen(string));
-}
-
-void path_text_integer(struct path_text *text, int64_t value) {
-    char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
-    if (to)
-        text->out.length += integer_format(value, to);
-}
-
-void path_text_number(struct path_text *text, double value) {
-    char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
-    if (to)
-        text->out.length += double_format(value, to);
-}
-
-void path_text_bytes(struct path_text *text, const char *bytes, size_t n) {
-    char *to = buffer_reserve(&text->out, 6 * n + 66);
-    if (!to)
-        return;
-    size_t written = string_encode(bytes, n, to + 1);
-    to[0] = to[written + 1] = '"';
-    text->out.length += written + 2;
-}
-
-void path_text_format(struct path_text *text, const char *format, ...) {
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    path_text_add(text, line);
-}
-
 enum sutra_status sutra_critical_path_write(struct sutra_context *context, const struct sutra_critical_path *path,
                                             enum sutra_path_format format, const char *file,
                                             struct sutra_error *error) {
     static bool (*const writers[])(const struct sutra_critical_path *,
-                                   struct path_text *) = {[SUTRA_PATH_TEXT] = write_path_text,
-                                                          [SUTRA_PATH_JSON] = write_path_json,
-                                                          [SUTRA_PATH_CHROME] = write_path_chrome};
-    struct path_text text = {0};
+                                   struct text_out *) = {[SUTRA_PATH_TEXT] = write_path_text,
+                                                         [SUTRA_PATH_JSON] = write_path_json,
+                                                         [SUTRA_PATH_CHROME] = write_path_chrome};
+    struct text_out text = {0};
     stage_begin(context, "write", path->search.n_path);
     enum sutra_status status = sink_open(&text.sink, context, file, error);
     if (!status) {
         bool whole = writers[format](path, &text) && !text.out.failed;
-        path_text_flush(&text);
+        out_flush(&text);
         status = sink_close(text.sink, whole, NULL, error);
         if (!status && !whole)
             status = error_memory(error);

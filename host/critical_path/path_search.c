@@ -32,14 +32,6 @@ enum sutra_status stop_crash(struct path_search *search, const char *format, ...
     return status;
 }
 
-void event_find(const struct path_search *search, row_t event, struct event_places *places) {
-    const struct document *document = &search->trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, search->events->text[event], NULL);
-    *places = (struct event_places){0};
-    if (walk_char(&walker) == '{')
-        walk_event(&walker, places);
-}
-
 value_key event_key(struct path_search *search, const struct event_places *places, enum event_field field,
                     value_key absent) {
     struct json_place place = places->field[field];

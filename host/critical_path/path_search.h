@@ -22,7 +22,7 @@
 
 #include "context/context.h"
 #include "critical_path/graph.h"
-#include "critical_path/tuples.h"
+#include "columns/tuples.h"
 #include "read/device_trace.h"
 #include "read/event_places.h"
 #include "read/fields.h"
@@ -148,9 +148,6 @@ void path_search_free(struct path_search *search);
 /* Ends the search; both return SUTRA_OK, so that a stage can return what they return. */
 __attribute__((format(printf, 2, 3))) enum sutra_status stop_empty(struct path_search *search, const char *format, ...);
 __attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(struct path_search *search, const char *format, ...);
-
-/* Where the fields of an event stand in the trace's text. */
-void event_find(const struct path_search *search, row_t event, struct event_places *places);
 
 /* A field of the event as a key; `absent` where it is not there. */
 value_key event_key(struct path_search *search, const struct event_places *places, enum event_field field,

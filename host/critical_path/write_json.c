@@ -39,21 +39,21 @@ static int compare_pairs(const void *left, const void *right) {
 }
 
 /* An id as a JSON value, or as a key. */
-static void write_id(const struct path_search *search, struct path_text *text, value_key id, bool as_key) {
+static void write_id(const struct path_search *search, struct text_out *text, value_key id, bool as_key) {
     const struct strings *odd = &search->context->values.strings;
     if (key_is_integer(id)) {
-        path_text_add(text, as_key ? "\"" : "");
-        path_text_integer(text, id);
-        path_text_add(text, as_key ? "\"" : "");
+        out_add(text, as_key ? "\"" : "");
+        out_integer(text, id);
+        out_add(text, as_key ? "\"" : "");
     } else if (id < KEY_VALUES) {
-        path_text_add(text, as_key ? "\"None\"" : "null");
+        out_add(text, as_key ? "\"None\"" : "null");
     } else {
         uint32_t string = (uint32_t)(id - KEY_VALUES); /* a letter for the type, then the value */
-        path_text_bytes(text, strings_text(odd, string) + 1, strings_length(odd, string) - 1);
+        out_string(text, strings_text(odd, string) + 1, strings_length(odd, string) - 1);
     }
 }
 
-static bool write_map(const struct sutra_critical_path *path, struct path_text *text) {
+static bool write_map(const struct sutra_critical_path *path, struct text_out *text) {
     const struct sync_map *map = &path->map;
     struct pair *pairs = malloc(((size_t)map->n + 1) * sizeof *pairs);
     if (!pairs)
@@ -61,109 +61,109 @@ static bool write_map(const struct sutra_critical_path *path, struct path_text *
     for (row_t i = 0; i < map->n; i++)
         pairs[i] = (struct pair){map->end[i], map->start[i]};
     qsort(pairs, map->n, sizeof *pairs, compare_pairs);
-    path_text_add(text, "{\"kind\": \"map\",\n\"map\": {");
+    out_add(text, "{\"kind\": \"map\",\n\"map\": {");
     for (row_t i = 0; i < map->n; i++) {
         bool begins = i == 0 || pairs[i].end != pairs[i - 1].end;
         if (begins) {
-            path_text_add(text, i ? "], " : "");
+            out_add(text, i ? "], " : "");
             write_id(&path->search, text, pairs[i].end, true);
         }
-        path_text_add(text, begins ? ": [" : ", ");
+        out_add(text, begins ? ": [" : ", ");
         write_id(&path->search, text, pairs[i].start, false);
     }
-    path_text_add(text, map->n ? "]},\n" : "},\n");
+    out_add(text, map->n ? "]},\n" : "},\n");
     free(pairs);
     return true;
 }
 
-static void write_outcome(const struct sutra_critical_path *path, struct path_text *text) {
-    path_text_add(text, "\"caught\": [");
+static void write_outcome(const struct sutra_critical_path *path, struct text_out *text) {
+    out_add(text, "\"caught\": [");
     if (path->reference == OUTCOME_EMPTY)
-        path_text_bytes(text, path->reason, strlen(path->reason));
-    path_text_add(text, "],\n\"exception\": ");
+        out_string(text, path->reason, strlen(path->reason));
+    out_add(text, "],\n\"exception\": ");
     if (path->reference == OUTCOME_CRASH)
-        path_text_bytes(text, path->reason, strlen(path->reason));
+        out_string(text, path->reason, strlen(path->reason));
     else
-        path_text_add(text, "null");
-    path_text_add(text, path->report.extended ? ",\n\"rules\": \"extended\",\n" : ",\n\"rules\": \"reference\",\n");
+        out_add(text, "null");
+    out_add(text, path->report.extended ? ",\n\"rules\": \"extended\",\n" : ",\n\"rules\": \"reference\",\n");
 }
 
 /* ---- The graph ---- */
 
-static void write_nodes(const struct path_search *search, struct path_text *text) {
-    path_text_add(text, "\"nodes\": [");
+static void write_nodes(const struct path_search *search, struct text_out *text) {
+    out_add(text, "\"nodes\": [");
     for (node_t node = 0; node < graph_nodes(&search->graph); node++) {
-        path_text_add(text, node ? ",\n[" : "\n[");
-        path_text_integer(text, node_event(&search->graph, node));
-        path_text_add(text, ", ");
-        path_text_number(text, node_time(search, node));
-        path_text_add(text, node_is_end(node) ? ", false]" : ", true]");
-        path_text_step(text);
+        out_add(text, node ? ",\n[" : "\n[");
+        out_integer(text, node_event(&search->graph, node));
+        out_add(text, ", ");
+        out_number(text, node_time(search, node));
+        out_add(text, node_is_end(node) ? ", false]" : ", true]");
+        out_step(text);
     }
-    path_text_add(text, "],\n");
+    out_add(text, "],\n");
 }
 
-static void write_edges(const struct graph *graph, struct path_text *text) {
-    path_text_add(text, "\"edges\": [");
+static void write_edges(const struct graph *graph, struct text_out *text) {
+    out_add(text, "\"edges\": [");
     for (uint32_t i = 0; i < graph->n_edges; i++) {
         uint32_t edge = graph->out[i];
-        path_text_add(text, i ? ",\n[" : "\n[");
-        path_text_integer(text, graph->from[edge]);
-        path_text_add(text, ", ");
-        path_text_integer(text, graph->to[edge]);
-        path_text_add(text, ", ");
-        path_text_number(text, graph->weight[edge]);
-        path_text_add(text, ", \"");
-        path_text_add(text, type_words[graph->type[edge]]);
-        path_text_add(text, "\"]");
-        path_text_step(text);
+        out_add(text, i ? ",\n[" : "\n[");
+        out_integer(text, graph->from[edge]);
+        out_add(text, ", ");
+        out_integer(text, graph->to[edge]);
+        out_add(text, ", ");
+        out_number(text, graph->weight[edge]);
+        out_add(text, ", \"");
+        out_add(text, type_words[graph->type[edge]]);
+        out_add(text, "\"]");
+        out_step(text);
     }
-    path_text_add(text, "],\n");
+    out_add(text, "],\n");
 }
 
-static void write_nodes_of_path(const struct path_search *search, struct path_text *text) {
-    path_text_add(text, "\"path\": [");
+static void write_nodes_of_path(const struct path_search *search, struct text_out *text) {
+    out_add(text, "\"path\": [");
     for (node_t i = 0; i < search->n_path; i++) {
-        path_text_add(text, i ? ", " : "");
-        path_text_integer(text, search->path[i]);
-        path_text_step(text);
+        out_add(text, i ? ", " : "");
+        out_integer(text, search->path[i]);
+        out_step(text);
     }
-    path_text_add(text, "],\n");
+    out_add(text, "],\n");
 }
 
 /* ---- The breakdown ---- */
 
-static void write_sum(struct path_text *text, const char *name, double us, bool comma) {
-    path_text_format(text, "%s\"%s\": ", comma ? ", " : "", name);
-    path_text_number(text, us);
+static void write_sum(struct text_out *text, const char *name, double us, bool comma) {
+    out_format(text, "%s\"%s\": ", comma ? ", " : "", name);
+    out_number(text, us);
 }
 
-static void write_breakdown(const struct sutra_critical_path_report *report, struct path_text *text) {
-    path_text_add(text, "\"breakdown\": {");
+static void write_breakdown(const struct sutra_critical_path_report *report, struct text_out *text) {
+    out_add(text, "\"breakdown\": {");
     write_sum(text, "total_us", report->us, false);
-    path_text_add(text, ",\n\"by_kind_us\": {");
+    out_add(text, ",\n\"by_kind_us\": {");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++)
         write_sum(text, kind_words[kind], report->kind_us[kind], kind > 0);
-    path_text_add(text, "},\n\"kernels_us\": {");
+    out_add(text, "},\n\"kernels_us\": {");
     write_sum(text, "compute", report->compute_us, false);
     write_sum(text, "communication", report->communication_us, true);
     write_sum(text, "memory", report->memory_us, true);
-    path_text_add(text, "},\n\"shares\": [");
+    out_add(text, "},\n\"shares\": [");
     for (uint64_t i = 0; i < report->n_shares; i++) {
         const struct sutra_path_share *share = &report->shares[i];
-        path_text_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_words[share->kind]);
+        out_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_words[share->kind]);
         if (share->name)
-            path_text_bytes(text, share->name, strlen(share->name));
+            out_string(text, share->name, strlen(share->name));
         else
-            path_text_add(text, "null");
+            out_add(text, "null");
         write_sum(text, "us", share->us, true);
-        path_text_format(text, ", \"edges\": %llu}", (unsigned long long)share->n_edges);
-        path_text_step(text);
+        out_format(text, ", \"edges\": %llu}", (unsigned long long)share->n_edges);
+        out_step(text);
     }
-    path_text_add(text, "]}}\n");
+    out_add(text, "]}}\n");
 }
 
-bool write_path_json(const struct sutra_critical_path *path, struct path_text *text) {
+bool write_path_json(const struct sutra_critical_path *path, struct text_out *text) {
     if (!write_map(path, text))
         return false;
     write_outcome(path, text);

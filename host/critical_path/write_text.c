@@ -13,72 +13,72 @@ static const char *name_of(const struct path_search *search, row_t event) {
     return strings_text(&search->trace->strings, search->events->name[event]);
 }
 
-static void write_share(struct path_text *text, const struct sutra_critical_path_report *report, double us,
+static void write_share(struct text_out *text, const struct sutra_critical_path_report *report, double us,
                         uint64_t n_edges, const char *what) {
-    path_text_format(text, "%16.3f  %5.1f %%  %9llu  ", us, report->us > 0 ? us / report->us * 100 : 0,
-                     (unsigned long long)n_edges);
-    path_text_add(text, what);
-    path_text_add(text, "\n");
+    out_format(text, "%16.3f  %5.1f %%  %9llu  ", us, report->us > 0 ? us / report->us * 100 : 0,
+               (unsigned long long)n_edges);
+    out_add(text, what);
+    out_add(text, "\n");
 }
 
-static void write_head(const struct sutra_critical_path *path, struct path_text *text) {
+static void write_head(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
-    path_text_add(text, "critical path of ");
-    path_text_add(text, search->trace->document.source.name);
-    path_text_add(text, "\n  window: ");
-    path_text_add(text, search->annotation == ROW_NONE ? "the whole trace" : name_of(search, search->annotation));
-    path_text_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
-    path_text_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n\n",
-                     (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
-                     (unsigned long long)report->n_path_nodes, report->us);
+    out_add(text, "critical path of ");
+    out_add(text, search->trace->document.source.name);
+    out_add(text, "\n  window: ");
+    out_add(text, search->annotation == ROW_NONE ? "the whole trace" : name_of(search, search->annotation));
+    out_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
+    out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n\n",
+               (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
+               (unsigned long long)report->n_path_nodes, report->us);
 }
 
-static void write_breakdown(const struct sutra_critical_path_report *report, struct path_text *text) {
-    path_text_add(text, "              us   share      edges  of the path\n");
+static void write_breakdown(const struct sutra_critical_path_report *report, struct text_out *text) {
+    out_add(text, "              us   share      edges  of the path\n");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++) {
         write_share(text, report, report->kind_us[kind], report->kind_edges[kind], kind_words[kind]);
         for (uint64_t i = 0; i < report->n_shares; i++) {
             const struct sutra_path_share *share = &report->shares[i];
             if (share->kind != (enum sutra_path_kind)kind || !share->name)
                 continue;
-            path_text_format(text, "%16.3f  %5.1f %%  %9llu    ", share->us,
-                             report->us > 0 ? share->us / report->us * 100 : 0, (unsigned long long)share->n_edges);
-            path_text_add(text, share->name);
-            path_text_add(text, "\n");
-            path_text_step(text);
+            out_format(text, "%16.3f  %5.1f %%  %9llu    ", share->us,
+                       report->us > 0 ? share->us / report->us * 100 : 0, (unsigned long long)share->n_edges);
+            out_add(text, share->name);
+            out_add(text, "\n");
+            out_step(text);
         }
     }
-    path_text_format(text, "\nkernels on the path: %.3f us compute, %.3f us communication, %.3f us memory\n\n",
-                     report->compute_us, report->communication_us, report->memory_us);
+    out_format(text, "\nkernels on the path: %.3f us compute, %.3f us communication, %.3f us memory\n\n",
+               report->compute_us, report->communication_us, report->memory_us);
 }
 
 /* Each edge: when it begins, how long it is, its kind, and whose time it is, or from what to what it leads. */
-static void write_edges(const struct path_search *search, struct path_text *text) {
-    path_text_add(text, "              at              us  kind                 event\n");
+static void write_edges(const struct path_search *search, struct text_out *text) {
+    out_add(text, "              at              us  kind                 event\n");
     for (node_t i = 0; i + 1 < search->n_path; i++) {
         uint32_t edge = search->path_edge[i];
         row_t owner;
         enum sutra_path_kind kind = edge_kind(search, edge, &owner);
-        path_text_format(text, "%16.3f%16.3f  %-19s  ", node_time(search, search->path[i]), search->graph.weight[edge],
-                         kind_words[kind]);
+        out_format(text, "%16.3f%16.3f  %-19s  ", node_time(search, search->path[i]), search->graph.weight[edge],
+                   kind_words[kind]);
         row_t from = node_event(&search->graph, search->path[i]);
         row_t to = node_event(&search->graph, search->path[i + 1]);
-        path_text_integer(text, owner == ROW_NONE ? from : owner);
-        path_text_add(text, " ");
-        path_text_add(text, name_of(search, owner == ROW_NONE ? from : owner));
+        out_integer(text, owner == ROW_NONE ? from : owner);
+        out_add(text, " ");
+        out_add(text, name_of(search, owner == ROW_NONE ? from : owner));
         if (owner == ROW_NONE) {
-            path_text_add(text, " -> ");
-            path_text_integer(text, to);
-            path_text_add(text, " ");
-            path_text_add(text, name_of(search, to));
+            out_add(text, " -> ");
+            out_integer(text, to);
+            out_add(text, " ");
+            out_add(text, name_of(search, to));
         }
-        path_text_add(text, "\n");
-        path_text_step(text);
+        out_add(text, "\n");
+        out_step(text);
     }
 }
 
-bool write_path_text(const struct sutra_critical_path *path, struct path_text *text) {
+bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
     write_head(path, text);
     write_breakdown(&path->report, text);
     write_edges(&path->search, text);

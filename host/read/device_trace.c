@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "read/event_places.h"
 #include "read/fields.h"
 
 /* One part of the array. */
@@ -271,6 +270,21 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
                             event_field_name(part->bad), expected);
     }
     return SUTRA_OK;
+}
+
+void event_find(const struct sutra_device_trace *trace, row_t event, struct event_places *places) {
+    const struct document *document = &trace->document;
+    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event], NULL);
+    *places = (struct event_places){0};
+    if (walk_char(&walker) == '{')
+        walk_event(&walker, places);
+}
+
+struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name) {
+    struct event_places places;
+    event_find(trace, event, &places);
+    size_t at = places.field[FIELD_ARGS].at;
+    return at ? document_member_of(&trace->document, at, name) : (struct json_place){0};
 }
 
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,

@@ -7,6 +7,7 @@
 #include "columns/device_events.h"
 #include "columns/strings.h"
 #include "read/document.h"
+#include "read/event_places.h"
 #include "sutra/trace.h"
 
 struct sutra_device_trace {
@@ -16,6 +17,12 @@ struct sutra_device_trace {
     uint64_t n_fields_dropped;      /* fields of a wrong type taken as absent */
     struct sutra_count *categories; /* made for the summary */
 };
+
+/* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */
+void event_find(const struct sutra_device_trace *trace, row_t event, struct event_places *places);
+
+/* Where the value of args[name] stands; see document_member_of(). */
+struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name);
 
 /* An error about one event, at its place: "event 12: field 'ts': ...". */
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,

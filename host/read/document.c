@@ -224,6 +224,20 @@ const struct document_member *document_find(const struct document *document, con
     return NULL;
 }
 
+struct json_place document_member_of(const struct document *document, size_t at, const char *name) {
+    struct json_place found = {0};
+    if (document->source.bytes[at] != '{')
+        return found;
+    struct json_walker walker = walk_from(&document->source, &document->index, at, NULL);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        bool wanted = place_is(&document->source, walk_key(&walker), name);
+        struct json_place value = walk_value(&walker);
+        if (wanted)
+            found = value;
+    }
+    return found;
+}
+
 enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
                                       struct sutra_error *error) {
     const struct document_member *array = document_find(document, reader->array);

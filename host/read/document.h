@@ -61,6 +61,10 @@ enum sutra_status document_check_kind(const struct document *document, const str
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
+/* The value of a member of the object at byte `at` of a document that was read; at 0 where there is none, or no object.
+ * Of repeated names the last counts. O(length of the object). */
+struct json_place document_member_of(const struct document *document, size_t at, const char *name);
+
 /* Whether the raw text of a string, which has escapes, stands for `name`. */
 bool escaped_is(const char *raw, size_t length, const char *name);
 

@@ -1,5 +1,5 @@
 /*
- * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths.
+ * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths; call trees.
  */
 #ifndef SUTRA_SUTRA_H
 #define SUTRA_SUTRA_H
@@ -10,5 +10,6 @@
 #include "sutra/legacy.h"
 #include "sutra/link.h"
 #include "sutra/trace.h"
+#include "sutra/tree.h"
 
 #endif

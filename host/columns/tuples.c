@@ -1,7 +1,7 @@
 /*
  * tuples.c - the table of tuples.
  */
-#include "critical_path/tuples.h"
+#include "columns/tuples.h"
 
 #include <stdlib.h>
 #include <string.h>

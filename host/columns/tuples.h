@@ -2,8 +2,8 @@
  * tuples.h - dense numbers for tuples of up to four ids, in the order of first sight: a stream, a stream of a device, a
  * stream as a thread sees it. Open addressing, at most half full. Cost: O(1) a look.
  */
-#ifndef CRITICAL_PATH_TUPLES_H
-#define CRITICAL_PATH_TUPLES_H
+#ifndef COLUMNS_TUPLES_H
+#define COLUMNS_TUPLES_H
 
 #include <stdint.h>
 

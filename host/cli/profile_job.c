@@ -1,0 +1,104 @@
+/*
+ * profile_job.c - from the options of a command to a profile, and its closing lines.
+ */
+#include "cli/profile_job.h"
+
+#include <stdio.h>
+
+#include "cli/figures.h"
+#include "cli/paths.h"
+#include "cli/processors.h"
+
+const char *const profile_editions[] = {"2", "1.13", NULL};
+
+int profile_values_check(struct profile_values *values, const char *input, bool there, const struct command *command) {
+    if (!there)
+        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    values->trace = input;
+    if (paths_same(values->output, input) || (values->host && paths_same(values->output, values->host)))
+        return message_fail(SUTRA_USAGE, "%s: the output is the input", values->output);
+    if (values->host && paths_same(values->host, input))
+        return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", input);
+    if (values->n_threads == 0)
+        values->n_threads = processors_usable();
+    return SUTRA_OK;
+}
+
+struct profile_job profile_job_start(const struct profile_values *values) {
+    return (struct profile_job){
+        .values = values, .watch = watch_start(!values->quiet, !values->quiet, false), .begin = clock_seconds()};
+}
+
+static enum sutra_status read_traces(struct profile_job *job, bool inputs, struct sutra_error *error) {
+    const struct profile_values *values = job->values;
+    const struct sutra_profile_options options = {.size = sizeof options, .rocm = values->rocm, .inputs = inputs};
+    enum sutra_status status = sutra_device_trace_read(job->context, values->trace, &job->device, error);
+    if (!status && values->host)
+        status = sutra_host_trace_read(job->context, values->host, &job->host, error);
+    return status ? status : sutra_profile_take(job->context, job->device, job->host, &options, &job->profile, error);
+}
+
+enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs,
+                                   struct sutra_error *error) {
+    struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = (unsigned)job->values->n_threads, .lenient = job->values->lenient};
+    watch_attach(&job->watch, &options);
+    enum sutra_status status = sutra_output_check(job->values->output, error);
+    if (!status)
+        status = sutra_context_create(&options, &job->context, error);
+    if (status)
+        return status;
+    return events ? sutra_profile_read(job->context, events, &job->profile, error) : read_traces(job, inputs, error);
+}
+
+bool profile_job_finish(struct profile_job *job) {
+    const struct profile_values *values = job->values;
+    progress_clear(&job->watch.progress);
+    if (values->quiet || path_is_stream(values->output))
+        return false;
+    run_figures_take(&job->figures, &job->watch, job->begin, job->context, values->host ? values->host : values->trace,
+                     values->trace);
+    if (!values->host)
+        job->figures.input_bytes = path_size(values->trace);
+    return true;
+}
+
+void profile_job_print(const struct profile_job *job, const char *done) {
+    static const char *const sources[] = {
+        [SUTRA_THREADS_HOST] = "the host trace",
+        [SUTRA_THREADS_FLOWS] = "the trace's own flows from forward to backward",
+        [SUTRA_THREADS_SEQUENCES] = "sequence numbers and names of forward and backward operators",
+    };
+    struct sutra_profile_report report;
+    sutra_profile_report(job->profile, &report);
+    const struct {
+        const char *words;
+        uint64_t count;
+    } rows[] = {
+        {"operators and annotations", report.n_operators},
+        {"Python functions", report.n_python},
+        {"memory events", report.n_memory},
+        {"calls of the runtime and work on the GPU", report.n_kineto},
+        {"  below their launch", report.n_launched},
+        {"  below the operator of their external id", report.n_linked},
+    };
+    fprintf(stderr, "sutra: %s %s\n", done, job->values->output);
+    fprintf(stderr, "%16s  events\n", count_text(report.n_events).text);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].count)
+            fprintf(stderr, "%16s    %s\n", count_text(rows[i].count).text, rows[i].words);
+    if (report.threads != SUTRA_THREADS_GIVEN)
+        fprintf(stderr, "%16s  threads, matched with autograd's numbers by %s\n", count_text(report.n_threads).text,
+                sources[report.threads]);
+}
+
+int profile_job_end(struct profile_job *job, enum sutra_status status, const struct sutra_error *error) {
+    progress_clear(&job->watch.progress);
+    if (status)
+        message_error(error);
+    sutra_profile_free(job->profile);
+    sutra_host_trace_free(job->host);
+    sutra_device_trace_free(job->device);
+    sutra_context_free(job->context);
+    return (int)status;
+}

@@ -1,0 +1,143 @@
+/*
+ * correlation.c - sutra_correlation_...(): pairs of forward and backward operators; GPU operators with their launches
+ * and with the operators that these ran in.
+ *
+ * The operator of a launch is the nearest one above it in the call tree. O(n) but for sorting.
+ */
+#include "tree/correlation.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "columns/column.h"
+#include "tree/tree.h"
+
+void sutra_correlation_free(struct sutra_correlation *correlation) {
+    if (!correlation)
+        return;
+    free(correlation->fwdbwd);
+    free(correlation->launches.list);
+    free(correlation->operators.list);
+    free(correlation);
+}
+
+static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, struct sutra_context *context,
+                                     enum sutra_edition edition, struct sutra_error *error) {
+    const struct sutra_profile *profile = correlation->profile;
+    const struct sutra_sequence_columns operators = {.n = profile->n,
+                                                     .tid = profile->tid,
+                                                     .forward_tid = profile->forward_tid,
+                                                     .sequence = profile->sequence,
+                                                     .start_ns = profile->start,
+                                                     .end_ns = profile->end};
+    correlation->fwdbwd = column_new(profile->n, sizeof *correlation->fwdbwd);
+    if (!correlation->fwdbwd)
+        return error_memory(error);
+    enum sutra_status status = sutra_forward_backward(context, &operators, edition, correlation->fwdbwd,
+                                                      &correlation->n_fwdbwd, &correlation->report, error);
+    return profile->trace ? error_name_file(error, status, profile->trace->document.source.name) : status;
+}
+
+static bool is_operator(const struct sutra_profile *profile, row_t row) {
+    return profile->kind[row] != SUTRA_EVENT_KINETO;
+}
+
+/* The nearest operator above a position, or ROW_NONE; `nearest` remembers it for each position on the way. */
+static void note_operators(const struct sutra_tree *tree, row_t *nearest) {
+    const struct sutra_profile *profile = tree->profile;
+    for (row_t k = 0; k < profile->n; k++) {
+        row_t i = tree->preorder[k], parent = tree->parent[i];
+        if (parent == ROW_NONE)
+            nearest[i] = ROW_NONE;
+        else
+            nearest[i] = is_operator(profile, tree->sorted.order[parent]) ? parent : nearest[parent];
+    }
+}
+
+static void pair_launches(struct sutra_correlation *correlation, const struct sutra_tree *tree, const row_t *nearest) {
+    const struct sutra_profile *profile = tree->profile;
+    for (row_t i = 0; i < profile->n; i++) {
+        row_t row = tree->sorted.order[i], launch = profile->parent[row];
+        if (profile->gpu[row] != EVENT_GPU_OPERATOR)
+            continue;
+        if (launch != ROW_NONE && profile->kind[launch] == SUTRA_EVENT_KINETO)
+            correlation->launches.list[correlation->launches.n++] = (struct launch_pair){launch, row};
+        if (nearest[i] != ROW_NONE)
+            correlation->operators.list[correlation->operators.n++] =
+                (struct launch_pair){tree->sorted.order[nearest[i]], row};
+    }
+}
+
+static enum sutra_status find_launches(struct sutra_correlation *correlation, struct sutra_context *context,
+                                       enum sutra_edition edition, struct sutra_error *error) {
+    const struct sutra_profile *profile = correlation->profile;
+    struct sutra_tree *tree = NULL;
+    row_t *nearest = column_new(profile->n, sizeof *nearest);
+    correlation->launches.list = column_new(profile->n, sizeof *correlation->launches.list);
+    correlation->operators.list = column_new(profile->n, sizeof *correlation->operators.list);
+    bool ok = nearest && correlation->launches.list && correlation->operators.list;
+    enum sutra_status status = ok ? sutra_tree_build(context, profile, edition, &tree, error) : error_memory(error);
+    if (!status) {
+        note_operators(tree, nearest);
+        pair_launches(correlation, tree, nearest);
+    }
+    sutra_tree_free(tree);
+    free(nearest);
+    return status;
+}
+
+static void warn(struct sutra_context *context, const struct sutra_correlation *correlation) {
+    if (correlation->report.n_wrapped)
+        context_warn(context, "%llu sequence numbers have more than 48 bits: the low 48 count",
+                     (unsigned long long)correlation->report.n_wrapped);
+}
+
+enum sutra_status sutra_correlation_find(struct sutra_context *context, const struct sutra_profile *profile,
+                                         const struct sutra_correlation_options *options,
+                                         struct sutra_correlation **correlation, struct sutra_error *error) {
+    const struct sutra_correlation_options usual = {.size = sizeof usual};
+    struct sutra_correlation *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    if (!options)
+        options = &usual;
+    made->profile = profile;
+    made->kind = options->kind;
+    stage_begin(context, "correlate", profile->n);
+    enum sutra_status status = SUTRA_OK;
+    if (made->kind != SUTRA_CORRELATION_AC2G)
+        status = find_fwdbwd(made, context, options->edition, error);
+    if (!status && made->kind != SUTRA_CORRELATION_FWDBWD)
+        status = find_launches(made, context, options->edition, error);
+    stage_end(context);
+    if (status) {
+        sutra_correlation_free(made);
+        return status;
+    }
+    warn(context, made);
+    *correlation = made;
+    return SUTRA_OK;
+}
+
+void sutra_correlation_report(const struct sutra_correlation *correlation, struct sutra_correlation_report *report) {
+    *report = (struct sutra_correlation_report){.n_fwdbwd = correlation->n_fwdbwd,
+                                                .n_launches = correlation->launches.n,
+                                                .n_operators = correlation->operators.n,
+                                                .pairs = correlation->report};
+}
+
+enum sutra_status sutra_correlation_write(struct sutra_context *context, const struct sutra_correlation *correlation,
+                                          enum sutra_correlation_format format, const char *path, uint64_t *n_bytes,
+                                          struct sutra_error *error) {
+    static bool (*const writers[])(const void *, struct text_out *) = {
+        [SUTRA_CORRELATION_JSON] = write_correlation_json,
+        [SUTRA_CORRELATION_CSV] = write_correlation_csv,
+        [SUTRA_CORRELATION_CHROME] = write_correlation_chrome,
+    };
+    if (!correlation->profile->trace)
+        return error_set(error, SUTRA_USAGE, "only correlations of a trace can be written");
+    stage_begin(context, "write", correlation->profile->n);
+    enum sutra_status status = text_file_write(context, path, writers[format], correlation, n_bytes, error);
+    stage_end(context);
+    return status;
+}

@@ -1,0 +1,35 @@
+/*
+ * correlation.h - inside of struct sutra_correlation, and the writers of its formats.
+ */
+#ifndef TREE_CORRELATION_H
+#define TREE_CORRELATION_H
+
+#include "tree/profile.h"
+#include "write/text_file.h"
+
+/* Rows of the profile. */
+struct launch_pair {
+    row_t from, to;
+};
+
+struct launch_pairs {
+    struct launch_pair *list;
+    row_t n;
+};
+
+struct sutra_correlation {
+    const struct sutra_profile *profile;
+    enum sutra_correlation_kind kind;
+    struct sutra_flow_pair *fwdbwd;
+    uint64_t n_fwdbwd;
+    struct launch_pairs launches;  /* launch -> GPU operator */
+    struct launch_pairs operators; /* operator -> GPU operator */
+    struct sutra_pair_report report;
+};
+
+/* Writers for text_file_write(). */
+bool write_correlation_json(const void *correlation, struct text_out *text);
+bool write_correlation_csv(const void *correlation, struct text_out *text);
+bool write_correlation_chrome(const void *correlation, struct text_out *text);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * inputs.c - encoding operators' inputs into flat arrays, and reading them back op by op; see inputs.h.
+ *
+ * O(1) for a value, amortised. The reader trusts no count: where an array ends, the operator ends.
+ */
+#include "tree/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "columns/column.h"
+
+/* Room for one more group of `extra` elements. */
+static bool make_room(void *column, uint64_t n, uint64_t *capacity, uint64_t extra, size_t size) {
+    if (*capacity - n >= extra)
+        return true;
+    uint64_t wanted = n + extra + n / 2 + 64;
+    if (!column_resize(column, wanted, size))
+        return false;
+    *capacity = wanted;
+    return true;
+}
+
+enum sutra_status sutra_inputs_create(enum sutra_edition edition, struct sutra_inputs **inputs,
+                                      struct sutra_error *error) {
+    struct sutra_inputs *made = calloc(1, sizeof *made);
+    if (!made || !strings_init(&made->strings)) {
+        free(made);
+        return error_memory(error);
+    }
+    made->edition = edition;
+    *inputs = made;
+    return SUTRA_OK;
+}
+
+void sutra_inputs_free(struct sutra_inputs *inputs) {
+    if (!inputs)
+        return;
+    free(inputs->tags);
+    free(inputs->tensors);
+    free(inputs->sizes);
+    free(inputs->scalars);
+    strings_free(&inputs->strings);
+    free(inputs);
+}
+
+/* Members of a list, in the older edition. */
+static bool is_left_out(const struct sutra_inputs *inputs) {
+    return inputs->in_list && inputs->edition == SUTRA_EDITION_1_13;
+}
+
+enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input_tag tag, struct sutra_error *error) {
+    bool dropped = is_left_out(inputs) && tag != SUTRA_INPUT_END;
+    if (inputs->in_list && tag == SUTRA_INPUT_LIST)
+        return error_set(error, SUTRA_USAGE, "a list of inputs inside of a list");
+    if (!dropped) {
+        if (!make_room(&inputs->tags, inputs->n_tags, &inputs->tags_capacity, 1, sizeof *inputs->tags))
+            return error_memory(error);
+        inputs->tags[inputs->n_tags++] = (uint8_t)tag;
+    }
+    inputs->in_list = tag == SUTRA_INPUT_LIST || (inputs->in_list && tag != SUTRA_INPUT_END);
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_inputs_add_tensor(struct sutra_inputs *inputs, const struct sutra_tensor *tensor,
+                                          const int64_t *sizes, const int64_t *strides, struct sutra_error *error) {
+    if (tensor->nested)
+        return sutra_inputs_add(inputs, SUTRA_INPUT_UNDEFINED, error);
+    if (is_left_out(inputs))
+        return SUTRA_OK;
+    bool strided = tensor->layout == SUTRA_LAYOUT_STRIDED;
+    uint64_t n = (uint64_t)tensor->dim * (strided ? 2 : 1);
+    uint32_t dtype =
+        inputs_dtype(inputs, tensor->dtype ? tensor->dtype : "", tensor->dtype ? strlen(tensor->dtype) : 0);
+    if (dtype == STRING_NONE ||
+        !make_room(&inputs->tensors, inputs->n_tensors, &inputs->tensors_capacity, 1, sizeof *inputs->tensors) ||
+        !make_room(&inputs->sizes, inputs->n_sizes, &inputs->sizes_capacity, n, sizeof *inputs->sizes))
+        return error_memory(error);
+    enum sutra_status status = sutra_inputs_add(inputs, SUTRA_INPUT_TENSOR, error);
+    if (status)
+        return status;
+    struct sutra_tensor *added = &inputs->tensors[inputs->n_tensors++];
+    *added = *tensor;
+    added->dtype = NULL;
+    added->dtype_number = dtype;
+    if (tensor->dim)
+        memcpy(inputs->sizes + inputs->n_sizes, sizes, tensor->dim * sizeof *sizes);
+    if (tensor->dim && strided)
+        memcpy(inputs->sizes + inputs->n_sizes + tensor->dim, strides, tensor->dim * sizeof *strides);
+    inputs->n_sizes += n;
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_inputs_add_scalar(struct sutra_inputs *inputs, const char *text, size_t length,
+                                          struct sutra_error *error) {
+    if (is_left_out(inputs))
+        return SUTRA_OK;
+    uint32_t string = strings_intern(&inputs->strings, text, length);
+    if (string == STRING_NONE ||
+        !make_room(&inputs->scalars, inputs->n_scalars, &inputs->scalars_capacity, 1, sizeof *inputs->scalars))
+        return error_memory(error);
+    enum sutra_status status = sutra_inputs_add(inputs, SUTRA_INPUT_SCALAR, error);
+    if (!status)
+        inputs->scalars[inputs->n_scalars++] = string;
+    return status;
+}
+
+/* ---- Reading ---- */
+
+static bool read_tensor(struct sutra_inputs_reader *reader, struct sutra_input *input) {
+    const struct sutra_inputs *inputs = reader->inputs;
+    if (reader->tensor >= inputs->n_tensors)
+        return false;
+    const struct sutra_tensor *tensor = &inputs->tensors[reader->tensor];
+    bool strided = tensor->layout == SUTRA_LAYOUT_STRIDED;
+    uint64_t n = (uint64_t)tensor->dim * (strided ? 2 : 1);
+    if (n > inputs->n_sizes - reader->size)
+        return false;
+    input->tensor = *tensor;
+    input->tensor_row = reader->tensor++;
+    input->tensor.dtype = input->dtype = strings_text(&inputs->strings, tensor->dtype_number);
+    input->sizes = n ? inputs->sizes + reader->size : NULL;
+    input->n_sizes = tensor->dim;
+    input->strides = n ? input->sizes + tensor->dim : NULL;
+    input->n_strides = strided ? tensor->dim : 0;
+    reader->size += n;
+    return true;
+}
+
+static bool read_scalar(struct sutra_inputs_reader *reader, struct sutra_input *input) {
+    const struct sutra_inputs *inputs = reader->inputs;
+    if (reader->scalar >= inputs->n_scalars)
+        return false;
+    input->scalar = strings_text(&inputs->strings, inputs->scalars[reader->scalar++]);
+    input->dtype = "Scalar";
+    return true;
+}
+
+/* Says that the operator, and all that is left, ends here. */
+static enum sutra_input_tag end_early(struct sutra_inputs_reader *reader) {
+    reader->tag = reader->inputs->n_tags;
+    reader->in_list = false;
+    return SUTRA_INPUT_END;
+}
+
+struct sutra_inputs_reader sutra_inputs_read(const struct sutra_inputs *inputs) {
+    return (struct sutra_inputs_reader){.inputs = inputs};
+}
+
+enum sutra_input_tag sutra_inputs_next(struct sutra_inputs_reader *reader, struct sutra_input *input) {
+    *input = (struct sutra_input){.dtype = ""};
+    while (reader->tag < reader->inputs->n_tags) {
+        enum sutra_input_tag tag = (enum sutra_input_tag)reader->inputs->tags[reader->tag++];
+        if (tag == SUTRA_INPUT_END && !reader->in_list)
+            return tag;
+        input->in_list = reader->in_list;
+        if (tag == SUTRA_INPUT_END) {
+            reader->in_list = false;
+            continue;
+        }
+        if ((tag == SUTRA_INPUT_TENSOR && !read_tensor(reader, input)) ||
+            (tag == SUTRA_INPUT_SCALAR && !read_scalar(reader, input)))
+            return end_early(reader);
+        if (tag == SUTRA_INPUT_LIST) {
+            reader->in_list = true;
+            input->dtype = "TensorList";
+        }
+        return tag;
+    }
+    return end_early(reader);
+}

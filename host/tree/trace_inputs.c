@@ -1,0 +1,91 @@
+/*
+ * trace_inputs.c - inputs of operators as the device trace has them: types and shapes, strides where it has them, and
+ * scalars; no addresses, so no tensor ids.
+ *
+ *     "Input type": ["float", "TensorList", "Scalar", ""]    "Input Dims": [[8, 3], [[2], [4]], [], []]
+ *     "Input Strides": [[3, 1], [[1], [1]], [], []]          "Concrete Inputs": ["", "", "1.0", ""]
+ *
+ * O(bytes of the operators).
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "tree/input_lists.h"
+#include "tree/take_trace.h"
+
+static const char *const list_names[N_LISTS] = {[LIST_VALUES] = "Concrete Inputs",
+                                                [LIST_TYPES] = "Input type",
+                                                [LIST_SHAPES] = "Input Dims",
+                                                [LIST_STRIDES] = "Input Strides"};
+
+static void find_lists(const struct input_source *source, size_t args, struct json_place *places) {
+    struct json_walker walker = source_walk(source, args);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_place key = walk_key(&walker), value = walk_value(&walker);
+        for (int i = 0; i < N_LISTS; i++)
+            if (place_is(&source->document->source, key, list_names[i]))
+                places[i] = value;
+    }
+}
+
+static void add_list(struct input_source *source, const struct json_place *places) {
+    struct json_place lists_at[N_LISTS] = {[LIST_SHAPES] = places[LIST_SHAPES], [LIST_STRIDES] = places[LIST_STRIDES]};
+    struct json_place member[N_LISTS];
+    struct input_lists lists = lists_open(source, lists_at);
+    source_add_tag(source, SUTRA_INPUT_LIST);
+    while (lists_step(&lists, LIST_SHAPES, member) && !source->status)
+        source_add_tensor(source, (struct sutra_tensor){0}, member[LIST_SHAPES], member[LIST_STRIDES]);
+    source_add_tag(source, SUTRA_INPUT_END);
+}
+
+static void add_tensor(struct input_source *source, const struct json_place *places) {
+    char dtype[64];
+    size_t length = places[LIST_TYPES].end - places[LIST_TYPES].at - 1;
+    length = length < sizeof dtype ? length : sizeof dtype - 1;
+    memcpy(dtype, source_text(source, places[LIST_TYPES].at) + 1, length);
+    dtype[length] = 0;
+    source_add_tensor(source, (struct sutra_tensor){.dtype = dtype}, places[LIST_SHAPES], places[LIST_STRIDES]);
+}
+
+static void add_input(struct input_source *source, const struct json_place *places) {
+    struct json_place type = places[LIST_TYPES], value = places[LIST_VALUES];
+    bool text = value.at && *source_text(source, value.at) == '"';
+    if (source_is(source, type, "Scalar"))
+        source_add_scalar(source, text ? source_text(source, value.at) + 1 : "", text ? value.end - value.at - 1 : 0);
+    else if (source_is(source, type, "TensorList"))
+        add_list(source, places);
+    else if (source_is(source, type, "ScalarList") || source_is(source, type, "GenericList"))
+        source_add_tag(source, SUTRA_INPUT_OTHER);
+    else if (type.at && *source_text(source, type.at) == '"' && type.end > type.at + 1)
+        add_tensor(source, places);
+    else
+        source_add_tag(source, SUTRA_INPUT_UNDEFINED);
+}
+
+static void add_operator(struct input_source *source, size_t args) {
+    struct json_place places[N_LISTS] = {0}, input[N_LISTS];
+    if (args && *source_text(source, args) == '{')
+        find_lists(source, args, places);
+    struct input_lists lists = lists_open(source, places);
+    while (lists_step(&lists, LIST_TYPES, input) && !source->status)
+        add_input(source, input);
+    source_add_tag(source, SUTRA_INPUT_END);
+}
+
+enum sutra_status take_inputs(struct taking *taking) {
+    struct sutra_profile *profile = taking->profile;
+    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, taking->error);
+    if (status)
+        return status;
+    struct input_source source = {
+        .document = &taking->trace->document, .inputs = profile->inputs, .error = taking->error};
+    for (row_t row = 0; row < profile->n && !source.status; row++) {
+        struct event_places places;
+        if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
+            continue;
+        event_find(taking->trace, profile->event[row], &places);
+        add_operator(&source, places.field[FIELD_ARGS].at);
+    }
+    buffer_free(&source.sizes);
+    return source.status;
+}

@@ -1,0 +1,283 @@
+/*
+ * tree.c - sutra_tree_...(): from a profile to its call tree.
+ *
+ * Parents by replay (match/event_tree.c) and by flow or link (kineto.c) are put together, then children, a pre-order,
+ * ends and times follow in one pass each. O(n) but for sorting. There are no cycles: parents by replay stand before
+ * their children and are never placed by flow or link, and lines of flows and links were cleared of cycles.
+ */
+#include "tree/tree.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "columns/column.h"
+
+void sutra_tree_free(struct sutra_tree *tree) {
+    if (!tree)
+        return;
+    sorted_events_free(&tree->sorted);
+    free(tree->position);
+    free(tree->parent);
+    free(tree->closing);
+    free(tree->end);
+    free(tree->depth);
+    free(tree->child_begin);
+    free(tree->children);
+    free(tree->preorder);
+    free(tree->host);
+    free(tree->host_self);
+    free(tree->device);
+    free(tree->device_self);
+    free(tree->ids.tensor);
+    free(tree->ids.allocation);
+    free(tree->ids.storage);
+    free(tree);
+}
+
+static bool alloc_columns(struct sutra_tree *tree, size_t n) {
+    tree->position = column_new(n, sizeof *tree->position);
+    tree->parent = column_new(n, sizeof *tree->parent);
+    tree->closing = column_new(n, sizeof *tree->closing);
+    tree->end = column_new(n, sizeof *tree->end);
+    tree->depth = column_new(n, sizeof *tree->depth);
+    tree->child_begin = column_new(n + 2, sizeof *tree->child_begin);
+    tree->children = column_new(n, sizeof *tree->children);
+    tree->preorder = column_new(n, sizeof *tree->preorder);
+    tree->host = column_new(n, sizeof *tree->host);
+    tree->host_self = column_new(n, sizeof *tree->host_self);
+    tree->device = column_new(n, sizeof *tree->device);
+    tree->device_self = column_new(n, sizeof *tree->device_self);
+    return tree->position && tree->parent && tree->closing && tree->end && tree->depth && tree->child_begin &&
+           tree->children && tree->preorder && tree->host && tree->host_self && tree->device && tree->device_self;
+}
+
+static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_context *context,
+                                     struct sutra_error *error) {
+    const struct sutra_profile *profile = tree->profile;
+    uint8_t *placed = column_new(profile->n, sizeof *placed);
+    if (!placed)
+        return error_memory(error);
+    for (row_t row = 0; row < profile->n; row++)
+        placed[row] = profile->parent[row] != ROW_NONE;
+    const struct unsorted_events from = {profile->n,      profile->n_threads, profile->start, profile->end,
+                                         profile->thread, profile->forward,   placed};
+    enum sutra_status status = sorted_events_make(&tree->sorted, context, &from, error);
+    free(placed);
+    return status;
+}
+
+/* Whole microseconds hide which of two events came first. One that begins where another ends, and takes time itself, is
+ * not below it; nor is anything that begins where a call of the runtime ends, below which next to nothing is. For the
+ * replay, the former begin a nanosecond later, and the latter end a nanosecond earlier. */
+static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64_t *end) {
+    const struct sorted_events *sorted = &tree->sorted;
+    for (row_t i = 0; i < sorted->events.n; i++) {
+        bool call = tree->profile->kind[sorted->order[i]] == SUTRA_EVENT_KINETO;
+        bool enters = event_enters(sorted->start[i], sorted->end[i]);
+        start[i] = sorted->start[i] + enters;
+        end[i] = sorted->end[i] - (call && enters);
+    }
+}
+
+static enum sutra_status replay(struct sutra_tree *tree, struct sutra_error *error) {
+    struct tree_events events = tree->sorted.events;
+    if (!tree->profile->whole_us)
+        return cpu_event_parents(&events, tree->parent, tree->closing, error);
+    int64_t *start = column_new(events.n, sizeof *start), *end = column_new(events.n, sizeof *end);
+    enum sutra_status status = start && end ? SUTRA_OK : error_memory(error);
+    if (!status) {
+        part_neighbours(tree, start, end);
+        events.start = start;
+        events.end = end;
+        status = cpu_event_parents(&events, tree->parent, tree->closing, error);
+    }
+    free(start);
+    free(end);
+    return status;
+}
+
+static enum sutra_status find_parents(struct sutra_tree *tree, struct sutra_error *error) {
+    const struct sutra_profile *profile = tree->profile;
+    const row_t *order = tree->sorted.order;
+    enum sutra_status status = replay(tree, error);
+    for (row_t i = 0; i < profile->n && !status; i++)
+        tree->position[order[i]] = i;
+    for (row_t i = 0; i < profile->n && !status; i++)
+        if (tree->sorted.placed[i]) {
+            tree->parent[i] = tree->position[profile->parent[order[i]]];
+            tree->closing[i] = tree->sorted.end[i];
+        }
+    return status;
+}
+
+/* Children by parent, each list in the order of starts; then all positions in pre-order, with their depths. */
+static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_error *error) {
+    row_t n = tree->profile->n, at = n, n_listed = 0;
+    row_t *begin = tree->child_begin;
+    row_t *next = column_new((size_t)n + 1, sizeof *next);
+    if (!next)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        begin[(tree->parent[i] == ROW_NONE ? n : tree->parent[i]) + 1]++;
+    for (row_t i = 0; i <= n; i++) {
+        begin[i + 1] += begin[i];
+        next[i] = begin[i];
+    }
+    for (row_t i = 0; i < n; i++)
+        tree->children[next[tree->parent[i] == ROW_NONE ? n : tree->parent[i]]++] = i;
+    for (row_t i = 0; i <= n; i++)
+        next[i] = begin[i];
+    while (at != n || next[n] < begin[n + 1]) {
+        if (next[at] == begin[at + 1]) {
+            at = tree->parent[at] == ROW_NONE ? n : tree->parent[at];
+            continue;
+        }
+        row_t child = tree->children[next[at]++];
+        tree->depth[child] = at == n ? 0 : tree->depth[at] + 1;
+        tree->preorder[n_listed++] = at = child;
+    }
+    free(next);
+    return SUTRA_OK;
+}
+
+/* An operator's missing end is that of the event above, once it is finished. */
+static void settle_end(struct sutra_tree *tree, row_t i) {
+    row_t parent = tree->parent[i];
+    int64_t start = tree->sorted.start[i], end = tree->sorted.end[i];
+    bool finished = tree->closing[i] != EVENT_OPEN;
+    uint8_t kind = tree->profile->kind[tree->sorted.order[i]];
+    if (end == EVENT_NO_END && finished && kind == SUTRA_EVENT_OPERATOR && parent != ROW_NONE) {
+        end = tree->end[parent];
+        tree->report.n_borrowed++;
+    }
+    if (finished && end < start) {
+        end = start;
+        tree->report.n_reversed++;
+    }
+    tree->report.n_endless += end == EVENT_NO_END;
+    tree->end[i] = end;
+}
+
+static void settle_ends(struct sutra_tree *tree) {
+    row_t n = tree->profile->n;
+    const uint32_t *thread = tree->sorted.thread;
+    for (row_t k = 0; k < n; k++) {
+        row_t i = tree->preorder[k], parent = tree->parent[i];
+        settle_end(tree, i);
+        tree->report.n_roots += parent == ROW_NONE;
+        tree->report.n_adopted += parent != ROW_NONE && thread[parent] != thread[i];
+        if (tree->depth[i] + 1 > tree->report.max_depth)
+            tree->report.max_depth = tree->depth[i] + 1;
+    }
+    tree->report.n_events = n;
+}
+
+static void warn(struct sutra_context *context, const struct sutra_tree_report *report) {
+    if (report->n_reversed)
+        context_warn(context, "%llu events end before they start: their start was taken as their end",
+                     (unsigned long long)report->n_reversed);
+    if (report->n_endless)
+        context_warn(context, "%llu events never end: they have no time of their own",
+                     (unsigned long long)report->n_endless);
+}
+
+/* The tree and the ids only have the order of events in common; each is one thread's work. */
+struct building {
+    struct sutra_tree *tree;
+    enum sutra_edition edition;
+    enum sutra_status status[2];
+    struct sutra_error error[2];
+};
+
+static void build_half(void *arg, size_t half) {
+    struct building *building = arg;
+    struct sutra_tree *tree = building->tree;
+    struct sutra_error *error = &building->error[half];
+    enum sutra_status status;
+    if (half == 1) {
+        building->status[half] = tensor_ids_find(&tree->ids, tree, building->edition, error);
+        return;
+    }
+    status = find_parents(tree, error);
+    if (!status)
+        status = list_children(tree, error);
+    if (!status) {
+        settle_ends(tree);
+        tree_sum_times(tree);
+    }
+    building->status[half] = status;
+}
+
+static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context, enum sutra_edition edition,
+                               struct sutra_error *error) {
+    struct building building = {.tree = tree, .edition = edition};
+    enum sutra_status status = alloc_columns(tree, tree->profile->n) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = sort_events(tree, context, error);
+    if (status)
+        return status;
+    pool_run(context->pool, 2, build_half, &building);
+    for (int half = 0; half < 2; half++)
+        if (building.status[half]) {
+            if (error)
+                *error = building.error[half];
+            return building.status[half];
+        }
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_tree_build(struct sutra_context *context, const struct sutra_profile *profile,
+                                   enum sutra_edition edition, struct sutra_tree **tree, struct sutra_error *error) {
+    struct sutra_tree *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    made->profile = profile;
+    stage_begin(context, "event tree", profile->n);
+    enum sutra_status status = build(made, context, edition, error);
+    stage_end(context);
+    if (status) {
+        sutra_tree_free(made);
+        return status;
+    }
+    made->report.n_tensors = made->ids.n;
+    warn(context, &made->report);
+    *tree = made;
+    return SUTRA_OK;
+}
+
+void sutra_tree_columns(const struct sutra_tree *tree, struct sutra_tree_columns *columns) {
+    *columns = (struct sutra_tree_columns){.n = tree->profile->n,
+                                           .row = tree->sorted.order,
+                                           .parent = tree->parent,
+                                           .depth = tree->depth,
+                                           .child_begin = tree->child_begin,
+                                           .children = tree->children,
+                                           .end_ns = tree->end,
+                                           .host_ns = tree->host,
+                                           .host_self_ns = tree->host_self,
+                                           .device_ns = tree->device,
+                                           .device_self_ns = tree->device_self,
+                                           .tensor_id = tree->ids.allocation,
+                                           .allocation_id = tree->ids.storage};
+}
+
+void sutra_tree_report(const struct sutra_tree *tree, struct sutra_tree_report *report) {
+    *report = tree->report;
+}
+
+enum sutra_status sutra_tree_write(struct sutra_context *context, const struct sutra_tree *tree,
+                                   enum sutra_tree_format format, const struct sutra_tree_write_options *options,
+                                   const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    static bool (*const writers[])(const void *, struct text_out *) = {[SUTRA_TREE_JSON] = write_tree_json,
+                                                                       [SUTRA_TREE_TEXT] = write_tree_text,
+                                                                       [SUTRA_TREE_CHROME] = write_tree_chrome,
+                                                                       [SUTRA_TREE_EVENTS] = write_tree_events};
+    const struct sutra_tree_write_options all = {.size = sizeof all};
+    const struct tree_written written = {tree, options ? options : &all};
+    if (format == SUTRA_TREE_CHROME && !tree->profile->trace)
+        return error_set(error, SUTRA_USAGE, "only a tree of a trace can be written as a trace");
+    stage_begin(context, "write", tree->profile->n);
+    enum sutra_status status = text_file_write(context, path, writers[format], &written, n_bytes, error);
+    stage_end(context);
+    return status;
+}

@@ -1,0 +1,55 @@
+/*
+ * tree.h - inside of struct sutra_tree, and the writers of its formats. Columns are by position: see sutra/tree.h.
+ */
+#ifndef TREE_TREE_H
+#define TREE_TREE_H
+
+#include "tree/profile.h"
+#include "tree/sorted_events.h"
+#include "write/text_file.h"
+
+/* Ids of an edition; NULL columns where shapes or memory were not recorded. */
+struct tensor_ids {
+    uint32_t *tensor;     /* of the tensors of the profile's inputs, in their order */
+    uint32_t *allocation; /* tensor ids of allocations, by position */
+    uint32_t *storage;    /* allocation ids, by position */
+    uint32_t n;           /* different ids */
+};
+
+struct sutra_tree {
+    const struct sutra_profile *profile;
+    struct sorted_events sorted;
+    row_t *position; /* of each row of the profile */
+    row_t *parent;
+    int64_t *closing, *end;
+    uint32_t *depth;
+    row_t *child_begin, *children; /* those of the top are the children of position n */
+    row_t *preorder;               /* positions, each before its children */
+    int64_t *host, *host_self, *device, *device_self;
+    struct tensor_ids ids;
+    struct sutra_tree_report report;
+};
+
+/* Sums times up from the bottom; parents and ends must be there. */
+void tree_sum_times(struct sutra_tree *tree);
+
+/* Computes the ids. Columns are the tree's to free whatever comes of it. */
+enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, enum sutra_edition edition,
+                                  struct sutra_error *error);
+
+/* A tree and how it is to be written. */
+struct tree_written {
+    const struct sutra_tree *tree;
+    const struct sutra_tree_write_options *options;
+};
+
+/* Writers for text_file_write(), of a struct tree_written. */
+bool write_tree_json(const void *written, struct text_out *text);
+bool write_tree_text(const void *written, struct text_out *text);
+bool write_tree_chrome(const void *written, struct text_out *text);
+bool write_tree_events(const void *written, struct text_out *text);
+
+/* The tensor ids of the next operator of `reader` as JSON: an id, a list of ids or null for each input. */
+void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_out *text);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * write_correlation.c - correlations as JSON, as CSV, and as flows in the trace that they come from.
+ *
+ * CSV has one header: forward and backward stand for launch (or operator) and GPU operator in rows of other kinds,
+ * which a last column tells where more than pairs of forward and backward are asked for. Times, tids and names stand as
+ * the trace has them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "columns/column.h"
+#include "tree/correlation.h"
+#include "tree/trace_flows.h"
+#include "write/trace_copy.h"
+
+static const char *const kind_words[] = {"fwdbwd", "ac2g", "operator"};
+
+enum pair_kind { PAIR_FWDBWD, PAIR_LAUNCH, PAIR_OPERATOR };
+
+struct pair {
+    enum pair_kind kind;
+    uint64_t flow_id;
+    row_t from, to;
+};
+
+/* Calls for each pair: of forward and backward, of launches, of operators. */
+static void each_pair(const struct sutra_correlation *correlation, void (*call)(void *arg, const struct pair *pair),
+                      void *arg) {
+    for (uint64_t i = 0; i < correlation->n_fwdbwd; i++) {
+        const struct sutra_flow_pair *of = &correlation->fwdbwd[i];
+        call(arg, &(struct pair){PAIR_FWDBWD, of->flow_id, of->forward, of->backward});
+    }
+    for (row_t i = 0; i < correlation->launches.n; i++) {
+        const struct launch_pair *of = &correlation->launches.list[i];
+        call(arg, &(struct pair){PAIR_LAUNCH, (uint64_t)i + 1, of->from, of->to});
+    }
+    for (row_t i = 0; i < correlation->operators.n; i++) {
+        const struct launch_pair *of = &correlation->operators.list[i];
+        call(arg, &(struct pair){PAIR_OPERATOR, (uint64_t)i + 1, of->from, of->to});
+    }
+}
+
+struct page {
+    const struct sutra_correlation *correlation;
+    struct text_out *text;
+    bool first;
+};
+
+static const char *name_of(const struct page *page, row_t row, size_t *length) {
+    const struct sutra_profile *profile = page->correlation->profile;
+    *length = strings_length(profile->strings, profile->name[row]);
+    return strings_text(profile->strings, profile->name[row]);
+}
+
+static void add_field(const struct page *page, row_t row, enum event_field field) {
+    const struct sutra_profile *profile = page->correlation->profile;
+    struct event_places places;
+    event_find(profile->trace, profile->event[row], &places);
+    trace_copy_value(profile->trace, page->text, places.field[field]);
+}
+
+/* ---- CSV ---- */
+
+/* Quotes a name where commas, quotes or line ends are in it. */
+static void add_csv_name(const struct page *page, row_t row) {
+    size_t length;
+    const char *name = name_of(page, row, &length);
+    bool plain = true;
+    for (size_t i = 0; i < length; i++)
+        plain = plain && !strchr(",\"\r\n", name[i]);
+    if (!plain)
+        out_add(page->text, "\"");
+    for (size_t i = 0; i < length; i++)
+        buffer_append(&page->text->out, name[i] == '"' ? "\"\"" : &name[i], name[i] == '"' ? 2 : 1);
+    if (!plain)
+        out_add(page->text, "\"");
+}
+
+static void add_csv_event(const struct page *page, row_t row) {
+    out_format(page->text, ",%lld,", (long long)page->correlation->profile->index[row]);
+    add_csv_name(page, row);
+    out_add(page->text, ",");
+    add_field(page, row, FIELD_TID);
+    out_add(page->text, ",");
+    add_field(page, row, FIELD_TS);
+}
+
+static void add_csv_pair(void *arg, const struct pair *pair) {
+    const struct page *page = arg;
+    const struct sutra_correlation *correlation = page->correlation;
+    out_integer(page->text, (int64_t)pair->flow_id);
+    add_csv_event(page, pair->from);
+    add_csv_event(page, pair->to);
+    out_add(page->text, ",");
+    if (pair->kind == PAIR_FWDBWD)
+        out_integer(page->text, correlation->profile->sequence[pair->to]);
+    if (correlation->kind != SUTRA_CORRELATION_FWDBWD)
+        out_format(page->text, ",%s", kind_words[pair->kind]);
+    out_add(page->text, "\n");
+    out_step(page->text);
+}
+
+bool write_correlation_csv(const void *correlation, struct text_out *text) {
+    struct page page = {.correlation = correlation, .text = text};
+    out_add(text, "flow_id,forward_ev_idx,forward_name,forward_tid,forward_ts,backward_ev_idx,backward_name,"
+                  "backward_tid,backward_ts,sequence_number");
+    out_add(text, page.correlation->kind == SUTRA_CORRELATION_FWDBWD ? "\n" : ",kind\n");
+    each_pair(correlation, add_csv_pair, &page);
+    return true;
+}
+
+/* ---- JSON ---- */
+
+static void add_json_event(const struct page *page, const char *key, row_t row) {
+    size_t length;
+    const char *name = name_of(page, row, &length);
+    out_format(page->text, ", \"%s\": {\"event\": %u, \"name\": ", key, page->correlation->profile->event[row]);
+    out_string(page->text, name, length);
+    out_add(page->text, ", \"tid\": ");
+    add_field(page, row, FIELD_TID);
+    out_add(page->text, ", \"ts\": ");
+    add_field(page, row, FIELD_TS);
+    out_add(page->text, "}");
+}
+
+static void add_json_pair(void *arg, const struct pair *pair) {
+    static const char *const keys[][2] = {{"forward", "backward"}, {"launch", "gpu"}, {"operator", "gpu"}};
+    struct page *page = arg;
+    out_format(page->text, "%s\n{\"kind\": \"%s\", \"flow_id\": %llu", page->first ? "" : ",", kind_words[pair->kind],
+               (unsigned long long)pair->flow_id);
+    add_json_event(page, keys[pair->kind][0], pair->from);
+    add_json_event(page, keys[pair->kind][1], pair->to);
+    if (pair->kind == PAIR_FWDBWD)
+        out_format(page->text, ", \"sequence_number\": %lld",
+                   (long long)page->correlation->profile->sequence[pair->to]);
+    out_add(page->text, "}");
+    out_step(page->text);
+    page->first = false;
+}
+
+bool write_correlation_json(const void *correlation, struct text_out *text) {
+    struct page page = {.correlation = correlation, .text = text, .first = true};
+    out_add(text, "{\"pairs\": [");
+    each_pair(correlation, add_json_pair, &page);
+    out_add(text, "\n]}\n");
+    return true;
+}
+
+/* ---- Flows in the trace ---- */
+
+static uint32_t find_string(const struct strings *strings, const char *text) {
+    return strings_find(strings, text, strlen(text));
+}
+
+/* Halves of flows of the kinds that are written anew. */
+static uint8_t *drop_flows(const struct sutra_correlation *correlation) {
+    const struct sutra_device_trace *trace = correlation->profile->trace;
+    uint8_t *dropped = column_new(trace->events.n, sizeof *dropped);
+    uint32_t fwdbwd = find_string(&trace->strings, "fwdbwd"), ac2g = find_string(&trace->strings, "ac2g");
+    uint32_t older = find_string(&trace->strings, "forward_backward");
+    for (row_t event = 0; event < trace->events.n && dropped; event++) {
+        uint32_t category = trace->events.category[event];
+        uint8_t phase = trace->events.phase[event];
+        bool same = (correlation->kind != SUTRA_CORRELATION_AC2G && (category == fwdbwd || category == older)) ||
+                    (correlation->kind != SUTRA_CORRELATION_FWDBWD && category == ac2g);
+        dropped[event] = category != STRING_NONE && same && (phase == 's' || phase == 'f' || phase == 't');
+    }
+    return dropped;
+}
+
+struct flow_page {
+    const struct sutra_correlation *correlation;
+    struct trace_flows flows;
+};
+
+static void add_flow(void *arg, const struct pair *pair) {
+    struct flow_page *page = arg;
+    const row_t *event = page->correlation->profile->event;
+    if (pair->kind != PAIR_OPERATOR) /* the launch lies in the operator already */
+        trace_flows_add(&page->flows, event[pair->from], event[pair->to], pair->flow_id, kind_words[pair->kind]);
+}
+
+bool write_correlation_chrome(const void *correlation, struct text_out *text) {
+    struct flow_page page = {.correlation = correlation};
+    uint8_t *dropped = drop_flows(correlation);
+    if (!dropped)
+        return false;
+    page.flows = trace_flows_begin(page.correlation->profile->trace, text, dropped);
+    each_pair(correlation, add_flow, &page);
+    trace_flows_end(&page.flows);
+    free(dropped);
+    return true;
+}

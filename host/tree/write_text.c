@@ -1,0 +1,130 @@
+/*
+ * write_text.c - the call tree for people: an indented line for each event, thread by thread.
+ *
+ *     thread 59811
+ *            total us         self us       device us   event
+ *            1234.000         100.000         880.000   aten::linear
+ *            ...                                          cudaLaunchKernel
+ *
+ * What is deeper than the options say, or takes less time on host and device, is left out with all below it, and
+ * counted.
+ */
+#include "tree/tree.h"
+
+#include <stdlib.h>
+
+struct page {
+    const struct sutra_tree *tree;
+    const struct sutra_tree_write_options *options;
+    struct text_out *text;
+    uint64_t n_deep, n_short;
+};
+
+static bool is_too_short(const struct page *page, row_t i) {
+    const struct sutra_tree *tree = page->tree;
+    double us = (double)(tree->host[i] > tree->device[i] ? tree->host[i] : tree->device[i]) / 1e3;
+    return us < page->options->min_us;
+}
+
+static void write_us(struct text_out *text, int64_t ns) {
+    if (ns)
+        out_format(text, "%14.3f", (double)ns / 1e3);
+    else
+        out_add(text, "             -");
+}
+
+static void write_line(const struct page *page, row_t i) {
+    const struct sutra_tree *tree = page->tree;
+    uint32_t name = tree->profile->name[tree->sorted.order[i]];
+    write_us(page->text, tree->host[i]);
+    write_us(page->text, tree->host_self[i]);
+    write_us(page->text, tree->device[i]);
+    out_add(page->text, "  ");
+    for (uint32_t level = 0; level < tree->depth[i] && level < 200; level++)
+        out_add(page->text, "  ");
+    buffer_append(&page->text->out, strings_text(tree->profile->strings, name),
+                  strings_length(tree->profile->strings, name));
+    out_add(page->text, "\n");
+    out_step(page->text);
+}
+
+/* The last position of a subtree in pre-order, plus one: where the next one at most as deep stands. */
+static row_t skip(const struct sutra_tree *tree, row_t k) {
+    uint32_t depth = tree->depth[tree->preorder[k++]];
+    while (k < tree->profile->n && tree->depth[tree->preorder[k]] > depth)
+        k++;
+    return k;
+}
+
+/* Writes a root with all below it that is shown; returns the place of the next root. */
+static row_t write_root(struct page *page, row_t k) {
+    const struct sutra_tree *tree = page->tree;
+    row_t end = skip(tree, k);
+    while (k < end) {
+        row_t i = tree->preorder[k];
+        bool deep = page->options->max_depth && tree->depth[i] >= page->options->max_depth;
+        if (!deep && !is_too_short(page, i)) {
+            write_line(page, i);
+            k++;
+            continue;
+        }
+        row_t next = skip(tree, k);
+        *(deep ? &page->n_deep : &page->n_short) += next - k;
+        k = next;
+    }
+    return end;
+}
+
+static void write_thread(const struct page *page, row_t root) {
+    const struct sutra_tree *tree = page->tree;
+    out_format(page->text, "thread ");
+    write_thread_name(tree->profile, tree->sorted.order[root], page->text);
+    out_add(page->text, "\n      total us       self us     device us  event\n");
+}
+
+/* Places of roots in pre-order, thread by thread. */
+static row_t *list_roots(const struct sutra_tree *tree, row_t *n) {
+    uint32_t n_threads = tree->profile->n_threads;
+    row_t *begin = calloc((size_t)n_threads + 1, sizeof *begin);
+    row_t *roots = calloc((size_t)tree->report.n_roots + 1, sizeof *roots);
+    *n = 0;
+    for (row_t k = 0; k < tree->profile->n && begin && roots; k++)
+        if (tree->depth[tree->preorder[k]] == 0)
+            begin[tree->sorted.thread[tree->preorder[k]] + 1]++;
+    for (uint32_t thread = 0; thread < n_threads && begin && roots; thread++)
+        begin[thread + 1] += begin[thread];
+    for (row_t k = 0; k < tree->profile->n && begin && roots; k++)
+        if (tree->depth[tree->preorder[k]] == 0) {
+            roots[begin[tree->sorted.thread[tree->preorder[k]]]++] = k;
+            ++*n;
+        }
+    bool ok = begin && roots;
+    free(begin);
+    if (ok)
+        return roots;
+    free(roots);
+    return NULL;
+}
+
+bool write_tree_text(const void *written, struct text_out *text) {
+    const struct tree_written *of = written;
+    const struct sutra_tree *tree = of->tree;
+    struct page page = {.tree = tree, .options = of->options, .text = text};
+    row_t n, *roots = list_roots(tree, &n);
+    if (!roots)
+        return false;
+    for (row_t r = 0; r < n; r++) {
+        row_t root = tree->preorder[roots[r]];
+        if (r == 0 || tree->sorted.thread[root] != tree->sorted.thread[tree->preorder[roots[r - 1]]])
+            write_thread(&page, root);
+        write_root(&page, roots[r]);
+    }
+    if (page.n_deep)
+        out_format(text, "%llu events are deeper than level %llu\n", (unsigned long long)page.n_deep,
+                   (unsigned long long)of->options->max_depth);
+    if (page.n_short)
+        out_format(text, "%llu events take less than %g us, or stand below one that does\n",
+                   (unsigned long long)page.n_short, of->options->min_us);
+    free(roots);
+    return true;
+}

@@ -1,0 +1,49 @@
+/*
+ * text_out.c - text that is handed to a sink piece by piece.
+ */
+#include "write/text_out.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "text/number_text.h"
+#include "text/string_text.h"
+
+void out_flush(struct text_out *text) {
+    sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
+    text->out.length = 0;
+}
+
+void out_add(struct text_out *text, const char *string) {
+    buffer_append(&text->out, string, strlen(string));
+}
+
+void out_integer(struct text_out *text, int64_t value) {
+    char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
+    if (to)
+        text->out.length += integer_format(value, to);
+}
+
+void out_number(struct text_out *text, double value) {
+    char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
+    if (to)
+        text->out.length += double_format(value, to);
+}
+
+void out_string(struct text_out *text, const char *bytes, size_t n) {
+    char *to = buffer_reserve(&text->out, 6 * n + 66);
+    if (!to)
+        return;
+    size_t written = string_encode(bytes, n, to + 1);
+    to[0] = to[written + 1] = '"';
+    text->out.length += written + 2;
+}
+
+void out_format(struct text_out *text, const char *format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    out_add(text, line);
+}

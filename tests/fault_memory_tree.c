@@ -1,0 +1,191 @@
+/*
+ * fault_memory_tree.c - runs out of memory at every allocation, one after the other, while profiles are taken from a
+ * pair of traces and from a file of events, and their trees and pairs are written in all formats.
+ *
+ * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ */
+#include <sys/stat.h>
+
+#include "link_case.h"
+#include "refuse.h"
+
+#define NUMBER(name, value) "{'name':'" name "','type':'uint64','value':" value "}"
+#define TENSOR              "[5,6,0,12,4,'cpu']"
+#define NODE_OF(rf, tid, fw)                                                                                           \
+    "{'id':2,'name':'n','ctrl_deps':1,'inputs':{'values':[" TENSOR ",[" TENSOR "],1.5],'shapes':[[3,4],[[3,4]],[]],"   \
+    "'types':['Tensor(float)','GenericList[Tensor(float)]','Double'],'strides':[[4,1],[[4,1]],[]]},'outputs':[],"      \
+    "'attrs':[" RF_ATTRIBUTE(rf) "," NUMBER("tid", tid) "," NUMBER("fw_tid", fw) "," NUMBER("seq_id", "3") "]}"
+
+#define OPERATOR(name, tid, ts, dur, rf, forward)                                                                      \
+    EVENT("cpu_op", name, tid, ts, dur,                                                                                \
+          "'Ev Idx':" rf ",'External id':" rf ",'Record function id':" rf                                              \
+          ",'Sequence number':3,'Fwd thread id':" forward                                                              \
+          ",'Input type':['float','Scalar','TensorList'],'Input Dims':[[3],[],[[4]]],'Concrete Inputs':['','1','']")
+#define FLOW(cat, ph, tid, ts) "{'ph':'" ph "','cat':'" cat "','id':7,'tid':" tid ",'ts':" ts "}"
+#define BASE                                                                                                           \
+    OPERATOR("aten::mm", "1", "10", "30", "1", "0")                                                                    \
+    "," OPERATOR("MmBackward0", "2", "60", "9", "2",                                                                   \
+                 "1") "," LAUNCH("1", "12", "7") "," KERNEL("k", "20", "7", "9") "," KERNEL("lost", "30", "8", "9")
+#define AC2G   FLOW("ac2g", "s", "1", "12") "," FLOW("ac2g", "f", "'stream 7'", "20")
+#define FWDBWD FLOW("fwdbwd", "s", "1", "10") "," FLOW("fwdbwd", "f", "2", "60")
+
+static const char host_source[] = HOST_OF(ROOT "," NODE_OF("1", "1", "0") "," NODE_OF("2", "2", "1"));
+static const char device_source[] = DEVICE_OF(BASE "," AC2G "," FWDBWD);
+static const char bare_source[] = DEVICE_OF(BASE);
+static const char events_source[] =
+    "{'events':[{'kind':'TorchOp','name':'a','start_ns':1,'end_ns':9,'tid':1,'forward_tid':1,'inputs':[null,{'impl':5,"
+    "'storage':6,'dtype':'float','sizes':[3],'strides':[1]},{'list':[{'impl':7,'storage':6}]},{'scalar':'1\\n'}]},"
+    "{'kind':'Allocation','name':'[memory]','start_ns':2,'tid':1,'ptr':6,'bytes':8}]}";
+
+enum { N_FILES = 8 };
+
+struct run {
+    char *host, *device, *bare, *events;
+    char folder[64], path[N_FILES][96];
+    char *expected[N_FILES];
+};
+
+static enum sutra_status write_tree(struct sutra_context *context, const struct sutra_profile *profile,
+                                    enum sutra_tree_format format, const char *path, struct sutra_error *error) {
+    struct sutra_tree *tree = NULL;
+    enum sutra_status status = sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, error);
+    if (!status)
+        status = sutra_tree_write(context, tree, format, NULL, path, NULL, error);
+    sutra_tree_free(tree);
+    return status;
+}
+
+static enum sutra_status write_pairs(struct sutra_context *context, const struct sutra_profile *profile, int edition,
+                                     enum sutra_correlation_format format, const char *path,
+                                     struct sutra_error *error) {
+    const struct sutra_correlation_options options = {
+        .size = sizeof options, .edition = (enum sutra_edition)edition, .kind = SUTRA_CORRELATION_ALL};
+    struct sutra_correlation *correlation = NULL;
+    enum sutra_status status = sutra_correlation_find(context, profile, &options, &correlation, error);
+    if (!status)
+        status = sutra_correlation_write(context, correlation, format, path, NULL, error);
+    sutra_correlation_free(correlation);
+    return status;
+}
+
+static enum sutra_status run_trace(struct sutra_context *context, const struct run *run, const char *text,
+                                   const struct sutra_host_trace *host, int edition, int first,
+                                   struct sutra_error *error) {
+    const struct sutra_profile_options options = {.size = sizeof options, .inputs = true};
+    struct sutra_device_trace *device = NULL;
+    struct sutra_profile *profile = NULL;
+    enum sutra_status status = sutra_device_trace_parse(context, "device", text, strlen(text), &device, error);
+    if (!status)
+        status = sutra_profile_take(context, device, host, &options, &profile, error);
+    if (!status)
+        status = write_tree(context, profile, host ? SUTRA_TREE_JSON : SUTRA_TREE_TEXT, run->path[first], error);
+    if (!status)
+        status = write_tree(context, profile, SUTRA_TREE_CHROME, run->path[first + 1], error);
+    if (!status)
+        status = write_pairs(context, profile, edition, host ? SUTRA_CORRELATION_JSON : SUTRA_CORRELATION_CHROME,
+                             run->path[first + 2], error);
+    sutra_profile_free(profile);
+    sutra_device_trace_free(device);
+    return status;
+}
+
+static enum sutra_status run_events(struct sutra_context *context, const struct run *run, struct sutra_error *error) {
+    struct sutra_profile *profile = NULL;
+    enum sutra_status status =
+        sutra_profile_parse(context, "events", run->events, strlen(run->events), &profile, error);
+    if (!status)
+        status = write_tree(context, profile, SUTRA_TREE_EVENTS, run->path[6], error);
+    if (!status)
+        status = write_tree(context, profile, SUTRA_TREE_JSON, run->path[7], error);
+    sutra_profile_free(profile);
+    return status;
+}
+
+static enum sutra_status run_once(const struct run *run, struct sutra_error *error) {
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
+    struct sutra_context *context = NULL;
+    struct sutra_host_trace *host = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_host_trace_parse(context, "host", run->host, strlen(run->host), &host, error);
+    if (!status)
+        status = run_trace(context, run, run->device, host, SUTRA_EDITION_2, 0, error);
+    if (!status)
+        status = run_trace(context, run, run->bare, NULL, SUTRA_EDITION_1_13, 3, error);
+    if (!status)
+        status = run_events(context, run, error);
+    sutra_host_trace_free(host);
+    sutra_context_free(context);
+    return status;
+}
+
+static struct run make_run(void) {
+    struct run run = {.host = quotes_doubled(host_source),
+                      .device = quotes_doubled(device_source),
+                      .bare = quotes_doubled(bare_source),
+                      .events = quotes_doubled(events_source),
+                      .folder = P_tmpdir "/sutra_fault_XXXXXX"};
+    struct sutra_error error;
+    assert_non_null(mkdtemp(run.folder));
+    for (int i = 0; i < N_FILES; i++)
+        snprintf(run.path[i], sizeof run.path[i], "%s/%d", run.folder, i);
+    if (run_once(&run, &error))
+        fail_msg("%s", error.message);
+    for (int i = 0; i < N_FILES; i++)
+        run.expected[i] = file_text(run.path[i]);
+    return run;
+}
+
+/* Files that are there are whole, and nothing else is. */
+static void check_files(const struct run *run, bool all) {
+    for (int i = 0; i < N_FILES; i++) {
+        bool there = access(run->path[i], F_OK) == 0;
+        assert_true(there || !all);
+        char *text = there ? file_text(run->path[i]) : NULL;
+        if (there)
+            assert_string_equal(text, run->expected[i]);
+        free(text);
+        unlink(run->path[i]);
+    }
+    assert_int_equal(rmdir(run->folder), 0);
+    assert_int_equal(mkdir(run->folder, 0700), 0);
+}
+
+/* Refuses each allocation in turn until a run needs no more; returns how many there were. */
+static long refuse_each(const struct run *run, bool lasting_refusal) {
+    for (long n = 1;; n++) {
+        struct sutra_error error = {0};
+        refuse_from(n, lasting_refusal);
+        enum sutra_status status = run_once(run, &error);
+        bool was_refused = atomic_load(&refused);
+        refuse_from(0, false);
+        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
+            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
+        check_files(run, status == SUTRA_OK);
+        if (!was_refused)
+            return n - 1;
+    }
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    struct run run = make_run();
+    assert_non_null(strstr(run.expected[0], "\"tensor_ids\": [0, [0], null]"));
+    assert_non_null(strstr(run.expected[2], "fwdbwd"));
+    assert_non_null(strstr(run.expected[5], "fwdbwd"));
+    check_files(&run, true);
+    assert_true(refuse_each(&run, false) > 200);
+    assert_true(refuse_each(&run, true) > 200);
+    rmdir(run.folder);
+    free(run.host);
+    free(run.device);
+    free(run.bare);
+    free(run.events);
+    for (int file = 0; file < N_FILES; file++)
+        free(run.expected[file]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+# Call trees, tensor ids and pairs of forward and backward are PyTorch's own, on any number of threads.
+#
+# A case is NAME.json.gz, events that PyTorch recorded with the parents and ids that it computed, or NAME.chrome.json.gz,
+# a trace that it exported with its own flows from forward to backward; $DATA may name another folder of them. In the
+# traces of $DATA/link, kernels must stand below their launches, and launches below the innermost operator around them.
+set -u
+command -v python3 >/dev/null || { echo "needs the program python3"; exit 77; }
+exec python3 - "$SUTRA" "${DATA:-tests/data}" <<'END'
+import collections, csv, glob, gzip, io, json, os, subprocess, sys
+
+sutra, data = sys.argv[1:]
+n_checks, failed = 0, []
+
+
+def run(*words):
+    return subprocess.run([sutra, *words, "-q"], check=True, stdout=subprocess.PIPE).stdout.decode()
+
+
+def check(name, good):
+    global n_checks
+    n_checks += 1
+    if not good:
+        failed.append(name)
+
+
+def flows(events, phase):
+    return {e["id"]: (e["tid"], e["ts"]) for e in events if e.get("cat") == "fwdbwd" and e["ph"] == phase}
+
+
+def check_events(path, case, threads):
+    got = json.loads(run("tree", "--events", path, "--threads", threads))
+    check(f"{path}: parents", got["parent"] == case["expected"]["parent"])
+    check(f"{path}: tensor ids", got["tensor_ids"] == case["expected"]["tensor_ids"])
+
+
+def check_flows(path, trace, threads):
+    starts, ends = flows(trace["traceEvents"], "s"), flows(trace["traceEvents"], "f")
+    rows = csv.DictReader(io.StringIO(run("correlate", path, "--format", "csv", "--threads", threads)))
+    got = {int(r["flow_id"]): ((int(r["forward_tid"]), float(r["forward_ts"])),
+                               (int(r["backward_tid"]), float(r["backward_ts"]))) for r in rows}
+    check(f"{path}: pairs", got == {i: (starts[i], ends[i]) for i in starts})
+    again = json.loads(run("correlate", path, "--format", "chrome", "--threads", threads))["traceEvents"]
+    check(f"{path}: flows", flows(again, "s") == starts and flows(again, "f") == ends)
+    others = [[e for e in events if e.get("cat") != "fwdbwd"] for events in (again, trace["traceEvents"])]
+    check(f"{path}: other events", others[0] == others[1])
+
+
+def innermost(operators, call):
+    around = [o for o in operators if o["ts"] <= call["ts"] and call["ts"] + call["dur"] <= o["ts"] + o["dur"]]
+    least = min((o["dur"] for o in around), default=None)
+    return [id(o) for o in around if o["dur"] == least]
+
+
+def check_launches(path, events):
+    nodes = json.loads(run("tree", path))["nodes"]
+    above = {id(events[n["event"]]): None if n["parent"] is None else events[nodes[n["parent"]]["event"]] for n in nodes}
+    launches, operators = collections.defaultdict(list), collections.defaultdict(list)
+    for e in events:
+        if e.get("cat") == "cuda_runtime":
+            launches[e["args"]["correlation"]].append(id(e))
+        if e.get("cat") in ("cpu_op", "user_annotation"):
+            operators[e["pid"], e["tid"]].append(e)
+    for e in events:
+        parent = above.get(id(e))
+        if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and e["args"]["correlation"] in launches:
+            check(f"{path}: {e['name']}", id(parent) in launches[e["args"]["correlation"]])
+        if e.get("cat") == "cuda_runtime" and innermost(operators[e["pid"], e["tid"]], e):
+            check(f"{path}: {e['name']}", id(parent) in innermost(operators[e["pid"], e["tid"]], e))
+
+
+for path in sorted(glob.glob(data + "/profiler/*.json.gz")):
+    for threads in ("1", "2", "7"):
+        case = json.load(gzip.open(path))
+        (check_flows if path.endswith(".chrome.json.gz") else check_events)(path, case, threads)
+for path in sorted(glob.glob(data + "/link/*/device.json.gz")):
+    check_launches(path, json.load(gzip.open(path))["traceEvents"])
+print(f"{n_checks} checks, {len(failed)} failed", *failed[:20], sep="\n")
+if not n_checks:
+    print(f"no cases in {data}")
+    sys.exit(77)
+sys.exit(bool(failed))
+END

@@ -1,0 +1,446 @@
+/*
+ * test_call_tree.c - call trees and pairs of small traces, whose answer is plain: who stands below whom, what is told
+ * about it, and what is refused.
+ *
+ * Traces are JSON in which ' stands for ". A tree is shown by rising start as NAME<PARENT, with - at the top; pairs as
+ * FORWARD>BACKWARD.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sutra/sutra.h"
+
+#define X(cat, name, pid, tid, ts, dur, args)                                                                          \
+    "{'ph':'X','cat':'" cat "','name':'" name "','pid':" pid ",'tid':" tid ",'ts':" ts ",'dur':" dur ",'args':{" args  \
+    "}}"
+#define OP(name, tid, ts, dur, args)   X("cpu_op", name, "1", tid, ts, dur, args)
+#define CALL(name, tid, ts, dur, args) X("cuda_runtime", name, "1", tid, ts, dur, args)
+#define GPU(name, ts, dur, args)       X("kernel", name, "0", "7", ts, dur, args)
+#define FLOW(cat, ph, id, pid, tid, ts)                                                                                \
+    "{'ph':'" ph "','cat':'" cat "','name':'" cat "','id':" id ",'pid':" pid ",'tid':" tid ",'ts':" ts "}"
+#define LAUNCHED(id, tid, ts, gpu_ts) FLOW("ac2g", "s", id, "1", tid, ts) "," FLOW("ac2g", "f", id, "0", "7", gpu_ts)
+#define SEQ(number, forward)          "'Sequence number':" number ",'Fwd thread id':" forward
+#define TRACE(events)                 "{'traceEvents':[" events "]}"
+
+struct tree_case {
+    const char *name, *trace;
+    const char *host; /* or NULL */
+    bool rocm;
+    const char *tree;  /* or the error */
+    const char *pairs; /* or NULL */
+    const char *warning;
+};
+
+#define NODE(name, rf, tid, forward, sequence)                                                                         \
+    "{'id':2,'name':'" name "','ctrl_deps':1,'inputs':{'values':[],'shapes':[],'types':[]},'attrs':[{'name':'rf_id',"  \
+    "'value':" rf "},{'name':'tid','value':" tid "},{'name':'fw_tid','value':" forward                                 \
+    "},{'name':'seq_id','value':" sequence "},{'name':'scope','value':0}]}"
+
+static const struct tree_case cases[] = {
+    {.name = "a_kernel_stands_below_its_launch_and_that_below_its_operator",
+     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," OP("b", "1", "12", "5", "") "," CALL(
+         "l", "1", "13", "2", "'correlation':7") "," GPU("k", "40", "9", "'correlation':7") "," LAUNCHED("7", "1", "13",
+                                                                                                         "40")),
+     .tree = "a<- b<a l<b k<l "},
+    {.name = "a_flow_counts_also_without_correlations",
+     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," CALL("l", "1", "13", "2", "") "," GPU(
+         "k", "40", "9", "") "," LAUNCHED("7", "1", "13", "40")),
+     .tree = "a<- l<a k<l "},
+    {.name = "without_flows_the_correlation_counts",
+     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," CALL("l", "1", "13", "2", "'correlation':7") "," CALL(
+         "m", "1", "16", "2", "'correlation':8") "," GPU("k", "40", "9", "'correlation':8")),
+     .tree = "a<- l<a m<a k<m "},
+    {.name = "an_external_id_leads_to_another_thread",
+     .trace = TRACE(OP("a", "1", "10.5", "20", "'External id':3") "," CALL(
+         "l", "2", "50", "2", "'correlation':7,'External id':3") "," GPU("k", "60", "9",
+                                                                         "'correlation':7,'External id':3")),
+     .tree = "a<- l<a k<l "},
+    {.name = "an_external_id_that_is_the_correlation_leads_nowhere",
+     .trace =
+         TRACE(OP("a", "1", "10.5", "20", "'External id':7") "," OP("b", "2", "50", "9", "'External id':8") "," CALL(
+             "l", "2", "51", "2", "'correlation':7,'External id':7") "," GPU("k", "60", "9",
+                                                                             "'correlation':7,'External id':7")),
+     .tree = "a<- b<- l<b k<l "},
+    {.name = "a_kernel_without_a_launch_stands_at_the_top",
+     .trace = TRACE(OP("a", "1", "10.5", "20", "") "," GPU("k", "12", "9", "'correlation':7")),
+     .tree = "a<- k<- ",
+     .warning = "1 GPU operators have no launch"},
+    {.name = "of_two_kernels_at_a_place_the_flow_takes_that_of_its_correlation",
+     .trace =
+         TRACE(CALL("l", "1", "13.5", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':8") "," GPU(
+             "j", "40", "1", "'correlation':8") "," GPU("k", "40", "9",
+                                                        "'correlation':7") "," LAUNCHED("7", "1", "13.5",
+                                                                                        "40") "," LAUNCHED("8", "1",
+                                                                                                           "16", "40")),
+     .tree = "l<- m<- j<m k<l "},
+    {.name = "in_whole_microseconds_what_begins_at_an_end_is_a_neighbour",
+     .trace = TRACE(OP("a", "1", "10", "10", "") "," OP("b", "1", "20", "10", "") "," CALL(
+         "l", "1", "25", "5", "") "," CALL("m", "1", "30", "0", "")),
+     .tree = "a<- b<- l<b m<b "},
+    {.name = "with_fractions_it_is_below_as_pytorch_has_it",
+     .trace = TRACE(OP("a", "1", "10", "10", "") "," OP("b", "1", "20", "10.5", "")),
+     .tree = "a<- b<a "},
+    {.name = "events_that_overlap_without_nesting_end_together",
+     .trace = TRACE(OP("a", "1", "10", "10", "") "," OP("b", "1", "15", "10", "") "," OP("c", "1", "22", "1.5", "")),
+     .tree = "a<- b<a c<- "},
+    {.name = "ev_idx_tells_which_of_two_came_first",
+     .trace = TRACE(OP("b", "1", "10.5", "5", "'Ev Idx':1") "," OP("a", "1", "10.5", "9", "'Ev Idx':0")),
+     .tree = "a<- b<a "},
+    {.name = "an_operator_without_a_duration_ends_with_the_one_above",
+     .trace = TRACE(OP("a", "1", "10.5", "5", "") ",{'ph':'X','cat':'cpu_op','name':'b','pid':1,'tid':1,'ts':12}," OP(
+         "c", "1", "13", "1", "") "," OP("d", "1", "20", "1", "")),
+     .tree = "a<- b<a c<b d<- "},
+    {.name = "an_end_before_the_start_is_counted",
+     .trace = TRACE(OP("a", "1", "10.5", "-5", "") "," OP("b", "1", "11", "1", "")),
+     .tree = "a<- b<- ",
+     .warning = "1 events end before they start"},
+    {.name = "an_event_without_a_start_is_left_out",
+     .trace = TRACE("{'ph':'X','cat':'cpu_op','name':'a','pid':1,'tid':1,'dur':5}," OP("b", "1", "11", "1", "")),
+     .tree = "b<- ",
+     .warning = "1 events have no start"},
+    {.name = "a_time_that_is_too_large_is_left_out",
+     .trace = TRACE(OP("a", "1", "4611686018427387.5", "2000", "") "," OP("b", "1", "11", "1", "")),
+     .tree = "b<- ",
+     .warning = "times beyond 2^62"},
+    {.name = "threads_of_two_processes_are_two_threads",
+     .trace = TRACE(X("cpu_op", "a", "1", "1", "10", "9.5", "") "," X("cpu_op", "b", "2", "1", "12", "5", "")),
+     .tree = "a<- b<- "},
+    {.name = "tids_may_be_strings",
+     .trace =
+         TRACE(OP("a", "'x'", "10", "9.5", "") "," OP("b", "'x'", "12", "5", "") "," OP("c", "'y'", "12", "5", "")),
+     .tree = "a<- b<a c<- "},
+    {.name = "memory_stands_below_what_runs",
+     .trace =
+         TRACE(OP("a", "1", "10", "9.5", "") ",{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':1,'tid':1,"
+                                             "'ts':12,'args':{'Addr':5,'Bytes':-8}}"),
+     .tree = "a<- [memory]<a "},
+    {.name = "a_second_start_of_a_flow_is_an_error",
+     .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," FLOW(
+         "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16")),
+     .tree = "trace: flow 7 starts twice (--rocm lets the first start count)"},
+    {.name = "with_rocm_it_is_passed_over",
+     .trace =
+         TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," GPU("k", "40", "9", "") "," FLOW(
+             "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16") "," FLOW("ac2g", "f", "7",
+                                                                                                   "0", "7", "40")),
+     .rocm = true,
+     .tree = "l<- m<- k<l ",
+     .warning = "1 flows start twice"},
+    {.name = "a_flow_without_an_event_is_counted",
+     .trace = TRACE(CALL("l", "1", "13", "2", "") "," FLOW("ac2g", "s", "7", "1", "1", "99")),
+     .tree = "l<- ",
+     .warning = "1 halves of flows"},
+    {.name = "events_of_other_kinds_are_left_out",
+     .trace = TRACE(X("Trace", "t", "1", "1", "0", "99", "") "," OP("a", "1", "10", "9", "")),
+     .tree = "a<- "},
+    {.name = "an_empty_trace_has_no_tree", .trace = TRACE(""), .tree = "", .pairs = ""},
+    /* forward and backward */
+    {.name = "flows_of_the_trace_tell_which_thread_is_meant",
+     .trace = TRACE(OP("f", "11", "10", "5.5", SEQ("3", "0")) "," OP("w", "11", "20", "50", "") "," OP(
+         "g", "12", "30", "5", SEQ("3", "1")) "," FLOW("fwdbwd", "s", "1", "1", "11", "10") "," FLOW("fwdbwd", "f", "1",
+                                                                                                     "1", "12", "30")),
+     .tree = "f<- w<- g<w ",
+     .pairs = "f>g "},
+    {.name = "without_flows_numbers_and_names_tell",
+     .trace = TRACE(
+         OP("aten::mm", "11", "10", "5.5", SEQ("3", "0")) "," OP("aten::sum", "13", "10", "5", SEQ("3", "0")) "," OP(
+             "w", "11", "20", "50", "") "," OP("MmBackward0", "12", "30", "5", SEQ("3", "1"))),
+     .tree = "aten::mm<- aten::sum<- w<- MmBackward0<w ",
+     .pairs = "aten::mm>MmBackward0 "},
+    {.name = "numbers_without_names_do_not",
+     .trace = TRACE(OP("aten::sum", "11", "10", "5.5", SEQ("3", "0")) "," OP("w", "11", "20", "50", "") "," OP(
+         "MmBackward0", "12", "30", "5", SEQ("3", "1"))),
+     .tree = "aten::sum<- w<- MmBackward0<- ",
+     .pairs = ""},
+    {.name = "the_host_trace_tells_first",
+     .trace = TRACE(OP("f", "11", "10", "5.5", "'Record function id':5") "," OP("w", "11", "20", "50", "") "," OP(
+         "g", "12", "30", "5", "'Record function id':6")),
+     .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "5", "1", "0", "3") "," NODE("g", "6", "2", "1",
+                                                                                               "3") "]}",
+     .tree = "f<- w<- g<w ",
+     .pairs = "f>g "},
+    {.name = "a_host_trace_of_another_run_is_not_used",
+     .trace = TRACE(OP("f", "11", "10", "5.5", "'Record function id':5")),
+     .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "9", "1", "0", "3") "]}",
+     .tree = "f<- ",
+     .warning = "no operator of the trace has an rf_id that the host trace has"},
+    {.name = "a_thread_number_of_17_bits_is_refused",
+     .trace = TRACE(OP("g", "12", "30", "5.5", SEQ("3", "65536"))),
+     .tree = "g<- ",
+     .pairs =
+         "trace: operator 0: forward tid 65536: thread numbers of autograd go from 0 to 65535 (is it the system's?)"},
+    {.name = "a_sequence_number_of_49_bits_is_counted",
+     .trace = TRACE(OP("f", "11", "10", "5.5", SEQ("281474976710657", "0")) "," OP(
+         "g", "12", "30", "5", SEQ("281474976710657", "1")) "," FLOW("fwdbwd", "s", "1", "1", "11",
+                                                                     "10") "," FLOW("fwdbwd", "f", "1", "1", "12",
+                                                                                    "30")),
+     .tree = "f<- g<- ",
+     .pairs = "f>g ",
+     .warning = "2 sequence numbers have more than 48 bits"},
+    {.name = "numbers_that_are_none_are_counted",
+     .trace = TRACE(OP("f", "11", "10", "5.5", "'Sequence number':'x','Fwd thread id':1e99")),
+     .tree = "f<- ",
+     .pairs = "",
+     .warning = "2 arguments of events are no integers"},
+};
+
+static void note_warning(void *arg, const char *message) {
+    char *warnings = arg;
+    strncat(warnings, message, 999 - strlen(warnings));
+}
+
+static struct sutra_context *make_context(char *warnings) {
+    struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = 2, .warning = note_warning, .arg = warnings};
+    struct sutra_context *context = NULL;
+    *warnings = 0;
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    return context;
+}
+
+static char *quotes_doubled(const char *text) {
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    for (char *at = copy; (at = strchr(at, '\''));)
+        *at = '"';
+    return copy;
+}
+
+static struct sutra_device_trace *parse_trace(struct sutra_context *context, const char *text) {
+    char *json = quotes_doubled(text);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_error error;
+    if (sutra_device_trace_parse(context, "trace", json, strlen(json), &trace, &error))
+        fail_msg("%s", error.message);
+    free(json);
+    return trace;
+}
+
+static struct sutra_host_trace *parse_host(struct sutra_context *context, const char *text) {
+    struct sutra_host_trace *trace = NULL;
+    struct sutra_error error;
+    if (!text)
+        return NULL;
+    char *json = quotes_doubled(text);
+    if (sutra_host_trace_parse(context, "host", json, strlen(json), &trace, &error))
+        fail_msg("%s", error.message);
+    free(json);
+    return trace;
+}
+
+static void tell_tree(struct sutra_context *context, const struct sutra_profile *profile, char *text, size_t size) {
+    struct sutra_tree *tree = NULL;
+    struct sutra_tree_columns columns;
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    sutra_tree_columns(tree, &columns);
+    *text = 0;
+    for (uint64_t i = 0; i < columns.n; i++) {
+        uint32_t parent = columns.parent[i];
+        snprintf(text + strlen(text), size - strlen(text), "%s<%s ", sutra_profile_name(profile, columns.row[i]),
+                 parent == SUTRA_ROW_NONE ? "-" : sutra_profile_name(profile, columns.row[parent]));
+    }
+    sutra_tree_free(tree);
+}
+
+static void tell_pairs(struct sutra_context *context, const struct sutra_profile *profile, char *text, size_t size) {
+    struct sutra_correlation *correlation = NULL;
+    struct sutra_error error;
+    char path[] = P_tmpdir "/sutra_pairs_XXXXXX", line[1000];
+    *text = 0;
+    if (sutra_correlation_find(context, profile, NULL, &correlation, &error)) {
+        sutra_error_text(&error, text, size);
+        return;
+    }
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(sutra_correlation_write(context, correlation, SUTRA_CORRELATION_CSV, path, NULL, &error),
+                     SUTRA_OK);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    while (fgets(line, sizeof line, file)) { /* flow id, index, name, tid, ts, index, name */
+        char *fields[7] = {line};
+        for (int i = 1; i < 7; i++) {
+            fields[i] = strchr(fields[i - 1], ',') + 1;
+            fields[i][-1] = 0;
+        }
+        fields[6][strcspn(fields[6], ",")] = 0;
+        snprintf(text + strlen(text), size - strlen(text), "%s>%s ", fields[2], fields[6]);
+    }
+    fclose(file);
+    close(descriptor);
+    remove(path);
+    sutra_correlation_free(correlation);
+}
+
+static void gives_its_tree_and_pairs(void **state) {
+    const struct tree_case *of = *state;
+    char warnings[1000], text[1000] = "";
+    struct sutra_context *context = make_context(warnings);
+    struct sutra_device_trace *trace = parse_trace(context, of->trace);
+    struct sutra_host_trace *host = parse_host(context, of->host);
+    struct sutra_profile *profile = NULL;
+    struct sutra_error error;
+    const struct sutra_profile_options options = {.size = sizeof options, .rocm = of->rocm, .inputs = true};
+    if (sutra_profile_take(context, trace, host, &options, &profile, &error))
+        sutra_error_text(&error, text, sizeof text);
+    else
+        tell_tree(context, profile, text, sizeof text);
+    assert_string_equal(text, of->tree);
+    if (profile && of->pairs) {
+        tell_pairs(context, profile, text, sizeof text);
+        assert_string_equal(text, of->pairs);
+    }
+    if (of->warning)
+        assert_non_null(strstr(warnings, of->warning));
+    else
+        assert_string_equal(warnings, "");
+    sutra_profile_free(profile);
+    sutra_host_trace_free(host);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+/* ---- Times ---- */
+
+static void times_add_up_over_threads_and_devices(void **state) {
+    (void)state;
+    char warnings[1000];
+    struct sutra_context *context = make_context(warnings);
+    /* a from 10 to 30, b in it from 12 to 17 with a launch of 2, its kernel takes 9; c of another thread takes 4 */
+    struct sutra_device_trace *trace = parse_trace(
+        context,
+        TRACE(OP("a", "1", "10", "20", "") "," OP("b", "1", "12", "5", "") "," CALL(
+            "l", "1", "13", "2",
+            "'correlation':7") "," GPU("k", "40.5", "9",
+                                       "'correlation':7") "," OP("c", "2", "20", "4",
+                                                                 SEQ("3",
+                                                                     "1")) "," OP("f", "1", "1", "2",
+                                                                                  SEQ("3",
+                                                                                      "0")) "," FLOW("fwdbwd", "s", "1",
+                                                                                                     "1", "1",
+                                                                                                     "1") "," FLOW("fwd"
+                                                                                                                   "bw"
+                                                                                                                   "d",
+                                                                                                                   "f",
+                                                                                                                   "1",
+                                                                                                                   "1",
+                                                                                                                   "2",
+                                                                                                                   "2"
+                                                                                                                   "0")));
+    struct sutra_profile *profile = NULL;
+    struct sutra_tree *tree = NULL;
+    struct sutra_tree_columns columns;
+    struct sutra_tree_report report;
+    assert_int_equal(sutra_profile_take(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    sutra_tree_columns(tree, &columns);
+    sutra_tree_report(tree, &report);
+    /*                               f     a      b     l     c     k */
+    const int64_t host[] = {2000, 20000, 5000, 2000, 4000, 0}, host_self[] = {2000, 15000, 3000, 2000, 4000, 0};
+    const int64_t device[] = {0, 9000, 9000, 9000, 0, 9000}, device_self[] = {0, 0, 9000, 9000, 0, 9000};
+    const uint32_t depth[] = {0, 0, 1, 2, 1, 3};
+    assert_int_equal(columns.n, 6);
+    assert_memory_equal(columns.host_ns, host, sizeof host);
+    assert_memory_equal(columns.host_self_ns, host_self, sizeof host_self);
+    assert_memory_equal(columns.device_ns, device, sizeof device);
+    assert_memory_equal(columns.device_self_ns, device_self, sizeof device_self);
+    assert_memory_equal(columns.depth, depth, sizeof depth);
+    assert_int_equal(columns.child_begin[2] - columns.child_begin[1], 2);
+    assert_int_equal(columns.children[columns.child_begin[1]], 2);
+    assert_int_equal(columns.children[columns.child_begin[1] + 1], 4);
+    assert_int_equal(report.n_roots, 2);
+    assert_int_equal(report.n_adopted, 1);
+    assert_int_equal(report.max_depth, 4);
+    sutra_tree_free(tree);
+    sutra_profile_free(profile);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void missing_ends_are_borrowed(void **state) {
+    (void)state;
+    char warnings[1000];
+    struct sutra_context *context = make_context(warnings);
+    char *json = quotes_doubled("{'events':[{'kind':'TorchOp','start_ns':1,'end_ns':9,'tid':1},"
+                                "{'kind':'TorchOp','start_ns':2,'end_ns':-9223372036854775808,'tid':1},"
+                                "{'kind':'TorchOp','start_ns':3,'end_ns':null,'tid':1},"
+                                "{'kind':'PyCall','start_ns':4,'tid':1},"
+                                "{'kind':'TorchOp','start_ns':5,'tid':2}]}");
+    struct sutra_profile *profile = NULL;
+    struct sutra_tree *tree = NULL;
+    struct sutra_tree_columns columns;
+    struct sutra_tree_report report;
+    assert_int_equal(sutra_profile_parse(context, "events", json, strlen(json), &profile, NULL), SUTRA_OK);
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    sutra_tree_columns(tree, &columns);
+    sutra_tree_report(tree, &report);
+    const int64_t end[] = {9, 9, 9, 4, SUTRA_NO_END};
+    assert_memory_equal(columns.end_ns, end, sizeof end);
+    assert_int_equal(report.n_borrowed, 2);
+    assert_int_equal(report.n_reversed, 1);
+    assert_int_equal(report.n_endless, 1);
+    assert_non_null(strstr(warnings, "1 events never end"));
+    sutra_tree_free(tree);
+    sutra_profile_free(profile);
+    sutra_context_free(context);
+    free(json);
+}
+
+/* ---- Files of events ---- */
+
+static void broken_events_are_refused_with_a_reason(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } texts[] = {
+        {"{}", "no array \"events\""},
+        {"{'events':{}}", "no array \"events\""},
+        {"{'events':[1]}", "event 0 is not an object"},
+        {"{'events':[{}]}", "event 0: field kind"},
+        {"{'events':[{'kind':'Torch'}]}", "event 0: field kind"},
+        {"{'events':[{'kind':'TorchOp'}]}", "event 0: field start_ns is missing"},
+        {"{'events':[{'kind':'TorchOp','start_ns':1.5}]}",
+         "event 0: field start_ns: an integer of 64 bits was expected"},
+        {"{'events':[{'kind':'TorchOp','start_ns':4611686018427387904}]}", "its times must be below 2^62"},
+        {"{'events':[{'kind':'TorchOp','start_ns':1,'end_ns':'x'}]}", "event 0: field end_ns"},
+        {"{'events':[{'kind':'TorchOp','start_ns':1,'name':7}]}", "event 0: field name: a string was expected"},
+        {"{'events':[{'kind':'TorchOp','start_ns':1,'inputs':7}]}", "event 0: field inputs: an array was expected"},
+        {"{'events':[", "expected"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char warnings[1000], *json = quotes_doubled(texts[i].text);
+        struct sutra_context *context = make_context(warnings);
+        struct sutra_profile *profile = NULL;
+        struct sutra_error error;
+        assert_int_equal(sutra_profile_parse(context, "events", json, strlen(json), &profile, &error), SUTRA_DATA);
+        assert_non_null(strstr(error.message, texts[i].reason));
+        assert_string_equal(error.file, "events");
+        assert_null(profile);
+        sutra_context_free(context);
+        free(json);
+    }
+}
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+int main(void) {
+    struct CMUnitTest tests[COUNT(cases)];
+    for (size_t i = 0; i < COUNT(cases); i++)
+        tests[i] = (struct CMUnitTest){cases[i].name, gives_its_tree_and_pairs, NULL, NULL, (void *)&cases[i]};
+    const struct CMUnitTest others[] = {
+        cmocka_unit_test(times_add_up_over_threads_and_devices),
+        cmocka_unit_test(missing_ends_are_borrowed),
+        cmocka_unit_test(broken_events_are_refused_with_a_reason),
+    };
+    int failed = _cmocka_run_group_tests("traces", tests, COUNT(cases), NULL, NULL);
+    return failed + cmocka_run_group_tests(others, NULL, NULL);
+}
