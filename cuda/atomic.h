@@ -53,6 +53,18 @@ SHARED void keep_least(uint64_t *place, uint64_t value) {
 #endif
 }
 
+/* Whether the value is the least so far. */
+SHARED bool keep_least(uint32_t *place, uint32_t value) {
+#ifdef __CUDA_ARCH__
+    return value < *(volatile uint32_t *)place && value < atomicMin(place, value);
+#else
+    uint32_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
+    while (value < now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return value < now;
+#endif
+}
+
 SHARED void keep_most(uint64_t *place, uint64_t value) {
 #ifdef __CUDA_ARCH__
     atomicMax((unsigned long long *)place, (unsigned long long)value);

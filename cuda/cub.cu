@@ -51,6 +51,12 @@ struct larger {
     }
 };
 
+struct sum {
+    __host__ __device__ row_t operator()(row_t a, row_t b) const {
+        return a + b;
+    }
+};
+
 struct merge_choices {
     __host__ __device__ struct run_choice operator()(const struct run_choice &earlier,
                                                      const struct run_choice &later) const {
@@ -73,6 +79,10 @@ struct merge_depths {
 
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
     scan(gpu, values, larger(), n);
+}
+
+void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n) {
+    scan(gpu, values, sum(), n);
 }
 
 void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n) {

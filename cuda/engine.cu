@@ -214,6 +214,28 @@ static enum sutra_status match_frames(void *state, const struct frame_tokens *to
     return by_cpu ? cpu_match_frames(tokens, partner, error) : status;
 }
 
+static enum sutra_status event_parents(void *state, const struct tree_events *events, row_t *parent, int64_t *closing,
+                                       struct sutra_error *error) {
+    struct cuda_engine *engine = engine_of(state);
+    struct event_parents_step step = {events, parent, closing, false};
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine, "the call tree", gpu_event_parents, &step, &by_cpu, error);
+    if (!status && step.left) {
+        by_cpu = true;
+        engine->options.note(engine->options.arg, "the call tree by the CPU: events overlap too far, or have whole "
+                                                  "microseconds and look at other threads");
+    }
+    return by_cpu ? cpu_event_parents(events, parent, closing, error) : status;
+}
+
+static enum sutra_status tensor_groups(void *state, const struct storage_uses *uses, uint32_t *number, uint32_t *group,
+                                       struct sutra_error *error) {
+    struct tensor_groups_step step = {uses, number, group};
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine_of(state), "tensor ids", gpu_tensor_groups, &step, &by_cpu, error);
+    return by_cpu ? cpu_tensor_groups(uses, number, group, error) : status;
+}
+
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
     memset(engine, 0, sizeof *engine);
     engine->name = "cuda";
@@ -228,5 +250,7 @@ void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
     engine->lane_neighbours = lane_neighbours;
     engine->queue_lengths = queue_lengths;
     engine->match_frames = match_frames;
+    engine->event_parents = event_parents;
+    engine->tensor_groups = tensor_groups;
     engine->join = join;
 }

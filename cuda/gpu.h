@@ -123,8 +123,9 @@ struct pairs pairs_take(struct gpu *gpu, row_t n);
 /* Sorts pairs stably by the lowest `bits` bits of their keys; the result is in keys and rows. */
 void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits); /* device */
 
-/* values[i] = the largest of values[0..i]. */
+/* values[i] = the largest, or the sum, of values[0..i]. */
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n); /* device */
+void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n); /* device */
 
 /* The choice among operators of one start; scans are cut where `first` differs. */
 struct run_choice {

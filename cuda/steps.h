@@ -94,6 +94,20 @@ struct match_frames_step {
 };
 void gpu_match_frames(struct gpu *gpu, void *step);
 
+struct event_parents_step {
+    const struct tree_events *events;
+    row_t *parent;
+    int64_t *closing;
+    bool left; /* the CPU must do it */
+};
+void gpu_event_parents(struct gpu *gpu, void *step);
+
+struct tensor_groups_step {
+    const struct storage_uses *uses;
+    uint32_t *number, *group;
+};
+void gpu_tensor_groups(struct gpu *gpu, void *step);
+
 struct join_step {
     const value_key *keys;
     row_t n;

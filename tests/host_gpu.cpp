@@ -107,6 +107,11 @@ void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
         values[i] = std::max(values[i], values[i - 1]);
 }
 
+void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n) {
+    for (row_t i = 1; i < n && !gpu_idle(gpu); i++)
+        values[i] += values[i - 1];
+}
+
 /* A device merges in any grouping: here in runs of 1, 2, 3, ... values, each merged first and then to those before. */
 template <class T, T (*merge)(const T *earlier, const T *later)> static void scan(T *values, row_t n) {
     for (row_t begin = 0, length = 1; begin < n; begin += length++) {

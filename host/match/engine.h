@@ -9,12 +9,14 @@
 #ifndef MATCH_ENGINE_H
 #define MATCH_ENGINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/pool.h"
 #include "columns/key.h"
 #include "columns/number.h"
 #include "columns/row.h"
+#include "match/event_tree.h"
 #include "sutra/error.h"
 
 /*
@@ -83,6 +85,7 @@ struct exclusive_anomalies {
 struct engine {
     const char *name;
     void *state;
+    bool concurrent; /* event_parents and tensor_groups may run at once, as tasks of the pool */
 
     /* Until the next load (or NULL instead of a table) the columns of `ops` stay what they are, so an engine may keep
      * what it makes of them; a step on another table is fine, too. */
@@ -135,6 +138,12 @@ struct engine {
      * began; ROW_NONE where there is none. */
     enum sutra_status (*match_frames)(void *state, const struct frame_tokens *tokens, row_t *partner,
                                       struct sutra_error *error);
+
+    /* Parents of profiler events, and ids of tensors: see event_tree.h. */
+    enum sutra_status (*event_parents)(void *state, const struct tree_events *events, row_t *parent, int64_t *closing,
+                                       struct sutra_error *error);
+    enum sutra_status (*tensor_groups)(void *state, const struct storage_uses *uses, uint32_t *number, uint32_t *group,
+                                       struct sutra_error *error);
 
     /* found[i] = the last position whose key is wanted[i], or ROW_NONE. */
     enum sutra_status (*join)(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,

@@ -41,7 +41,7 @@ static enum sutra_status join(void *state, const value_key *keys, row_t n, const
     return cpu_join(state, keys, n, wanted, n_wanted, found, error);
 }
 
-/* Linear and short, as are the next two. */
+/* Linear and short, as are the next ones. */
 static enum sutra_status lane_neighbours(void *state, const struct lane_items *items, const uint32_t *lane,
                                          const uint64_t *time, row_t n, row_t *before, row_t *after,
                                          struct sutra_error *error) {
@@ -61,6 +61,18 @@ static enum sutra_status match_frames(void *state, const struct frame_tokens *to
     return cpu_match_frames(tokens, partner, error);
 }
 
+static enum sutra_status event_parents(void *state, const struct tree_events *events, row_t *parent, int64_t *closing,
+                                       struct sutra_error *error) {
+    (void)state;
+    return cpu_event_parents(events, parent, closing, error);
+}
+
+static enum sutra_status tensor_groups(void *state, const struct storage_uses *uses, uint32_t *number, uint32_t *group,
+                                       struct sutra_error *error) {
+    (void)state;
+    return cpu_tensor_groups(uses, number, group, error);
+}
+
 /* The columns are where they are needed. */
 static void load(void *state, const struct cpu_ops *ops) {
     (void)state;
@@ -71,6 +83,7 @@ struct engine engine_cpu(struct pool *pool) {
     return (struct engine){
         .name = "cpu",
         .state = pool,
+        .concurrent = true,
         .load = load,
         .sort_numbers = sort_numbers,
         .sort_keys = sort_keys,
@@ -81,6 +94,8 @@ struct engine engine_cpu(struct pool *pool) {
         .lane_neighbours = lane_neighbours,
         .queue_lengths = queue_lengths,
         .match_frames = match_frames,
+        .event_parents = event_parents,
+        .tensor_groups = tensor_groups,
         .join = join,
     };
 }

@@ -104,13 +104,14 @@ static bool number_tids(const struct sutra_event_columns *events, uint32_t *thre
 }
 
 /* From positions back to rows. */
-static enum sutra_status find_parents(const struct sorted_events *sorted, uint32_t *parent, int64_t *closing,
-                                      struct sutra_error *error) {
+static enum sutra_status find_parents(const struct sorted_events *sorted, const struct engine *engine, uint32_t *parent,
+                                      int64_t *closing, struct sutra_error *error) {
     row_t n = sorted->events.n;
     row_t *above = column_new(n, sizeof *above);
     int64_t *closes = column_new(n, sizeof *closes);
-    enum sutra_status status =
-        above && closes ? cpu_event_parents(&sorted->events, above, closes, error) : error_memory(error);
+    enum sutra_status status = above && closes
+                                   ? engine->event_parents(engine->state, &sorted->events, above, closes, error)
+                                   : error_memory(error);
     for (row_t i = 0; i < n && !status; i++) {
         if (sorted->placed && sorted->placed[i])
             continue;
@@ -140,7 +141,7 @@ enum sutra_status sutra_event_parents(struct sutra_context *context, const struc
     if (!status)
         status = sorted_events_make(&sorted, context, &from, error);
     if (!status)
-        status = find_parents(&sorted, parent, closing_ns, error);
+        status = find_parents(&sorted, &context->engine, parent, closing_ns, error);
     sorted_events_free(&sorted);
     free(thread);
     free(forward);

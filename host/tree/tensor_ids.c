@@ -132,8 +132,8 @@ static bool alloc_ids(struct tensor_ids *ids, uint64_t n_tensors, row_t n_events
     return true;
 }
 
-enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, enum sutra_edition edition,
-                                  struct sutra_error *error) {
+enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
+                                  enum sutra_edition edition, struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
     struct uses uses = {0};
     struct input_rows rows = {0};
@@ -148,7 +148,7 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
         status = error_memory(error);
     if (!status) {
         list_uses(&uses, tree, &rows, edition);
-        status = cpu_tensor_groups(&uses.columns, uses.number, uses.group, error);
+        status = engine->tensor_groups(engine->state, &uses.columns, uses.number, uses.group, error);
     }
     if (!status)
         put_ids(ids, &uses);
@@ -160,9 +160,8 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
 
 enum sutra_status sutra_tensor_groups(struct sutra_context *context, const struct sutra_storage_columns *uses,
                                       uint32_t *number, uint32_t *group, struct sutra_error *error) {
-    (void)context; /* the engine's, once it has this step */
     if (uses->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u uses of storages", ROW_LIMIT);
     const struct storage_uses columns = {(row_t)uses->n, uses->tensor, uses->storage, uses->device, uses->use};
-    return cpu_tensor_groups(&columns, number, group, error);
+    return context->engine.tensor_groups(context->engine.state, &columns, number, group, error);
 }

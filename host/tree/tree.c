@@ -79,27 +79,27 @@ static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64
     }
 }
 
-static enum sutra_status replay(struct sutra_tree *tree, struct sutra_error *error) {
+static enum sutra_status replay(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
     struct tree_events events = tree->sorted.events;
     if (!tree->profile->whole_us)
-        return cpu_event_parents(&events, tree->parent, tree->closing, error);
+        return engine->event_parents(engine->state, &events, tree->parent, tree->closing, error);
     int64_t *start = column_new(events.n, sizeof *start), *end = column_new(events.n, sizeof *end);
     enum sutra_status status = start && end ? SUTRA_OK : error_memory(error);
     if (!status) {
         part_neighbours(tree, start, end);
         events.start = start;
         events.end = end;
-        status = cpu_event_parents(&events, tree->parent, tree->closing, error);
+        status = engine->event_parents(engine->state, &events, tree->parent, tree->closing, error);
     }
     free(start);
     free(end);
     return status;
 }
 
-static enum sutra_status find_parents(struct sutra_tree *tree, struct sutra_error *error) {
+static enum sutra_status find_parents(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
     const row_t *order = tree->sorted.order;
-    enum sutra_status status = replay(tree, error);
+    enum sutra_status status = replay(tree, engine, error);
     for (row_t i = 0; i < profile->n && !status; i++)
         tree->position[order[i]] = i;
     for (row_t i = 0; i < profile->n && !status; i++)
@@ -184,6 +184,7 @@ static void warn(struct sutra_context *context, const struct sutra_tree_report *
 /* The tree and the ids only have the order of events in common; each is one thread's work. */
 struct building {
     struct sutra_tree *tree;
+    const struct engine *engine;
     enum sutra_edition edition;
     enum sutra_status status[2];
     struct sutra_error error[2];
@@ -195,10 +196,10 @@ static void build_half(void *arg, size_t half) {
     struct sutra_error *error = &building->error[half];
     enum sutra_status status;
     if (half == 1) {
-        building->status[half] = tensor_ids_find(&tree->ids, tree, building->edition, error);
+        building->status[half] = tensor_ids_find(&tree->ids, tree, building->engine, building->edition, error);
         return;
     }
-    status = find_parents(tree, error);
+    status = find_parents(tree, building->engine, error);
     if (!status)
         status = list_children(tree, error);
     if (!status) {
@@ -210,13 +211,16 @@ static void build_half(void *arg, size_t half) {
 
 static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context, enum sutra_edition edition,
                                struct sutra_error *error) {
-    struct building building = {.tree = tree, .edition = edition};
+    struct building building = {.tree = tree, .engine = &context->engine, .edition = edition};
     enum sutra_status status = alloc_columns(tree, tree->profile->n) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = sort_events(tree, context, error);
     if (status)
         return status;
-    pool_run(context->pool, 2, build_half, &building);
+    if (context->engine.concurrent)
+        pool_run(context->pool, 2, build_half, &building);
+    for (size_t half = 0; half < 2 && !context->engine.concurrent; half++)
+        build_half(&building, half);
     for (int half = 0; half < 2; half++)
         if (building.status[half]) {
             if (error)

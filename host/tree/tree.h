@@ -34,8 +34,8 @@ struct sutra_tree {
 void tree_sum_times(struct sutra_tree *tree);
 
 /* Computes the ids. Columns are the tree's to free whatever comes of it. */
-enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, enum sutra_edition edition,
-                                  struct sutra_error *error);
+enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
+                                  enum sutra_edition edition, struct sutra_error *error);
 
 /* A tree and how it is to be written. */
 struct tree_written {

@@ -1,0 +1,239 @@
+/*
+ * event_tree.cu - parents of events from their times and threads; in come columns sorted by start, out go rows above
+ * and the moments when events leave their stacks.
+ *
+ * As match/event_rules.h says it: closings are repeated for all events at once until nothing changes, one round where
+ * events nest and one more for each overlap that builds on another; then moments of adoption, likewise. Events that
+ * need more than MOST_ROUNDS are left to the CPU, and so are starts that fall back while events look at other threads'
+ * stacks (whole microseconds, see host/tree/tree.c): what is off a stack then depends on who looked. O(n log n) a
+ * round; 95 bytes an event.
+ */
+#include "cuda/atomic.h"
+#include "cuda/groups.h"
+#include "cuda/max_tree.h"
+#include "cuda/steps.h"
+
+#define MOST_ROUNDS 64
+
+struct event_flags {
+    uint32_t falls_back, forwards;
+};
+
+struct event_columns {
+    row_t n;
+    uint32_t n_threads;
+    const int64_t *start, *end;
+    const uint32_t *thread, *forward; /* forward may be NULL */
+    const uint8_t *placed;            /* may be NULL */
+    uint32_t *group;                  /* by row: its thread; n_threads if it is placed */
+    row_t *row, *first;               /* by place and by thread */
+    uint64_t *closing, *next_closing; /* by place: keys; 0: enters no stack */
+    struct max_tree closings;
+    row_t *below;      /* by place: the place below, or ROW_NONE */
+    row_t *elsewhere;  /* by place: the row that it finds on its forward thread, or ROW_NONE */
+    uint32_t *adopted; /* by thread: the first row that finds a parent elsewhere, or ROW_NONE */
+    struct event_flags *flags;
+    uint32_t *changed; /* by this round */
+    row_t *parent;
+    int64_t *closes;
+};
+
+SHARED int64_t closing_of(uint64_t key) {
+    return (int64_t)(key ^ (uint64_t)1 << 63);
+}
+
+SHARED void put_group(const struct event_columns &c, row_t row) {
+    bool placed = c.placed && c.placed[row];
+    c.group[row] = placed ? c.n_threads : c.thread[row];
+    if (row && c.start[row] < c.start[row - 1])
+        set_bits(&c.flags->falls_back, 1);
+    if (!placed && c.forward && c.forward[row] != THREAD_NONE)
+        set_bits(&c.flags->forwards, 1);
+}
+
+SHARED uint64_t closing_key(const struct event_columns &c, row_t row, int64_t below) {
+    return event_enters(c.start[row], c.end[row]) ? integer_sort_key(event_closing(c.end[row], below)) : 0;
+}
+
+/* Places of rows that take no part are the last ones. */
+SHARED bool takes_part(const struct event_columns &c, row_t place) {
+    return place < c.first[c.n_threads];
+}
+
+SHARED void put_own_end(const struct event_columns &c, row_t place) {
+    c.closing[place] = takes_part(c, place) ? closing_key(c, c.row[place], EVENT_OPEN) : 0;
+    c.next_closing[place] = 0;
+}
+
+SHARED void find_below(const struct event_columns &c, row_t place) {
+    if (!takes_part(c, place))
+        return;
+    row_t row = c.row[place];
+    uint64_t most, start = integer_sort_key(c.start[row]);
+    row_t below = tree_last_at_least(&c.closings, c.first[c.group[row]], place, start, &most);
+    c.below[place] = below;
+    c.next_closing[place] = closing_key(c, row, below == ROW_NONE ? EVENT_OPEN : closing_of(c.closing[below]));
+    if (c.next_closing[place] != c.closing[place])
+        set_bits(c.changed, 1);
+}
+
+/* The first place of a thread that is not before a row. */
+SHARED row_t place_from(const struct event_columns &c, uint32_t thread, row_t row) {
+    row_t low = c.first[thread], high = c.first[thread + 1];
+    while (low < high) {
+        row_t middle = low + (high - low) / 2;
+        if (c.row[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+SHARED bool falls_back_on(const struct event_columns &c, row_t place, uint32_t *forward) {
+    if (!takes_part(c, place) || c.below[place] != ROW_NONE || !c.forward)
+        return false;
+    *forward = c.forward[c.row[place]];
+    return *forward != THREAD_NONE;
+}
+
+SHARED void find_elsewhere(const struct event_columns &c, row_t place) {
+    uint32_t forward;
+    uint64_t most;
+    c.elsewhere[place] = ROW_NONE;
+    if (!falls_back_on(c, place, &forward))
+        return;
+    row_t row = c.row[place];
+    row_t found = tree_last_at_least(&c.closings, c.first[forward], place_from(c, forward, row),
+                                     integer_sort_key(c.start[row]), &most);
+    if (found != ROW_NONE)
+        c.elsewhere[place] = c.row[found];
+}
+
+SHARED void put_no_adoption(const struct event_columns &c, row_t thread) {
+    c.adopted[thread] = ROW_NONE;
+}
+
+SHARED void adopt(const struct event_columns &c, row_t place) {
+    uint32_t forward;
+    if (c.closing[place] == 0 || !falls_back_on(c, place, &forward))
+        return;
+    row_t row = c.row[place];
+    if (c.elsewhere[place] == ROW_NONE && c.adopted[forward] >= row)
+        return;
+    if (keep_least(&c.adopted[c.group[row]], row))
+        set_bits(c.changed, 1);
+}
+
+/* What stands at the bottom of a thread that was adopted: adoptions lead back to earlier ones, and in the end to an
+ * event.
+ */
+SHARED row_t adopter_of(const struct event_columns &c, uint32_t thread) {
+    for (;;) {
+        row_t row = c.adopted[thread], place = place_from(c, thread, row);
+        if (c.elsewhere[place] != ROW_NONE)
+            return c.elsewhere[place];
+        thread = c.forward[row];
+    }
+}
+
+SHARED row_t parent_at_bottom(const struct event_columns &c, row_t place) {
+    row_t row = c.row[place];
+    uint32_t forward;
+    if (c.adopted[c.group[row]] < row)
+        return adopter_of(c, c.group[row]);
+    if (!falls_back_on(c, place, &forward))
+        return ROW_NONE;
+    if (c.elsewhere[place] != ROW_NONE)
+        return c.elsewhere[place];
+    return c.adopted[forward] < row ? adopter_of(c, forward) : ROW_NONE;
+}
+
+SHARED void put_parent(const struct event_columns &c, row_t place) {
+    if (!takes_part(c, place))
+        return;
+    row_t row = c.row[place];
+    c.parent[row] = c.below[place] == ROW_NONE ? parent_at_bottom(c, place) : c.row[c.below[place]];
+    c.closes[row] = c.closing[place] ? closing_of(c.closing[place]) : c.start[row];
+}
+
+static uint32_t take_changed(struct gpu *gpu, const struct event_columns *c) {
+    uint32_t changed = 0;
+    gpu_down(gpu, &changed, c->changed, 1);
+    gpu_fill(gpu, c->changed, 0, sizeof changed);
+    return changed;
+}
+
+/* Both return whether MOST_ROUNDS were enough. The tree over closings stays. */
+static bool find_closings(struct gpu *gpu, struct event_columns *c) {
+    uint32_t more = 1;
+    for (int round = 0; round < MOST_ROUNDS && more; round++) {
+        size_t mark = gpu_mark(gpu);
+        c->closings = max_tree_build(gpu, c->closing, c->n);
+        gpu_each<find_below>(gpu, c->n, *c);
+        more = take_changed(gpu, c);
+        if (more) {
+            uint64_t *closing = c->closing;
+            c->closing = c->next_closing;
+            c->next_closing = closing;
+            gpu_release(gpu, mark);
+        }
+    }
+    return !more;
+}
+
+static bool find_adoptions(struct gpu *gpu, struct event_columns *c) {
+    uint32_t more = c->forward != NULL;
+    gpu_each<find_elsewhere>(gpu, c->n, *c);
+    gpu_each<put_no_adoption>(gpu, c->n_threads, *c);
+    for (int round = 0; round < MOST_ROUNDS && more; round++) {
+        gpu_each<adopt>(gpu, c->n, *c);
+        more = take_changed(gpu, c);
+    }
+    return !more;
+}
+
+static void bring_up(struct gpu *gpu, struct event_columns *c, const struct event_parents_step *step) {
+    const struct tree_events *events = step->events;
+    row_t n = events->n;
+    gpu_enter(gpu, GPU_UP);
+    c->n = n;
+    c->n_threads = events->n_threads;
+    c->start = gpu_up(gpu, events->start, n);
+    c->end = gpu_up(gpu, events->end, n);
+    c->thread = gpu_up(gpu, events->thread, n);
+    c->forward = events->forward ? gpu_up(gpu, events->forward, n) : NULL;
+    c->placed = events->placed ? gpu_up(gpu, events->placed, n) : NULL;
+    c->parent = gpu_up(gpu, step->parent, n);
+    c->closes = gpu_up(gpu, step->closing, n);
+    gpu_ready(gpu);
+}
+
+void gpu_event_parents(struct gpu *gpu, void *arg) {
+    struct event_parents_step *step = static_cast<struct event_parents_step *>(arg);
+    struct event_columns c = {};
+    bring_up(gpu, &c, step);
+    row_t n = c.n;
+    struct event_flags flags = {0, 0};
+    c.group = gpu_take<uint32_t>(gpu, n);
+    c.row = gpu_take<row_t>(gpu, n);
+    c.first = gpu_take<row_t>(gpu, (uint64_t)c.n_threads + 2);
+    c.closing = gpu_take<uint64_t>(gpu, n);
+    c.next_closing = gpu_take<uint64_t>(gpu, n);
+    c.below = gpu_take<row_t>(gpu, n);
+    c.elsewhere = gpu_take<row_t>(gpu, n);
+    c.adopted = gpu_take<uint32_t>(gpu, c.n_threads);
+    c.flags = gpu_take_zeros<struct event_flags>(gpu, 1);
+    c.changed = gpu_take_zeros<uint32_t>(gpu, 1);
+    gpu_enter(gpu, GPU_SORT);
+    gpu_each<put_group>(gpu, n, c);
+    gpu_down(gpu, &flags, c.flags, 1);
+    groups_fill(gpu, c.group, n, c.n_threads + 1, c.row, c.first);
+    gpu_enter(gpu, GPU_OTHER);
+    gpu_each<put_own_end>(gpu, n, c);
+    step->left = (flags.falls_back && flags.forwards) || !find_closings(gpu, &c) || !find_adoptions(gpu, &c);
+    gpu_each<put_parent>(gpu, step->left ? 0 : n, c);
+    gpu_enter(gpu, GPU_DOWN);
+    gpu_down(gpu, step->parent, c.parent, step->left ? 0 : n);
+    gpu_down(gpu, step->closing, c.closes, step->left ? 0 : n);
+}
