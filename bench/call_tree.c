@@ -20,7 +20,7 @@
 
 #define TARGET_EVENTS  1000000
 #define TARGET_SECONDS 0.25
-#define NESTED_MAX      8
+#define NESTED_MAX     8
 
 enum { FORWARD_THREADS = 2, THREADS = 4, TENSORS_MAX = 3, STORAGES = 4096 };
 
@@ -121,18 +121,18 @@ static double least(double a, double b) {
     return a == 0 || b < a ? b : a;
 }
 
-static void time_steps(const struct sutra_tree *tree, struct times *times) {
+static void time_steps(const struct engine *engine, const struct sutra_tree *tree, struct times *times) {
     struct sutra_error error;
     struct tensor_ids ids = {0};
     row_t n = tree->profile->n;
     row_t *parent = malloc(((size_t)n + 1) * sizeof *parent);
     int64_t *closing = malloc(((size_t)n + 1) * sizeof *closing);
     double begin = seconds();
-    if (!parent || !closing || cpu_event_parents(&tree->sorted.events, parent, closing, &error))
+    if (!parent || !closing || engine->event_parents(engine->state, &tree->sorted.events, parent, closing, &error))
         fail("out of memory");
     times->parents = least(times->parents, seconds() - begin);
     begin = seconds();
-    if (tensor_ids_find(&ids, tree, SUTRA_EDITION_2, &error))
+    if (tensor_ids_find(&ids, tree, engine, SUTRA_EDITION_2, &error))
         fail("out of memory");
     times->ids = least(times->ids, seconds() - begin);
     free(parent);
@@ -150,7 +150,7 @@ static void time_round(struct sutra_context *context, const struct sutra_profile
     if (sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, &error))
         fail(error.message);
     times->tree = least(times->tree, seconds() - begin);
-    time_steps(tree, times);
+    time_steps(&context->engine, tree, times);
     sutra_tree_free(tree);
     begin = seconds();
     if (sutra_correlation_find(context, profile, NULL, &correlation, &error))
