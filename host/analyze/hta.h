@@ -68,7 +68,8 @@ struct hta_kernels {
     row_t n;
     row_t *event;
     int64_t *start, *end;
-    uint32_t *type; /* enum kernel_type */
+    uint32_t *type;   /* enum kernel_type */
+    uint8_t *of_name; /* of each string: the type of the kernels of this name, plus 1; 0: there are none */
 };
 
 /* Kernels by correlation, for those that have one: kernels of group g are event[i] for i from first[g] to

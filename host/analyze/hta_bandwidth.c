@@ -48,10 +48,15 @@ static enum sutra_status bandwidth_init(struct bandwidth *bandwidth, row_t n, st
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-static row_t count_copies(const struct hta_kernels *kernels) {
+static bool is_copy(const struct sutra_hta *hta, row_t event) {
+    return hta->rows.state[event] & ROW_STREAM &&
+           hta->kernels.of_name[hta->rows.events->name[event]] == KERNEL_MEMORY + 1;
+}
+
+static row_t count_copies(const struct sutra_hta *hta) {
     row_t n = 0;
-    for (row_t i = 0; i < kernels->n; i++)
-        n += kernels->type[i] == KERNEL_MEMORY;
+    for (row_t i = 0; i < hta->rows.n; i++)
+        n += is_copy(hta, hta->rows.list[i]);
     return n;
 }
 
@@ -80,13 +85,10 @@ static double gbps_of(const struct sutra_device_trace *trace, row_t event) {
     return gbps - gbps == 0 ? gbps : 0; /* no infinities */
 }
 
-/* Takes one kernel, if it is a copy; false: out of memory. */
-static bool take_copy(struct bandwidth *bandwidth, const struct sutra_hta *hta, row_t kernel, row_t n) {
-    const struct hta_rows *rows = &hta->rows;
-    row_t event = hta->kernels.event[kernel], i = bandwidth->n;
+/* Takes one of the `n` copies; false: out of memory. */
+static bool take_copy(struct bandwidth *bandwidth, const struct hta_rows *rows, row_t event, row_t n) {
+    row_t i = bandwidth->n;
     uint32_t name = rows->events->name[event];
-    if (hta->kernels.type[kernel] != KERNEL_MEMORY)
-        return true;
     int64_t dur = rows->dur[event] == 0 ? NS_PER_US : rows->dur[event];
     bandwidth->kind[i] =
         kind_of(&bandwidth->kinds, strings_text(rows->strings, name), strings_length(rows->strings, name));
@@ -152,14 +154,14 @@ static enum sutra_status add_rows(struct sutra_hta *hta, struct bandwidth *bandw
 
 enum sutra_status hta_bandwidth(struct sutra_hta *hta, struct sutra_error *error) {
     struct bandwidth bandwidth = {0};
-    row_t n = count_copies(&hta->kernels);
+    row_t n = count_copies(hta);
     if (n == 0) {
         hta_table_missing(hta, SUTRA_HTA_BANDWIDTH, "no event on a stream is a copy or set of memory");
         return SUTRA_OK;
     }
     enum sutra_status status = bandwidth_init(&bandwidth, n, error);
-    for (row_t i = 0; i < hta->kernels.n && !status; i++)
-        if (!take_copy(&bandwidth, hta, i, n))
+    for (row_t i = 0; i < hta->rows.n && !status; i++)
+        if (is_copy(hta, hta->rows.list[i]) && !take_copy(&bandwidth, &hta->rows, hta->rows.list[i], n))
             status = error_memory(error);
     if (!status)
         status = find_levels(&bandwidth, &hta->context->engine, error);

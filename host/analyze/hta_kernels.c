@@ -44,7 +44,7 @@ static enum sutra_status sort_kernels(struct sutra_hta *hta, struct sutra_error 
 enum sutra_status hta_kernels_make(struct sutra_hta *hta, struct sutra_error *error) {
     const struct hta_rows *rows = &hta->rows;
     struct hta_kernels *kernels = &hta->kernels;
-    uint8_t *types = calloc((size_t)rows->strings->n + 1, 1); /* of names, plus 1 */
+    uint8_t *types = kernels->of_name = calloc((size_t)rows->strings->n + 1, 1);
     enum sutra_status status = types ? SUTRA_OK : error_memory(error);
     if (!status)
         status = make_columns(kernels, count_kernels(rows), error);
@@ -60,7 +60,6 @@ enum sutra_status hta_kernels_make(struct sutra_hta *hta, struct sutra_error *er
         kernels->end[i] = rows->start[event] + rows->dur[event];
         kernels->type[i] = types[name] - 1u;
     }
-    free(types);
     hta->summary.n_kernels = kernels->n;
     return status;
 }
@@ -70,5 +69,6 @@ void hta_kernels_free(struct hta_kernels *kernels) {
     free(kernels->start);
     free(kernels->end);
     free(kernels->type);
+    free(kernels->of_name);
     *kernels = (struct hta_kernels){0};
 }

@@ -39,11 +39,11 @@ static int compare_rows(const void *left, const void *right) {
 
 /* Names of one type into rows[], which has room for all strings. */
 static uint32_t gather(const struct sutra_hta *hta, enum kernel_type type, const struct moments *by_name,
-                       const uint8_t *types, struct name_row *rows) {
+                       struct name_row *rows) {
     const struct strings *strings = hta->rows.strings;
     uint32_t n = 0;
     for (uint32_t string = 0; string < strings->n; string++)
-        if (by_name[string].n > 0 && types[string] == type)
+        if (hta->kernels.of_name[string] == type + 1)
             rows[n++] =
                 (struct name_row){strings_text(strings, string), strings_length(strings, string), by_name[string]};
     qsort(rows, n, sizeof *rows, compare_rows);
@@ -158,28 +158,24 @@ enum sutra_status hta_names_sort(struct sutra_table *table, struct sutra_error *
 
 /* ---- Both tables ---- */
 
-/* Moments of durations by name, and the type of each name. */
-static void sum_up(const struct sutra_hta *hta, struct moments *by_name, uint8_t *types) {
+/* Moments of durations by name. */
+static void sum_up(const struct sutra_hta *hta, struct moments *by_name) {
     const struct hta_kernels *kernels = &hta->kernels;
-    for (row_t i = 0; i < kernels->n; i++) {
-        uint32_t name = hta->rows.events->name[kernels->event[i]];
-        types[name] = (uint8_t)kernels->type[i];
-        moments_add(&by_name[name], kernels->end[i] - kernels->start[i]);
-    }
+    for (row_t i = 0; i < kernels->n; i++)
+        moments_add(&by_name[hta->rows.events->name[kernels->event[i]]], kernels->end[i] - kernels->start[i]);
 }
 
 enum sutra_status hta_names(struct sutra_hta *hta, struct sutra_error *error) {
     size_t n_strings = (size_t)hta->rows.strings->n + 1;
     struct moments *by_name = calloc(n_strings, sizeof *by_name);
     struct name_row *rows = malloc(n_strings * sizeof *rows);
-    uint8_t *types = calloc(n_strings, 1);
     struct sutra_table *plain = hta_table_begin(hta, SUTRA_HTA_KERNELS);
     struct sutra_table *memory = hta_table_begin(hta, SUTRA_HTA_KERNELS_MEMORY);
-    enum sutra_status status = by_name && rows && types ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = by_name && rows ? SUTRA_OK : error_memory(error);
     if (!status)
-        sum_up(hta, by_name, types);
+        sum_up(hta, by_name);
     for (int type = 0; type <= KERNEL_MEMORY && !status; type++) {
-        uint32_t n = gather(hta, (enum kernel_type)type, by_name, types, rows);
+        uint32_t n = gather(hta, (enum kernel_type)type, by_name, rows);
         if (type != KERNEL_MEMORY)
             status = add_type(hta, plain, (enum kernel_type)type, rows, n, error);
         if (!status)
@@ -189,7 +185,6 @@ enum sutra_status hta_names(struct sutra_hta *hta, struct sutra_error *error) {
         status = hta_names_sort(plain, error);
     if (!status)
         status = hta_names_sort(memory, error);
-    free(types);
     free(rows);
     free(by_name);
     return status;
