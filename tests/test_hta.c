@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "hta_table.h"
 
@@ -322,6 +323,35 @@ static void odd_events_do_no_harm(void **state) {
     check_all(cases, N(cases));
 }
 
+/* Two steps, n launches and n kernels, all of one correlation. */
+static char *one_correlation(int n) {
+    char *text = malloc((size_t)n * 400 + 1000), *at = text;
+    assert_non_null(text);
+    at += sprintf(at, "{\"traceEvents\":[" STEP(1, 0, 10) "," STEP(2, 1000000, 10));
+    for (int i = 0; i < n; i++) {
+        at += sprintf(at, "," LAUNCH(% d, 1, 5), i);
+        at += sprintf(at, "," KERNEL("k", 7, % d, 1, 5), 10 + i);
+    }
+    strcpy(at, "]}");
+    return text;
+}
+
+static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
+    (void)state;
+    enum { N_EACH = 1500 }; /* 2.25 million repetitions, and more than 3 billion pairs */
+    char *text = one_correlation(N_EACH);
+    struct sutra_context *context = make_context(1);
+    struct sutra_hta *hta = analyze(context, text, NULL);
+    struct sutra_hta_summary summary;
+    sutra_hta_summary(hta, &summary);
+    assert_int_equal(summary.n_kernels, N_EACH);
+    assert_int_equal(sutra_table_rows(sutra_hta_table(hta, SUTRA_HTA_LAUNCHES, NULL)), N_EACH);
+    assert_int_equal(sutra_table_rows(sutra_hta_table(hta, SUTRA_HTA_QUEUE, NULL)), 2 * N_EACH);
+    sutra_hta_free(hta);
+    sutra_context_free(context);
+    free(text);
+}
+
 static void the_summary_tells_what_was_left_out(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
@@ -355,6 +385,7 @@ int main(void) {
         cmocka_unit_test(the_last_of_several_steps_is_left_out),
         cmocka_unit_test(fractions_are_kept_where_that_is_asked_for),
         cmocka_unit_test(odd_events_do_no_harm),
+        cmocka_unit_test(far_too_many_pairs_of_one_correlation_are_not_made),
         cmocka_unit_test(the_summary_tells_what_was_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,8 @@
 #include "analyze/hta_rules.h"
 #include "base/error.h"
 
-/* Most pairs, for each event of the trace. */
+/* Most pairs: so many, and more for each event of the trace. */
+#define PAIRS_MOST      1000000
 #define PAIRS_PER_EVENT 4
 
 /* Events without a stream that have a correlation, and the groups of kernels with the same. */
@@ -91,7 +92,7 @@ static void add_pair(const struct hta_rows *rows, struct sutra_table *table, row
 static void add_pairs(struct sutra_hta *hta, const struct calls *calls) {
     const struct hta_correlated *correlated = &hta->correlated;
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_LAUNCHES);
-    bool once = count_pairs(calls, correlated) > (uint64_t)hta->rows.events->n * PAIRS_PER_EVENT;
+    bool once = count_pairs(calls, correlated) > (uint64_t)hta->rows.events->n * PAIRS_PER_EVENT + PAIRS_MOST;
     if (once)
         context_warn(hta->context,
                      "many launches and kernels share a correlation: each launch is paired with one kernel");

@@ -19,11 +19,11 @@
 #include "text/number_text.h"
 #include "text/string_text.h"
 
-/* Microseconds beyond it (some thousand years before and after 1970 are within) are left out: all sums of two times
- * fit 64 bits as nanoseconds. */
+/* Microseconds beyond it (some 95 years from 1970) are left out: all sums of two times fit 64 bits as nanoseconds. */
 #define US_LIMIT 3e15
 
-/* Rows of the GPU may be repeated so often, for each event of the trace. */
+/* Most rows of the GPU, with repetitions: so many, and more for each event of the trace. */
+#define REPEATS_MOST      1000000
 #define REPEATS_PER_EVENT 4
 
 enum string_role {
@@ -344,7 +344,7 @@ static enum sutra_status cut_steps(struct reading *reading, struct sutra_error *
     }
     if (!status)
         status = count_launches(engine, &cpu, &gpu, &total, times, error);
-    bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT || total + cpu.n > ROW_LIMIT;
+    bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + REPEATS_MOST || total + cpu.n > ROW_LIMIT;
     if (!status && once)
         context_warn(reading->hta->context, "many launches share a correlation: their kernels count once");
     if (!status)
