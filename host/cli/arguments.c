@@ -170,7 +170,7 @@ static int read_letters(struct reader *reader, const char *letters) {
     return SUTRA_OK;
 }
 
-static int read_operand(struct reader *reader, const char *word) {
+static int read_operand(struct reader *reader, char *word) {
     if (reader->operands->n == reader->command->n_operands_max)
         return message_fail(SUTRA_USAGE, "'%s' is one argument too many; see '%s --help'", word,
                             reader->command->called);
@@ -184,7 +184,7 @@ static int read_words(struct reader *reader) {
     bool only_operands = false;
     int status = SUTRA_OK;
     while (*reader->next && status == SUTRA_OK && !reader->help) {
-        const char *word = *reader->next++;
+        char *word = *reader->next++;
         if (only_operands || word[0] != '-' || !word[1])
             status = read_operand(reader, word);
         else if (strcmp(word, "--") == 0)
@@ -199,7 +199,7 @@ static int read_words(struct reader *reader) {
 
 bool arguments_parse(const struct command *command, int argc, char **argv, void *values, struct operands *operands,
                      int *exit_code) {
-    *operands = (struct operands){0};
+    *operands = (struct operands){.words = argv};
     struct reader reader = {command, argc > 0 ? argv + 1 : argv, values, operands, false};
     *exit_code = read_words(&reader);
     if (*exit_code != SUTRA_OK)

@@ -11,11 +11,9 @@
 
 #include "cli/command.h"
 
-#define OPERANDS_MAX 4
-
 struct operands {
     unsigned n;
-    const char *words[OPERANDS_MAX];
+    char **words; /* at the beginning of argv, which is rearranged */
 };
 
 /* Fills the command's struct of `values` (set to the defaults by the caller) and the operands. False: there is nothing

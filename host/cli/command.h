@@ -8,6 +8,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ struct option_row {
     const char *help;           /* a sentence without a capital and full stop */
 };
 
+#define OPERANDS_ANY UINT_MAX
+
 /* What the words that are no options stand for. */
 enum operand_kind {
     OPERAND_FILE,
@@ -51,15 +54,18 @@ struct command {
     const char *const *description; /* paragraphs; ends with NULL */
     const struct option_row *options;
     const struct example *examples; /* ends with a row without a line */
-    unsigned n_operands_max;
+    unsigned n_operands_max;        /* OPERANDS_ANY: no limit */
     enum operand_kind operand_kind;
     const char *const *operand_words; /* ends with NULL */
+    /* The commands that are called by a word behind this one's, "sutra analyze hta"; ends with NULL. NULL: none. */
+    const struct command *const *commands;
     int (*run)(const struct command *command, int argc,
                char **argv); /* argv[0] is the command; returns the exit code */
 };
 
 extern const struct command link_command, link_legacy_command, info_command, critical_path_command, tree_command,
-    correlate_command, gen_command, help_command, completion_command, manual_command;
+    correlate_command, analyze_command, analyze_hta_command, gen_command, help_command, completion_command,
+    manual_command;
 extern const struct command trace_link_command;       /* the program under its other name, chakra_trace_link */
 extern const struct command older_trace_link_command; /* and under the name trace_link */
 
@@ -79,10 +85,11 @@ struct exit_code {
 };
 extern const struct exit_code exit_codes[];
 
-/* The command of this name, or NULL. */
-const struct command *command_find(const char *name);
+/* The command of this name in a table, or NULL. */
+const struct command *command_find(const struct command *const *table, const char *name);
 
-/* Says that there is no command of this name, and which was probably meant; returns the exit code. */
-int command_unknown(const char *name);
+/* Says that a table has no command of this name, and which was probably meant; returns the exit code. `called` is what
+ * stands before the name: "sutra". */
+int command_unknown(const struct command *const *table, const char *called, const char *name);
 
 #endif

@@ -9,8 +9,8 @@
 #include "cli/nearest.h"
 
 const struct command *const commands[] = {
-    &link_command, &link_legacy_command, &info_command,       &critical_path_command, &tree_command, &correlate_command,
-    &gen_command,  &help_command,        &completion_command, &manual_command,        NULL,
+    &link_command,    &link_legacy_command, &info_command, &critical_path_command, &tree_command,   &correlate_command,
+    &analyze_command, &gen_command,         &help_command, &completion_command,    &manual_command, NULL,
 };
 
 const struct option_row common_options[] = {
@@ -40,18 +40,18 @@ const struct exit_code exit_codes[] = {
     {0},
 };
 
-const struct command *command_find(const char *name) {
-    for (size_t i = 0; commands[i]; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+const struct command *command_find(const struct command *const *table, const char *name) {
+    for (size_t i = 0; table[i]; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
     return NULL;
 }
 
-int command_unknown(const char *name) {
+int command_unknown(const struct command *const *table, const char *called, const char *name) {
     struct nearest nearest = nearest_to(name);
-    for (size_t i = 0; commands[i]; i++)
-        nearest_try(&nearest, commands[i]->name);
+    for (size_t i = 0; table[i]; i++)
+        nearest_try(&nearest, table[i]->name);
     if (nearest.word)
         return message_fail(SUTRA_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest.word);
-    return message_fail(SUTRA_USAGE, "unknown command '%s'; see 'sutra --help'", name);
+    return message_fail(SUTRA_USAGE, "unknown command '%s'; see '%s --help'", name, called);
 }

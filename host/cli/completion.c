@@ -13,16 +13,27 @@ static void print_words(const char *const *words) {
         printf("%s%s", i ? " " : "", words[i]);
 }
 
-static void print_command_names(void) {
-    for (size_t i = 0; commands[i]; i++)
-        printf("%s%s", i ? " " : "", commands[i]->name);
+static void print_command_names(const struct command *const *table) {
+    for (size_t i = 0; table[i]; i++)
+        printf("%s%s", i ? " " : "", table[i]->name);
 }
 
 static void print_operands(const struct command *command) {
-    if (command->operand_kind == OPERAND_COMMAND)
-        print_command_names();
+    if (command->commands)
+        print_command_names(command->commands);
+    else if (command->operand_kind == OPERAND_COMMAND)
+        print_command_names(commands);
     else
         print_words(command->operand_words);
+}
+
+/* Calls `print` for each command; for those below another, `above` is that one, else NULL. */
+static void for_each_command(void (*print)(const struct command *above, const struct command *command)) {
+    for (size_t i = 0; commands[i]; i++) {
+        print(NULL, commands[i]);
+        for (size_t j = 0; commands[i]->commands && commands[i]->commands[j]; j++)
+            print(commands[i], commands[i]->commands[j]);
+    }
 }
 
 /* Text inside single quotes of a shell; zsh gives square brackets and colons a meaning of its own there. */
@@ -35,7 +46,8 @@ static void print_quoted(const char *text, const char *escaped) {
     }
 }
 
-/* bash: words before the cursor decide; an empty answer means file names (-o default). */
+/* bash: words before the cursor decide; an empty answer means file names (-o default). In bash and zsh a command below
+ * another is known as "analyze hta". */
 
 static void bash_option_words(const struct option_row *table) {
     for (const struct option_row *option = table; option->name; option++) {
@@ -58,8 +70,12 @@ static void bash_choices(const struct option_row *table) {
     }
 }
 
-static void bash_command(const struct command *command) {
-    printf("    %s)\n        case \"$previous\" in\n", command->name);
+static void bash_command(const struct command *above, const struct command *command) {
+    if (above)
+        printf("    \"%s %s\")\n", above->name, command->name);
+    else
+        printf("    %s)\n", command->name);
+    printf("        case \"$previous\" in\n");
     bash_choices(command->options);
     printf("        *)\n            words=\"");
     print_operands(command);
@@ -69,22 +85,29 @@ static void bash_command(const struct command *command) {
     printf("\"\n            ;;\n        esac\n        ;;\n");
 }
 
+/* In a shell's script: the word behind one of these commands belongs to the command's name. */
+static void print_names_of_two_words(const char *pattern) {
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->commands)
+            printf(pattern, commands[i]->name);
+}
+
 static void print_bash(void) {
     printf("# bash completion for sutra; made by 'sutra completion bash'\n"
            "_sutra() {\n"
            "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
            "    local command=\"${COMP_WORDS[1]}\" words=\"\"\n"
            "    [[ ${COMP_WORDS[0]##*/} == %s ]] && command=%s\n"
-           "    [[ $COMP_CWORD == 1 && $command != %s ]] && command=\"\"\n"
-           "    case \"$command\" in\n"
-           "    \"\")\n        words=\"",
+           "    [[ $COMP_CWORD == 1 && $command != %s ]] && command=\"\"\n",
            trace_link_command.name, trace_link_command.name, trace_link_command.name);
-    print_command_names();
+    print_names_of_two_words("    [[ $command == %s && $COMP_CWORD != 2 ]] && command+=\" ${COMP_WORDS[2]}\"\n");
+    printf("    case \"$command\" in\n"
+           "    \"\")\n        words=\"");
+    print_command_names(commands);
     bash_option_words(program_options);
     printf("\"\n        ;;\n");
-    for (size_t i = 0; commands[i]; i++)
-        bash_command(commands[i]);
-    bash_command(&trace_link_command);
+    for_each_command(bash_command);
+    bash_command(NULL, &trace_link_command);
     printf("    esac\n"
            "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
            "}\n"
@@ -120,15 +143,18 @@ static void zsh_options(const struct option_row *table) {
     }
 }
 
-static void zsh_command(const struct command *command) {
-    printf("    %s)\n        _arguments", command->name);
+static void zsh_command(const struct command *above, const struct command *command) {
+    if (above)
+        printf("    \"%s %s\")\n        _arguments", above->name, command->name);
+    else
+        printf("    %s)\n        _arguments", command->name);
     zsh_options(command->options);
     zsh_options(common_options);
-    if (command->n_operands_max == 0) {
+    if (command->n_operands_max == 0 && !command->commands) {
         printf("\n        ;;\n");
         return;
     }
-    if (command->operand_kind == OPERAND_FILE) {
+    if (command->operand_kind == OPERAND_FILE && !command->commands) {
         printf(" \\\n            '*:file:_files'");
     } else {
         printf(" \\\n            '1:argument:(");
@@ -155,11 +181,15 @@ static void print_zsh(void) {
            "        command=${words[2]}\n"
            "        words=(\"${(@)words[2,-1]}\")\n"
            "        ((CURRENT--))\n"
-           "    fi\n"
-           "    case $command in\n");
-    for (size_t i = 0; commands[i]; i++)
-        zsh_command(commands[i]);
-    zsh_command(&trace_link_command);
+           "    fi\n");
+    print_names_of_two_words("    if [[ $command == %s ]] && ((CURRENT > 2)); then\n"
+                             "        command+=\" ${words[2]}\"\n"
+                             "        words=(\"${(@)words[2,-1]}\")\n"
+                             "        ((CURRENT--))\n"
+                             "    fi\n");
+    printf("    case $command in\n");
+    for_each_command(zsh_command);
+    zsh_command(NULL, &trace_link_command);
     printf("    esac\n}\nif [[ $funcstack[1] == _sutra ]]; then\n    _sutra \"$@\"\nelse\n    compdef _sutra sutra "
            "%s\nfi\n",
            trace_link_command.name);
@@ -187,15 +217,18 @@ static void fish_options(const struct option_row *table, const char *condition) 
     }
 }
 
-static void fish_command(const struct command *command) {
+static void fish_command(const struct command *above, const struct command *command) {
     char condition[128];
-    printf("complete -c sutra -n __fish_use_subcommand -f -a %s -d '", command->name);
+    if (above)
+        printf("complete -c sutra -n '__fish_seen_subcommand_from %s' -f -a %s -d '", above->name, command->name);
+    else
+        printf("complete -c sutra -n __fish_use_subcommand -f -a %s -d '", command->name);
     print_quoted(command->summary, "");
     printf("'\n");
     snprintf(condition, sizeof condition, "-c sutra -n '__fish_seen_subcommand_from %s'", command->name);
     fish_options(command->options, condition);
     fish_options(common_options, condition);
-    if (command->operand_kind != OPERAND_FILE) {
+    if (command->operand_kind != OPERAND_FILE && !command->commands) {
         printf("complete %s -f -a '", condition);
         print_operands(command);
         printf("'\n");
@@ -205,8 +238,7 @@ static void fish_command(const struct command *command) {
 static void print_fish(void) {
     printf("# fish completion for sutra; made by 'sutra completion fish'\n");
     fish_options(program_options, "-c sutra -n __fish_use_subcommand");
-    for (size_t i = 0; commands[i]; i++)
-        fish_command(commands[i]);
+    for_each_command(fish_command);
     char condition[128];
     snprintf(condition, sizeof condition, "-c %s", trace_link_command.name);
     fish_options(trace_link_command.options, condition);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/arguments.h"
+#include "cli/message.h"
 #include "sutra/context.h"
 
 #define WIDTH       80
@@ -61,6 +62,12 @@ static void print_option(const struct option_row *option) {
     print_wrapped(option->help, column, HELP_COLUMN);
 }
 
+static void print_commands(const struct command *const *table) {
+    printf("\nCommands:\n");
+    for (size_t i = 0; table[i]; i++)
+        printf("  %-14s %s\n", table[i]->name, table[i]->summary);
+}
+
 static void print_options(const struct option_row *table) {
     for (const struct option_row *option = table; option->name; option++)
         print_option(option);
@@ -79,6 +86,8 @@ void help_command_print(const struct command *command) {
         putchar('\n');
         print_wrapped(command->description[i], 0, 0);
     }
+    if (command->commands)
+        print_commands(command->commands);
     printf("\nOptions:\n");
     print_options(command->options);
     print_options(common_options);
@@ -90,9 +99,8 @@ void help_command_print(const struct command *command) {
 
 void help_program_print(void) {
     printf("sutra %s - links PyTorch execution traces with Kineto device traces\n\n", sutra_version());
-    printf("Usage:\n  sutra COMMAND [ARGUMENTS]\n\nCommands:\n");
-    for (size_t i = 0; commands[i]; i++)
-        printf("  %-14s %s\n", commands[i]->name, commands[i]->summary);
+    printf("Usage:\n  sutra COMMAND [ARGUMENTS]\n");
+    print_commands(commands);
     printf("\nOptions:\n");
     print_options(program_options);
     printf("\nExamples:\n");
@@ -118,9 +126,17 @@ static int help_run(const struct command *self, int argc, char **argv) {
     }
     const char *name = operands.words[0];
     const struct command *command =
-        strcmp(name, trace_link_command.name) == 0 ? &trace_link_command : command_find(name);
+        strcmp(name, trace_link_command.name) == 0 ? &trace_link_command : command_find(commands, name);
     if (!command)
-        return command_unknown(name);
+        return command_unknown(commands, "sutra", name);
+    for (unsigned i = 1; i < operands.n; i++) {
+        const struct command *above = command;
+        if (!above->commands)
+            return message_fail(SUTRA_USAGE, "'%s' is one argument too many; see 'sutra help --help'",
+                                operands.words[i]);
+        if (!(command = command_find(above->commands, operands.words[i])))
+            return command_unknown(above->commands, above->called, operands.words[i]);
+    }
     help_command_print(command);
     return SUTRA_OK;
 }
@@ -130,6 +146,7 @@ static const char *const help_description[] = {"Without a COMMAND, lists the com
 static const struct option_row help_options[] = {{0}};
 static const struct example help_examples[] = {
     {"sutra help link", "what the command 'link' does, and its options"},
+    {"sutra help analyze hta", "the same for a command below another"},
     {0},
 };
 
@@ -141,7 +158,7 @@ const struct command help_command = {
     .description = help_description,
     .options = help_options,
     .examples = help_examples,
-    .n_operands_max = 1,
+    .n_operands_max = 2,
     .operand_kind = OPERAND_COMMAND,
     .run = help_run,
 };

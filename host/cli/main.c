@@ -38,8 +38,8 @@ static int dispatch(int argc, char **argv) {
     }
     if (*word == '-')
         return message_fail(SUTRA_USAGE, "unknown option '%s' before a command; see 'sutra --help'", word);
-    const struct command *command = command_find(word);
-    return command ? command->run(command, argc - 1, argv + 1) : command_unknown(word);
+    const struct command *command = command_find(commands, word);
+    return command ? command->run(command, argc - 1, argv + 1) : command_unknown(commands, "sutra", word);
 }
 
 int main(int argc, char **argv) {

@@ -87,7 +87,9 @@ enum sutra_status pair_read(struct pair *pair, struct sutra_error *error) {
 
 void pair_measure(struct pair *pair, struct run_figures *figures) {
     const struct pair_values *values = pair->values;
-    run_figures_take(figures, &pair->watch, pair->begin, pair->context, values->host, values->device);
+    uint64_t n_host_bytes = path_size(values->host), n_device_bytes = path_size(values->device);
+    run_figures_take(figures, &pair->watch, pair->begin, pair->context, n_host_bytes + n_device_bytes);
+    figures->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
     figures->n_threads = (unsigned)values->n_threads;
     figures->output = values->output;
 }

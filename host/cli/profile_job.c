@@ -56,10 +56,9 @@ bool profile_job_finish(struct profile_job *job) {
     progress_clear(&job->watch.progress);
     if (values->quiet || path_is_stream(values->output))
         return false;
-    run_figures_take(&job->figures, &job->watch, job->begin, job->context, values->host ? values->host : values->trace,
-                     values->trace);
-    if (!values->host)
-        job->figures.input_bytes = path_size(values->trace);
+    uint64_t n_bytes = path_size(values->trace), n_host_bytes = values->host ? path_size(values->host) : 0;
+    run_figures_take(&job->figures, &job->watch, job->begin, job->context, n_bytes + n_host_bytes);
+    job->figures.input_bytes = n_bytes == 0 || (values->host && n_host_bytes == 0) ? 0 : n_bytes + n_host_bytes;
     return true;
 }
 

@@ -14,13 +14,11 @@
 #include "cli/paths.h"
 
 void run_figures_take(struct run_figures *figures, struct watch *watch, double begin,
-                      const struct sutra_context *context, const char *host, const char *device) {
-    uint64_t n_host_bytes = path_size(host), n_device_bytes = path_size(device);
+                      const struct sutra_context *context, uint64_t n_mapped_bytes) {
     figures->n_stages = sutra_context_stages(context, &figures->stages);
     figures->seconds = clock_seconds() - begin;
-    figures->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
     memory_sample(&watch->memory);
-    figures->peak_memory = memory_peak(&watch->memory, n_host_bytes + n_device_bytes);
+    figures->peak_memory = memory_peak(&watch->memory, n_mapped_bytes);
     figures->peak_rss = memory_peak_rss();
     figures->engine = sutra_context_engine(context);
 }

@@ -16,7 +16,7 @@ struct run_figures {
     const struct sutra_stage *stages;
     size_t n_stages;
     double seconds;        /* from start to end, all stages and what is between them */
-    uint64_t input_bytes;  /* of the two files as they lie on the disk; 0 if one of them is a pipe */
+    uint64_t input_bytes;  /* of the files as they lie on the disk; 0 if one of them is a pipe */
     uint64_t output_bytes; /* of JSON, before compression */
     uint64_t peak_memory;  /* see memory.h */
     uint64_t peak_rss;
@@ -25,9 +25,10 @@ struct run_figures {
     const char *output; /* the output's name */
 };
 
-/* Takes the figures, but for output_bytes, at the end of a command that began at `begin`. */
+/* Takes the figures, but for input_bytes and output_bytes, at the end of a command that began at `begin` and mapped
+ * files of so many bytes at a time. */
 void run_figures_take(struct run_figures *figures, struct watch *watch, double begin,
-                      const struct sutra_context *context, const char *host, const char *device);
+                      const struct sutra_context *context, uint64_t n_mapped_bytes);
 
 /* The closing lines on standard error: bytes read and written, seconds, memory. */
 void run_figures_print(const struct run_figures *figures);

@@ -4,11 +4,13 @@
 #ifndef SUTRA_SUTRA_H
 #define SUTRA_SUTRA_H
 
+#include "sutra/analyze.h"
 #include "sutra/context.h"
 #include "sutra/critical_path.h"
 #include "sutra/error.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"
+#include "sutra/table.h"
 #include "sutra/trace.h"
 #include "sutra/tree.h"
 

@@ -1,0 +1,166 @@
+/*
+ * hta.h - inside of struct sutra_hta: which events of a trace count, the kernels among them as columns, and the tables
+ * that the metrics fill.
+ *
+ *     device trace --> hta_rows.c: rows --> hta_kernels.c: kernels by start --> hta_*.c: one metric each --> tables
+ *
+ * Times are integers of nanoseconds since the first row (NS_PER_US to the microsecond), so sums are exact. In the
+ * reference's way starts are rounded up and ends down to whole microseconds as soon as one start has a fraction.
+ */
+#ifndef ANALYZE_HTA_H
+#define ANALYZE_HTA_H
+
+#include <stdbool.h>
+
+#include "analyze/describe.h"
+#include "analyze/table.h"
+#include "columns/key.h"
+#include "columns/row.h"
+#include "context/context.h"
+#include "match/intervals.h"
+#include "read/device_trace.h"
+#include "sutra/analyze.h"
+
+#define NS_PER_US 1000
+
+enum kernel_type { KERNEL_COMPUTATION, KERNEL_COMMUNICATION, KERNEL_MEMORY, KERNEL_OTHER, KERNEL_N_TYPES };
+
+/* "COMPUTATION" and so on. */
+extern const char *const kernel_type_names[KERNEL_N_TYPES];
+
+/* The type of a kernel of this name. O(length). */
+enum kernel_type kernel_type_of(const char *name, size_t length);
+
+enum row_state {
+    ROW_KEPT = 1,   /* the event counts */
+    ROW_GPU = 2,    /* it ran on the GPU: on a stream with a correlation, or it is a synchronisation of the GPU */
+    ROW_STREAM = 4, /* it has a stream: what most metrics call a kernel */
+    ROW_WORK = 8,   /* of these, those with a category of kernels, copies or sets: no synchronisation */
+};
+
+#define STREAM_NONE (-1)
+
+/* Names of calls that launch something, in two lists of the reference. */
+enum launch_list { LAUNCH_STATS = 1, LAUNCH_QUEUE = 2 };
+
+/* Columns by event; what is not ROW_KEPT is undefined. */
+struct hta_rows {
+    const struct sutra_device_trace *trace;
+    const struct device_events *events;
+    const struct strings *strings;
+    int64_t *start, *dur; /* nanoseconds, from `base` */
+    int64_t *stream;      /* STREAM_NONE: none */
+    row_t *link;          /* the last event of the other side with the same correlation; 0 where there is none, ROW_NONE
+                             where the event has no correlation */
+    uint8_t *state;
+    int64_t base;     /* nanoseconds of the first start */
+    bool starts_real; /* the reference writes starts (durations) as real numbers */
+    bool durs_real;
+    /* Events in the order of the reference's table; with steps cut off, those of the GPU come first, and as often as
+     * their correlation stands on the CPU side. */
+    row_t *list;
+    row_t n;
+    uint8_t *launches; /* of each string: bits of enum launch_list */
+};
+
+/* The rows that are ROW_STREAM, by rising start, those of one start in the order of the table. */
+struct hta_kernels {
+    row_t n;
+    row_t *event;
+    int64_t *start, *end;
+    uint32_t *type;   /* enum kernel_type */
+    uint8_t *of_name; /* of each string: the type of the kernels of this name, plus 1; 0: there are none */
+};
+
+/* Kernels by correlation, for those that have one: kernels of group g are event[i] for i from first[g] to
+ * first[g + 1], in the order of the table. */
+struct hta_correlated {
+    row_t n, n_groups;
+    row_t *event, *first;
+    row_t *in_table, *group; /* the same kernels in the order of the table, and their groups */
+    value_key *keys;         /* and correlations */
+};
+
+struct sutra_hta {
+    struct sutra_context *context;
+    struct sutra_hta_options options;
+    struct hta_rows rows;
+    struct hta_kernels kernels;
+    struct hta_correlated correlated;
+    struct interval_states types[2]; /* without and with memory kernels */
+    struct sutra_hta_summary summary;
+    struct sutra_table tables[SUTRA_HTA_N_TABLES];
+    bool made[SUTRA_HTA_N_TABLES];
+    char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
+};
+
+/* A correlation that ties rows to others. */
+static inline bool is_correlation(value_key key) {
+    return key != -1 && key >= KEY_VALUES;
+}
+
+/* An id for a column of integers; -1 where the id is something else. */
+static inline int64_t column_key(value_key key) {
+    return key_is_integer(key) ? key : -1;
+}
+
+/* hta_rows.c */
+enum sutra_status hta_rows_make(struct sutra_hta *hta, const struct sutra_device_trace *trace,
+                                struct sutra_error *error);
+void hta_rows_free(struct hta_rows *rows);
+
+/* hta_kernels.c */
+enum sutra_status hta_kernels_make(struct sutra_hta *hta, struct sutra_error *error);
+void hta_kernels_free(struct hta_kernels *kernels);
+
+/* hta_correlated.c: makes the groups, and tells those of other keys: ROW_NONE for keys that no kernel has. */
+enum sutra_status hta_correlated_make(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_correlated_find(const struct sutra_hta *hta, const value_key *keys, row_t n, row_t *groups,
+                                      struct sutra_error *error);
+void hta_correlated_free(struct hta_correlated *correlated);
+
+/* The metrics, a file each. Each makes its tables and its part of the summary. */
+enum sutra_status hta_busy(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_names(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_idle(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_launches(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_calls(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_queue(struct sutra_hta *hta, struct sutra_error *error);
+enum sutra_status hta_bandwidth(struct sutra_hta *hta, struct sutra_error *error);
+
+/* Fills a table of types from what one rank, or all together, spent in each state. */
+void hta_types_fill(struct sutra_table *table, const struct interval_states *states);
+
+/* The unit in which the reference adds up stretches of time of a trace: whole microseconds. */
+int64_t hta_unit(const struct sutra_hta_options *options);
+
+/* Sorts the names of a finished table of kernels: by type, name and rank. */
+enum sutra_status hta_names_sort(struct sutra_table *table, struct sutra_error *error);
+
+/* Sets a table up with integer columns where `rows` says so; for tables of many ranks too. */
+void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const struct sutra_hta_options *options,
+                    bool starts_real, bool durs_real);
+
+/* Sets a table up: under its name, with the kinds of its columns as the times of the trace have them. */
+struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id);
+
+/* Says why a table is not made. */
+__attribute__((format(printf, 3, 4))) void hta_table_missing(struct sutra_hta *hta, enum sutra_hta_table id,
+                                                             const char *format, ...);
+
+/* The columns of a distribution; `decimals` 0: not rounded. */
+void table_describe(struct sutra_table *table, const struct description *description, int decimals);
+
+/* Nanoseconds as microseconds. */
+static inline double us_of(int64_t ns) {
+    return (double)ns / NS_PER_US;
+}
+
+static inline double us_of_wide(wide_t ns) {
+    return (double)ns / NS_PER_US;
+}
+
+/* As numpy's round(): to so many decimals, halves to even. */
+double rounded_to(double value, int decimals);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * rank_number.h - which rank a trace is of.
+ */
+#ifndef ANALYZE_RANK_NUMBER_H
+#define ANALYZE_RANK_NUMBER_H
+
+#include "read/device_trace.h"
+#include "sutra/analyze.h"
+
+/* "rank" of the trace's "distributedInfo", else the number behind the last "rank" of the name of the file, else
+ * `position`. */
+int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,
+                    enum sutra_rank_source *source);
+
+#endif

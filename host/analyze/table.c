@@ -1,0 +1,159 @@
+/*
+ * table.c - making tables: values are appended to the columns one after the other.
+ */
+#include "analyze/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns) {
+    *table = (struct sutra_table){.name = name, .n_columns = n_columns};
+    for (uint32_t i = 0; i < n_columns; i++) {
+        table->columns[i].spec = specs[i];
+        if (specs[i].kind == SUTRA_COLUMN_TEXT)
+            buffer_append(&table->columns[i].values, &(uint64_t){0}, sizeof(uint64_t));
+        table->failed |= table->columns[i].values.failed;
+    }
+}
+
+void table_free(struct sutra_table *table) {
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        buffer_free(&table->columns[i].values);
+        buffer_free(&table->columns[i].bytes);
+    }
+    *table = (struct sutra_table){0};
+}
+
+/* Appends eight bytes to the column whose turn it is. */
+static void put(struct sutra_table *table, const void *value) {
+    if (table->failed)
+        return;
+    struct column *column = &table->columns[table->next_column];
+    buffer_append(&column->values, value, 8);
+    table->failed |= column->values.failed | column->bytes.failed;
+    if (++table->next_column == table->n_columns) {
+        table->next_column = 0;
+        table->n_rows += !table->failed;
+    }
+}
+
+void table_real(struct sutra_table *table, double value) {
+    put(table, &value);
+}
+
+void table_integer(struct sutra_table *table, int64_t value) {
+    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
+        table_real(table, (double)value);
+    else
+        put(table, &value);
+}
+
+void table_number(struct sutra_table *table, double value) {
+    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
+        table_real(table, value);
+    else
+        table_integer(table, value > -9e18 && value < 9e18 ? (int64_t)value : 0);
+}
+
+void table_text(struct sutra_table *table, const char *bytes, size_t length) {
+    struct buffer *text = &table->columns[table->next_column].bytes;
+    buffer_append(text, bytes, length);
+    buffer_append(text, "", 1);
+    uint64_t end = text->length;
+    put(table, &end);
+}
+
+int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row) {
+    return ((const int64_t *)(const void *)table->columns[column].values.bytes)[row];
+}
+
+double table_get_real(const struct sutra_table *table, uint32_t column, uint64_t row) {
+    if (table->columns[column].spec.kind == SUTRA_COLUMN_INTEGER)
+        return (double)table_get_integer(table, column, row);
+    return ((const double *)(const void *)table->columns[column].values.bytes)[row];
+}
+
+const char *table_get_text(const struct sutra_table *table, uint32_t column, uint64_t row, size_t *length) {
+    const uint64_t *starts = (const uint64_t *)(const void *)table->columns[column].values.bytes;
+    *length = (size_t)(starts[row + 1] - starts[row] - 1);
+    return table->columns[column].bytes.bytes + starts[row];
+}
+
+/* The column becomes one of real numbers, in place: both take eight bytes. */
+static void make_real(struct sutra_table *table, uint32_t number) {
+    struct column *column = &table->columns[number];
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        double real = (double)table_get_integer(table, number, row);
+        memcpy(column->values.bytes + row * sizeof real, &real, sizeof real);
+    }
+    column->spec.kind = SUTRA_COLUMN_REAL;
+}
+
+static void append_value(struct sutra_table *table, const struct sutra_table *from, uint32_t column, uint64_t row) {
+    size_t length;
+    switch (from->columns[column].spec.kind) {
+    case SUTRA_COLUMN_INTEGER:
+        table_integer(table, table_get_integer(from, column, row));
+        break;
+    case SUTRA_COLUMN_REAL:
+        table_real(table, table_get_real(from, column, row));
+        break;
+    case SUTRA_COLUMN_TEXT: {
+        const char *text = table_get_text(from, column, row, &length);
+        table_text(table, text, length);
+    }
+    }
+}
+
+void table_append(struct sutra_table *table, const struct sutra_table *from) {
+    table->failed |= from->failed;
+    if (table->failed || from->n_rows == 0)
+        return;
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        if (table->columns[i].spec.kind == SUTRA_COLUMN_INTEGER && from->columns[i].spec.kind == SUTRA_COLUMN_REAL)
+            make_real(table, i);
+    for (uint64_t row = 0; row < from->n_rows; row++)
+        for (uint32_t i = 0; i < table->n_columns; i++)
+            append_value(table, from, i, row);
+}
+
+void table_reorder(struct sutra_table *table, const uint64_t *order) {
+    struct column_spec specs[TABLE_COLUMNS_MAX];
+    struct sutra_table made;
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        specs[i] = table->columns[i].spec;
+    table_init(&made, table->name, specs, table->n_columns);
+    made.group = table->group;
+    made.n_index = table->n_index;
+    for (uint64_t row = 0; row < table->n_rows; row++)
+        for (uint32_t i = 0; i < table->n_columns; i++)
+            append_value(&made, table, i, order[row]);
+    made.failed |= table->failed;
+    table_free(table);
+    *table = made;
+}
+
+const char *sutra_table_name(const struct sutra_table *table) {
+    return table->name;
+}
+
+uint64_t sutra_table_rows(const struct sutra_table *table) {
+    return table->n_rows;
+}
+
+int sutra_table_column(const struct sutra_table *table, uint32_t i, struct sutra_column *column) {
+    if (i >= table->n_columns)
+        return 0;
+    const struct column *from = &table->columns[i];
+    const void *values = from->values.bytes;
+    *column = (struct sutra_column){.name = from->spec.name, .kind = from->spec.kind};
+    if (from->spec.kind == SUTRA_COLUMN_INTEGER)
+        column->integers = values;
+    else if (from->spec.kind == SUTRA_COLUMN_REAL)
+        column->reals = values;
+    else {
+        column->starts = values;
+        column->bytes = from->bytes.bytes;
+    }
+    return 1;
+}

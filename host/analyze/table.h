@@ -1,0 +1,67 @@
+/*
+ * table.h - inside of struct sutra_table, and making one.
+ *
+ *     table_init(&table, "temporal_breakdown", columns, n_columns)
+ *     for each row: table_integer(), table_real() or table_text() once for each column, in their order
+ *
+ * Out of memory sets `failed`, after which nothing more is added; whoever makes a table looks at it once, at the end.
+ */
+#ifndef ANALYZE_TABLE_H
+#define ANALYZE_TABLE_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "sutra/table.h"
+
+#define TABLE_COLUMNS_MAX 12
+
+/* What a column is called and holds; the name must outlive the table. */
+struct column_spec {
+    const char *name;
+    enum sutra_column_kind kind;
+};
+
+struct column {
+    struct column_spec spec;
+    struct buffer values; /* of int64_t, double, or uint64_t starts (one more than there are rows) */
+    struct buffer bytes;  /* of text */
+};
+
+struct sutra_table {
+    const char *name;
+    uint64_t n_rows; /* whole ones */
+    uint32_t n_columns, next_column;
+    bool failed;
+    /* In CSV, columns from `n_index` on have this heading above their names, as pandas has it for describe(). NULL:
+     * none. */
+    const char *group;
+    uint32_t n_index;
+    struct column columns[TABLE_COLUMNS_MAX];
+};
+
+/* `specs` are copied. The table needs table_free() from then on. */
+void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns);
+void table_free(struct sutra_table *table);
+
+/* The next value of the row, which goes into a column of the same kind; an integer may go into a real column. */
+void table_integer(struct sutra_table *table, int64_t value);
+void table_real(struct sutra_table *table, double value);
+void table_text(struct sutra_table *table, const char *bytes, size_t length);
+
+/* A number into a column of either kind; into one of integers without its fraction. */
+void table_number(struct sutra_table *table, double value);
+
+/* Adds the rows of `from`, which has the same columns, though a column may hold integers in one table and real numbers
+ * in the other; then it holds real numbers. */
+void table_append(struct sutra_table *table, const struct sutra_table *from);
+
+/* Puts row order[i] to place i; order[] has each row once. */
+void table_reorder(struct sutra_table *table, const uint64_t *order);
+
+/* Values as they lie. */
+int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row);
+double table_get_real(const struct sutra_table *table, uint32_t column, uint64_t row);
+const char *table_get_text(const struct sutra_table *table, uint32_t column, uint64_t row, size_t *length);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * analyze_hta.c - `sutra analyze hta`: device traces of one or many ranks in, the tables of Holistic Trace Analysis and
+ * a page about them out.
+ *
+ * Tables of a single rank (each launch, each change of a queue) are written as soon as the rank is done, so that they
+ * need not be kept; the others at the end.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/arguments.h"
+#include "cli/figures.h"
+#include "cli/hta_page.h"
+#include "cli/message.h"
+#include "cli/paths.h"
+#include "cli/processors.h"
+#include "cli/run_figures.h"
+#include "cli/trace_list.h"
+#include "cli/watch.h"
+#include "sutra/sutra.h"
+
+struct hta_values {
+    const char *output, *stats;
+    uint64_t n_threads, n_kernels, kernel_delay;
+    int format;
+    bool last_step, all_launches, nanoseconds, no_series, strict, lenient, quiet;
+};
+
+static const char *const formats[] = {"csv", "json", NULL}; /* in the order of enum sutra_table_format */
+
+#define AT(field) .offset = offsetof(struct hta_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(output), .help = "write a file for each table into the folder DIR"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help =
+         "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
+    {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "name at most N kernels of each type, the rest are 'others' (default: 10)"},
+    {"kernel-delay", 0, OPTION_NUMBER, "US", AT(kernel_delay), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "a gap below so many microseconds is what the device needs between kernels (default: 30)"},
+    {"last-step", 0, OPTION_FLAG, AT(last_step),
+     .help = "keep the last ProfilerStep, which is left out if there are several"},
+    {"all-launches", 0, OPTION_FLAG, AT(all_launches),
+     .help =
+         "count launches by any call in the tables of launches and queues, also cuLaunchKernelEx, cudaGraphLaunch and "
+         "all of HIP; the table launch_calls always does"},
+    {"nanoseconds", 0, OPTION_FLAG, AT(nanoseconds),
+     .help = "keep fractions of microseconds, as HTA does with HTA_DISABLE_NS_ROUNDING=1"},
+    {"no-series", 0, OPTION_FLAG, AT(no_series),
+     .help = "leave out the tables that have a row for each launch or kernel of a rank"},
+    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
+     .help = "how many threads, 0 for one per processor (default: 0)"},
+    {"strict", 0, OPTION_FLAG, AT(strict), .help = "fail if one of several traces cannot be read"},
+    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
+    {"stats", 0, OPTION_FILE, "FILE", AT(stats),
+     .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no page, only warnings and errors"},
+    {0},
+};
+
+/* What lives while traces are analyzed. */
+struct job {
+    const struct hta_values *values;
+    struct watch watch;
+    double begin;
+    struct trace_list traces;
+    struct sutra_context *context;
+    struct sutra_hta_ranks *ranks;
+    struct run_figures figures;
+};
+
+/* Writes a table to its file; `rank` below 0: the table is of all ranks. */
+static enum sutra_status write_table(struct job *job, const struct sutra_table *table, int64_t rank,
+                                     struct sutra_error *error) {
+    char path[4096], of_rank[32] = "";
+    if (rank >= 0)
+        snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
+    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->output, sutra_table_name(table), of_rank,
+                          formats[job->values->format]);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
+        snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
+        return SUTRA_NO_OUTPUT;
+    }
+    uint64_t n_bytes = 0;
+    enum sutra_status status =
+        sutra_table_write(job->context, table, (enum sutra_table_format)job->values->format, path, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
+    return status;
+}
+
+/* One rank is done. */
+static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                 struct sutra_error *error) {
+    static const enum sutra_hta_table series[] = {SUTRA_HTA_LAUNCHES, SUTRA_HTA_QUEUE};
+    struct job *job = arg;
+    enum sutra_status status = SUTRA_OK;
+    (void)context; /* the job's own */
+    for (size_t i = 0; i < sizeof series / sizeof *series && !status; i++) {
+        const struct sutra_table *table = sutra_hta_table(hta, series[i], NULL);
+        if (table)
+            status = write_table(job, table, sutra_hta_rank_of(hta), error);
+    }
+    return status;
+}
+
+static enum sutra_status write_tables(struct job *job, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_hta_ranks_table(job->ranks, (enum sutra_hta_table)id, NULL);
+        if (table)
+            status = write_table(job, table, -1, error);
+    }
+    return status;
+}
+
+static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
+    const struct hta_values *values = job->values;
+    struct sutra_context_options context_options = {.size = sizeof context_options,
+                                                    .n_threads = (unsigned)values->n_threads,
+                                                    .strict = values->strict,
+                                                    .lenient = values->lenient};
+    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
+                                                    .hta = {.size = sizeof ranks_options.hta,
+                                                            .n_kernels = values->n_kernels,
+                                                            .kernel_delay_us = values->kernel_delay,
+                                                            .last_step = values->last_step,
+                                                            .all_launches = values->all_launches,
+                                                            .nanoseconds = values->nanoseconds},
+                                                    .visit = values->output && !values->no_series ? on_rank : NULL,
+                                                    .arg = job};
+    watch_attach(&job->watch, &context_options);
+    enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
+    if (!status)
+        status = sutra_hta_ranks_make(job->context, (const char *const *)job->traces.paths, job->traces.n,
+                                      &ranks_options, &job->ranks, error);
+    if (!status && values->output)
+        status = write_tables(job, error);
+    progress_clear(&job->watch.progress);
+    return status;
+}
+
+/* ---- Figures ---- */
+
+static void print_stats(FILE *file, const void *result) {
+    const struct job *job = result;
+    const struct sutra_hta_rank *rank;
+    uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
+    for (size_t i = 0; (rank = sutra_hta_ranks_at(job->ranks, i)); i++) {
+        n_ranks += !rank->reason;
+        n_left_out += rank->reason != NULL;
+        n_events += rank->summary.n_events;
+        n_kernels += rank->summary.n_kernels;
+        n_launches += rank->summary.n_launches;
+        n_bad_times += rank->summary.n_bad_times;
+    }
+    fprintf(file, "{\n  \"version\": \"%s\",\n  \"counts\": {\n", sutra_version());
+    fprintf(file, "    \"n_ranks\": %" PRIu64 ",\n    \"n_left_out\": %" PRIu64 ",\n", n_ranks, n_left_out);
+    fprintf(file, "    \"n_events\": %" PRIu64 ",\n    \"n_kernels\": %" PRIu64 ",\n", n_events, n_kernels);
+    fprintf(file, "    \"n_launches\": %" PRIu64 ",\n    \"n_bad_times\": %" PRIu64 "\n  },\n", n_launches,
+            n_bad_times);
+    run_figures_print_json(file, &job->figures);
+}
+
+static int job_tell(struct job *job) {
+    const struct hta_values *values = job->values;
+    run_figures_take(&job->figures, &job->watch, job->begin, job->context,
+                     trace_list_largest(&job->traces, (size_t)values->n_threads));
+    job->figures.input_bytes = job->traces.streams ? 0 : job->traces.n_bytes;
+    job->figures.n_threads = (unsigned)values->n_threads;
+    if (!values->quiet) {
+        hta_page_print(job->ranks, values->output);
+        fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
+                bytes_text(job->figures.peak_memory).text);
+    }
+    return values->stats ? (int)stats_write(values->stats, print_stats, job) : SUTRA_OK;
+}
+
+/* ---- The command ---- */
+
+static int make_folder(const char *path) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
+        return SUTRA_OK;
+    return message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
+}
+
+/* Whether a trace would be overwritten. */
+static int check_stats(const char *stats, const struct trace_list *traces) {
+    for (size_t i = 0; stats && i < traces->n; i++)
+        if (paths_same(stats, traces->paths[i]))
+            return message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", stats);
+    return SUTRA_OK;
+}
+
+static int run_job(struct job *job, const struct operands *operands) {
+    const struct hta_values *values = job->values;
+    struct sutra_error error;
+    int exit_code = trace_list_make(&job->traces, operands);
+    if (exit_code == SUTRA_OK)
+        exit_code = check_stats(values->stats, &job->traces);
+    if (exit_code == SUTRA_OK && values->stats && sutra_output_check(values->stats, &error))
+        exit_code = message_error(&error);
+    if (exit_code == SUTRA_OK && values->output)
+        exit_code = make_folder(values->output);
+    if (exit_code == SUTRA_OK && job_run(job, &error))
+        exit_code = message_error(&error);
+    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct hta_values values = {0};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if (values.strict && values.lenient)
+        return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
+    if (values.n_threads == 0)
+        values.n_threads = processors_usable();
+    struct job job = {.values = &values, .begin = clock_seconds(), .watch = watch_start(!values.quiet, true, false)};
+    exit_code = run_job(&job, &operands);
+    sutra_hta_ranks_free(job.ranks);
+    sutra_context_free(job.context);
+    trace_list_free(&job.traces);
+    return exit_code;
+}
+
+static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Analyzes the device traces of one or many ranks (files, plain or compressed, or folders of them) as Holistic "
+    "Trace "
+    "Analysis (HTA) 0.5.0 does, prints a page of what there is to know, and writes HTA's tables: temporal and kernel "
+    "breakdown, idle time, overlap of communication and compute, launches, queues and memory bandwidth. Where HTA's "
+    "result depends on the order of equal times, that of the file counts.",
+    "The rank of a trace is that of its distributedInfo, else the number behind the last 'rank' of the file's name, "
+    "else "
+    "its place. A trace that cannot be read is left out with a warning. What cannot be computed, and why, is said; the "
+    "rest is.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra analyze hta device.json.gz", "print the page"},
+    {"sutra analyze hta traces/ -o tables", "all ranks of a job, and their tables as CSV"},
+    {"sutra analyze hta rank*.json.zst -o tables --format json --no-series -q", "for a program"},
+    {0},
+};
+
+const struct command analyze_hta_command = {
+    .name = "hta",
+    .called = "sutra analyze hta",
+    .summary = "the tables of Holistic Trace Analysis, for one or many ranks",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
+    .run = run,
+};

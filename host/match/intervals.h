@@ -1,0 +1,102 @@
+/*
+ * intervals.h - merging intervals of time, what several merged sets cover together, and sums by key; on plain arrays.
+ *
+ * Times and durations are integers (of nanoseconds, from some first moment), so all sums are exact and do not depend on
+ * the order in which an engine adds. Magnitudes of times stay below 2^63 and differences of two fit; sums are of 128
+ * bits. What is decided about one element stands here once, for the CPU and the CUDA engine alike.
+ *
+ * An interval may end before it starts (a duration below 0); it then counts as its difference says.
+ */
+#ifndef MATCH_INTERVALS_H
+#define MATCH_INTERVALS_H
+
+#include "columns/number.h"
+#include "columns/row.h"
+#include "sutra/error.h"
+
+typedef __int128 wide_t;
+typedef unsigned __int128 uwide_t;
+
+/* ---- Merging ---- */
+
+/* Whether an interval begins a new group behind those with starts at or before its own, of which the latest ends at
+ * `last_end`: strictly later, so intervals that touch join. */
+SHARED bool interval_begins_group(int64_t start, int64_t last_end) {
+    return start > last_end;
+}
+
+/* Disjoint groups of each segment: those of segment s are [start[i], end[i]) for i from first[s] to first[s + 1]. */
+struct merged {
+    row_t n;
+    uint32_t n_segments;
+    int64_t *start, *end;
+    row_t *first; /* n_segments + 1 places */
+};
+
+/* Merges the intervals [start[i], end[i]) of each segment. Rows have rising starts (equal ones in any order);
+ * segment[i] < n_segments (NULL: all are of segment 0). The result needs merged_free(). O(n + n_segments).
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status cpu_merge_intervals(const int64_t *start, const int64_t *end, const uint32_t *segment, row_t n,
+                                      uint32_t n_segments, struct merged *merged, struct sutra_error *error);
+void merged_free(struct merged *merged);
+
+/* The sum of (end - start) of a segment's groups. O(groups). */
+wide_t cpu_merged_length(const struct merged *merged, uint32_t segment);
+
+/* ---- States ---- */
+
+#define STATE_SETS_MAX 3
+#define N_STATES       (1 << STATE_SETS_MAX)
+
+/* Whole steps of `unit` in a stretch of time, as time; towards zero. */
+SHARED int64_t stretch_whole(int64_t length, int64_t unit) {
+    return length / unit * unit;
+}
+
+/* For how long which segments cover the time together. State s stands for the segments whose bits 1 << segment are set
+ * in it. */
+struct interval_states {
+    wide_t length[N_STATES];
+    bool seen[N_STATES]; /* whether the state occurred, if only for no time */
+};
+
+/* Sweeps over the bounds of the groups of the first `n_sets` segments in the order of (time, segment, starts before
+ * ends); between each bound and the next, the state is the sum of 1 << segment over starts before, less that over ends
+ * before, and the stretch counts in whole units. State 0, and sums that are no state because groups end before they
+ * start, are left out. O(n) where ends rise within each segment, else O(n log n). */
+enum sutra_status cpu_interval_states(const struct merged *merged, uint32_t n_sets, int64_t unit,
+                                      struct interval_states *states, struct sutra_error *error);
+
+/* ---- Sums ---- */
+
+/* Count, extremes, sum and sum of squares of integers. Adding in any order gives the same; so does joining the moments
+ * of parts. */
+struct moments {
+    uint64_t n;
+    int64_t min, max;
+    wide_t sum;
+    uwide_t squares;
+    bool overflow; /* the squares need more than 128 bits: there is no deviation */
+};
+
+SHARED void moments_add(struct moments *moments, int64_t value) {
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    uwide_t square = (uwide_t)magnitude * magnitude, squares = moments->squares + square;
+    if (moments->n == 0 || value < moments->min)
+        moments->min = value;
+    if (moments->n == 0 || value > moments->max)
+        moments->max = value;
+    moments->n++;
+    moments->sum += value;
+    moments->overflow |= squares < square;
+    moments->squares = squares;
+}
+
+/* moments[keys[i]] takes in values[i] for all i; O(n). The caller has zeroed the moments. */
+void cpu_sums_by_key(const uint32_t *keys, const int64_t *values, row_t n, struct moments *moments);
+
+/* The standard deviation of a sample (n - 1 in the denominator) of value / scale, from exact integers as long as they
+ * fit 128 bits. NaN where n is below 2. */
+double moments_deviation(const struct moments *moments, double scale);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * analyze.h - where the time of device traces went.
+ *
+ *     device trace --> sutra_hta_make() --> struct sutra_hta --> sutra_hta_table() --> struct sutra_table
+ *
+ * The tables are those of Holistic Trace Analysis 0.5.0 ("HTA"), with its columns: with integer times all numbers are
+ * equal to its own; standard deviations agree to about 12 digits, since ours come from exact sums. Times are in
+ * microseconds.
+ */
+#ifndef SUTRA_ANALYZE_H
+#define SUTRA_ANALYZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sutra/table.h"
+#include "sutra/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+struct sutra_hta;
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_hta_options {
+    size_t size;
+    int64_t rank;             /* what the tables' column "rank" says */
+    uint64_t n_kernels;       /* most names of kernels of each type before "others"; 0: 10 */
+    uint64_t kernel_delay_us; /* gaps below it are waits for a kernel; 0: 30 */
+    bool last_step;           /* keep the last ProfilerStep, which is left out if there are several */
+    bool all_launches;        /* count all calls that launch something in the tables of launches and queues, not only
+                                 those that HTA knows */
+    bool nanoseconds;         /* keep fractions of microseconds instead of rounding as HTA does */
+};
+
+/* The tables, in the order in which they are written. Those of HTA have its columns; "whole" columns of times are
+ * integers where the trace's times are. */
+enum sutra_hta_table {
+    SUTRA_HTA_TEMPORAL,       /* rank: idle, compute, other and whole time between the first and the last kernel */
+    SUTRA_HTA_TYPES,          /* type of kernel, also of two that overlap: time, share; of all ranks together */
+    SUTRA_HTA_KERNELS,        /* rank, type, name: durations of the longest kernels, the rest as "others" */
+    SUTRA_HTA_TYPES_MEMORY,   /* both with copies and sets of memory */
+    SUTRA_HTA_KERNELS_MEMORY, /* (once there are several types, overlaps are counted differently) */
+    SUTRA_HTA_IDLE,           /* rank, stream, what the stream waited for: time, share */
+    SUTRA_HTA_IDLE_STATS,     /* the same: distribution of the gaps */
+    SUTRA_HTA_OVERLAP,        /* rank: how much of communication is hidden by compute, in percent */
+    SUTRA_HTA_QUEUE_SUMMARY,  /* rank, stream: distribution of the queue's length */
+    SUTRA_HTA_BANDWIDTH,      /* rank, kind of copy: distribution of the bandwidth while copies run */
+    SUTRA_HTA_LAUNCHES,       /* one rank: each launch with its kernel */
+    SUTRA_HTA_QUEUE,          /* one rank: each change of the length of a stream's queue; ts counts from the first
+                                 event of the rank */
+    SUTRA_HTA_RANKS,          /* ours: rank: the figures of the summary; of many ranks only */
+    SUTRA_HTA_LAUNCH_CALLS,   /* ours: rank, name of the call: launches of any kind, also of graphs and of HIP */
+    SUTRA_HTA_N_TABLES
+};
+
+/* Makes the tables of one rank. *hta is the caller's; the trace may be freed before it.
+ * SUTRA_SYSTEM: out of memory. A trace without kernels is no error: tables that cannot be made tell why. */
+enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                 const struct sutra_hta_options *options, struct sutra_hta **hta,
+                                 struct sutra_error *error);
+void sutra_hta_free(struct sutra_hta *hta);
+
+/* A table, or NULL where it could not be made; *reason (may be NULL) is then why. Both live as long as `hta`. */
+const struct sutra_table *sutra_hta_table(const struct sutra_hta *hta, enum sutra_hta_table id, const char **reason);
+
+/* The figures of one rank; times in microseconds. What could not be computed is NaN. */
+struct sutra_hta_summary {
+    uint64_t n_events;       /* in the trace */
+    uint64_t n_rows;         /* that count: with a duration and a category, in the steps that are kept */
+    uint64_t n_kernels;      /* of these on a stream */
+    uint64_t n_streams;      /* different streams of kernels and copies */
+    uint64_t n_steps;        /* different names with "ProfilerStep"; with two or more the last is cut off */
+    uint64_t n_bad_times;    /* left out: a start that is missing, a start or duration that is too large */
+    uint64_t n_negative;     /* durations below 0 */
+    double first_us;         /* the first start, on the trace's own clock */
+    double span_us;          /* from the first start of a kernel to the last end */
+    double busy_us, idle_us; /* of that: with and without a kernel on some stream */
+    double compute_us;       /* with a compute kernel */
+    double communication_us; /* with a communication kernel */
+    double overlap_us;       /* with both */
+    double exposed_us;       /* with communication and neither compute nor memory kernels */
+    double memory_us;        /* with a copy or set of memory and no compute kernel */
+    double host_wait_us, kernel_wait_us, other_wait_us; /* gaps of all streams together, by what they wait for */
+    uint64_t n_launches;                                /* with a kernel, by any call */
+    uint64_t n_short;       /* of these, those whose kernel is shorter than the call itself */
+    double launch_us;       /* time in these calls */
+    double delay_median_us; /* from the end of the call to the start of the kernel */
+    double queue_mean;      /* length of the fullest queue */
+    int64_t queue_most, queue_stream;
+};
+void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary);
+
+/* The rank that the tables are of. */
+int64_t sutra_hta_rank_of(const struct sutra_hta *hta);
+
+/* ---- Many ranks ---- */
+
+struct sutra_hta_ranks;
+
+/* Where the number of a rank comes from. */
+enum sutra_rank_source { SUTRA_RANK_INFO, SUTRA_RANK_NAME, SUTRA_RANK_POSITION };
+
+/* One trace of several. */
+struct sutra_hta_rank {
+    const char *path;
+    int64_t rank; /* "rank" of the trace's "distributedInfo", else the number behind the last "rank" of the file's name,
+                     else the place in the list */
+    enum sutra_rank_source source;
+    const char *reason; /* why the trace is left out; NULL: it is not, and `summary` is set */
+    struct sutra_hta_summary summary;
+};
+
+/* Called once for each rank whose tables are made, those of a single rank among them, which are not kept. Calls come
+ * from any thread and in any order, but one at a time; `context` serves to write tables. */
+typedef enum sutra_status sutra_hta_visit(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                          struct sutra_error *error);
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_hta_ranks_options {
+    size_t size;
+    struct sutra_hta_options hta; /* of each rank; `rank` is not read */
+    sutra_hta_visit *visit;       /* may be NULL */
+    void *arg;
+};
+
+/* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is
+ * that of as many traces as the context has threads. A trace that cannot be read, or whose rank an earlier one has, is
+ * left out with a warning; in a strict context that is an error, as it is if no trace is left. *ranks is the caller's,
+ * and does not depend on the number of threads. */
+enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                       const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
+                                       struct sutra_error *error);
+void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks);
+
+/* The ranks by rising number, and behind them the traces that were left out; NULL where `i` is too large. */
+const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i);
+
+/* A table of all ranks, or NULL where it could not be made; *reason (may be NULL) is then why. There is none for
+ * SUTRA_HTA_LAUNCHES and SUTRA_HTA_QUEUE, which are tables of one rank. */
+const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
+                                                const char **reason);
+
+/* What the slowest rank spends its time on. */
+enum sutra_hta_cause { SUTRA_CAUSE_COMPUTE, SUTRA_CAUSE_COMMUNICATION, SUTRA_CAUSE_MEMORY, SUTRA_CAUSE_IDLE };
+
+/* The rank with the longest time from the first to the last kernel (the lowest, if several have that), and of what it
+ * has the most beyond the median of all ranks: compute, communication or copies that nothing hides, or idle time. */
+struct sutra_hta_slowest {
+    int64_t rank;
+    double span_us, median_span_us;
+    enum sutra_hta_cause cause;
+    double cause_us, median_cause_us;
+    int64_t awaited_rank; /* the one with the least time in communication: the others wait for it; -1: there is none */
+};
+
+/* Returns 0 where fewer than two ranks have kernels. */
+int sutra_hta_ranks_slowest(const struct sutra_hta_ranks *ranks, struct sutra_hta_slowest *slowest);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

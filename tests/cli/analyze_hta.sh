@@ -1,0 +1,40 @@
+# The page and the tables of analyze hta: of one rank, of several with broken ones among them, of traces without kernels.
+. "$TOOLS/common.sh"
+case=$DATA/analyze/synth
+[ -e "$case/trace.json.gz" ] || skip "needs $case"
+cp "$case/trace.json.gz" trace.json.gz
+
+# quietly COMMAND...: the page without the line on seconds and memory.
+quietly() {
+    echo "\$ $*"
+    "$@" 2>err
+    echo "exit $?"
+    sed 's/^[0-9.]* s, .* of memory at the peak$/SECONDS and MEMORY/' err
+}
+quietly sutra analyze hta trace.json.gz -o tables
+ls tables
+head -n 2 tables/temporal_breakdown.csv tables/launch_calls.csv
+quietly sutra analyze hta trace.json.gz -o json --format json --no-series --quiet
+ls json
+cat json/temporal_breakdown.json
+
+echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 2}]}' >bare.json
+quietly sutra analyze hta bare.json
+echo '{"traceEvents": []}' >empty.json
+quietly sutra analyze hta empty.json | sed -n 1,4p
+
+mkdir traces
+gzip -dc trace.json.gz | sed 's/"schemaVersion": 1,/&"distributedInfo": {"rank": 3},/' >traces/a.json
+cp trace.json.gz traces/x_rank10.json.gz
+cp trace.json.gz traces/x_rank2.json.gz
+head -c 5000 traces/a.json >traces/cut_rank4.json
+cp traces/a.json traces/z.json
+echo 'no trace' >traces/notes.txt
+quietly sutra analyze hta traces -o all
+ls all | grep rank
+cut -d, -f 1,2 all/rank_summary.csv
+quietly sutra analyze hta traces --strict
+quietly sutra analyze hta traces/a.json traces/x_rank2.json.gz -q --stats stats.json
+grep -A 7 counts stats.json
+# The page fits 100 columns.
+sutra analyze hta traces 2>/dev/null | awk 'length > 100 { print "too wide: " $0 }'

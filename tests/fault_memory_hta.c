@@ -1,0 +1,129 @@
+/*
+ * fault_memory_hta.c - runs out of memory at every allocation, one after the other, while two ranks are analyzed and
+ * their tables are written.
+ *
+ * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hta_table.h"
+#include "refuse.h"
+
+#define EVENTS(step)                                                                                                   \
+    STEP(1, 0, 100)                                                                                                    \
+    "," STEP(step, 200, 100) "," LAUNCH(5, 2, 1) "," LAUNCH(8, 2, 2) "," CALL("cudaMemcpyAsync", 9, 1, 3) "," KERNEL(  \
+        "k", 7, 10, 20,                                                                                                \
+        1) "," KERNEL("l", 8, 12, 30,                                                                                  \
+                      2) "," COPY("Memcpy HtoD", 7, 40, 5, 3,                                                          \
+                                  2.5) "," KERNEL("ncclKernel", 9, 20, 30,                                             \
+                                                  2) "," EVENT("kernel", "m", 0, 7, 50, 1,                             \
+                                                               "\"stream\":\"x\",\"correlation\":\"y\"")
+
+static const char *const texts[] = {TRACE(EVENTS(2)), TRACE(EVENTS(1)), TRACE("")};
+
+enum { N_RANKS = sizeof texts / sizeof *texts };
+
+struct run {
+    char folder[64], in[N_RANKS][96], out[96];
+    const char *list[N_RANKS];
+    unsigned n_tables;
+};
+
+static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                 struct sutra_error *error) {
+    const struct run *run = arg;
+    return sutra_table_write(context, sutra_hta_table(hta, SUTRA_HTA_LAUNCHES, NULL), SUTRA_TABLE_JSON, run->out, NULL,
+                             error);
+}
+
+static enum sutra_status write_tables(struct run *run, struct sutra_context *context,
+                                      const struct sutra_hta_ranks *ranks, struct sutra_error *error) {
+    struct sutra_hta_slowest slowest;
+    enum sutra_status status = SUTRA_OK;
+    run->n_tables = 0;
+    sutra_hta_ranks_slowest(ranks, &slowest);
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_hta_ranks_table(ranks, (enum sutra_hta_table)id, NULL);
+        run->n_tables += table != NULL;
+        if (table)
+            status = sutra_table_write(context, table, SUTRA_TABLE_CSV, run->out, NULL, error);
+    }
+    return status;
+}
+
+static enum sutra_status run_once(struct run *run, struct sutra_error *error) {
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_rank, .arg = run};
+    struct sutra_context *context = NULL;
+    struct sutra_hta_ranks *ranks = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_hta_ranks_make(context, run->list, N_RANKS, &ranks_options, &ranks, error);
+    if (!status)
+        status = write_tables(run, context, ranks, error);
+    sutra_hta_ranks_free(ranks);
+    sutra_context_free(context);
+    return status;
+}
+
+static struct run make_run(void) {
+    struct run run = {.folder = P_tmpdir "/sutra_fault_XXXXXX"};
+    assert_non_null(mkdtemp(run.folder));
+    strcat(strcpy(run.out, run.folder), "/out");
+    for (size_t i = 0; i < N_RANKS; i++) {
+        char name[] = "/0.json";
+        name[1] = (char)('0' + i);
+        strcat(strcpy(run.in[i], run.folder), name);
+        FILE *file = fopen(run.in[i], "w");
+        assert_non_null(file);
+        fputs(texts[i], file);
+        fclose(file);
+    }
+    return run;
+}
+
+/* Refuses each allocation in turn until a run needs no more; returns how many there were. */
+static long refuse_each(struct run *run, unsigned n_tables, bool lasting_refusal) {
+    for (long n = 1;; n++) {
+        struct sutra_error error = {0};
+        refuse_from(n, lasting_refusal);
+        enum sutra_status status = run_once(run, &error);
+        bool was_refused = atomic_load(&refused);
+        refuse_from(0, false);
+        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
+            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
+        if (status == SUTRA_OK)
+            assert_int_equal(run->n_tables, n_tables);
+        unlink(run->out);
+        if (!was_refused)
+            return n - 1;
+    }
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    struct run run = make_run();
+    struct sutra_error error;
+    for (size_t i = 0; i < N_RANKS; i++)
+        run.list[i] = run.in[i];
+    assert_int_equal(run_once(&run, &error), SUTRA_OK);
+    unsigned n_tables = run.n_tables;
+    assert_int_equal(n_tables, SUTRA_HTA_N_TABLES - 2);
+    assert_true(refuse_each(&run, n_tables, false) > 400);
+    assert_true(refuse_each(&run, n_tables, true) > 400);
+    for (size_t i = 0; i < N_RANKS; i++)
+        unlink(run.in[i]);
+    assert_int_equal(rmdir(run.folder), 0); /* nothing is left behind */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/*
+ * hta_table.h - small device traces as strings, and tables of HTA as a line of text.
+ *
+ *     CALL("cudaLaunchKernel", 10, 5, 7)    a call from 10 to 15 with correlation 7
+ *     WORK("kernel", "k", 20, 12, 3, 7)     a kernel called k on stream 20 from 12 to 15 that the call launched
+ *
+ * A table is told row by row, "0,7,host_wait,12.0,1.0 | 0,7,other,0.0,0.0"; a number that could not be computed is "-".
+ */
+#ifndef TESTS_HTA_TABLE_H
+#define TESTS_HTA_TABLE_H
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sutra/sutra.h"
+#include "text/number_text.h"
+
+#define EVENT(cat, name, pid, tid, ts, dur, args)                                                                      \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts            \
+    ",\"dur\":" #dur ",\"args\":{" args "}}"
+#define OP(name, ts, dur)                EVENT("cpu_op", name, 1, 1, ts, dur, "")
+#define STEP(number, ts, dur)            EVENT("user_annotation", "ProfilerStep#" #number, 1, 1, ts, dur, "")
+#define CALL(name, ts, dur, correlation) EVENT("cuda_runtime", name, 1, 1, ts, dur, "\"correlation\":" #correlation)
+#define LAUNCH(ts, dur, correlation)     CALL("cudaLaunchKernel", ts, dur, correlation)
+#define WORK(cat, name, stream, ts, dur, correlation)                                                                  \
+    EVENT(cat, name, 0, stream, ts, dur, "\"stream\":" #stream ",\"correlation\":" #correlation)
+#define KERNEL(name, stream, ts, dur, correlation) WORK("kernel", name, stream, ts, dur, correlation)
+#define COPY(name, stream, ts, dur, correlation, gbps)                                                                 \
+    EVENT("gpu_memcpy", name, 0, stream, ts, dur,                                                                      \
+          "\"stream\":" #stream ",\"correlation\":" #correlation ",\"memory bandwidth (GB/s)\":" #gbps)
+
+#define TRACE(events) "{\"traceEvents\":[" events "]}"
+
+static inline struct sutra_context *make_context(unsigned n_threads) {
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .lenient = true};
+    struct sutra_context *context = NULL;
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    return context;
+}
+
+/* The tables of a trace, which is gone by then. */
+static inline struct sutra_hta *analyze(struct sutra_context *context, const char *text,
+                                        const struct sutra_hta_options *options) {
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_hta *hta = NULL;
+    struct sutra_error error;
+    assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
+    assert_int_equal(sutra_hta_make(context, trace, options, &hta, &error), SUTRA_OK);
+    sutra_device_trace_free(trace);
+    return hta;
+}
+
+static inline void tell_cell(const struct sutra_column *column, uint64_t row, char *to) {
+    if (column->kind == SUTRA_COLUMN_TEXT)
+        strcpy(to, sutra_column_text(column, row));
+    else if (column->kind == SUTRA_COLUMN_INTEGER)
+        to[integer_format(column->integers[row], to)] = 0;
+    else if (isnan(column->reals[row]))
+        strcpy(to, "-");
+    else
+        to[double_format(column->reals[row], to)] = 0;
+}
+
+/* The table as a line; "none: REASON" where it could not be made. */
+static inline void tell_table(const struct sutra_table *table, const char *reason, char *text) {
+    struct sutra_column column;
+    *text = 0;
+    if (!table) {
+        sprintf(text, "none: %s", reason);
+        return;
+    }
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
+        strcat(text, row ? " | " : "");
+        for (uint32_t i = 0; sutra_table_column(table, i, &column); i++) {
+            strcat(text, i ? "," : "");
+            tell_cell(&column, row, text + strlen(text));
+        }
+    }
+}
+
+#endif

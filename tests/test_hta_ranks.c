@@ -1,0 +1,285 @@
+/*
+ * test_hta_ranks.c - the traces of many ranks: their numbers, their tables together, the slowest of them, and broken
+ * ones among them, with any number of threads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hta_table.h"
+
+#define N_PATHS 8
+
+/* Files in a folder of their own. */
+struct folder {
+    char name[64];
+    size_t n;
+    char paths[N_PATHS][128];
+    const char *list[N_PATHS];
+};
+
+static struct folder make_folder(void) {
+    struct folder folder = {.name = P_tmpdir "/sutra_ranks_XXXXXX"};
+    assert_non_null(mkdtemp(folder.name));
+    return folder;
+}
+
+static void add_file(struct folder *folder, const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder->name, name);
+    memcpy(folder->paths[folder->n], path, sizeof path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+    folder->n++;
+}
+
+static void remove_folder(struct folder *folder) {
+    for (size_t i = 0; i < folder->n; i++)
+        unlink(folder->paths[i]);
+    assert_int_equal(rmdir(folder->name), 0);
+}
+
+struct told {
+    unsigned n_warnings, n_visits;
+    char last_warning[512];
+    int64_t ranks; /* sum of the ranks that were visited */
+};
+
+static void on_warning(void *arg, const char *message) {
+    struct told *told = arg;
+    told->n_warnings++;
+    snprintf(told->last_warning, sizeof told->last_warning, "%s", message);
+}
+
+static enum sutra_status on_visit(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                  struct sutra_error *error) {
+    struct told *told = arg;
+    (void)context;
+    (void)error;
+    told->n_visits++;
+    told->ranks += sutra_hta_rank_of(hta);
+    assert_non_null(sutra_hta_table(hta, SUTRA_HTA_LAUNCHES, NULL));
+    return SUTRA_OK;
+}
+
+static enum sutra_status make(struct folder *folder, unsigned n_threads, bool strict, struct told *told,
+                              struct sutra_context **context, struct sutra_hta_ranks **ranks) {
+    struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = n_threads, .strict = strict, .warning = on_warning, .arg = told};
+    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_visit, .arg = told};
+    struct sutra_error error;
+    *told = (struct told){0};
+    for (size_t i = 0; i < folder->n; i++)
+        folder->list[i] = folder->paths[i];
+    assert_int_equal(sutra_context_create(&options, context, NULL), SUTRA_OK);
+    return sutra_hta_ranks_make(*context, folder->list, folder->n, &ranks_options, ranks, &error);
+}
+
+#define WORK_OF(compute, communication)                                                                                \
+    LAUNCH(0, 1, 1) "," KERNEL("k", 7, 10, compute, 1) "," KERNEL("ncclKernel", 8, 1000, communication, 2)
+#define RANKED(number, events)                                                                                         \
+    "{\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":" #number "},\"traceEvents\":[" events "]}"
+
+static void check_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id, const char *expected) {
+    char text[4096];
+    const char *reason;
+    const struct sutra_table *table = sutra_hta_ranks_table(ranks, id, &reason);
+    tell_table(table, reason, text);
+    assert_string_equal(text, expected);
+}
+
+static void ranks_come_from_the_trace_the_name_or_the_place(void **state) {
+    (void)state;
+    struct folder folder = make_folder();
+    struct told told;
+    struct sutra_context *context;
+    struct sutra_hta_ranks *ranks;
+    add_file(&folder, "x.json", RANKED(5, WORK_OF(10, 10)));
+    add_file(&folder, "host7_rank-03.json", TRACE(WORK_OF(10, 10)));
+    add_file(&folder, "y.json", TRACE(WORK_OF(10, 10)));
+    add_file(&folder, "rank9.json", RANKED(4, WORK_OF(10, 10)));
+    assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
+    static const struct {
+        int64_t rank;
+        enum sutra_rank_source source;
+    } expected[] = {{2, SUTRA_RANK_POSITION}, {3, SUTRA_RANK_NAME}, {4, SUTRA_RANK_INFO}, {5, SUTRA_RANK_INFO}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(sutra_hta_ranks_at(ranks, i)->rank, expected[i].rank);
+        assert_int_equal(sutra_hta_ranks_at(ranks, i)->source, expected[i].source);
+    }
+    assert_null(sutra_hta_ranks_at(ranks, 4));
+    assert_int_equal(told.n_visits, 4);
+    assert_int_equal(told.ranks, 2 + 3 + 4 + 5);
+    sutra_hta_ranks_free(ranks);
+    sutra_context_free(context);
+    remove_folder(&folder);
+}
+
+static void tables_have_the_rows_of_all_ranks(void **state) {
+    (void)state;
+    struct folder folder = make_folder();
+    struct told told;
+    struct sutra_context *context;
+    struct sutra_hta_ranks *ranks;
+    add_file(&folder, "b.json", RANKED(1, KERNEL("k", 7, 0, 30, 1) "," KERNEL("k", 7, 90, 10, 2)));
+    add_file(&folder, "a.json", RANKED(0, KERNEL("k", 7, 0, 10, 1)));
+    for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
+        assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
+        check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0,10,0,10,0.0,100.0,0.0 | 1,60,40,0,100,60.0,40.0,0.0");
+        check_table(ranks, SUTRA_HTA_TYPES, "COMPUTATION,50,100.0");
+        check_table(ranks, SUTRA_HTA_KERNELS,
+                    "k,10,10,10,0.0,10.0,COMPUTATION,0 | k,40,30,10,14.142135623730951,20.0,COMPUTATION,1");
+        check_table(ranks, SUTRA_HTA_LAUNCHES, "none: a table of one rank");
+        check_table(ranks, SUTRA_HTA_QUEUE_SUMMARY, "none: no kernel has the correlation of a launch");
+        sutra_hta_ranks_free(ranks);
+        sutra_context_free(context);
+    }
+    remove_folder(&folder);
+}
+
+static void integers_of_one_rank_are_real_beside_those_of_another(void **state) {
+    (void)state;
+    struct folder folder = make_folder();
+    struct told told;
+    struct sutra_context *context;
+    struct sutra_hta_ranks *ranks;
+    add_file(&folder, "a.json", RANKED(0, KERNEL("k", 7, 0, 10, 1)));
+    add_file(&folder, "b.json", RANKED(1, "{\"ph\":\"M\"}," KERNEL("k", 7, 0, 30, 1)));
+    assert_int_equal(make(&folder, 1, false, &told, &context, &ranks), SUTRA_OK);
+    check_table(ranks, SUTRA_HTA_TEMPORAL, "0,0.0,10.0,0.0,10.0,0.0,100.0,0.0 | 1,0.0,30.0,0.0,30.0,0.0,100.0,0.0");
+    sutra_hta_ranks_free(ranks);
+    sutra_context_free(context);
+    remove_folder(&folder);
+}
+
+static void broken_and_repeated_ranks_are_left_out_with_a_warning(void **state) {
+    (void)state;
+    struct folder folder = make_folder();
+    struct told told;
+    struct sutra_context *context;
+    struct sutra_hta_ranks *ranks;
+    add_file(&folder, "a.json", RANKED(0, WORK_OF(10, 10)));
+    add_file(&folder, "broken.json", "{\"traceEvents\": [{");
+    add_file(&folder, "c.json", RANKED(2, WORK_OF(10, 10)));
+    add_file(&folder, "d.json", RANKED(0, WORK_OF(20, 10)));
+    for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
+        assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
+        assert_int_equal(told.n_warnings, 2);
+        assert_non_null(strstr(told.last_warning, "d.json: rank 0 again, as in "));
+        assert_int_equal(told.n_visits, 2);
+        assert_null(sutra_hta_ranks_at(ranks, 1)->reason);
+        assert_int_equal(sutra_hta_ranks_at(ranks, 1)->rank, 2);
+        assert_non_null(strstr(sutra_hta_ranks_at(ranks, 2)->reason, "cut off"));
+        assert_string_equal(sutra_hta_ranks_at(ranks, 2)->path, folder.paths[1]);
+        assert_string_equal(sutra_hta_ranks_at(ranks, 3)->path, folder.paths[3]);
+        sutra_hta_ranks_free(ranks);
+        sutra_context_free(context);
+        assert_int_equal(make(&folder, n_threads, true, &told, &context, &ranks), SUTRA_DATA);
+        sutra_context_free(context);
+    }
+    remove_folder(&folder);
+}
+
+static void without_any_good_trace_the_first_error_counts(void **state) {
+    (void)state;
+    struct folder folder = make_folder();
+    struct told told;
+    struct sutra_context *context;
+    struct sutra_hta_ranks *ranks;
+    add_file(&folder, "a.json", "{\"nodes\": []}");
+    add_file(&folder, "b.json", "");
+    assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_DATA);
+    assert_int_equal(told.n_warnings, 0);
+    sutra_context_free(context);
+    unlink(folder.paths[0]);
+    unlink(folder.paths[1]);
+    assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_NO_INPUT);
+    sutra_context_free(context);
+    remove_folder(&folder);
+}
+
+static enum sutra_status refuse(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                struct sutra_error *error) {
+    (void)context;
+    (void)hta;
+    *(unsigned *)arg += 1;
+    *error = (struct sutra_error){.status = SUTRA_IO, .offset = SUTRA_NO_OFFSET, .message = "no room"};
+    return SUTRA_IO;
+}
+
+static void an_error_of_the_visitor_ends_the_work(void **state) {
+    (void)state;
+    struct folder folder = make_folder();
+    struct sutra_context *context = make_context(1);
+    struct sutra_hta_ranks *ranks;
+    struct sutra_error error;
+    unsigned n_visits = 0;
+    struct sutra_hta_ranks_options options = {.size = sizeof options, .visit = refuse, .arg = &n_visits};
+    add_file(&folder, "a.json", RANKED(0, WORK_OF(10, 10)));
+    add_file(&folder, "b.json", RANKED(1, WORK_OF(10, 10)));
+    for (size_t i = 0; i < folder.n; i++)
+        folder.list[i] = folder.paths[i];
+    assert_int_equal(sutra_hta_ranks_make(context, folder.list, folder.n, &options, &ranks, &error), SUTRA_IO);
+    assert_string_equal(error.message, "no room");
+    assert_int_equal(n_visits, 1);
+    sutra_context_free(context);
+    remove_folder(&folder);
+}
+
+static void the_slowest_rank_has_a_cause(void **state) {
+    (void)state;
+    static const struct {
+        const char *slow; /* rank 1 of 3; the others end at 1,100 with 100 of compute and communication each */
+        double span_us;
+        enum sutra_hta_cause cause;
+        double cause_us;
+        int64_t awaited;
+    } cases[] = {
+        {RANKED(1, WORK_OF(110, 200)), 1190, SUTRA_CAUSE_COMMUNICATION, 200, 0},
+        {RANKED(1, WORK_OF(900, 99) "," KERNEL("k", 9, 1100, 10, 3)), 1100, SUTRA_CAUSE_COMPUTE, 910, 1},
+        {RANKED(1, WORK_OF(100, 100) "," KERNEL("k", 9, 1900, 100, 3)), 1990, SUTRA_CAUSE_IDLE, 1690, 0},
+        {RANKED(1, WORK_OF(100, 100) "," COPY("Memcpy HtoD", 9, 1100, 900, 3, 1)), 1990, SUTRA_CAUSE_MEMORY, 900, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct folder folder = make_folder();
+        struct told told;
+        struct sutra_context *context;
+        struct sutra_hta_ranks *ranks;
+        struct sutra_hta_slowest slowest;
+        add_file(&folder, "a.json", RANKED(0, WORK_OF(100, 100)));
+        add_file(&folder, "b.json", cases[i].slow);
+        add_file(&folder, "c.json", RANKED(2, WORK_OF(100, 100)));
+        assert_int_equal(make(&folder, 2, false, &told, &context, &ranks), SUTRA_OK);
+        assert_true(sutra_hta_ranks_slowest(ranks, &slowest));
+        assert_int_equal(slowest.rank, 1);
+        assert_true(slowest.span_us == cases[i].span_us);
+        assert_true(slowest.median_span_us == 1090);
+        assert_int_equal(slowest.cause, cases[i].cause);
+        assert_true(slowest.cause_us == cases[i].cause_us);
+        assert_int_equal(slowest.awaited_rank, cases[i].awaited);
+        sutra_hta_ranks_free(ranks);
+        sutra_context_free(context);
+        remove_folder(&folder);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_come_from_the_trace_the_name_or_the_place),
+        cmocka_unit_test(tables_have_the_rows_of_all_ranks),
+        cmocka_unit_test(integers_of_one_rank_are_real_beside_those_of_another),
+        cmocka_unit_test(broken_and_repeated_ranks_are_left_out_with_a_warning),
+        cmocka_unit_test(without_any_good_trace_the_first_error_counts),
+        cmocka_unit_test(an_error_of_the_visitor_ends_the_work),
+        cmocka_unit_test(the_slowest_rank_has_a_cause),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
