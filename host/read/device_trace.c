@@ -18,6 +18,7 @@ struct part {
     struct strings strings;
     struct field_reader reader;
     uint64_t n_dropped;   /* fields of a wrong type */
+    uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */
     enum event_field bad; /* which field */
     size_t bad_at;        /* and where it stands */
@@ -161,6 +162,7 @@ static void append_event(struct part *part, const struct event_places *places, s
     events->pid[row] = read_key(part, places, FIELD_PID, KEY_ABSENT);
     events->tid[row] = read_tid(part, places);
     events->external[row] = read_int(part, places, FIELD_EXTERNAL);
+    part->n_lower_external += places->field[FIELD_LOWER_EXTERNAL].at != 0;
     read_int(part, places, FIELD_EVENT_INDEX); /* only its type matters */
     events->rf[row] = read_key(part, places, FIELD_RF, KEY_NULL);
     events->correlation[row] = read_key(part, places, FIELD_CORRELATION, -1);
@@ -255,6 +257,7 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
         if (part->events.n == 0)
             continue;
         parts->trace->n_fields_dropped += part->n_dropped;
+        parts->trace->n_lower_external += part->n_lower_external;
         if (part->bad_row == ROW_NONE || parts->context->options.lenient)
             continue;
         row_t row = part->first_row + part->bad_row;

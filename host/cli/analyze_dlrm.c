@@ -1,0 +1,164 @@
+/*
+ * analyze_dlrm.c - `sutra analyze dlrm`: a device trace in; a page on the terminal and a folder of results out.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/analyze_dlrm_page.h"
+#include "cli/arguments.h"
+#include "cli/message.h"
+#include "cli/processors.h"
+#include "cli/watch.h"
+
+struct dlrm_values {
+    const char *output, *model, *marker, *percentage, *time;
+    uint64_t iters, skip_iters, batch, n_threads;
+    bool compat, whole, lenient, quiet;
+};
+
+#define AT(field) .offset = offsetof(struct dlrm_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(output), .help = "write the results into the folder DIR, which is made"},
+    {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "cut N iterations out of the trace, or, if it has not as many, say that it has N (default: 10 if it has, "
+             "else as many as it shows)"},
+    {"skip-iters", 0, OPTION_NUMBER, "M", AT(skip_iters), .maximum = UINT32_MAX,
+     .help = "iterations before those that are cut out (default: 50)"},
+    {"percentage", 0, OPTION_TEXT, "FROM:TO", AT(percentage),
+     .help = "cut out the events that begin between these percentages of the time instead"},
+    {"time", 0, OPTION_TEXT, "FROM:TO", AT(time),
+     .help = "cut out the events that begin between these times instead, in microseconds as in the trace"},
+    {"whole", 0, OPTION_FLAG, AT(whole), .help = "cut nothing out"},
+    {"batch", 'b', OPTION_NUMBER, "B", AT(batch), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "queries in an iteration (default: 2048)"},
+    {"model", 'm', OPTION_TEXT, "NAME", AT(model),
+     .help = "the model's name, for overheads_NAME.json (default: the trace's name)"},
+    {"module-marker", 0, OPTION_TEXT, "TEXT", AT(marker),
+     .help = "how names of labels begin, by which the main thread is found (default: '## ', or ProfilerStep where no "
+             "name begins so)"},
+    {"compat", 0, OPTION_FLAG, AT(compat),
+     .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
+    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
+     .help = "how many threads, 0 for one per processor (default: 0)"},
+    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no page, no progress and no warnings"},
+    {0},
+};
+
+/* Reads "FROM:TO". */
+static int read_span(const char *option, const char *text, struct sutra_dlrm_options *dlrm) {
+    char *end = NULL;
+    dlrm->from = strtod(text, &end);
+    bool ok = end != text && *end == ':' && end[1];
+    if (ok)
+        dlrm->to = strtod(end + 1, &end);
+    if (!ok || *end || !(dlrm->from < dlrm->to))
+        return message_fail(SUTRA_USAGE, "--%s: '%s' is not FROM:TO, two rising numbers", option, text);
+    return SUTRA_OK;
+}
+
+static int read_options(const struct dlrm_values *values, struct sutra_dlrm_options *dlrm) {
+    *dlrm = (struct sutra_dlrm_options){.size = sizeof *dlrm,
+                                        .compat = values->compat,
+                                        .module_marker = values->marker,
+                                        .iters = values->iters,
+                                        .skip_iters = values->skip_iters,
+                                        .batch = values->batch};
+    if ((values->whole != 0) + (values->percentage != NULL) + (values->time != NULL) > 1)
+        return message_fail(SUTRA_USAGE, "only one of --whole, --percentage and --time can be given");
+    if (values->whole)
+        dlrm->trim = SUTRA_TRIM_NONE;
+    if (values->percentage) {
+        dlrm->trim = SUTRA_TRIM_PERCENTAGE;
+        return read_span("percentage", values->percentage, dlrm);
+    }
+    if (values->time) {
+        dlrm->trim = SUTRA_TRIM_TIME;
+        return read_span("time", values->time, dlrm);
+    }
+    return SUTRA_OK;
+}
+
+/* What lives while a trace is analysed. */
+struct job {
+    struct watch watch;
+    struct sutra_context *context;
+    struct sutra_device_trace *trace;
+    struct sutra_dlrm *dlrm;
+};
+
+static enum sutra_status job_run(struct job *job, const struct dlrm_values *values,
+                                 const struct sutra_dlrm_options *options_of_dlrm, const char *trace,
+                                 struct sutra_error *error) {
+    struct sutra_context_options context_options = {
+        .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
+    watch_attach(&job->watch, &context_options);
+    enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
+    if (!status)
+        status = sutra_device_trace_read(job->context, trace, &job->trace, error);
+    if (!status)
+        status = sutra_dlrm_analyze(job->context, job->trace, options_of_dlrm, &job->dlrm, error);
+    if (!status && values->output)
+        status = sutra_dlrm_write(job->context, job->dlrm, values->output, values->model, error);
+    progress_clear(&job->watch.progress);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct dlrm_values values = {.skip_iters = 50};
+    struct sutra_dlrm_options options_of_dlrm;
+    struct operands operands;
+    struct sutra_error error;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    exit_code = read_options(&values, &options_of_dlrm);
+    if (exit_code)
+        return exit_code;
+    if (values.n_threads == 0)
+        values.n_threads = processors_usable();
+    struct job job = {.watch = watch_start(!values.quiet, !values.quiet, false)};
+    enum sutra_status status = job_run(&job, &values, &options_of_dlrm, operands.words[0], &error);
+    if (status)
+        message_error(&error);
+    else if (!values.quiet)
+        dlrm_page_print(job.dlrm, operands.words[0], values.output);
+    sutra_dlrm_free(job.dlrm);
+    sutra_device_trace_free(job.trace);
+    sutra_context_free(job.context);
+    return (int)status;
+}
+
+static const char *const synopses[] = {"TRACE [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Says where host and device time goes in the device trace TRACE: queries per second, device time of operators and "
+    "of labels and modules, the operators that dominate each stream, idle and overlapping time of streams, and the "
+    "overheads of the host, T1 to T5. The analysis is that of ml_perf_model's notebook for DLRM.",
+    "Iterations begin with events named DataLoader or ## Forward ##. Launches and kernels are matched by their "
+    "correlation; the original matches them by external ids, which in many traces are those of operators too.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra analyze dlrm device.json.gz", "print the page"},
+    {"sutra analyze dlrm device.json.gz --iters 10 --skip-iters 50 -o results",
+     "ten iterations after fifty, with all tables"},
+    {"sutra analyze dlrm device.json.gz --compat -o results", "the numbers of the original"},
+    {0},
+};
+
+const struct command analyze_dlrm_command = {
+    .name = "dlrm",
+    .called = "sutra analyze dlrm",
+    .summary = "queries per second, device time by operator, overheads of the host",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};
