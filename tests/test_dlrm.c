@@ -18,7 +18,7 @@ struct dlrm_case {
 
 typedef void teller(const struct analysis *analysis, struct text *text);
 
-static void check_cases(const struct dlrm_case *cases, size_t n, teller *teller) {
+static void check_cases(const struct dlrm_case *cases, size_t n, teller *tell_case) {
     for (size_t i = 0; i < n; i++) {
         struct analysis analysis;
         struct text text = {""};
@@ -29,7 +29,7 @@ static void check_cases(const struct dlrm_case *cases, size_t n, teller *teller)
         if (analysis.status)
             tell(&text, "%d: %s", analysis.status, analysis.error.message);
         else
-            teller(&analysis, &text);
+            tell_case(&analysis, &text);
         analysis_free(&analysis);
         if (strcmp(text.bytes, cases[i].expected) != 0)
             fail_msg("%s:\n  made     %s\n  expected %s", cases[i].name, text.bytes, cases[i].expected);
