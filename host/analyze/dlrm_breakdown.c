@@ -218,12 +218,13 @@ static bool add_group_rows(struct breaking *breaking, row_t first, row_t end) {
         uint32_t key = tuples_number(&breaking->keys, (struct tuple){{name, shape}});
         if (name == STRING_NONE || key == TUPLE_NONE)
             return false;
-        struct sutra_dlrm_row *row = &dlrm->rows[range + key];
-        if (range + key == breaking->n_rows) {
-            if (!(row = add_row(breaking, name, shape, breaking->children[i], range)))
-                return false;
+        bool is_new = range + key == breaking->n_rows;
+        struct sutra_dlrm_row *row =
+            is_new ? add_row(breaking, name, shape, breaking->children[i], range) : &dlrm->rows[range + key];
+        if (!row)
+            return false;
+        if (is_new)
             row->first_us = local->us;
-        }
         row->count++;
         row->n_occurrences++;
         row->us += local->us;

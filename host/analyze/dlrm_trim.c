@@ -92,7 +92,7 @@ static enum sutra_status keep_iterations(struct sutra_dlrm *dlrm, struct sutra_e
     if (options->iters || options->compat)
         context_warn(dlrm->context,
                      "no %llu iterations behind the first %llu, which DataLoader or ## Forward ## would begin: all of "
-                     "the trace is analysed, as %llu iterations",
+                     "the trace is analyzed, as %llu iterations",
                      (unsigned long long)iters, (unsigned long long)options->skip_iters, (unsigned long long)iters);
     return SUTRA_OK;
 }

@@ -3,10 +3,8 @@
  */
 #include "analyze/dlrm_write.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -32,6 +30,7 @@ struct folder {
     struct sutra_context *context;
     const struct sutra_dlrm *dlrm;
     const char *path;
+    uint64_t *n_bytes;
     struct sutra_error *error;
 };
 
@@ -40,6 +39,7 @@ static enum sutra_status write_file(const struct folder *folder, const char *nam
                                     void (*write)(const struct sutra_dlrm *, struct text_out *),
                                     const struct sutra_dlrm_stream *stream) {
     struct text_out out = {0};
+    uint64_t n_bytes = 0;
     char *path = NULL;
     if (asprintf(&path, "%s/%s", folder->path, name) < 0)
         return error_memory(folder->error);
@@ -51,10 +51,11 @@ static enum sutra_status write_file(const struct folder *folder, const char *nam
             dlrm_write_variants(folder->dlrm, stream, &out);
         bool whole = !out.out.failed;
         out_flush(&out);
-        status = sink_close(out.sink, whole, NULL, folder->error);
+        status = sink_close(out.sink, whole, &n_bytes, folder->error);
         if (!status && !whole)
             status = error_memory(folder->error);
     }
+    *folder->n_bytes += n_bytes;
     buffer_free(&out.out);
     free(path);
     return status;
@@ -76,7 +77,7 @@ static const char *model_of(const struct sutra_dlrm *dlrm, size_t *length) {
     const char *path = dlrm->trace->document.source.name, *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     *length = strcspn(name, ".");
-    if (*length == 0 || strcmp(name, "-") == 0) {
+    if (*length == 0 || strcmp(path, "standard input") == 0) {
         *length = strlen("trace");
         return "trace";
     }
@@ -109,11 +110,10 @@ static enum sutra_status write_variants(const struct folder *folder) {
 }
 
 enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct sutra_dlrm *dlrm, const char *path,
-                                   const char *model, struct sutra_error *error) {
-    const struct folder folder = {context, dlrm, path, error};
+                                   const char *model, uint64_t *n_bytes, struct sutra_error *error) {
+    uint64_t n_written = 0;
+    const struct folder folder = {context, dlrm, path, &n_written, error};
     enum sutra_status status = SUTRA_OK;
-    if (mkdir(path, 0777) && errno != EEXIST)
-        return error_file(error, SUTRA_NO_OUTPUT, path, "the folder cannot be made: %s", strerror(errno));
     stage_begin(context, "write", 0);
     if (dlrm->report.trimmed)
         status = write_file(&folder, "trimmed_trace.json", dlrm_write_trimmed, NULL);
@@ -124,5 +124,7 @@ enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct s
     for (size_t i = 0; i < sizeof files / sizeof *files && !status; i++)
         status = write_file(&folder, files[i].name, files[i].write, NULL);
     stage_end(context);
+    if (!status && n_bytes)
+        *n_bytes = n_written;
     return status;
 }

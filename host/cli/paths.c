@@ -1,10 +1,13 @@
 /*
- * paths.c - names of files: whether two mean the same file.
+ * paths.c - names of files: whether two mean the same file; folders for outputs.
  */
 #include "cli/paths.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "cli/message.h"
 
 bool path_is_stream(const char *path) {
     return strcmp(path, "-") == 0;
@@ -46,4 +49,11 @@ bool paths_same(const char *a, const char *b) {
 uint64_t path_size(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+}
+
+int path_make_folder(const char *path) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
+        return SUTRA_OK;
+    return message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
 }

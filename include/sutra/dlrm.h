@@ -33,7 +33,7 @@ extern "C" {
 
 struct sutra_dlrm;
 
-/* Which events are analysed. */
+/* Which events are analyzed. */
 enum sutra_trim {
     SUTRA_TRIM_AUTO,       /* `iters` iterations if the trace has as many, else all */
     SUTRA_TRIM_NONE,       /* all */
@@ -55,7 +55,7 @@ struct sutra_dlrm_options {
     double from, to;
 };
 
-/* Analyses the trace, which must outlive the result. *dlrm is the caller's; free it with sutra_dlrm_free().
+/* Analyzes the trace, which must outlive the result. *dlrm is the caller's; free it with sutra_dlrm_free().
  * SUTRA_DATA: no event has a time, or no name begins with the marker that was asked for. SUTRA_USAGE: a span of time
  * that lies outside of the trace. SUTRA_SYSTEM: out of memory. Warnings tell what was left out. */
 enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct sutra_device_trace *trace,
@@ -169,10 +169,10 @@ struct sutra_dlrm_report {
 /* Everything; the arrays live as long as the result. */
 void sutra_dlrm_report(const struct sutra_dlrm *dlrm, struct sutra_dlrm_report *report);
 
-/* Writes the files to a folder, which is made if it is not there; each appears whole or not at all. `model` is part of
- * the name of overheads_{model}.json; NULL: the trace's name. */
+/* Writes the files to a folder that is there; each appears whole or not at all. `model` is part of the name of
+ * overheads_{model}.json; NULL: the trace's name. *n_bytes (may be NULL): bytes written. */
 enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct sutra_dlrm *dlrm, const char *folder,
-                                   const char *model, struct sutra_error *error);
+                                   const char *model, uint64_t *n_bytes, struct sutra_error *error);
 
 #pragma GCC visibility pop
 

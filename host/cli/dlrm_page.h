@@ -1,8 +1,8 @@
 /*
- * analyze_dlrm_page.h - the page of `sutra analyze dlrm` on the terminal: at most 100 columns, the ten things to know.
+ * dlrm_page.h - the page of `sutra analyze dlrm` on the terminal: at most 100 columns, the ten things to know.
  */
-#ifndef CLI_ANALYZE_DLRM_PAGE_H
-#define CLI_ANALYZE_DLRM_PAGE_H
+#ifndef CLI_DLRM_PAGE_H
+#define CLI_DLRM_PAGE_H
 
 #include "sutra/sutra.h"
 

@@ -1,7 +1,7 @@
 /*
- * analyze_dlrm_page.c - the page that `sutra analyze dlrm` prints: what to know first, a line or a few for each.
+ * dlrm_page.c - the page that `sutra analyze dlrm` prints: what to know first, a line or a few for each.
  */
-#include "cli/analyze_dlrm_page.h"
+#include "cli/dlrm_page.h"
 
 #include <inttypes.h>
 #include <math.h>
