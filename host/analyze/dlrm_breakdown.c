@@ -306,26 +306,23 @@ static enum sutra_status sort_by_time(struct breaking *breaking, struct sutra_er
     struct sutra_dlrm *dlrm = breaking->dlrm;
     const struct engine *engine = &dlrm->context->engine;
     row_t n = breaking->n_rows;
-    struct number_column us = {column_new(n, sizeof *us.bits), column_new(n, sizeof *us.kind)};
+    struct number_column us = {0};
     uint64_t *keys = column_new(n, sizeof *keys);
     enum sutra_status status = SUTRA_OK;
     dlrm->by_time = column_new(n, sizeof *dlrm->by_time);
-    if (!us.bits || !us.kind || !keys || !dlrm->by_time) {
+    if (!numbers_new(&us, n) || !keys || !dlrm->by_time) {
         status = error_memory(error);
         goto out;
     }
-    for (row_t i = 0; i < n; i++) {
-        us.bits[i] = number_double(-dlrm->rows[i].us).bits;
-        us.kind[i] = NUMBER_DOUBLE;
-    }
+    for (row_t i = 0; i < n; i++)
+        number_put(us, i, number_double(-dlrm->rows[i].us));
     status = engine->sort_numbers(engine->state, us, n, dlrm->by_time, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = breaking->range[dlrm->by_time[i]];
     if (!status)
         status = engine->sort_keys(engine->state, keys, dlrm->by_time, n, error);
 out:
-    free(us.bits);
-    free(us.kind);
+    numbers_free(&us);
     free(keys);
     return status;
 }

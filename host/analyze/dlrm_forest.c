@@ -45,9 +45,7 @@ static bool host_new(struct host *host, row_t n) {
     host->root = column_new(n, sizeof *host->root);
     host->parent = column_new(n, sizeof *host->parent);
     host->place = column_new(n, sizeof *host->place);
-    host->end.bits = column_new(n, sizeof *host->end.bits);
-    host->end.kind = column_new(n, sizeof *host->end.kind);
-    return host->event && host->root && host->parent && host->place && host->end.bits && host->end.kind;
+    return numbers_new(&host->end, n) && host->event && host->root && host->parent && host->place;
 }
 
 static void host_free(struct host *host) {
@@ -55,8 +53,7 @@ static void host_free(struct host *host) {
     free(host->root);
     free(host->parent);
     free(host->place);
-    free(host->end.bits);
-    free(host->end.kind);
+    numbers_free(&host->end);
 }
 
 static void take_host_events(struct sutra_dlrm *dlrm, struct host *host) {
@@ -68,8 +65,7 @@ static void take_host_events(struct sutra_dlrm *dlrm, struct host *host) {
         struct number end = event_end(dlrm, event);
         if (number_compare(end, window->end) > 0)
             window->end = end;
-        host->end.bits[host->n] = end.bits;
-        host->end.kind[host->n] = end.kind;
+        number_put(host->end, host->n, end);
         host->event[host->n++] = event;
     }
 }
@@ -179,16 +175,14 @@ static enum sutra_status sort_ranks(const struct sutra_dlrm *dlrm, const struct 
     const struct engine *engine = &dlrm->context->engine;
     row_t n = ranks->n, *order = column_new(n, sizeof *order);
     uint64_t *keys = column_new(n, sizeof *keys);
-    struct number_column end = {column_new(n, sizeof *end.bits), column_new(n, sizeof *end.kind)};
+    struct number_column end = {0};
     enum sutra_status status = SUTRA_OK;
-    if (!order || !keys || !end.bits || !end.kind) {
+    if (!numbers_new(&end, n) || !order || !keys) {
         status = error_memory(error);
         goto out;
     }
-    for (row_t i = 0; i < n; i++) {
-        end.bits[i] = host->end.bits[ranks->below[i]];
-        end.kind[i] = host->end.kind[ranks->below[i]];
-    }
+    for (row_t i = 0; i < n; i++)
+        number_put(end, i, number_at(host->end, ranks->below[i]));
     status = engine->sort_numbers(engine->state, end, n, order, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = ranks->group[order[i]];
@@ -199,8 +193,7 @@ static enum sutra_status sort_ranks(const struct sutra_dlrm *dlrm, const struct 
 out:
     free(order);
     free(keys);
-    free(end.bits);
-    free(end.kind);
+    numbers_free(&end);
     return status;
 }
 

@@ -54,8 +54,7 @@ static bool number_groups(struct statistics *statistics) {
             tuples_number(&statistics->groups, (struct tuple){{sample->kind, sample->name, sample->shapes}});
         if (statistics->by_shape && number_compare(us, number_integer(0)) < 0)
             us = number_integer(0);
-        statistics->us.bits[i] = number_double(number_as_double(us)).bits;
-        statistics->us.kind[i] = NUMBER_DOUBLE;
+        number_put(statistics->us, (row_t)i, number_double(number_as_double(us)));
         ok = statistics->group[i] != TUPLE_NONE;
     }
     return ok;
@@ -159,13 +158,11 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct s
     if (n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u samples of overheads: cut the trace", ROW_LIMIT);
     statistics->group = column_new(n, sizeof *statistics->group);
-    statistics->us.bits = column_new(n, sizeof *statistics->us.bits);
-    statistics->us.kind = column_new(n, sizeof *statistics->us.kind);
     statistics->order = column_new(n, sizeof *statistics->order);
     statistics->by_value = column_new(statistics->by_shape ? n : 0, sizeof *statistics->by_value);
     statistics->taken = column_new(n, sizeof *statistics->taken);
-    if (!statistics->group || !statistics->us.bits || !statistics->us.kind || !statistics->order ||
-        !statistics->by_value || !statistics->taken || !number_groups(statistics))
+    if (!numbers_new(&statistics->us, n) || !statistics->group || !statistics->order || !statistics->by_value ||
+        !statistics->taken || !number_groups(statistics))
         return error_memory(error);
     statistics->list = column_new(statistics->groups.n, sizeof *statistics->list);
     if (!statistics->list)
@@ -186,8 +183,7 @@ static enum sutra_status run(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm
     *list = statistics.list;
     *n = statistics.n_rows;
     free(statistics.group);
-    free(statistics.us.bits);
-    free(statistics.us.kind);
+    numbers_free(&statistics.us);
     free(statistics.order);
     free(statistics.by_value);
     free(statistics.taken);

@@ -28,10 +28,10 @@ static enum sutra_status sort_events(struct streams *streams, struct sutra_error
     const struct sutra_dlrm *dlrm = streams->dlrm;
     const struct engine *engine = &dlrm->context->engine;
     row_t n = dlrm->links.n_executed, *order = column_new(n, sizeof *order), *events = column_new(n, sizeof *events);
-    struct number_column ts = {column_new(n, sizeof *ts.bits), column_new(n, sizeof *ts.kind)};
+    struct number_column ts = {0};
     enum sutra_status status = SUTRA_OK;
     streams->event = column_new(n, sizeof *streams->event);
-    if (!order || !events || !ts.bits || !ts.kind || !streams->event) {
+    if (!numbers_new(&ts, n) || !order || !events || !streams->event) {
         status = error_memory(error);
         goto out;
     }
@@ -39,8 +39,7 @@ static enum sutra_status sort_events(struct streams *streams, struct sutra_error
         row_t event = dlrm->links.executor[link];
         if (event == ROW_NONE)
             continue;
-        ts.bits[streams->n] = event_ts(dlrm, event).bits;
-        ts.kind[streams->n] = event_ts(dlrm, event).kind;
+        number_put(ts, streams->n, event_ts(dlrm, event));
         events[streams->n++] = event;
     }
     status = engine->sort_numbers(engine->state, ts, n, order, error);
@@ -49,8 +48,7 @@ static enum sutra_status sort_events(struct streams *streams, struct sutra_error
 out:
     free(order);
     free(events);
-    free(ts.bits);
-    free(ts.kind);
+    numbers_free(&ts);
     return status;
 }
 

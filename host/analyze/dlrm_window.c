@@ -70,40 +70,24 @@ static bool row_counts(struct sutra_dlrm *dlrm, row_t event) {
 
 /* ---- Order ---- */
 
-static bool columns_new(struct number_column *column, row_t n) {
-    column->bits = column_new(n, sizeof *column->bits);
-    column->kind = column_new(n, sizeof *column->kind);
-    return column->bits && column->kind;
-}
-
-static void columns_free(struct number_column *column) {
-    free(column->bits);
-    free(column->kind);
-}
-
-static void put(struct number_column column, row_t row, struct number number) {
-    column.bits[row] = number.bits;
-    column.kind[row] = number.kind;
-}
-
 /* Stably by falling duration, then stably by rising start. */
 static enum sutra_status sort_rows(const struct sutra_dlrm *dlrm, row_t *rows, row_t n, struct sutra_error *error) {
     const struct engine *engine = &dlrm->context->engine;
     row_t *order = column_new(n, sizeof *order), *before = column_new(n, sizeof *before);
     struct number_column key = {0};
     enum sutra_status status = SUTRA_OK;
-    if (!order || !before || !columns_new(&key, n)) {
+    if (!order || !before || !numbers_new(&key, n)) {
         status = error_memory(error);
         goto out;
     }
     for (row_t i = 0; i < n; i++)
-        put(key, i, number_subtract(number_integer(0), event_dur(dlrm, rows[i])));
+        number_put(key, i, number_subtract(number_integer(0), event_dur(dlrm, rows[i])));
     status = engine->sort_numbers(engine->state, key, n, order, error);
     if (status)
         goto out;
     for (row_t i = 0; i < n; i++) {
         before[i] = rows[order[i]];
-        put(key, i, event_ts(dlrm, before[i]));
+        number_put(key, i, event_ts(dlrm, before[i]));
     }
     status = engine->sort_numbers(engine->state, key, n, order, error);
     for (row_t i = 0; i < n && !status; i++)
@@ -111,7 +95,7 @@ static enum sutra_status sort_rows(const struct sutra_dlrm *dlrm, row_t *rows, r
 out:
     free(order);
     free(before);
-    columns_free(&key);
+    numbers_free(&key);
     return status;
 }
 

@@ -9,9 +9,23 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "columns/number.h"
+
 /* A column of n elements, zeros, and one more, so that an empty one is not NULL either. NULL: out of memory. */
 static inline void *column_new(size_t n, size_t size) {
     return calloc(n + 1, size);
+}
+
+/* The same for numbers; false: out of memory. In any case numbers_free() frees what there is. */
+static inline bool numbers_new(struct number_column *column, size_t n) {
+    column->bits = column_new(n, sizeof *column->bits);
+    column->kind = column_new(n, sizeof *column->kind);
+    return column->bits && column->kind;
+}
+
+static inline void numbers_free(struct number_column *column) {
+    free(column->bits);
+    free(column->kind);
 }
 
 /* `column` points to the column's pointer; room for n elements of `size` bytes. False: out of memory, nothing changed.

@@ -1,16 +1,6 @@
 # The page and the files of analyze dlrm: of recorded iterations, of other parts of the trace, of traces that lack things.
 . "$TOOLS/common.sh"
-case=$DATA/analyze/synth
-[ -e "$case/trace.json.gz" ] || skip "needs $case"
-cp "$case/trace.json.gz" trace.json.gz
-
-# quietly COMMAND...: the page without the line on seconds and memory.
-quietly() {
-    echo "\$ $*"
-    "$@" 2>err
-    echo "exit $?"
-    sed 's/^[0-9.]* s, .* of memory at the peak$/SECONDS and MEMORY/' err
-}
+analysis_trace
 quietly sutra analyze dlrm trace.json.gz -o results --model "a/model"
 ls results
 quietly sutra analyze dlrm trace.json.gz --whole --compat --batch 1
