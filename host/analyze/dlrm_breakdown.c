@@ -34,8 +34,8 @@ struct local {
 
 struct breaking {
     struct sutra_dlrm *dlrm;
-    struct contribution *list; /* by stream */
-    uint64_t *stream;          /* of each */
+    struct contribution *list;
+    uint64_t *stream; /* of each */
     row_t n;
     uint64_t capacity;
     row_t *label;           /* per node: the label that what lies in it is counted for; itself, or one above it */
@@ -95,12 +95,12 @@ static bool gather(struct breaking *breaking, struct tuples *streams) {
     return true;
 }
 
-/* Puts them in the order of their streams, as those are first seen. */
-static enum sutra_status sort_by_stream(struct breaking *breaking, struct sutra_error *error) {
+/* Copies them in the order of their streams, as those are first seen; breaking->stream is then in that order too. */
+static enum sutra_status sort_by_stream(struct breaking *breaking, struct contribution *sorted,
+                                        struct sutra_error *error) {
     const struct engine *engine = &breaking->dlrm->context->engine;
     row_t n = breaking->n, *order = column_new(n, sizeof *order);
-    struct contribution *sorted = column_new(n, sizeof *sorted);
-    enum sutra_status status = order && sorted ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = order ? SUTRA_OK : error_memory(error);
     for (row_t i = 0; i < n && !status; i++)
         order[i] = i;
     if (!status)
@@ -108,13 +108,7 @@ static enum sutra_status sort_by_stream(struct breaking *breaking, struct sutra_
     for (row_t i = 0; i < n && !status; i++)
         sorted[i] = breaking->list[order[i]];
     free(order);
-    if (status) {
-        free(sorted);
-        return status;
-    }
-    free(breaking->list);
-    breaking->list = sorted;
-    return SUTRA_OK;
+    return status;
 }
 
 /* ---- The nodes of one stream ---- */
@@ -267,15 +261,15 @@ static bool add_rows(struct breaking *breaking, row_t top) {
     return true;
 }
 
-/* The rows of the contributions [begin, end), which are those of one stream. */
-static bool break_stream(struct breaking *breaking, row_t stream, row_t begin, row_t end) {
+/* The rows of n contributions, which are those of one stream. */
+static bool break_stream(struct breaking *breaking, const struct contribution *list, row_t n, row_t stream) {
     struct sutra_dlrm *dlrm = breaking->dlrm;
     struct sutra_dlrm_stream *row = &dlrm->streams[stream];
-    row->name = dlrm->device_time.blocks[breaking->list[begin].block].stream;
+    row->name = dlrm->device_time.blocks[list->block].stream;
     row->first_row = breaking->n_rows;
     breaking->n_locals = 0;
-    for (row_t i = begin; i < end; i++)
-        if (!add_with_labels(breaking, &breaking->list[i], stream))
+    for (row_t i = 0; i < n; i++)
+        if (!add_with_labels(breaking, &list[i], stream))
             return false;
     row_t top = list_children(breaking);
     sum_locals(breaking, top);
@@ -290,12 +284,12 @@ static bool break_stream(struct breaking *breaking, row_t stream, row_t begin, r
     return true;
 }
 
-static bool break_streams(struct breaking *breaking) {
+static bool break_streams(struct breaking *breaking, const struct contribution *sorted) {
     for (row_t begin = 0, end; begin < breaking->n; begin = end) {
         row_t stream = (row_t)breaking->stream[begin];
         for (end = begin; end < breaking->n && breaking->stream[end] == stream;)
             end++;
-        if (!break_stream(breaking, stream, begin, end))
+        if (!break_stream(breaking, sorted + begin, end - begin, stream))
             return false;
     }
     return true;
@@ -351,19 +345,22 @@ static void breaking_free(struct breaking *breaking) {
 
 enum sutra_status dlrm_breakdown_make(struct sutra_dlrm *dlrm, struct sutra_error *error) {
     struct breaking breaking = {.dlrm = dlrm};
+    struct contribution *sorted = NULL;
     struct tuples streams = {0};
     enum sutra_status status = SUTRA_OK;
-    if (!breaking_new(&breaking, dlrm->forest.n) || !gather(&breaking, &streams))
+    if (!breaking_new(&breaking, dlrm->forest.n) || !gather(&breaking, &streams) ||
+        !(sorted = column_new(breaking.n, sizeof *sorted)))
         status = error_memory(error);
     if (!status)
-        status = sort_by_stream(&breaking, error);
+        status = sort_by_stream(&breaking, sorted, error);
     dlrm->report.n_streams = streams.n;
     dlrm->streams = column_new(streams.n, sizeof *dlrm->streams);
-    if (!status && (!dlrm->streams || !break_streams(&breaking)))
+    if (!status && (!dlrm->streams || !break_streams(&breaking, sorted)))
         status = error_memory(error);
     if (!status)
         status = sort_by_time(&breaking, error);
     dlrm->report.n_rows = breaking.n_rows;
+    free(sorted);
     breaking_free(&breaking);
     tuples_free(&streams);
     return status;

@@ -26,36 +26,36 @@ static const struct {
     {"qps.json", dlrm_write_headline},
 };
 
-struct folder {
+struct target {
     struct sutra_context *context;
     const struct sutra_dlrm *dlrm;
-    const char *path;
+    const char *folder;
     uint64_t *n_bytes;
     struct sutra_error *error;
 };
 
 /* Writes one file with `write`, or, where that is NULL, the bars of a stream. */
-static enum sutra_status write_file(const struct folder *folder, const char *name,
+static enum sutra_status write_file(const struct target *target, const char *name,
                                     void (*write)(const struct sutra_dlrm *, struct text_out *),
                                     const struct sutra_dlrm_stream *stream) {
     struct text_out out = {0};
     uint64_t n_bytes = 0;
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder->path, name) < 0)
-        return error_memory(folder->error);
-    enum sutra_status status = sink_open(&out.sink, folder->context, path, folder->error);
+    if (asprintf(&path, "%s/%s", target->folder, name) < 0)
+        return error_memory(target->error);
+    enum sutra_status status = sink_open(&out.sink, target->context, path, target->error);
     if (!status) {
         if (write)
-            write(folder->dlrm, &out);
+            write(target->dlrm, &out);
         else
-            dlrm_write_variants(folder->dlrm, stream, &out);
+            dlrm_write_variants(target->dlrm, stream, &out);
         bool whole = !out.out.failed;
         out_flush(&out);
-        status = sink_close(out.sink, whole, &n_bytes, folder->error);
+        status = sink_close(out.sink, whole, &n_bytes, target->error);
         if (!status && !whole)
-            status = error_memory(folder->error);
+            status = error_memory(target->error);
     }
-    *folder->n_bytes += n_bytes;
+    *target->n_bytes += n_bytes;
     buffer_free(&out.out);
     free(path);
     return status;
@@ -84,45 +84,45 @@ static const char *model_of(const struct sutra_dlrm *dlrm, size_t *length) {
     return name;
 }
 
-static enum sutra_status write_overheads_file(const struct folder *folder, const char *model) {
+static enum sutra_status write_overheads_file(const struct target *target, const char *model) {
     size_t length = model ? strlen(model) : 0;
     if (!model || !*model)
-        model = model_of(folder->dlrm, &length);
+        model = model_of(target->dlrm, &length);
     char *name = file_name("overheads_", model, length, ".json");
     if (!name)
-        return error_memory(folder->error);
-    enum sutra_status status = write_file(folder, name, dlrm_write_overheads_file, NULL);
+        return error_memory(target->error);
+    enum sutra_status status = write_file(target, name, dlrm_write_overheads_file, NULL);
     free(name);
     return status;
 }
 
-static enum sutra_status write_variants(const struct folder *folder) {
-    const struct sutra_dlrm *dlrm = folder->dlrm;
+static enum sutra_status write_variants(const struct target *target) {
+    const struct sutra_dlrm *dlrm = target->dlrm;
     enum sutra_status status = SUTRA_OK;
     for (uint64_t i = 0; i < dlrm->report.n_streams && !status; i++) {
         uint32_t text = dlrm->streams[i].name;
         char *name = file_name("stream", strings_text(&dlrm->texts, text), strings_length(&dlrm->texts, text),
                                ".chart_variants.txt");
-        status = name ? write_file(folder, name, NULL, &dlrm->streams[i]) : error_memory(folder->error);
+        status = name ? write_file(target, name, NULL, &dlrm->streams[i]) : error_memory(target->error);
         free(name);
     }
     return status;
 }
 
-enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct sutra_dlrm *dlrm, const char *path,
+enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct sutra_dlrm *dlrm, const char *folder,
                                    const char *model, uint64_t *n_bytes, struct sutra_error *error) {
     uint64_t n_written = 0;
-    const struct folder folder = {context, dlrm, path, &n_written, error};
+    const struct target target = {context, dlrm, folder, &n_written, error};
     enum sutra_status status = SUTRA_OK;
     stage_begin(context, "write", 0);
     if (dlrm->report.trimmed)
-        status = write_file(&folder, "trimmed_trace.json", dlrm_write_trimmed, NULL);
+        status = write_file(&target, "trimmed_trace.json", dlrm_write_trimmed, NULL);
     if (!status)
-        status = write_overheads_file(&folder, model);
+        status = write_overheads_file(&target, model);
     if (!status)
-        status = write_variants(&folder);
+        status = write_variants(&target);
     for (size_t i = 0; i < sizeof files / sizeof *files && !status; i++)
-        status = write_file(&folder, files[i].name, files[i].write, NULL);
+        status = write_file(&target, files[i].name, files[i].write, NULL);
     stage_end(context);
     if (!status && n_bytes)
         *n_bytes = n_written;

@@ -83,12 +83,11 @@ void shape_append(struct buffer *out, const char *json) {
         }
         bool comma = depth == 1 && json[i] == ',';
         i += append_token(out, json + i, &depth);
-        if (comma && out->length == element + 2)
-            out->length = element; /* what stood before it is gone */
+        bool gone = comma ? out->length == element + 2 : depth == 1 && is_false(out, element);
+        if (gone) /* a comma, too, if what stood before it is */
+            out->length = element;
         else if (comma)
             element = out->length;
-        else if (depth == 1 && is_false(out, element))
-            out->length = element;
     }
     if (out->failed)
         return;

@@ -1,10 +1,12 @@
 /*
  * analyze_dlrm.c - `sutra analyze dlrm`: a device trace in; a page on the terminal and a folder of results out.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/arguments.h"
 #include "cli/dlrm_page.h"
@@ -173,8 +175,8 @@ static int run_job(struct job *job) {
         exit_code = message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", values->stats);
     if (exit_code == SUTRA_OK && values->stats && sutra_output_check(values->stats, &error))
         exit_code = message_error(&error);
-    if (exit_code == SUTRA_OK && values->output)
-        exit_code = path_make_folder(values->output);
+    if (exit_code == SUTRA_OK && values->output && !path_make_folder(values->output))
+        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: %s", values->output, strerror(errno));
     if (exit_code == SUTRA_OK && job_run(job, &options_of_dlrm, &error))
         exit_code = message_error(&error);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
@@ -221,7 +223,7 @@ static const struct example examples[] = {
 const struct command analyze_dlrm_command = {
     .name = "dlrm",
     .called = "sutra analyze dlrm",
-    .summary = "queries per second, device time by operator, overheads of the host",
+    .summary = "queries per second, device time by operator, host overheads",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -5,9 +5,11 @@
  * Tables of a single rank (each launch, each change of a queue) are written as soon as the rank is done, so that they
  * need not be kept; the others at the end.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/arguments.h"
 #include "cli/figures.h"
@@ -196,8 +198,8 @@ static int run_job(struct job *job, const struct operands *operands) {
         exit_code = check_stats(values->stats, &job->traces);
     if (exit_code == SUTRA_OK && values->stats && sutra_output_check(values->stats, &error))
         exit_code = message_error(&error);
-    if (exit_code == SUTRA_OK && values->output)
-        exit_code = path_make_folder(values->output);
+    if (exit_code == SUTRA_OK && values->output && !path_make_folder(values->output))
+        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: %s", values->output, strerror(errno));
     if (exit_code == SUTRA_OK && job_run(job, &error))
         exit_code = message_error(&error);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;

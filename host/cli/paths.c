@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/message.h"
-
 bool path_is_stream(const char *path) {
     return strcmp(path, "-") == 0;
 }
@@ -51,9 +49,13 @@ uint64_t path_size(const char *path) {
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
 }
 
-int path_make_folder(const char *path) {
+bool path_make_folder(const char *path) {
     struct stat found;
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
-        return SUTRA_OK;
-    return message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
+    if (mkdir(path, 0777) == 0)
+        return true;
+    int reason = errno;
+    if (reason == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        return true;
+    errno = reason;
+    return false;
 }

@@ -17,7 +17,7 @@ bool paths_same(const char *a, const char *b);
 /* Bytes of the file as it lies on the disk; 0 for what is no regular file. */
 uint64_t path_size(const char *path);
 
-/* Makes a folder if it is not there. Returns SUTRA_OK, or SUTRA_NO_OUTPUT after saying what is wrong. */
-int path_make_folder(const char *path);
+/* Makes a folder if it is not there; false: errno tells why that cannot be. */
+bool path_make_folder(const char *path);
 
 #endif
