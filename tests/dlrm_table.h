@@ -72,8 +72,10 @@ static inline void analyze(struct analysis *analysis, const char *trace, const s
     analysis->status =
         sutra_device_trace_parse(analysis->context, "trace", trace, strlen(trace), &analysis->trace, &analysis->error);
     assert_int_equal(analysis->status, SUTRA_OK);
+    struct sutra_dlrm_options sized = *options;
+    sized.size = sizeof sized;
     analysis->status =
-        sutra_dlrm_analyze(analysis->context, analysis->trace, options, &analysis->dlrm, &analysis->error);
+        sutra_dlrm_analyze(analysis->context, analysis->trace, &sized, &analysis->dlrm, &analysis->error);
     if (analysis->status == SUTRA_OK)
         sutra_dlrm_report(analysis->dlrm, &analysis->report);
 }

@@ -34,11 +34,13 @@ static enum sutra_status run_once(size_t i, const char *folder, struct sutra_err
     struct sutra_context *context = NULL;
     struct sutra_device_trace *trace = NULL;
     struct sutra_dlrm *dlrm = NULL;
+    struct sutra_dlrm_options how = runs[i].options;
+    how.size = sizeof how;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
         status = sutra_device_trace_parse(context, "trace", runs[i].text, strlen(runs[i].text), &trace, error);
     if (!status)
-        status = sutra_dlrm_analyze(context, trace, &runs[i].options, &dlrm, error);
+        status = sutra_dlrm_analyze(context, trace, &how, &dlrm, error);
     if (!status)
         status = sutra_dlrm_write(context, dlrm, folder, "m", NULL, error);
     sutra_dlrm_free(dlrm);

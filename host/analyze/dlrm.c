@@ -148,7 +148,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     made->trace = trace;
     made->events = &trace->events;
     if (options)
-        made->options = *options;
+        memcpy(&made->options, options, options->size < sizeof *options ? options->size : sizeof *options);
     made->report.compat = made->options.compat;
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = run(made, error);
