@@ -529,6 +529,12 @@ static const struct dlrm_case warnings[] = {
      "1 pieces of device work without a stream are left out\n"
      "no breakdown and charts: no kernel or copy was launched below an operator\n",
      {0}},
+    {"device work of the driver's calls is left out",
+     TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," EVENT(
+         "cuda_driver", "cuLaunchKernel", 1, 14, 1, "\"correlation\":71") "," KERNEL("triton", 7, 16, 3, 71) "," END),
+     "1 pieces of device work are left out: no call of the runtime before them has their id (calls of the driver are "
+     "no launches to this analysis)\n",
+     {0}},
     {"a sound trace has no warnings",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," END),
      "",

@@ -77,6 +77,9 @@ static void warn(const struct sutra_dlrm *dlrm) {
     warn_if(dlrm, report->n_crossing,
             "host operators begin inside of another one and end behind it: they stand beside it");
     warn_if(dlrm, report->n_hidden, "host operators of one thread lie in an operator of another thread: left out");
+    warn_if(dlrm, report->n_unlaunched,
+            "pieces of device work are left out: no call of the runtime before them has their id (calls of the driver "
+            "are no launches to this analysis)");
     warn_if(dlrm, report->n_without_stream, "pieces of device work without a stream are left out");
     if (report->n_loaders && report->n_loaders != report->n_forwards)
         context_warn(dlrm->context,

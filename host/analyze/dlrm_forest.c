@@ -313,6 +313,7 @@ static uint64_t find_executors(struct sutra_dlrm *dlrm, const struct calls *call
     const struct dlrm_window *window = &dlrm->window;
     struct dlrm_links *links = &dlrm->links;
     uint64_t n_orphans = 0;
+    dlrm->report.n_unlaunched = 0;
     memset(links->executor, 0xff, links->n * sizeof *links->executor);
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
@@ -322,10 +323,12 @@ static uint64_t find_executors(struct sutra_dlrm *dlrm, const struct calls *call
         if (id == -1)
             continue;
         row_t call = key_index_find(&calls->index, id);
-        if (call == ROW_NONE || calls->at[call] > i)
-            n_orphans++;
-        else
+        if (call != ROW_NONE && calls->at[call] < i) {
             links->executor[calls->link[call]] = event;
+            continue;
+        }
+        n_orphans++;
+        dlrm->report.n_unlaunched += key_is_value(dlrm->events->stream[event]);
     }
     return n_orphans;
 }

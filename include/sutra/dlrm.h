@@ -145,7 +145,14 @@ struct sutra_dlrm_report {
     double qps;     /* NaN where host_us is not above 0 */
 
     /* What was left out or mended. */
-    uint64_t n_without_ts, n_negative, n_odd_tid, n_crossing, n_hidden, n_orphans, n_without_stream;
+    uint64_t n_without_ts;          /* events with a duration and no start */
+    uint64_t n_negative;            /* durations below 0 (compat: they count as they are) */
+    uint64_t n_odd_tid;             /* calls of threads that cannot be */
+    uint64_t n_crossing;            /* host events that begin inside of another one and end behind it */
+    uint64_t n_hidden;              /* host events in an event of a thread that is neither theirs nor the main one */
+    uint64_t n_orphans;             /* events of the device or of other kinds whose id no launch before them has */
+    uint64_t n_unlaunched;          /* of these on a stream */
+    uint64_t n_without_stream;      /* device work below an operator that is on none */
     uint64_t n_loaders, n_forwards; /* data loading is only skipped where these are equal */
 
     /* Device work that a launch is known of, on all streams together: from the first start to the last end, time with
