@@ -8,7 +8,7 @@
 #include "cli/message.h"
 #include "sutra/error.h"
 
-static const struct command *const analyses[] = {&analyze_hta_command, NULL};
+static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, NULL};
 
 static int run(const struct command *command, int argc, char **argv) {
     if (argc > 1 && argv[1][0] != '-') {

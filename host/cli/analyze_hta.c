@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/arguments.h"
 #include "cli/figures.h"
@@ -183,13 +182,6 @@ static int job_tell(struct job *job) {
 
 /* ---- The command ---- */
 
-static int make_folder(const char *path) {
-    struct stat found;
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
-        return SUTRA_OK;
-    return message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
-}
-
 /* Whether a trace would be overwritten. */
 static int check_stats(const char *stats, const struct trace_list *traces) {
     for (size_t i = 0; stats && i < traces->n; i++)
@@ -206,8 +198,8 @@ static int run_job(struct job *job, const struct operands *operands) {
         exit_code = check_stats(values->stats, &job->traces);
     if (exit_code == SUTRA_OK && values->stats && sutra_output_check(values->stats, &error))
         exit_code = message_error(&error);
-    if (exit_code == SUTRA_OK && values->output)
-        exit_code = make_folder(values->output);
+    if (exit_code == SUTRA_OK && values->output && !path_make_folder(values->output))
+        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: %s", values->output, strerror(errno));
     if (exit_code == SUTRA_OK && job_run(job, &error))
         exit_code = message_error(&error);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;

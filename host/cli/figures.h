@@ -14,6 +14,12 @@ struct figure {
 /* "1,234,567" */
 struct figure count_text(uint64_t count);
 
+/* "1.234 s", "56.789 ms", "12 us"; "unknown" for NaN. */
+struct figure time_text(double us);
+
+/* "12.3 %"; "-" where there is no whole. */
+struct figure share_text(double part, double whole);
+
 /* "512 B", "1.5 kB", "12.3 MB": powers of 1000. */
 struct figure bytes_text(uint64_t n_bytes);
 

@@ -24,28 +24,6 @@ struct page {
     int64_t queue_rank;
 };
 
-/* "1.234 s", "56.789 ms", "12 us" */
-static struct figure time_text(double us) {
-    struct figure figure;
-    if (isnan(us))
-        snprintf(figure.text, sizeof figure.text, "unknown");
-    else if (fabs(us) >= 999999.5)
-        snprintf(figure.text, sizeof figure.text, "%.3f s", us / 1e6);
-    else if (fabs(us) >= 1000)
-        snprintf(figure.text, sizeof figure.text, "%.3f ms", us / 1e3);
-    else
-        snprintf(figure.text, sizeof figure.text, "%.4g us", us);
-    return figure;
-}
-
-/* "12.3 %"; "-" where there is no whole. */
-static struct figure share_text(double part, double whole) {
-    struct figure figure = {"-"};
-    if (whole > 0)
-        snprintf(figure.text, sizeof figure.text, "%.1f %%", 100 * part / whole);
-    return figure;
-}
-
 /* ---- Sums ---- */
 
 static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summary *one) {

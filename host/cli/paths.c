@@ -1,8 +1,9 @@
 /*
- * paths.c - names of files: whether two mean the same file.
+ * paths.c - names of files: whether two mean the same file; folders for outputs.
  */
 #include "cli/paths.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -46,4 +47,15 @@ bool paths_same(const char *a, const char *b) {
 uint64_t path_size(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+}
+
+bool path_make_folder(const char *path) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0)
+        return true;
+    int reason = errno;
+    if (reason == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        return true;
+    errno = reason;
+    return false;
 }

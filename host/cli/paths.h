@@ -1,5 +1,5 @@
 /*
- * paths.h - names of files: whether two mean the same file.
+ * paths.h - names of files: whether two mean the same file; folders for outputs.
  */
 #ifndef CLI_PATHS_H
 #define CLI_PATHS_H
@@ -16,5 +16,8 @@ bool paths_same(const char *a, const char *b);
 
 /* Bytes of the file as it lies on the disk; 0 for what is no regular file. */
 uint64_t path_size(const char *path);
+
+/* Makes a folder if it is not there; false: errno tells why that cannot be. */
+bool path_make_folder(const char *path);
 
 #endif

@@ -6,15 +6,40 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+#include "columns/number.h"
 
 /* A column of n elements, zeros, and one more, so that an empty one is not NULL either. NULL: out of memory. */
 static inline void *column_new(size_t n, size_t size) {
     return calloc(n + 1, size);
 }
 
+/* The same for numbers; false: out of memory. In any case numbers_free() frees what there is. */
+static inline bool numbers_new(struct number_column *column, size_t n) {
+    column->bits = column_new(n, sizeof *column->bits);
+    column->kind = column_new(n, sizeof *column->kind);
+    return column->bits && column->kind;
+}
+
+static inline void numbers_free(struct number_column *column) {
+    free(column->bits);
+    free(column->kind);
+}
+
 /* `column` points to the column's pointer; room for n elements of `size` bytes. False: out of memory, nothing changed.
  */
 bool column_resize(void *column, size_t n, size_t size);
+
+/* Room for an element at `n` in a column that grows by halves; *capacity is how many it has room for. */
+static inline bool column_grow(void *column, uint64_t n, uint64_t *capacity, size_t size) {
+    if (n < *capacity)
+        return true;
+    if (!column_resize(column, n + n / 2 + 64, size))
+        return false;
+    *capacity = n + n / 2 + 64;
+    return true;
+}
 
 #endif

@@ -53,6 +53,11 @@ SHARED struct number number_at(struct number_column column, uint32_t row) {
     return x;
 }
 
+SHARED void number_put(struct number_column column, uint32_t row, struct number x) {
+    column.bits[row] = x.bits;
+    column.kind[row] = x.kind;
+}
+
 SHARED bool number_is_double(struct number x) {
     return x.kind == NUMBER_DOUBLE;
 }

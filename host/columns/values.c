@@ -10,8 +10,6 @@
 
 #include "text/number_text.h"
 
-enum { TYPE_STRING = 's', TYPE_DOUBLE = 'd', TYPE_INTEGER = 'i', TYPE_NAN = 'n' };
-
 bool values_init(struct values *values) {
     values->n_nan = 0;
     pthread_mutex_init(&values->mutex, NULL);
@@ -41,18 +39,18 @@ static value_key intern_nan(struct values *values) {
     pthread_mutex_lock(&values->mutex);
     uint32_t number = values->n_nan++;
     pthread_mutex_unlock(&values->mutex);
-    return intern(values, TYPE_NAN, &number, sizeof number);
+    return intern(values, VALUES_NAN, &number, sizeof number);
 }
 
 value_key values_string(struct values *values, const char *decoded, size_t length) {
-    return intern(values, TYPE_STRING, decoded, length);
+    return intern(values, VALUES_STRING, decoded, length);
 }
 
 value_key values_integer(struct values *values, const char *text, size_t length) {
     int64_t small;
     if (integer_parse(text, length, &small) && key_is_integer(small))
         return small;
-    return intern(values, TYPE_INTEGER, text, length);
+    return intern(values, VALUES_INTEGER, text, length);
 }
 
 /* A whole double beyond 64 bits equals the integer that it stands for, all of its up to 309 digits. */
@@ -70,5 +68,5 @@ value_key values_double(struct values *values, double value) {
         return (int64_t)value;
     if (isfinite(value) && value == floor(value))
         return whole_double(values, value);
-    return intern(values, TYPE_DOUBLE, &value, sizeof value);
+    return intern(values, VALUES_DOUBLE, &value, sizeof value);
 }

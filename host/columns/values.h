@@ -14,6 +14,9 @@
 #include "columns/key.h"
 #include "columns/strings.h"
 
+/* The letter before a value in the table. */
+enum { VALUES_STRING = 's', VALUES_DOUBLE = 'd', VALUES_INTEGER = 'i', VALUES_NAN = 'n' };
+
 struct values {
     pthread_mutex_t mutex;
     struct strings strings; /* a letter for the type, then the canonical text */

@@ -24,17 +24,6 @@ struct build {
     struct sutra_error *error;
 };
 
-static bool numbers_alloc(struct number_column *column, row_t n) {
-    column->bits = column_new(n, sizeof *column->bits);
-    column->kind = column_new(n, sizeof *column->kind);
-    return column->bits && column->kind;
-}
-
-static void numbers_free(struct number_column *column) {
-    free(column->bits);
-    free(column->kind);
-}
-
 /* A field of a wrong type: an error, or counted where such fields are taken as absent. */
 static enum sutra_status wrong_type(struct build *build, row_t event, const char *field, const char *expected) {
     if (!build->context->options.lenient)
@@ -121,7 +110,7 @@ static enum sutra_status gather_cpu_ops(struct build *build) {
     ops->cpu.thread = thread;
     ops->cpu.external = external;
     ops->cpu.coalesced = coalesced;
-    if (!numbers_alloc(&ops->cpu.ts, n) || !numbers_alloc(&ops->cpu.dur, n) || !thread || !external || !coalesced)
+    if (!numbers_new(&ops->cpu.ts, n) || !numbers_new(&ops->cpu.dur, n) || !thread || !external || !coalesced)
         return error_memory(build->error);
     for (row_t i = 0; i < n; i++) {
         row_t event = ops->cpu_event[i];
@@ -184,7 +173,7 @@ static enum sutra_status run_engine(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
     ops->waits_for = column_new(ops->cpu.n, sizeof *ops->waits_for);
-    if (!numbers_alloc(&ops->exclusive, ops->cpu.n) || !ops->waits_for)
+    if (!numbers_new(&ops->exclusive, ops->cpu.n) || !ops->waits_for)
         return error_memory(build->error);
     stage_begin(build->context, "exclusive durations", ops->cpu.n);
     engine->load(engine->state, &ops->cpu);

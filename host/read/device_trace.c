@@ -17,7 +17,8 @@ struct part {
     struct device_events events;
     struct strings strings;
     struct field_reader reader;
-    uint64_t n_dropped;   /* fields of a wrong type */
+    uint64_t n_dropped; /* fields of a wrong type */
+    uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */
     enum event_field bad; /* which field */
     size_t bad_at;        /* and where it stands */
@@ -141,11 +142,6 @@ static uint8_t read_flags(const struct part *part, const struct event_places *pl
                      (places->field[FIELD_WAIT_STREAM].at || places->field[FIELD_WAIT_RECORD].at ? EVENT_HAS_WAIT : 0));
 }
 
-static void put_number(struct number_column column, row_t row, struct number number) {
-    column.bits[row] = number.bits;
-    column.kind[row] = number.kind;
-}
-
 /* Appends the event that begins at `text` to the part's columns. */
 static void append_event(struct part *part, const struct event_places *places, size_t text) {
     struct device_events *events = &part->events;
@@ -154,13 +150,14 @@ static void append_event(struct part *part, const struct event_places *places, s
     if (args && part->reader.source->bytes[args] != '{')
         wrong_type(part, FIELD_ARGS, args);
     uint8_t flags = read_flags(part, places);
-    put_number(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
-    put_number(events->dur, row, read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &flags));
+    number_put(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
+    number_put(events->dur, row, read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &flags));
     events->name[row] = read_string(part, places->field[FIELD_NAME], strings_intern(&part->strings, "", 0));
     events->category[row] = read_string(part, places->field[FIELD_CATEGORY], STRING_NONE);
     events->pid[row] = read_key(part, places, FIELD_PID, KEY_ABSENT);
     events->tid[row] = read_tid(part, places);
     events->external[row] = read_int(part, places, FIELD_EXTERNAL);
+    part->n_lower_external += places->field[FIELD_LOWER_EXTERNAL].at != 0;
     read_int(part, places, FIELD_EVENT_INDEX); /* only its type matters */
     events->rf[row] = read_key(part, places, FIELD_RF, KEY_NULL);
     events->correlation[row] = read_key(part, places, FIELD_CORRELATION, -1);
@@ -255,6 +252,7 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
         if (part->events.n == 0)
             continue;
         parts->trace->n_fields_dropped += part->n_dropped;
+        parts->trace->n_lower_external += part->n_lower_external;
         if (part->bad_row == ROW_NONE || parts->context->options.lenient)
             continue;
         row_t row = part->first_row + part->bad_row;

@@ -15,6 +15,7 @@ struct sutra_device_trace {
     struct device_events events;
     struct strings strings;         /* names and categories */
     uint64_t n_fields_dropped;      /* fields of a wrong type taken as absent */
+    uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
     struct sutra_count *categories; /* made for the summary */
 };
 

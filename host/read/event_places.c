@@ -35,9 +35,13 @@ static enum event_field inner_field(const char *key, size_t length) {
     switch (length) {
     case 6:
         return same(key, "stream", 6) ? FIELD_STREAM : same(key, "Ev Idx", 6) ? FIELD_EVENT_INDEX : FIELD_NONE;
+    case 10:
+        return same(key, "Input dims", 10) ? FIELD_INPUT_DIMS : FIELD_NONE;
     case 11:
         return same(key, "External id", 11)   ? FIELD_EXTERNAL
                : same(key, "correlation", 11) ? FIELD_CORRELATION
+               : same(key, "external id", 11) ? FIELD_LOWER_EXTERNAL
+               : same(key, "Output dims", 11) ? FIELD_OUTPUT_DIMS
                                               : FIELD_NONE;
     case 14:
         return same(key, "wait_on_stream", 14) ? FIELD_WAIT_STREAM : FIELD_NONE;
@@ -114,6 +118,9 @@ const char *event_field_name(enum event_field field) {
                                         "args[\"Process Group Name\"]",
                                         "args[\"correlation\"]",
                                         "args[\"wait_on_stream\"]",
-                                        "args[\"wait_on_cuda_event_record_corr_id\"]"};
+                                        "args[\"wait_on_cuda_event_record_corr_id\"]",
+                                        "args[\"external id\"]",
+                                        "args[\"Input dims\"]",
+                                        "args[\"Output dims\"]"};
     return names[field];
 }

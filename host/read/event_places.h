@@ -24,6 +24,9 @@ enum event_field {
     FIELD_CORRELATION,
     FIELD_WAIT_STREAM,
     FIELD_WAIT_RECORD,
+    FIELD_LOWER_EXTERNAL,
+    FIELD_INPUT_DIMS,
+    FIELD_OUTPUT_DIMS,
     FIELD_NONE, /* any other */
 };
 

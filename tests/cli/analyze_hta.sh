@@ -1,16 +1,6 @@
 # The page and the tables of analyze hta: of one rank, of several with broken ones among them, of traces without kernels.
 . "$TOOLS/common.sh"
-case=$DATA/analyze/synth
-[ -e "$case/trace.json.gz" ] || skip "needs $case"
-cp "$case/trace.json.gz" trace.json.gz
-
-# quietly COMMAND...: the page without the line on seconds and memory.
-quietly() {
-    echo "\$ $*"
-    "$@" 2>err
-    echo "exit $?"
-    sed 's/^[0-9.]* s, .* of memory at the peak$/SECONDS and MEMORY/' err
-}
+analysis_trace
 quietly sutra analyze hta trace.json.gz -o tables
 ls tables
 head -n 2 tables/temporal_breakdown.csv tables/launch_calls.csv

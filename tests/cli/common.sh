@@ -75,3 +75,18 @@ older_traces() {
 ]}
 END
 }
+
+# analysis_trace: a trace whose analyses are known as trace.json.gz, here.
+analysis_trace() {
+    case=$DATA/analyze/synth
+    [ -e "$case/trace.json.gz" ] || skip "needs $case"
+    cp "$case/trace.json.gz" trace.json.gz
+}
+
+# quietly COMMAND...: what it prints, without the line on seconds and memory.
+quietly() {
+    echo "\$ $*"
+    "$@" 2>err
+    echo "exit $?"
+    sed 's/^[0-9.]* s, .* of memory at the peak$/SECONDS and MEMORY/' err
+}

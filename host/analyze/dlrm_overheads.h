@@ -1,0 +1,14 @@
+/*
+ * dlrm_overheads.h - taking samples of the host's overheads.
+ */
+#ifndef ANALYZE_DLRM_OVERHEADS_H
+#define ANALYZE_DLRM_OVERHEADS_H
+
+#include "analyze/dlrm_names.h"
+
+/* Samples of all operators, in their order. `by_shape`: of the later variant, which also takes synchronisation of a
+ * stream for a launch, and neither gaps that are shorter than an event's overhead nor negative T3. */
+enum sutra_status dlrm_samples_take(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm_samples *samples,
+                                    struct dlrm_launches *launches, struct sutra_error *error);
+
+#endif

@@ -1,0 +1,561 @@
+/*
+ * test_dlrm.c - the DLRM analysis on hand-made traces, one small trace for each rule.
+ */
+#include "dlrm_table.h"
+
+#include <math.h>
+
+struct dlrm_case {
+    const char *name;
+    const char *trace;
+    const char *expected;
+    struct sutra_dlrm_options options;
+};
+
+#define WHOLE .trim = SUTRA_TRIM_NONE, .module_marker = "## "
+#define COMPAT                                                                                                         \
+    { WHOLE, .compat = true }
+
+typedef void teller(const struct analysis *analysis, struct text *text);
+
+static void check_cases(const struct dlrm_case *cases, size_t n, teller *tell_case) {
+    for (size_t i = 0; i < n; i++) {
+        struct analysis analysis;
+        struct text text = {""};
+        struct sutra_dlrm_options options = cases[i].options;
+        if (!options.module_marker && options.trim == SUTRA_TRIM_AUTO && !options.iters)
+            options = (struct sutra_dlrm_options){WHOLE};
+        analyze(&analysis, cases[i].trace, &options);
+        if (analysis.status)
+            tell(&text, "%d: %s", analysis.status, analysis.error.message);
+        else
+            tell_case(&analysis, &text);
+        analysis_free(&analysis);
+        if (strcmp(text.bytes, cases[i].expected) != 0)
+            fail_msg("%s:\n  made     %s\n  expected %s", cases[i].name, text.bytes, cases[i].expected);
+    }
+}
+
+#define CHECK(cases, teller) check_cases(cases, sizeof(cases) / sizeof *(cases), teller)
+
+/* ---- The forest ---- */
+
+static void tell_forest(const struct analysis *analysis, struct text *text) {
+    const struct dlrm_forest *forest = &analysis->dlrm->forest;
+    for (row_t node = 0; node < forest->n; node++) {
+        tell(text, "%s%s", node_name(analysis->dlrm, node), forest->end[node] > node + 1 ? "(" : " ");
+        for (row_t open = node; open != ROW_NONE; open = forest->parent[open])
+            if (forest->end[open] == node + 1 && open != node)
+                tell(text, ") ");
+    }
+    if (analysis->report.n_crossing)
+        tell(text, "crossing %d ", (int)analysis->report.n_crossing);
+    if (analysis->report.n_hidden)
+        tell(text, "hidden %d ", (int)analysis->report.n_hidden);
+}
+
+static const struct dlrm_case forests[] = {
+    {"an operator that lies in another is below it",
+     TRACE(LABEL("## f", 0, 100) "," OP("b", 10, 10, 1) "," OP("c", 12, 3, 2) "," OP("d", 30, 10, 3) "," END),
+     "## f(b(c ) d ) ",
+     {0}},
+    {"of equal starts the longer is outside, and of equal spans the first in the file",
+     TRACE(OP("c", 0, 50, 1) "," OP("d", 0, 50, 1) "," LABEL("## f", 0, 100) "," END),
+     "## f(c(d ) ) ",
+     {0}},
+    {"an event of no length on a boundary belongs to the first of the two",
+     TRACE(LABEL("## f", 0, 100) "," OP("b", 10, 10, 1) "," OP("c", 20, 10, 2) "," OP("x", 20, 0, 3) "," END),
+     "## f(b(x ) c ) ",
+     {0}},
+    {"but at the end of a root it is a root",
+     TRACE(LABEL("## f", 0, 10) "," OP("x", 10, 0, 3) "," END),
+     "## f x ",
+     {0}},
+    {"roots that cross stand side by side",
+     TRACE(LABEL("## f", 0, 10) "," OP("b", 5, 10, 1) "," END),
+     "## f b crossing 1 ",
+     {0}},
+    {"so do operators that cross below one",
+     TRACE(LABEL("## f", 0, 100) "," OP("b", 10, 10, 1) "," OP("c", 15, 10, 1) "," OP("x", 18, 2, 1) "," END),
+     "## f(b(x ) c ) ",
+     {0}},
+    {"an event of another thread in one of the main thread is below the outermost",
+     TRACE(
+         LABEL("## f", 0, 100) "," OP("b", 5, 50, 1) "," OP_ON(2, "x", 10, 20, 1) "," OP_ON(2, "y", 12, 2, 1) "," END),
+     "## f(b x(y ) ) ",
+     {0}},
+    {"in one of a third thread it is nowhere",
+     TRACE(OP_ON(2, "r", 0, 100, 1) "," OP_ON(3, "x", 10, 20, 1) "," LABEL("## f", 200, 9) "," END),
+     "r ## f hidden 1 ",
+     {0}},
+    {"tids are equal as numbers",
+     TRACE(OP_ON(2, "r", 0, 100, 1) "," OP_ON(2.0, "x", 10, 20, 1) "," LABEL("## f", 200, 9) "," END),
+     "r(x ) ## f ",
+     {0}},
+    {"calls with threads that cannot be are left out, and kernels and annotations are no nodes",
+     TRACE(LABEL("## f", 0, 100) "," CALL_ON(3, "cudaFree", 5, 1, 1) "," LAUNCH(7, 1, 2) "," KERNEL(
+         "k", 7, 9, 3, 2) "," EVENT("user_annotation", "## g", 1, 20, 3, "") "," END),
+     "## f(cudaLaunchKernel ) ",
+     {0}},
+    {"the last event is left out", TRACE(LABEL("## f", 0, 100) "," OP("last", 10, 5, 1)), "## f ", {0}},
+    {"one event is nothing", TRACE(LABEL("## f", 0, 100)), "", {0}},
+    {"the window begins behind the last entry of a record function before the first label without a colon",
+     TRACE(OP("a", 0, 1, 1) "," OP("profiler::_record_function_enter", 2, 1, 1) "," OP("b", 4, 1, 1) "," LABEL(
+         "## f: g", 6, 1) "," LABEL("## f", 8, 1) "," OP("profiler::_record_function_enter", 10, 1, 1) "," END),
+     "b ## f: g ## f profiler::_record_function_enter ",
+     {0}},
+    {"events while data is loaded are left out, but for the forward pass that follows",
+     TRACE(OP("a", 0, 1, 1) "," OP("DataLoader", 10, 101, 2) "," OP("in", 20, 5, 3) "," OP(
+         "between", 150, 5, 3) "," LABEL("## Forward ##", 200, 10) "," OP("DataLoader", 300, 100, 4) "," END),
+     "a ## Forward ## DataLoader ",
+     {0}},
+    {"no marker is an error that says what to give",
+     TRACE(OP("a", 0, 1, 1) "," END),
+     "65: no event with a duration has a name that begins with the module marker '## '; give another one "
+     "(--module-marker ProfilerStep, or '' for the first event's thread)",
+     {0}},
+    {"without a marker of the caller's a step will do",
+     TRACE(OP("r", 0, 9, 1) "," EVENT("user_annotation", "ProfilerStep#1", 1, 0, 9, "") "," OP_ON(2, "x", 1, 1,
+                                                                                                  1) "," END),
+     "r(x ) ",
+     {.trim = SUTRA_TRIM_NONE, .iters = 1}},
+    {"no event with a duration is an error",
+     TRACE("{\"name\":\"a\",\"ts\":1}"),
+     "65: none of 1 events has a start and a duration: there is nothing to analyse",
+     {0}},
+};
+
+static void the_forest_is_that_of_the_original(void **state) {
+    (void)state;
+    CHECK(forests, tell_forest);
+}
+
+/* ---- Headline ---- */
+
+static void tell_headline(const struct analysis *analysis, struct text *text) {
+    const struct sutra_dlrm_report *report = &analysis->report;
+    tell(text, "%g to %g less %g: %g us, %llu x %llu, %g/s", report->begin_us, report->end_us, report->skipped_us,
+         report->host_us, (unsigned long long)report->iters, (unsigned long long)report->batch, report->qps);
+    tell(text, "%s", report->trimmed ? ", trimmed" : "");
+}
+
+#define FOUR_STEPS                                                                                                     \
+    LABEL("## Forward ##", 0, 5)                                                                                       \
+    "," LABEL("## Forward ##", 10, 5) "," LABEL("## Forward ##", 20, 5) "," LABEL("## Forward ##", 30, 5)
+
+static const struct dlrm_case headlines[] = {
+    {"the host's time ends with its last event, or where the last of all begins",
+     TRACE(LABEL("## f", 0, 100) "," OP("a", 50, 150, 1) "," KERNEL("k", 7, 500, 1000, 9)),
+     "0 to 500 less 0: 500 us, 1 x 2048, 4.096e+06/s",
+     {0}},
+    {"time of loading data does not count",
+     TRACE(LABEL("## x", 0, 1) "," OP("DataLoader", 10, 101, 2) "," LABEL("## Forward ##", 110, 290) "," OP("a", 400, 0,
+                                                                                                            1)),
+     "0 to 400 less 100: 300 us, 1 x 2048, 6.82667e+06/s",
+     {0}},
+    {"unless loaders and forward passes are not as many",
+     TRACE(LABEL("## x", 0, 1) "," OP("DataLoader", 10, 101, 2) "," OP("a", 400, 0, 1)),
+     "0 to 400 less 0: 400 us, 1 x 2048, 5.12e+06/s",
+     {0}},
+    {"iterations of the whole trace are counted",
+     TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
+     "0 to 40 less 0: 40 us, 4 x 2048, 2.048e+08/s",
+     {0}},
+    {"some iterations behind others can be cut out",
+     TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
+     "10 to 20 less 0: 10 us, 2 x 10, 2e+06/s, trimmed",
+     {.iters = 2, .skip_iters = 1, .batch = 10, .module_marker = "## "}},
+    {"if there is one more to end them",
+     TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
+     "0 to 40 less 0: 40 us, 3 x 2048, 1.536e+08/s",
+     {.iters = 3, .skip_iters = 1, .module_marker = "## "}},
+    {"a percentage of the time leaves both ends out",
+     TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
+     "20 to 20 less 0: 0 us, 1 x 2048, nan/s, trimmed",
+     {.trim = SUTRA_TRIM_PERCENTAGE, .from = 25, .to = 75, .module_marker = "## "}},
+    {"a span of time takes both",
+     TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
+     "10 to 30 less 0: 20 us, 3 x 2048, 3.072e+08/s, trimmed",
+     {.trim = SUTRA_TRIM_TIME, .from = 10, .to = 30, .module_marker = "## "}},
+    {"and must lie in the trace",
+     TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
+     "64: the span of time is not inside the trace, whose events start from 0 to 40 us",
+     {.trim = SUTRA_TRIM_TIME, .from = 10, .to = 50, .module_marker = "## "}},
+};
+
+static void headline_figures_follow_from_window_and_iterations(void **state) {
+    (void)state;
+    CHECK(headlines, tell_headline);
+}
+
+/* ---- Device time ---- */
+
+static void tell_device_time(const struct analysis *analysis, struct text *text) {
+    const struct sutra_dlrm *dlrm = analysis->dlrm;
+    const struct dlrm_device_time *time = &dlrm->device_time;
+    for (row_t op = 0; op < dlrm->n_ops; op++) {
+        row_t group = dlrm->op_group[op];
+        for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
+            for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++)
+                tell(text, "%s: %s %s %s %llu %g; ", node_name(dlrm, dlrm->ops[op]),
+                     name_of(analysis, time->blocks[block].stream), name_of(analysis, time->kernels[i].name),
+                     name_of(analysis, time->kernels[i].shape), (unsigned long long)time->kernels[i].count,
+                     time->kernels[i].us);
+    }
+}
+
+static const struct dlrm_case device_times[] = {
+    {"a kernel counts for the outermost operator that is no label, with the shape of its launch's parent",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," OP_OF(
+         "aten::b", 11, 9, 2, "[[2, 3], [], [4]]") "," LAUNCH(12, 1, 70) "," KERNEL("k", 7, 15, 4, 70) "," END),
+     "aten::a: 7 k [[2, 3], [4]] 1 4; ",
+     {0}},
+    {"kernels of one stream, short name and shape are one row",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," LAUNCH(14, 1, 71) "," LAUNCH(
+         16, 1, 72) "," KERNEL("void at::native::reduce_kernel<512, 1>(x)", 7, 15, 4,
+                               70) "," KERNEL("at::reduce_kernel", 7, 25, 5, 71) "," KERNEL("x", 8, 30, 6, 72) "," END),
+     "aten::a: 7 reduce_kernel [[-1]] 2 9; aten::a: 8 x [[-1]] 1 6; ",
+     {0}},
+    {"a kernel that begins before its launch, has none, or whose launch is below no operator counts for nothing",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," KERNEL(
+         "early", 7, 11, 4, 70) "," KERNEL("alone", 7, 25, 5, 71) "," LAUNCH(40, 1, 72) "," KERNEL("root", 7, 45, 5,
+                                                                                                   72) "," END),
+     "",
+     {0}},
+    {"of several kernels of a launch the last counts",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," KERNEL(
+         "k", 7, 15, 4, 70) "," KERNEL("l", 7, 16, 5, 70) "," END),
+     "aten::a: 7 l [[-1]] 1 5; ",
+     {0}},
+    {"by default an operator's id is not a launch's",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 5, 70) "," OP("aten::b", 20, 20, 2) "," LAUNCH(
+         22, 1, 70) "," KERNEL("k", 7, 25, 4, 70) "," END),
+     "aten::b: 7 k [[-1]] 1 4; ",
+     {0}},
+    {"to the original it is",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 5, 70) "," OP("aten::b", 20, 20, 2) "," LAUNCH(
+         22, 1, 70) "," KERNEL("k", 7, 25, 4, 70) "," END),
+     "aten::a: 7 k [[-1]] 1 4; aten::b: 7 k [[-1]] 1 4; ", COMPAT},
+    {"operators of one id are told apart by default",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 5, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 4, 70) "," OP(
+         "aten::b", 20, 5, 1) "," LAUNCH(22, 1, 71) "," KERNEL("k", 7, 25, 5, 71) "," END),
+     "aten::a: 7 k [[-1]] 1 4; aten::b: 7 k [[-1]] 1 5; ",
+     {0}},
+    {"and one to the original",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 5, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 4, 70) "," OP(
+         "aten::b", 20, 5, 1) "," LAUNCH(22, 1, 71) "," KERNEL("k", 7, 25, 5, 71) "," END),
+     "aten::a: 7 k [[-1]] 2 9; aten::b: 7 k [[-1]] 2 9; ", COMPAT},
+    {"an id in lower case is one",
+     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," EVENT(
+         "cuda_runtime", "cudaLaunchKernel", 1, 12, 1,
+         "\"external id\":70") "," EVENT("kernel", "k", 7, 15, 4, "\"stream\":7,\"external id\":70") "," END),
+     "aten::a: 7 k [[-1]] 1 4; ", COMPAT},
+};
+
+static void device_time_counts_for_operators(void **state) {
+    (void)state;
+    CHECK(device_times, tell_device_time);
+}
+
+/* ---- Breakdown, dominating operators, chart ---- */
+
+static void tell_rows(const struct analysis *analysis, struct text *text, uint32_t first, uint32_t n) {
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct sutra_dlrm_row *row = &analysis->report.rows[analysis->report.by_time[i]];
+        tell(text, "%s %g/%llu", name_of(analysis, row->name), row->us, (unsigned long long)row->count);
+        if (row->n_occurrences) {
+            tell(text, " (%g: ", row->first_us);
+            tell_rows(analysis, text, row->first_child, row->n_children);
+            tell(text, ")");
+        }
+        tell(text, i + 1 < first + n ? ", " : "");
+    }
+}
+
+static void tell_breakdown(const struct analysis *analysis, struct text *text) {
+    const struct sutra_dlrm_report *report = &analysis->report;
+    for (uint64_t i = 0; i < report->n_streams; i++) {
+        const struct sutra_dlrm_stream *stream = &report->streams[i];
+        tell(text, "%s: %g idle %g | ", name_of(analysis, stream->name), stream->active_us, stream->idle_us);
+        tell_rows(analysis, text, stream->first_row, stream->n_rows);
+        for (uint64_t j = 0; j < stream->n_dominating; j++) {
+            const struct sutra_dlrm_dominating *entry = &report->dominating[stream->first_dominating + j];
+            tell(text, " | %s %g", name_of(analysis, entry->name), entry->us);
+            for (uint64_t k = 0; k < entry->n_parts; k++)
+                tell(text, " %s %g", name_of(analysis, report->parts[entry->first_part + k].name),
+                     report->parts[entry->first_part + k].us);
+        }
+        tell(text, "; ");
+    }
+}
+
+/* Two labels: one with an operator twice and another once, one with the first operator. */
+#define TWO_LABELS                                                                                                        \
+    LABEL("## f", 0, 50)                                                                                                  \
+    "," OP("aten::a", 1, 9, 1) "," LAUNCH(2, 1, 70) "," KERNEL("k", 7, 5, 4, 70) "," OP("aten::b", 11, 9, 2) "," LAUNCH(  \
+        12, 1,                                                                                                            \
+        71) "," KERNEL("l", 7, 15, 10,                                                                                    \
+                       71) "," OP("aten::a", 21, 9,                                                                       \
+                                  3) "," LAUNCH(22, 1,                                                                    \
+                                                72) "," KERNEL("k", 7, 25, 8,                                             \
+                                                               72) "," LABEL("## g", 60,                                  \
+                                                                             20) "," OP("aten::a", 61, 9,                 \
+                                                                                        4) "," LAUNCH(62, 1,              \
+                                                                                                      73) "," KERNEL("m", \
+                                                                                                                     7,   \
+                                                                                                                     65,  \
+                                                                                                                     3,   \
+                                                                                                                     73)
+
+static const struct dlrm_case breakdowns[] = {
+    {"rows of a level are all occurrences by falling time, what is below is that of the first",
+     TRACE(TWO_LABELS "," OP("end", 100, 0, 1)),
+     "7: 25 idle 75 | ## f 22/1 (22: aten::a 12/2 (4: k 4/1), aten::b 10/1 (10: l 10/1)), ## g 3/1 (3: aten::a 3/1 (3: "
+     "m 3/1))"
+     " | - 25 ## f 22 ## g 3 | ## f 22 aten::a 12 aten::b 10 | aten::a 7 k 4 m 3 | aten::b 10 l 10 | ## g 3 aten::a "
+     "3; ",
+     {0}},
+    {"each stream has its own rows, labels without work on it have none",
+     TRACE(LABEL("## f", 0, 50) "," OP("aten::a", 1, 9, 1) "," LAUNCH(2, 1, 70) "," KERNEL("k", 7, 5, 4, 70) "," LABEL(
+         "## g", 60, 20) "," OP("aten::a", 61, 9, 4) "," LAUNCH(62, 1, 73) "," KERNEL("m", 8, 65, 3,
+                                                                                      73) "," OP("end", 100, 0, 1)),
+     "7: 4 idle 96 | ## f 4/1 (4: aten::a 4/1 (4: k 4/1)) | - 4 ## f 4 | ## f 4 aten::a 4 | aten::a 4 k 4; "
+     "8: 3 idle 97 | ## g 3/1 (3: aten::a 3/1 (3: m 3/1)) | - 3 ## g 3 | ## g 3 aten::a 3 | aten::a 3 m 3; ",
+     {0}},
+    {"a first occurrence without time is not looked into",
+     TRACE(LABEL("## f", 0, 50) "," OP("aten::a", 1, 9, 1) "," LAUNCH(2, 1, 70) "," KERNEL("k", 7, 5, 0, 70) "," OP(
+         "aten::b", 11, 9, 2) "," LAUNCH(12, 1, 71) "," KERNEL("l", 7, 15, 10, 71) "," OP("end", 100, 0, 1)),
+     "7: 10 idle 90 | ## f 10/1 (10: aten::b 10/1 (10: l 10/1), aten::a 0/1 (0: k 0/1)) | - 10 ## f 10 | "
+     "## f 10 aten::b 10 aten::a 0 | aten::b 10 l 10; ",
+     {0}},
+    {"without device work there is nothing", TRACE(LABEL("## f", 0, 50) "," OP("aten::a", 1, 9, 1) "," END), "", {0}},
+};
+
+static void breakdown_follows_first_occurrences(void **state) {
+    (void)state;
+    CHECK(breakdowns, tell_breakdown);
+}
+
+static void tell_chart(const struct analysis *analysis, struct text *text) {
+    const struct sutra_dlrm_report *report = &analysis->report;
+    const struct sutra_dlrm_stream *stream = report->streams;
+    for (uint64_t i = 0; i < stream->n_groups; i++) {
+        const struct sutra_dlrm_group *group = &report->groups[stream->first_group + i];
+        tell(text, "'%s' %g %llu of %llu:", name_of(analysis, group->name), group->us,
+             (unsigned long long)group->n_variants, (unsigned long long)group->n_all_variants);
+        for (uint64_t j = 0; j < group->n_variants; j++) {
+            const struct sutra_dlrm_variant *variant = &report->variants[group->first_variant + j];
+            for (uint64_t k = 0; k < variant->n_shares; k++)
+                tell(text, " %s %g", name_of(analysis, report->shares[variant->first_share + k].legend),
+                     report->shares[variant->first_share + k].share);
+            tell(text, ";");
+        }
+        tell(text, " ");
+    }
+}
+
+#define WORK(op, ts, id, shape, kernel, us)                                                                            \
+    OP_OF(op, ts, 9, id, shape) "," LAUNCH(ts, 9, 7##id) "," KERNEL(kernel, 7, ts, us, 7##id)
+
+static const struct dlrm_case charts[] = {
+    {"names count up to a #, labels of the model not at all, and bars of the same kernels once",
+     TRACE(WORK("aten::a", 10, 1, "[[1]]", "volta_sgemm_32", 4) "," WORK(
+         "aten::a", 20, 2, "[[2]]", "volta_sgemm_64",
+         5) "," WORK("aten::a", 30, 3, "[[3]]", "maxwell_sgemm_64",
+                     6) "," WORK("step#SGD", 40, 4, "[[1]]", "vectorized_elementwise_kernel",
+                                 7) "," WORK("a module", 50, 5, "[[1]]", "k", 8) "," LABEL("## f", 60, 9) "," END),
+     "'aten::a' 15 2 of 3: gemm 1; gemm 1; 'step' 7 1 of 1: elwt 1; ",
+     {0}},
+    {"shares of a bar fall, and legends are short",
+     TRACE(LABEL("## f", 0, 5) "," OP("aten::a", 10, 30, 1) "," LAUNCH(11, 1, 70) "," LAUNCH(13, 1, 71) "," LAUNCH(
+         15, 1, 72) "," KERNEL("embedding_backward", 7, 12, 2, 70) "," KERNEL("ncclDevKernel", 7, 14, 5,
+                                                                              71) "," KERNEL("Memcpy HtoD", 7, 16, 3,
+                                                                                             72) "," END),
+     "'aten::a' 10 1 of 1: ncclDevK 0.5 Memcpy 0.3 ELB 0.2; ",
+     {0}},
+};
+
+static void charts_have_a_bar_per_set_of_kernels(void **state) {
+    (void)state;
+    CHECK(charts, tell_chart);
+}
+
+/* ---- Overheads ---- */
+
+static void tell_rows_of_overheads(const struct analysis *analysis, struct text *text,
+                                   const struct sutra_dlrm_overhead *rows, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        if (rows[i].kind == SUTRA_T1 && !rows[i].n)
+            continue;
+        tell(text, "T%d %s %g+-%g %llu; ", rows[i].kind + 1, name_of(analysis, rows[i].name), rows[i].mean_us,
+             rows[i].std_us, (unsigned long long)rows[i].n);
+    }
+}
+
+static void tell_overheads(const struct analysis *analysis, struct text *text) {
+    tell_rows_of_overheads(analysis, text, analysis->report.overheads, analysis->report.n_overheads);
+}
+
+static void tell_overheads_by_shape(const struct analysis *analysis, struct text *text) {
+    tell_rows_of_overheads(analysis, text, analysis->report.overheads_by_shape, analysis->report.n_overheads_by_shape);
+}
+
+/* An operator from 100 to 200: an event, a launch from 120 to 130, two events, a launch from 150 to 160, an event. */
+#define OP_WITH_LAUNCHES                                                                                               \
+    OP("aten::a", 100, 100, 1)                                                                                         \
+    "," OP("x", 105, 5, 2) "," LAUNCH(120, 10, 70) "," OP("x", 132, 2, 3) "," OP("x", 135, 2, 4) "," LAUNCH(           \
+        150, 10, 71) "," OP("x", 170, 5, 5)
+
+static const struct dlrm_case overheads[] = {
+    {"events of the profiler's are subtracted, two microseconds each",
+     TRACE(LABEL("## f", 0, 5) "," OP_WITH_LAUNCHES "," END),
+     /* T2: 20 less one event; T3: 40 less op and x; T5: 20 less two */
+     "T2 aten::a 18+-0 1; T3 aten::a 36+-0 1; T5 aten::a 16+-0 1; T4 cudaLaunchKernel 4+-0 2; ",
+     {0}},
+    {"with one launch T5 is 0, without any it is all of the operator",
+     TRACE(LABEL("## f", 0, 5) "," OP("aten::a", 100, 50, 1) "," LAUNCH(110, 10, 70) "," OP(
+         "aten::b", 600, 30, 2) "," OP("x", 605, 5, 3) "," END),
+     "T2 aten::a 10+-0 1; T3 aten::a 28+-0 1; T5 aten::a 0+-0 1; T5 aten::b 26+-0 1; T4 cudaLaunchKernel 4+-0 1; ",
+     {0}},
+    {"gaps below 200 us between operators below the same parent are T1, less an event",
+     TRACE(LABEL("## f", 0, 5) "," OP("a", 10, 10, 1) "," OP("b", 30, 10, 1) "," OP("c", 240, 10, 1) "," OP(
+         "d", 449, 10, 1) "," LABEL("## g", 500, 50) "," OP("e", 501, 2, 1) "," OP("g", 508, 2, 1) "," END),
+     /* b after a 8, c after b 200: not, d after c 197, e after d: other parent, g after e 3 */
+     "T1 - 69.3333+-90.297 3; T5 a 8+-0 1; T5 b 8+-0 1; T5 c 8+-0 1; T5 d 8+-0 1; T5 e 0+-0 1; T5 g 0+-0 1; ",
+     {0}},
+    {"aten::to that copies nothing counts for nothing, and neither does the gap before it",
+     TRACE(LABEL("## f", 0, 5) "," OP("a", 10, 10, 1) "," OP("aten::to", 30, 10, 1) "," OP("b", 44, 10, 1) "," END),
+     "T1 - 2+-0 1; T5 a 8+-0 1; T5 b 8+-0 1; ",
+     {0}},
+    {"calls that start nothing do not end a count, other calls do and hand it on",
+     TRACE(LABEL("## f", 0, 5) "," OP("aten::a", 100, 100, 1) "," CALL("cudaEventQuery", 105, 1, 60) "," CALL(
+         "cudaMalloc", 110, 1, 61) "," OP("x", 115, 1, 2) "," LAUNCH(120, 10, 70) "," END),
+     /* before the launch: query 1 (then malloc ends the count with 1), x 1: T2 20 - 4; after it: 4 events, 2 taken, op
+        and malloc, less query: n = 4 - (2 + 1) = 1: T3 70 - 2 */
+     "T2 aten::a 16+-0 1; T3 aten::a 68+-0 1; T5 aten::a 0+-0 1; T4 cudaLaunchKernel 4+-0 1; ",
+     {0}},
+};
+
+static const struct dlrm_case overheads_by_shape[] = {
+    {"values below 0 are 0, short gaps do not count",
+     TRACE(LABEL("## f", 0, 5) "," OP("a", 10, 1, 1) "," OP("b", 13, 10, 1) "," OP("c", 26, 10, 1) "," END),
+     "T1 - 1+-0 1; T5 a 0+-0 1; T5 b 8+-0 1; T5 c 8+-0 1; ",
+     {0}},
+    {"values far from the quartiles are left out",
+     TRACE(LABEL("## f", 0, 5) "," OP("a", 1000, 12, 1) "," OP("a", 2000, 13, 1) "," OP("a", 3000, 14, 1) "," OP(
+         "a", 4000, 15, 1) "," OP("a", 5000, 100, 1) "," END),
+     "T5 a 11.5+-1.11803 4; ",
+     {0}},
+    {"synchronisation of a stream counts as a launch, but not for T4",
+     TRACE(LABEL("## f", 0, 5) "," OP("a", 100, 100, 1) "," LAUNCH(110, 10, 70) "," CALL("cudaStreamSynchronize", 130,
+                                                                                         20, 71) "," END),
+     "T2 a 10+-0 1; T3 a 48+-0 1; T5 a 10+-0 1; T4 cudaLaunchKernel 4+-0 1; ",
+     {0}},
+};
+
+static void overheads_are_what_launches_leave(void **state) {
+    (void)state;
+    CHECK(overheads, tell_overheads);
+    CHECK(overheads_by_shape, tell_overheads_by_shape);
+}
+
+/* ---- Streams ---- */
+
+static void tell_streams(const struct analysis *analysis, struct text *text) {
+    const struct sutra_dlrm_report *report = &analysis->report;
+    const struct dlrm_stream_times *times = &analysis->dlrm->stream_times;
+    if (!report->has_streams)
+        return;
+    tell(text, "span %g union %g idle %g overlap %g |", report->span_us, report->union_us, report->idle_us,
+         report->overlap_us);
+    for (uint32_t i = 0; i < times->n; i++)
+        tell(text, " %s %g", name_of(analysis, times->list[i].name), number_as_double(times->list[i].sum));
+    tell(text, " | %g", number_as_double(times->original_overlap));
+    for (uint32_t i = 0; i < times->n; i++)
+        tell(text, " %g", number_as_double(times->list[i].original));
+    tell(text, " %g", number_as_double(times->original_total));
+}
+
+#define ON_STREAM(stream, ts, dur, id) LAUNCH(1, 1, id) "," KERNEL("k", stream, ts, dur, id)
+
+static const struct dlrm_case streams[] = {
+    {"kernels after each other leave gaps",
+     TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 10, 5, 1) "," ON_STREAM(7, 20, 5, 2) "," END),
+     "span 15 union 10 idle 5 overlap 0 | 7 10 | 5 10 10",
+     {0}},
+    {"kernels that touch do not overlap, except to the original",
+     TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 10, 5, 1) "," ON_STREAM(7, 15, 5, 2) "," END),
+     "span 10 union 10 idle 0 overlap 0 | 7 10 | 10 10 10",
+     {0}},
+    {"kernels of two streams overlap; the original counts the last of them twice",
+     TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 10, 10, 1) "," ON_STREAM(8, 15, 10, 2) "," END),
+     "span 15 union 15 idle 0 overlap 5 | 7 10 8 10 | 20 10 20 25",
+     {0}},
+    {"a kernel inside of another one adds nothing to the union",
+     TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 10, 20, 1) "," ON_STREAM(8, 15, 3, 2) "," END),
+     "span 20 union 20 idle 0 overlap 3 | 7 20 8 3 | 23 20 6 23",
+     {0}},
+    {"no kernels, no figures", TRACE(LABEL("## f", 0, 5) "," LAUNCH(1, 1, 1) "," END), "", {0}},
+};
+
+static void streams_idle_and_overlap(void **state) {
+    (void)state;
+    CHECK(streams, tell_streams);
+}
+
+/* ---- What is left out ---- */
+
+static void tell_warnings(const struct analysis *analysis, struct text *text) {
+    tell(text, "%s", analysis->warnings.bytes);
+}
+
+#define NO_WORK                                                                                                        \
+    "no device time, breakdown, charts and streams: no kernel or copy has the correlation of a launch before it\n"
+
+static const struct dlrm_case warnings[] = {
+    {"negative durations and missing starts are left out",
+     TRACE(LABEL("## f", 0, 5) "," OP("a", 10, -5, 1) ",{\"cat\":\"cpu_op\",\"name\":\"x\",\"dur\":5}," OP("b", 20, 5,
+                                                                                                           1) "," END),
+     "1 events with a duration but no start are left out\n1 events with a duration below 0 are left out\n" NO_WORK,
+     {0}},
+    {"one event gives no figure, and says so for each",
+     TRACE(LABEL("## f", 0, 5)),
+     "no queries per second: the host's events take no time\n" NO_WORK
+     "no overheads: there is no host operator that is no label\n",
+     {0}},
+    {"device work without a stream is left out",
+     TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," EVENT("kernel", "k", 7, 12, 3,
+                                                                                      "\"correlation\":70") "," END),
+     "1 pieces of device work without a stream are left out\n"
+     "no breakdown and charts: no kernel or copy was launched below an operator\n",
+     {0}},
+    {"device work of the driver's calls is left out",
+     TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," EVENT(
+         "cuda_driver", "cuLaunchKernel", 1, 14, 1, "\"correlation\":71") "," KERNEL("triton", 7, 16, 3, 71) "," END),
+     "1 pieces of device work are left out: no call of the runtime before them has their id (calls of the driver are "
+     "no launches to this analysis)\n",
+     {0}},
+    {"a sound trace has no warnings",
+     TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," END),
+     "",
+     {0}},
+};
+
+static void what_is_left_out_is_told(void **state) {
+    (void)state;
+    CHECK(warnings, tell_warnings);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_forest_is_that_of_the_original),
+        cmocka_unit_test(headline_figures_follow_from_window_and_iterations),
+        cmocka_unit_test(device_time_counts_for_operators),
+        cmocka_unit_test(breakdown_follows_first_occurrences),
+        cmocka_unit_test(charts_have_a_bar_per_set_of_kernels),
+        cmocka_unit_test(overheads_are_what_launches_leave),
+        cmocka_unit_test(streams_idle_and_overlap),
+        cmocka_unit_test(what_is_left_out_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
