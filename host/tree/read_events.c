@@ -105,12 +105,9 @@ static void find_fields(const struct event_reader *reader, size_t at, const char
 }
 
 static bool read_integer(struct event_reader *reader, struct json_place place, const char *field, int64_t *value) {
-    size_t length;
     if (!is_there(reader, place))
         return false;
-    const char *text = text_at(reader, place);
-    if ((*text == '-' || (*text >= '0' && *text <= '9')) && number_scan(text, &length) == NUMBER_FORM_INTEGER &&
-        integer_parse(text, length, value))
+    if (field_integer(text_at(reader, place), value))
         return true;
     wrong_type(reader, place.at, field, "an integer of 64 bits");
     return false;
