@@ -29,10 +29,14 @@ static void fail(const char *why) {
     exit(2);
 }
 
-static double seconds(void) {
+static double seconds_of(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double seconds(void) {
+    return seconds_of(CLOCK_MONOTONIC);
 }
 
 static void add_inputs(struct sutra_profile *profile, struct random *random) {
@@ -114,7 +118,7 @@ static struct sutra_profile *make_profile(row_t n) {
 }
 
 struct times {
-    double tree, parents, ids, pairs;
+    double tree, processors, parents, ids, pairs;
 };
 
 static double least(double a, double b) {
@@ -146,10 +150,11 @@ static void time_round(struct sutra_context *context, const struct sutra_profile
     struct sutra_tree *tree = NULL;
     struct sutra_correlation *correlation = NULL;
     struct sutra_error error;
-    double begin = seconds();
+    double begin = seconds(), worked = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     if (sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, &error))
         fail(error.message);
     times->tree = least(times->tree, seconds() - begin);
+    times->processors = least(times->processors, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - worked);
     time_steps(&context->engine, tree, times);
     sutra_tree_free(tree);
     begin = seconds();
@@ -163,9 +168,9 @@ static bool print_row(const struct sutra_profile *profile, const struct times *t
     double n = profile->n;
     bool counts = profile->n >= TARGET_EVENTS / 2 && profile->n <= TARGET_EVENTS;
     bool met = times->tree <= TARGET_SECONDS;
-    printf("| %u | %llu | %.4f | %.4f | %.4f | %.4f | %.0f | %s |\n", profile->n,
-           (unsigned long long)profile->inputs->n_tensors, times->tree, times->parents, times->ids, times->pairs,
-           times->tree / n * 1e9,
+    printf("| %u | %llu | %.4f | %.4f | %.4f | %.4f | %.4f | %.0f | %s |\n", profile->n,
+           (unsigned long long)profile->inputs->n_tensors, times->tree, times->processors, times->parents, times->ids,
+           times->pairs, times->tree / n * 1e9,
            !counts ? ""
            : met   ? "met"
                    : "MISSED");
@@ -183,9 +188,10 @@ int main(int argc, char **argv) {
     bool met = true;
     if (sutra_context_create(&options, &context, &error))
         fail(error.message);
-    printf("| events | tensors | tree and ids, s | parents, s | ids, s | pairs, s | ns an event | at most %.2f s |\n",
+    printf("| events | tensors | tree and ids, s | of processors, s | parents, s | ids, s | pairs, s | ns an event | "
+           "at most %.2f s |\n",
            TARGET_SECONDS);
-    printf("|---|---|---|---|---|---|---|---|\n");
+    printf("|---|---|---|---|---|---|---|---|---|\n");
     for (row_t n = 10000; n <= largest; n *= 10) {
         struct sutra_profile *profile = make_profile(n);
         struct times times = {0};

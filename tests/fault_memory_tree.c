@@ -4,10 +4,7 @@
  *
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
  */
-#include <sys/stat.h>
-
-#include "link_case.h"
-#include "refuse.h"
+#include "fault_files.h"
 
 #define NUMBER(name, value) "{'name':'" name "','type':'uint64','value':" value "}"
 #define TENSOR              "[5,6,0,12,4,'cpu']"
@@ -37,12 +34,8 @@ static const char events_source[] =
     "'storage':6,'dtype':'float','sizes':[3],'strides':[1]},{'list':[{'impl':7,'storage':6}]},{'scalar':'1\\n'}]},"
     "{'kind':'Allocation','name':'[memory]','start_ns':2,'tid':1,'ptr':6,'bytes':8}]}";
 
-enum { N_FILES = 8 };
-
-struct run {
+struct texts {
     char *host, *device, *bare, *events;
-    char folder[64], path[N_FILES][96];
-    char *expected[N_FILES];
 };
 
 static enum sutra_status write_tree(struct sutra_context *context, const struct sutra_profile *profile,
@@ -68,7 +61,7 @@ static enum sutra_status write_pairs(struct sutra_context *context, const struct
     return status;
 }
 
-static enum sutra_status run_trace(struct sutra_context *context, const struct run *run, const char *text,
+static enum sutra_status run_trace(struct sutra_context *context, const struct fault_files *files, const char *text,
                                    const struct sutra_host_trace *host, int edition, int first,
                                    struct sutra_error *error) {
     const struct sutra_profile_options options = {.size = sizeof options, .inputs = true};
@@ -78,111 +71,66 @@ static enum sutra_status run_trace(struct sutra_context *context, const struct r
     if (!status)
         status = sutra_profile_take(context, device, host, &options, &profile, error);
     if (!status)
-        status = write_tree(context, profile, host ? SUTRA_TREE_JSON : SUTRA_TREE_TEXT, run->path[first], error);
+        status = write_tree(context, profile, host ? SUTRA_TREE_JSON : SUTRA_TREE_TEXT, files->path[first], error);
     if (!status)
-        status = write_tree(context, profile, SUTRA_TREE_CHROME, run->path[first + 1], error);
+        status = write_tree(context, profile, SUTRA_TREE_CHROME, files->path[first + 1], error);
     if (!status)
         status = write_pairs(context, profile, edition, host ? SUTRA_CORRELATION_JSON : SUTRA_CORRELATION_CHROME,
-                             run->path[first + 2], error);
+                             files->path[first + 2], error);
     sutra_profile_free(profile);
     sutra_device_trace_free(device);
     return status;
 }
 
-static enum sutra_status run_events(struct sutra_context *context, const struct run *run, struct sutra_error *error) {
+static enum sutra_status run_events(struct sutra_context *context, const struct fault_files *files,
+                                    struct sutra_error *error) {
+    const char *text = ((const struct texts *)files->of)->events;
     struct sutra_profile *profile = NULL;
-    enum sutra_status status =
-        sutra_profile_parse(context, "events", run->events, strlen(run->events), &profile, error);
+    enum sutra_status status = sutra_profile_parse(context, "events", text, strlen(text), &profile, error);
     if (!status)
-        status = write_tree(context, profile, SUTRA_TREE_EVENTS, run->path[6], error);
+        status = write_tree(context, profile, SUTRA_TREE_EVENTS, files->path[6], error);
     if (!status)
-        status = write_tree(context, profile, SUTRA_TREE_JSON, run->path[7], error);
+        status = write_tree(context, profile, SUTRA_TREE_JSON, files->path[7], error);
     sutra_profile_free(profile);
     return status;
 }
 
-static enum sutra_status run_once(const struct run *run, struct sutra_error *error) {
+static enum sutra_status run_once(const struct fault_files *files, struct sutra_error *error) {
+    const struct texts *texts = files->of;
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
     struct sutra_context *context = NULL;
     struct sutra_host_trace *host = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = sutra_host_trace_parse(context, "host", run->host, strlen(run->host), &host, error);
+        status = sutra_host_trace_parse(context, "host", texts->host, strlen(texts->host), &host, error);
     if (!status)
-        status = run_trace(context, run, run->device, host, SUTRA_EDITION_2, 0, error);
+        status = run_trace(context, files, texts->device, host, SUTRA_EDITION_2, 0, error);
     if (!status)
-        status = run_trace(context, run, run->bare, NULL, SUTRA_EDITION_1_13, 3, error);
+        status = run_trace(context, files, texts->bare, NULL, SUTRA_EDITION_1_13, 3, error);
     if (!status)
-        status = run_events(context, run, error);
+        status = run_events(context, files, error);
     sutra_host_trace_free(host);
     sutra_context_free(context);
     return status;
 }
 
-static struct run make_run(void) {
-    struct run run = {.host = quotes_doubled(host_source),
-                      .device = quotes_doubled(device_source),
-                      .bare = quotes_doubled(bare_source),
-                      .events = quotes_doubled(events_source),
-                      .folder = P_tmpdir "/sutra_fault_XXXXXX"};
-    struct sutra_error error;
-    assert_non_null(mkdtemp(run.folder));
-    for (int i = 0; i < N_FILES; i++)
-        snprintf(run.path[i], sizeof run.path[i], "%s/%d", run.folder, i);
-    if (run_once(&run, &error))
-        fail_msg("%s", error.message);
-    for (int i = 0; i < N_FILES; i++)
-        run.expected[i] = file_text(run.path[i]);
-    return run;
-}
-
-/* Files that are there are whole, and nothing else is. */
-static void check_files(const struct run *run, bool all) {
-    for (int i = 0; i < N_FILES; i++) {
-        bool there = access(run->path[i], F_OK) == 0;
-        assert_true(there || !all);
-        char *text = there ? file_text(run->path[i]) : NULL;
-        if (there)
-            assert_string_equal(text, run->expected[i]);
-        free(text);
-        unlink(run->path[i]);
-    }
-    assert_int_equal(rmdir(run->folder), 0);
-    assert_int_equal(mkdir(run->folder, 0700), 0);
-}
-
-/* Refuses each allocation in turn until a run needs no more; returns how many there were. */
-static long refuse_each(const struct run *run, bool lasting_refusal) {
-    for (long n = 1;; n++) {
-        struct sutra_error error = {0};
-        refuse_from(n, lasting_refusal);
-        enum sutra_status status = run_once(run, &error);
-        bool was_refused = atomic_load(&refused);
-        refuse_from(0, false);
-        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
-            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
-        check_files(run, status == SUTRA_OK);
-        if (!was_refused)
-            return n - 1;
-    }
-}
-
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    struct run run = make_run();
-    assert_non_null(strstr(run.expected[0], "\"tensor_ids\": [0, [0], null]"));
-    assert_non_null(strstr(run.expected[2], "fwdbwd"));
-    assert_non_null(strstr(run.expected[5], "fwdbwd"));
-    check_files(&run, true);
-    assert_true(refuse_each(&run, false) > 200);
-    assert_true(refuse_each(&run, true) > 200);
-    rmdir(run.folder);
-    free(run.host);
-    free(run.device);
-    free(run.bare);
-    free(run.events);
-    for (int file = 0; file < N_FILES; file++)
-        free(run.expected[file]);
+    const struct texts texts = {quotes_doubled(host_source), quotes_doubled(device_source), quotes_doubled(bare_source),
+                                quotes_doubled(events_source)};
+    struct fault_files files = {.n = 8, .of = &texts, .work = run_once};
+    files_expect(&files);
+    assert_non_null(strstr(files.expected[0], "\"tensor_ids\": [0, [0], null]"));
+    assert_non_null(strstr(files.expected[2], "fwdbwd"));
+    assert_non_null(strstr(files.expected[5], "fwdbwd"));
+    files_check(&files, true);
+    assert_true(files_refuse_each(&files, false) > 200);
+    assert_true(files_refuse_each(&files, true) > 200);
+    files_forget(&files);
+    free(texts.host);
+    free(texts.device);
+    free(texts.bare);
+    free(texts.events);
 }
 
 int main(void) {

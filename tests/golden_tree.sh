@@ -1,12 +1,13 @@
 # Call trees, tensor ids and pairs of forward and backward are PyTorch's own, on any number of threads.
 #
 # A case is NAME.json.gz, events that PyTorch recorded with the parents and ids that it computed, or NAME.chrome.json.gz,
-# a trace that it exported with its own flows from forward to backward; $DATA may name another folder of them. In the
-# traces of $DATA/link, kernels must stand below their launches, and launches below the innermost operator around them.
+# a trace that it exported from the same run, with its own flows from forward to backward; $DATA may name another folder of
+# them. The trace must give the same parents, and the same pairs without the flows. In the traces of $DATA/link, kernels
+# must stand below their launches, and launches below the innermost operator around them.
 set -u
 command -v python3 >/dev/null || { echo "needs the program python3"; exit 77; }
 exec python3 - "$SUTRA" "${DATA:-tests/data}" <<'END'
-import collections, csv, glob, gzip, io, json, os, subprocess, sys
+import collections, csv, glob, gzip, io, json, os, subprocess, sys, tempfile
 
 sutra, data = sys.argv[1:]
 n_checks, failed = 0, []
@@ -33,16 +34,37 @@ def check_events(path, case, threads):
     check(f"{path}: tensor ids", got["tensor_ids"] == case["expected"]["tensor_ids"])
 
 
+def pairs(path, threads):
+    rows = csv.DictReader(io.StringIO(run("correlate", path, "--format", "csv", "--threads", threads)))
+    return {int(r["flow_id"]): ((int(r["forward_tid"]), float(r["forward_ts"])),
+                                (int(r["backward_tid"]), float(r["backward_ts"]))) for r in rows}
+
+
 def check_flows(path, trace, threads):
     starts, ends = flows(trace["traceEvents"], "s"), flows(trace["traceEvents"], "f")
-    rows = csv.DictReader(io.StringIO(run("correlate", path, "--format", "csv", "--threads", threads)))
-    got = {int(r["flow_id"]): ((int(r["forward_tid"]), float(r["forward_ts"])),
-                               (int(r["backward_tid"]), float(r["backward_ts"]))) for r in rows}
-    check(f"{path}: pairs", got == {i: (starts[i], ends[i]) for i in starts})
+    expected = {i: (starts[i], ends[i]) for i in starts}
+    check(f"{path}: pairs", pairs(path, threads) == expected)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as bare:
+        json.dump({"traceEvents": [e for e in trace["traceEvents"] if e.get("cat") != "fwdbwd"]}, bare)
+        bare.flush()
+        check(f"{path}: pairs without flows", pairs(bare.name, threads) == expected)
     again = json.loads(run("correlate", path, "--format", "chrome", "--threads", threads))["traceEvents"]
     check(f"{path}: flows", flows(again, "s") == starts and flows(again, "f") == ends)
     others = [[e for e in events if e.get("cat") != "fwdbwd"] for events in (again, trace["traceEvents"])]
     check(f"{path}: other events", others[0] == others[1])
+
+
+def check_parents(path, trace_path):
+    """Events of both are brought together by name and time, which has another origin in the trace."""
+    events, expected = (json.load(gzip.open(path))[key] for key in ("events", "expected"))
+    nodes = json.loads(run("tree", trace_path))["nodes"]
+    later = events[0]["start_ns"] - nodes[0]["start_ns"]
+    rows = collections.defaultdict(list)
+    for i, e in enumerate(events):
+        rows[e["start_ns"], e["name"]].append(i)
+    row = [rows[n["start_ns"] + later, n["name"]].pop(0) for n in nodes]
+    got = dict(zip(row, (-1 if n["parent"] is None else row[n["parent"]] for n in nodes)))
+    check(f"{trace_path}: parents", got == dict(enumerate(expected["parent"])))
 
 
 def innermost(operators, call):
@@ -72,6 +94,9 @@ for path in sorted(glob.glob(data + "/profiler/*.json.gz")):
     for threads in ("1", "2", "7"):
         case = json.load(gzip.open(path))
         (check_flows if path.endswith(".chrome.json.gz") else check_events)(path, case, threads)
+for path in sorted(glob.glob(data + "/profiler/*.chrome.json.gz")):
+    if os.path.exists(path.replace(".chrome", "")):
+        check_parents(path.replace(".chrome", ""), path)
 for path in sorted(glob.glob(data + "/link/*/device.json.gz")):
     check_launches(path, json.load(gzip.open(path))["traceEvents"])
 print(f"{n_checks} checks, {len(failed)} failed", *failed[:20], sep="\n")

@@ -86,6 +86,8 @@ void profile_job_print(const struct profile_job *job, const char *done) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].count)
             fprintf(stderr, "%16s    %s\n", count_text(rows[i].count).text, rows[i].words);
+    if (report.n_other)
+        fprintf(stderr, "%16s  left out: of other kinds\n", count_text(report.n_other).text);
     if (report.threads != SUTRA_THREADS_GIVEN)
         fprintf(stderr, "%16s  threads, matched with autograd's numbers by %s\n", count_text(report.n_threads).text,
                 sources[report.threads]);

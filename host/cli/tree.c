@@ -23,7 +23,8 @@ static const char *const formats[] = {"json", "text", "chrome", NULL}; /* in the
 static const struct option_row options[] = {
     PROFILE_ROWS_FILES,
     {"events", 'e', OPTION_FILE, "CASE", AT(events),
-     .help = "read profiler events from CASE instead of a trace, and write parents and tensor ids in their order"},
+     .help = "read profiler events from CASE instead of a trace; without --format, write parents and tensor ids in "
+             "their order"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "json with all columns, text for people, or chrome, the trace itself with flows to what stands below on "
              "other threads and streams (default: json)"},
@@ -49,11 +50,18 @@ static void print_summary(const struct profile_job *job, const struct sutra_tree
     run_figures_print(&job->figures);
 }
 
+/* Without a word about it, a trace's tree is written as JSON, and that of a list of events as lists. */
+static enum sutra_tree_format format_of(const struct tree_values *values) {
+    if (values->format >= 0)
+        return (enum sutra_tree_format)values->format;
+    return values->events ? SUTRA_TREE_EVENTS : SUTRA_TREE_JSON;
+}
+
 static enum sutra_status job_run(struct profile_job *job, const struct tree_values *values, struct sutra_error *error) {
     struct sutra_tree *tree = NULL;
     const struct sutra_tree_write_options how = {
         .size = sizeof how, .max_depth = values->depth, .min_us = (double)values->min_us};
-    enum sutra_tree_format format = values->events ? SUTRA_TREE_EVENTS : (enum sutra_tree_format)values->format;
+    enum sutra_tree_format format = format_of(values);
     enum sutra_edition edition = (enum sutra_edition)values->profile.edition;
     enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
     if (!status)
@@ -71,13 +79,15 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct tree_values values = {.profile = {.output = "-"}};
+    struct tree_values values = {.profile = {.output = "-"}, .format = -1};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (values.events && operands.n)
         return message_fail(SUTRA_USAGE, "either --events or a trace, not both");
+    if (values.events && values.profile.host)
+        return message_fail(SUTRA_USAGE, "--host-trace goes with a trace, not with --events");
     int wrong = profile_values_check(&values.profile, values.events ? values.events : operands.words[0],
                                      values.events || operands.n, command);
     if (wrong)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 
 struct stack {
     row_t top;   /* ROW_NONE: no stack */
@@ -54,11 +55,11 @@ static void take(const struct walk *walk, row_t row) {
 
 enum sutra_status cpu_event_parents(const struct tree_events *events, row_t *parent, int64_t *closing,
                                     struct sutra_error *error) {
-    struct stack *stacks = malloc(((size_t)events->n_threads + 1) * sizeof *stacks);
+    struct stack *stacks = column_new(events->n_threads, sizeof *stacks);
     if (!stacks)
         return error_memory(error);
     for (uint32_t thread = 0; thread < events->n_threads; thread++)
-        stacks[thread] = (struct stack){.top = ROW_NONE};
+        stacks[thread].top = ROW_NONE;
     struct walk walk = {events, stacks, parent, closing};
     for (row_t row = 0; row < events->n; row++)
         if (!events->placed || !events->placed[row])

@@ -47,6 +47,14 @@ bool field_number(const char *value, struct number *number) {
     return true;
 }
 
+bool field_integer(const char *value, int64_t *integer) {
+    enum number_form form;
+    if (*value != '-' && (*value < '0' || *value > '9'))
+        return false;
+    size_t length = number_length(value, &form);
+    return form == NUMBER_FORM_INTEGER && integer_parse(value, length, integer);
+}
+
 static value_key checked(struct field_reader *reader, value_key key) {
     reader->failed |= key == KEY_ABSENT;
     return key;

@@ -27,6 +27,9 @@ struct field_reader {
 /* A time or duration: an integer below NUMBER_INTEGER_LIMIT in magnitude, a double that is not NaN, true or false. */
 bool field_number(const char *value, struct number *number);
 
+/* An integer that fits 64 bits. */
+bool field_integer(const char *value, int64_t *integer);
+
 /* Any value as an id. Lists and objects give KEY_UNHASHABLE. */
 value_key field_key(struct field_reader *reader, struct json_place place);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "read/fields.h"
 
 bool source_begins(const struct input_source *source, struct json_place place, const char *with) {
     size_t length = strlen(with);
@@ -18,10 +19,7 @@ bool source_is(const struct input_source *source, struct json_place place, const
 }
 
 bool source_integer(const struct input_source *source, struct json_place place, int64_t *value) {
-    size_t length;
-    const char *text = source_text(source, place.at);
-    return place.at && (*text == '-' || (*text >= '0' && *text <= '9')) &&
-           number_scan(text, &length) == NUMBER_FORM_INTEGER && integer_parse(text, length, value);
+    return place.at && field_integer(source_text(source, place.at), value);
 }
 
 struct input_lists lists_open(const struct input_source *source, const struct json_place *places) {

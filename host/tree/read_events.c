@@ -105,12 +105,9 @@ static void find_fields(const struct event_reader *reader, size_t at, const char
 }
 
 static bool read_integer(struct event_reader *reader, struct json_place place, const char *field, int64_t *value) {
-    size_t length;
     if (!is_there(reader, place))
         return false;
-    const char *text = text_at(reader, place);
-    if ((*text == '-' || (*text >= '0' && *text <= '9')) && number_scan(text, &length) == NUMBER_FORM_INTEGER &&
-        integer_parse(text, length, value))
+    if (field_integer(text_at(reader, place), value))
         return true;
     wrong_type(reader, place.at, field, "an integer of 64 bits");
     return false;
@@ -237,13 +234,18 @@ static void read_operator(struct event_reader *reader, const struct json_place *
     read_inputs(reader, places[EVENT_INPUTS]);
 }
 
+/* The name, or that which PyTorch gives to events of memory. */
 static void read_name(struct event_reader *reader, struct json_place place, row_t row) {
     struct strings *strings = &reader->profile->own_strings;
+    uint8_t kind = reader->profile->kind[row];
+    const char *usual = kind == SUTRA_EVENT_ALLOCATION      ? "[memory]"
+                        : kind == SUTRA_EVENT_OUT_OF_MEMORY ? "[OutOfMemory]"
+                                                            : "";
     bool there = is_there(reader, place);
     if (there && *text_at(reader, place) != '"')
         wrong_type(reader, place.at, "name", "a string");
     uint32_t name = there && *text_at(reader, place) == '"' ? field_intern(&reader->fields, place, strings)
-                                                            : strings_intern(strings, "", 0);
+                                                            : strings_intern(strings, usual, strlen(usual));
     if (name == STRING_NONE)
         out_of_memory(reader);
     reader->profile->name[row] = name;

@@ -108,8 +108,8 @@ static enum sutra_status append_events(struct taking *taking) {
     for (row_t event = 0; event < n_events && !status; event++) {
         if (is_of_kineto(taking->rows.role[event]))
             append_event(taking, event);
-        taking->profile->report.n_other +=
-            taking->rows.role[event] == ROLE_NONE && taking->trace->events.phase[event] == 'X';
+        uint8_t phase = taking->trace->events.phase[event];
+        taking->profile->report.n_other += taking->rows.role[event] == ROLE_NONE && (phase == 'X' || phase == 'B');
     }
     free(order);
     return status;

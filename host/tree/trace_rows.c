@@ -93,12 +93,6 @@ static enum event_role role_of(const struct reading *reading, row_t event) {
     return fits ? role : ROLE_NONE;
 }
 
-static bool read_integer(const char *text, int64_t *value) {
-    size_t length;
-    return (*text == '-' || (*text >= '0' && *text <= '9')) && number_scan(text, &length) == NUMBER_FORM_INTEGER &&
-           integer_parse(text, length, value);
-}
-
 /* A time of microseconds in nanoseconds. */
 static bool read_time(const char *text, int64_t *ns) {
     size_t length;
@@ -142,7 +136,7 @@ static void find_arguments(const struct sutra_device_trace *trace, size_t at, st
 /* Reads an argument; where it is no integer it counts as absent. */
 static void read_argument(struct part *part, struct json_place place, int64_t *value) {
     const char *text = part->fields.source->bytes + place.at;
-    if (place.at && *text != 'n' && !read_integer(text, value))
+    if (place.at && *text != 'n' && !field_integer(text, value))
         part->n_dropped++;
 }
 

@@ -25,8 +25,8 @@
 struct vote {
     uint32_t thread;
     int64_t number;
-    uint64_t count, n_agreed;
-    uint32_t order; /* of first sight */
+    uint64_t count, n_agreed, n_own; /* all; where names agree; by operators of the thread itself */
+    uint32_t order;                  /* of first sight */
 };
 
 struct election {
@@ -37,7 +37,7 @@ struct election {
     bool failed;
 };
 
-static void vote(struct election *election, uint32_t thread, int64_t number, bool agreed) {
+static void vote(struct election *election, uint32_t thread, int64_t number, bool agreed, bool own) {
     struct pair_entry *entry = pair_table_take(&election->places, (uint64_t)number, thread);
     if (entry && entry->number == PAIR_NONE) {
         uint32_t wanted = election->capacity + election->capacity / 2 + 16;
@@ -45,7 +45,7 @@ static void vote(struct election *election, uint32_t thread, int64_t number, boo
             election->capacity = wanted;
         if (election->n < election->capacity) {
             entry->number = election->n;
-            election->votes[election->n++] = (struct vote){thread, number, 0, 0, entry->number};
+            election->votes[election->n++] = (struct vote){thread, number, 0, 0, 0, entry->number};
         }
     }
     if (!entry || entry->number == PAIR_NONE) {
@@ -54,12 +54,15 @@ static void vote(struct election *election, uint32_t thread, int64_t number, boo
     }
     election->votes[entry->number].count++;
     election->votes[entry->number].n_agreed += agreed;
+    election->votes[entry->number].n_own += own;
 }
 
 static int compare_votes(const void *left, const void *right) {
     const struct vote *a = left, *b = right;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
+    if (a->n_own != b->n_own)
+        return a->n_own > b->n_own ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
@@ -69,12 +72,12 @@ static void vote_by_host(struct election *election) {
     const struct sutra_profile *profile = election->taking->profile;
     for (row_t row = 0; row < profile->n; row++)
         if (profile->kind[row] == SUTRA_EVENT_OPERATOR && profile->tid[row] > 0)
-            vote(election, profile->thread[row], profile->tid[row], true);
+            vote(election, profile->thread[row], profile->tid[row], true, false);
 }
 
 /* ---- Flows from forward to backward ---- */
 
-static bool is_half(const struct taking *taking, row_t event, char phase) {
+static bool is_half(const struct taking *taking, row_t event, uint8_t phase) {
     return taking->rows.role[event] == ROLE_AUTOGRAD_FLOW && taking->trace->events.phase[event] == phase;
 }
 
@@ -117,7 +120,7 @@ static void vote_by_flows(struct election *election) {
         uint32_t start = pair_table_find(&starts, (uint64_t)rows->flow[event], 0);
         row_t row = pair_table_find(&backwards, (uint64_t)rows->start[event], rows->thread[event]);
         if (row != PAIR_NONE && start != PAIR_NONE)
-            vote(election, rows->thread[start], taking->profile->forward_tid[row], true);
+            vote(election, rows->thread[start], taking->profile->forward_tid[row], true, false);
     }
     pair_table_free(&starts);
     pair_table_free(&backwards);
@@ -180,7 +183,8 @@ static void vote_on(struct election *election, const struct forwards *forwards, 
         row_t forward = pair_table_find(&forwards->latest, sequence, profile->thread[row]);
         if (profile->start[forward] < profile->start[backward])
             vote(election, profile->thread[row], profile->forward_tid[backward],
-                 names_agree(sutra_profile_name(profile, forward), sutra_profile_name(profile, backward)));
+                 names_agree(sutra_profile_name(profile, forward), sutra_profile_name(profile, backward)),
+                 profile->thread[row] == profile->thread[backward]);
     }
 }
 

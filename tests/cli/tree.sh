@@ -26,13 +26,16 @@ echo "chrome:"
 sutra tree device.json --format chrome -q -o flows.json.gz
 gzip -dc flows.json.gz | tail -n 4
 echo "events:"
-echo '{"events": [{"kind": "TorchOp", "start_ns": 1, "end_ns": 9, "tid": 1, "inputs": [null, {"impl": 5, "storage": 6}]},
+echo '{"events": [{"kind": "TorchOp", "name": "aten::relu", "start_ns": 1, "end_ns": 9, "tid": 1, "inputs": [null, {"impl": 5, "storage": 6}]},
 {"kind": "Allocation", "start_ns": 2, "tid": 1, "ptr": 6, "bytes": 8}]}' >events.json
 sutra tree --events events.json -q
+sutra tree --events events.json -q --format text
 echo "refused:"
 try sutra tree
 try sutra tree device.json -o device.json
 try sutra tree device.json --host-trace device.json
 try sutra tree --events events.json device.json
+try sutra tree --events events.json --host-trace device.json
+try sutra tree --events events.json --format chrome
 try sutra tree --events device.json
 try sutra tree device.json --edition 3

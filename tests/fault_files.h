@@ -1,0 +1,73 @@
+/*
+ * fault_files.h - a piece of work that writes some files, done again and again while allocations are refused: each time
+ * it must end with SUTRA_SYSTEM and leave only whole files, or with all of them.
+ */
+#ifndef TESTS_FAULT_FILES_H
+#define TESTS_FAULT_FILES_H
+
+#include <sys/stat.h>
+
+#include "link_case.h"
+#include "refuse.h"
+
+#define FAULT_FILES_MAX 8
+
+struct fault_files {
+    int n;
+    char folder[64], path[FAULT_FILES_MAX][96];
+    char *expected[FAULT_FILES_MAX];
+    const void *of; /* what the work is given */
+    enum sutra_status (*work)(const struct fault_files *files, struct sutra_error *error);
+};
+
+/* Does the work once, for what is expected. */
+static inline void files_expect(struct fault_files *files) {
+    struct sutra_error error;
+    strcpy(files->folder, P_tmpdir "/sutra_fault_XXXXXX");
+    assert_non_null(mkdtemp(files->folder));
+    for (int i = 0; i < files->n; i++)
+        snprintf(files->path[i], sizeof files->path[i], "%s/%d", files->folder, i);
+    if (files->work(files, &error))
+        fail_msg("%s", error.message);
+    for (int i = 0; i < files->n; i++)
+        files->expected[i] = file_text(files->path[i]);
+}
+
+/* Files that are there are whole, and nothing else is. Empties the folder. */
+static inline void files_check(const struct fault_files *files, bool all) {
+    for (int i = 0; i < files->n; i++) {
+        bool there = access(files->path[i], F_OK) == 0;
+        assert_true(there || !all);
+        char *text = there ? file_text(files->path[i]) : NULL;
+        if (there)
+            assert_string_equal(text, files->expected[i]);
+        free(text);
+        unlink(files->path[i]);
+    }
+    assert_int_equal(rmdir(files->folder), 0);
+    assert_int_equal(mkdir(files->folder, 0700), 0);
+}
+
+/* Refuses each allocation in turn until the work needs no more; returns how many there were. */
+static inline long files_refuse_each(const struct fault_files *files, bool lasting_refusal) {
+    for (long n = 1;; n++) {
+        struct sutra_error error = {0};
+        refuse_from(n, lasting_refusal);
+        enum sutra_status status = files->work(files, &error);
+        bool was_refused = atomic_load(&refused);
+        refuse_from(0, false);
+        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
+            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
+        files_check(files, status == SUTRA_OK);
+        if (!was_refused)
+            return n - 1;
+    }
+}
+
+static inline void files_forget(struct fault_files *files) {
+    rmdir(files->folder);
+    for (int i = 0; i < files->n; i++)
+        free(files->expected[i]);
+}
+
+#endif
