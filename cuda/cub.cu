@@ -77,6 +77,13 @@ struct merge_depths {
     }
 };
 
+struct merge_ends {
+    __host__ __device__ struct segment_end operator()(const struct segment_end &earlier,
+                                                      const struct segment_end &later) const {
+        return segment_end_merge(&earlier, &later);
+    }
+};
+
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
     scan(gpu, values, larger(), n);
 }
@@ -95,4 +102,8 @@ void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n) {
 
 void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n) {
     scan(gpu, values, merge_depths(), n);
+}
+
+void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n) {
+    scan(gpu, values, merge_ends(), n);
 }

@@ -236,6 +236,44 @@ static enum sutra_status tensor_groups(void *state, const struct storage_uses *u
     return by_cpu ? cpu_tensor_groups(uses, number, group, error) : status;
 }
 
+static enum sutra_status merge_intervals(void *state, const int64_t *start, const int64_t *end, const uint32_t *segment,
+                                         row_t n, uint32_t n_segments, struct merged *merged,
+                                         struct sutra_error *error) {
+    struct merge_step step = {start, end, segment, n, n_segments, {}, false};
+    bool by_cpu;
+    enum sutra_status status =
+        run_whole(engine_of(state), "merging intervals", gpu_merge_intervals, &step, &by_cpu, error);
+    if (!status && step.no_memory)
+        status = error_memory(error);
+    if (status || by_cpu)
+        merged_free(&step.merged);
+    else
+        *merged = step.merged;
+    return by_cpu ? cpu_merge_intervals(start, end, segment, n, n_segments, merged, error) : status;
+}
+
+static enum sutra_status interval_states(void *state, const struct merged *merged, uint32_t n_sets, int64_t unit,
+                                         struct interval_states *states, struct sutra_error *error) {
+    struct states_step step = {merged, n_sets, unit, {}};
+    bool by_cpu = merged->first[n_sets] > ROW_LIMIT / 2;
+    enum sutra_status status = SUTRA_OK;
+    if (!by_cpu)
+        status = run_whole(engine_of(state), "overlap", gpu_interval_states, &step, &by_cpu, error);
+    if (!status && !by_cpu)
+        *states = step.states;
+    return by_cpu ? cpu_interval_states(merged, n_sets, unit, states, error) : status;
+}
+
+static enum sutra_status sums_by_key(void *state, const uint32_t *keys, const int64_t *values, row_t n, uint32_t n_keys,
+                                     struct moments *moments, struct sutra_error *error) {
+    struct sums_step step = {keys, values, n, n_keys, moments, false};
+    bool by_cpu;
+    enum sutra_status status = run_whole(engine_of(state), "sums", gpu_sums_by_key, &step, &by_cpu, error);
+    if (!status && by_cpu)
+        cpu_sums_by_key(keys, values, n, moments);
+    return !status && step.no_memory ? error_memory(error) : status;
+}
+
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
     memset(engine, 0, sizeof *engine);
     engine->name = "cuda";
@@ -252,5 +290,8 @@ void engine_cuda_fill(struct cuda_engine *made, struct engine *engine) {
     engine->match_frames = match_frames;
     engine->event_parents = event_parents;
     engine->tensor_groups = tensor_groups;
+    engine->merge_intervals = merge_intervals;
+    engine->interval_states = interval_states;
+    engine->sums_by_key = sums_by_key;
     engine->join = join;
 }

@@ -25,6 +25,7 @@ extern "C" {
 #include "base/pool.h"
 #include "columns/number.h"
 #include "columns/row.h"
+#include "match/intervals.h"
 #include "match/rules.h"
 #include "sutra/error.h"
 }
@@ -140,10 +141,12 @@ SHARED struct run_choice run_choice_merge(const struct run_choice *earlier, cons
     return merged;
 }
 
-/* values[i] = values[0..i] merged by run_choice_merge(), begun_merge() and frame_depth_merge(). */
+/* values[i] = values[0..i] merged by run_choice_merge(), begun_merge(), frame_depth_merge() and
+ * segment_end_merge(). */
 void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n); /* device */
 void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n);        /* device */
 void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n); /* device */
+void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n);   /* device */
 
 /* ---- What the device implements, for gpu.cu ---- */
 

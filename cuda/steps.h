@@ -108,6 +108,34 @@ struct tensor_groups_step {
 };
 void gpu_tensor_groups(struct gpu *gpu, void *step);
 
+struct merge_step {
+    const int64_t *start, *end;
+    const uint32_t *segment; /* NULL: all are of segment 0 */
+    row_t n;
+    uint32_t n_segments;
+    struct merged merged;
+    bool no_memory; /* the host's has run out */
+};
+void gpu_merge_intervals(struct gpu *gpu, void *step);
+
+struct states_step {
+    const struct merged *merged; /* at most 2^31 groups */
+    uint32_t n_sets;
+    int64_t unit;
+    struct interval_states states;
+};
+void gpu_interval_states(struct gpu *gpu, void *step);
+
+struct sums_step {
+    const uint32_t *keys;
+    const int64_t *values;
+    row_t n;
+    uint32_t n_keys;
+    struct moments *moments;
+    bool no_memory;
+};
+void gpu_sums_by_key(struct gpu *gpu, void *step);
+
 struct join_step {
     const value_key *keys;
     row_t n;

@@ -138,6 +138,11 @@ void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n) {
         scan<struct frame_depth, frame_depth_merge>(values, n);
 }
 
+void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n) {
+    if (!gpu_idle(gpu))
+        scan<struct segment_end, segment_end_merge>(values, n);
+}
+
 struct cuda_engine *host_gpu_open(struct pool *pool, const struct cuda_engine_options *options, size_t memory,
                                   row_t fails_from, struct engine *engine) {
     struct cuda_engine *made = host_new<struct cuda_engine>(0);

@@ -95,7 +95,7 @@ enum sutra_status describe_integers(const struct engine *engine, const uint32_t 
     if (!status)
         status = describe_sorted(engine, groups, keys, scaled, n, n_groups, descriptions, error);
     if (!status)
-        cpu_sums_by_key(groups, values, n, moments);
+        status = engine->sums_by_key(engine->state, groups, values, n, n_groups, moments, error);
     for (uint32_t g = 0; g < n_groups && !status; g++) {
         if (moments[g].n == 0)
             continue;

@@ -45,15 +45,16 @@ static void measure_span(struct sutra_hta *hta, const struct merged *all) {
 
 static enum sutra_status measure_types(struct sutra_hta *hta, const struct merged *types, struct sutra_error *error) {
     struct sutra_hta_summary *summary = &hta->summary;
+    const struct engine *engine = &hta->context->engine;
     int64_t unit = hta_unit(&hta->options);
     struct interval_states pair, exact;
-    enum sutra_status status = cpu_interval_states(types, 2, unit, &hta->types[0], error);
+    enum sutra_status status = engine->interval_states(engine->state, types, 2, unit, &hta->types[0], error);
     if (!status)
-        status = cpu_interval_states(types, 3, unit, &hta->types[1], error);
+        status = engine->interval_states(engine->state, types, 3, unit, &hta->types[1], error);
     if (!status)
-        status = cpu_interval_states(types, 2, 1, &pair, error);
+        status = engine->interval_states(engine->state, types, 2, 1, &pair, error);
     if (!status)
-        status = cpu_interval_states(types, 3, 1, &exact, error);
+        status = engine->interval_states(engine->state, types, 3, 1, &exact, error);
     if (status)
         return status;
     int both = BIT(KERNEL_COMPUTATION) | BIT(KERNEL_COMMUNICATION);
@@ -117,11 +118,13 @@ static void add_overlap(struct sutra_hta *hta) {
 
 enum sutra_status hta_busy(struct sutra_hta *hta, struct sutra_error *error) {
     const struct hta_kernels *kernels = &hta->kernels;
+    const struct engine *engine = &hta->context->engine;
     struct merged all = {0}, types = {0};
-    enum sutra_status status = cpu_merge_intervals(kernels->start, kernels->end, NULL, kernels->n, 1, &all, error);
+    enum sutra_status status =
+        engine->merge_intervals(engine->state, kernels->start, kernels->end, NULL, kernels->n, 1, &all, error);
     if (!status)
-        status =
-            cpu_merge_intervals(kernels->start, kernels->end, kernels->type, kernels->n, KERNEL_N_TYPES, &types, error);
+        status = engine->merge_intervals(engine->state, kernels->start, kernels->end, kernels->type, kernels->n,
+                                         KERNEL_N_TYPES, &types, error);
     if (!status)
         status = measure_types(hta, &types, error);
     if (!status && kernels->n > 0) {

@@ -147,7 +147,13 @@ static enum sutra_status sum_up(struct sutra_hta *hta, const struct idle *idle, 
     struct moments *moments = calloc((size_t)n_groups + 1, sizeof *moments);
     if (!moments)
         return error_memory(error);
-    cpu_sums_by_key(idle->groups, idle->gaps, idle->n, moments);
+    const struct engine *engine = &hta->context->engine;
+    enum sutra_status status =
+        engine->sums_by_key(engine->state, idle->groups, idle->gaps, idle->n, n_groups, moments, error);
+    if (status) {
+        free(moments);
+        return status;
+    }
     double by_cause[IDLE_N_CAUSES] = {0};
     for (uint32_t group = 0; group < n_groups; group++) {
         sums[group] = us_of_wide(moments[group].sum);

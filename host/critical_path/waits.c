@@ -16,7 +16,7 @@
 #include "base/error.h"
 
 /* Launches sorted by time, or questions about them; lane: a number of stream and device, or stream and thread. */
-struct moments {
+struct moment_list {
     row_t *row;
     row_t n;
     uint64_t *keys;   /* times */
@@ -25,7 +25,7 @@ struct moments {
     row_t *found; /* of a question: the place of a launch */
 };
 
-static bool moments_alloc(struct moments *moments, row_t n) {
+static bool moment_list_alloc(struct moment_list *moments, row_t n) {
     size_t size = (size_t)n + 1;
     moments->row = malloc(size * sizeof *moments->row);
     moments->keys = malloc(size * sizeof *moments->keys);
@@ -35,7 +35,7 @@ static bool moments_alloc(struct moments *moments, row_t n) {
     return moments->row && moments->keys && moments->number && moments->lane && moments->found;
 }
 
-static void moments_free(struct moments *moments) {
+static void moment_list_free(struct moment_list *moments) {
     free(moments->row);
     free(moments->keys);
     free(moments->number);
@@ -44,11 +44,11 @@ static void moments_free(struct moments *moments) {
 }
 
 /* Launches that are sorted by time, for the engine. */
-static struct lane_items as_items(const struct moments *launches, uint32_t n_lanes) {
+static struct lane_items as_items(const struct moment_list *launches, uint32_t n_lanes) {
     return (struct lane_items){launches->n, n_lanes, launches->lane, launches->keys};
 }
 
-static void moments_add(const struct path_search *search, struct moments *moments, row_t row) {
+static void moment_list_add(const struct path_search *search, struct moment_list *moments, row_t row) {
     moments->keys[moments->n] = (uint64_t)search->ts[row];
     moments->row[moments->n++] = row;
 }
@@ -64,11 +64,11 @@ static row_t caused_by(const struct path_search *search, row_t call) {
     return back == ROW_NONE || (back == 0 && !extended) ? ROW_NONE : caused;
 }
 
-static enum sutra_status gather_launches(struct path_search *search, struct moments *launches) {
+static enum sutra_status gather_launches(struct path_search *search, struct moment_list *launches) {
     for (row_t i = 0; i < search->n_full; i++) {
         row_t event = search->full[i];
         if (name_has(search, event, NAME_LAUNCH) && caused_by(search, event) != ROW_NONE)
-            moments_add(search, launches, event);
+            moment_list_add(search, launches, event);
     }
     return search_sort(search, launches->keys, launches->row, launches->n);
 }
@@ -123,8 +123,9 @@ static uint32_t device_lane(const struct path_search *search, value_key stream, 
 }
 
 /* Numbers the streams of launches and questions. */
-static enum sutra_status lay_record_lanes(struct path_search *search, struct moments *launches, struct moments *asked,
-                                          const struct wait_row *rows, struct tuples *lanes) {
+static enum sutra_status lay_record_lanes(struct path_search *search, struct moment_list *launches,
+                                          struct moment_list *asked, const struct wait_row *rows,
+                                          struct tuples *lanes) {
     bool ok = true;
     for (row_t i = 0; i < launches->n; i++) {
         row_t kernel = search->link[launches->row[i]];
@@ -140,8 +141,8 @@ static enum sutra_status lay_record_lanes(struct path_search *search, struct mom
 }
 
 /* Answers each question with the last launch at or before it on its lane. */
-static enum sutra_status find_before(struct path_search *search, const struct moments *launches,
-                                     const struct moments *asked, uint32_t n_lanes) {
+static enum sutra_status find_before(struct path_search *search, const struct moment_list *launches,
+                                     const struct moment_list *asked, uint32_t n_lanes) {
     const struct engine *engine = &search->context->engine;
     struct lane_items items = as_items(launches, n_lanes);
     enum sutra_status status = engine->lane_neighbours(engine->state, &items, asked->lane, asked->keys, asked->n,
@@ -154,18 +155,18 @@ static enum sutra_status find_before(struct path_search *search, const struct mo
 
 /* A question for each record that something waits for. */
 static void ask_records(const struct path_search *search, const struct tuples *keys, const row_t *calls,
-                        struct moments *asked) {
+                        struct moment_list *asked) {
     for (uint32_t record = 0; record < search->records.n; record++) {
         uint32_t call = tuples_find(keys, (struct tuple){{search->records.list[record].part[0]}});
         if (call == TUPLE_NONE)
             continue;
         asked->number[asked->n] = record;
-        moments_add(search, asked, calls[call]);
+        moment_list_add(search, asked, calls[call]);
     }
 }
 
-static enum sutra_status answer_records(struct path_search *search, struct moments *launches, struct moments *asked,
-                                        const struct wait_row *rows) {
+static enum sutra_status answer_records(struct path_search *search, struct moment_list *launches,
+                                        struct moment_list *asked, const struct wait_row *rows) {
     struct tuples lanes = {0};
     enum sutra_status status = lay_record_lanes(search, launches, asked, rows, &lanes);
     if (!status)
@@ -181,16 +182,16 @@ static row_t count_named(const struct path_search *search, uint32_t role) {
     return n;
 }
 
-static enum sutra_status resolve_records(struct path_search *search, struct moments *launches) {
+static enum sutra_status resolve_records(struct path_search *search, struct moment_list *launches) {
     if (!(search->roles_used & NAME_RECORD_CALL))
         return SUTRA_OK;
     struct wait_row *rows = calloc((size_t)search->n_waits + 1, sizeof *rows);
     row_t *calls = malloc(((size_t)count_named(search, NAME_RECORD_CALL) + 1) * sizeof *calls);
     struct tuples keys = {0};
-    struct moments asked = {0};
+    struct moment_list asked = {0};
     search->record_launch = malloc(((size_t)search->n_waits + 1) * sizeof *search->record_launch);
     enum sutra_status status = SUTRA_OK;
-    if (!rows || !calls || !search->record_launch || !moments_alloc(&asked, search->n_waits))
+    if (!rows || !calls || !search->record_launch || !moment_list_alloc(&asked, search->n_waits))
         status = error_memory(search->error);
     if (!status)
         status = gather_records(search, rows);
@@ -208,7 +209,7 @@ static enum sutra_status resolve_records(struct path_search *search, struct mome
     free(rows);
     free(calls);
     tuples_free(&keys);
-    moments_free(&asked);
+    moment_list_free(&asked);
     return status;
 }
 
@@ -221,21 +222,21 @@ static uint32_t thread_lane(const struct path_search *search, row_t call, struct
     return tuples_number(lanes, (struct tuple){{events->pid[call], events->tid[call], search->stream[caused], device}});
 }
 
-static enum sutra_status gather_wait_calls(struct path_search *search, struct moments *asked) {
+static enum sutra_status gather_wait_calls(struct path_search *search, struct moment_list *asked) {
     for (row_t i = 0; i < search->n_full; i++) {
         row_t event = search->full[i];
         if (!name_has(search, event, NAME_WAIT_CALL) || caused_by(search, event) == ROW_NONE)
             continue;
         if (tuples_number(&search->wait_calls, (struct tuple){{event}}) == TUPLE_NONE)
             return error_memory(search->error);
-        moments_add(search, asked, event);
+        moment_list_add(search, asked, event);
     }
     if (asked->n == 0 && !search->rules.extended)
         return stop_empty(search, "no cudaStreamWaitEvent is linked to a row on a stream");
     return SUTRA_OK;
 }
 
-static enum sutra_status lay_wait_lanes(struct path_search *search, struct moments *moments, struct tuples *lanes) {
+static enum sutra_status lay_wait_lanes(struct path_search *search, struct moment_list *moments, struct tuples *lanes) {
     for (row_t i = 0; i < moments->n; i++) {
         moments->lane[i] = thread_lane(search, moments->row[i], lanes);
         if (moments->lane[i] == TUPLE_NONE)
@@ -245,8 +246,8 @@ static enum sutra_status lay_wait_lanes(struct path_search *search, struct momen
 }
 
 /* Answers each question with the first launch after it on its lane. */
-static enum sutra_status find_after(struct path_search *search, const struct moments *launches,
-                                    const struct moments *asked, uint32_t n_lanes) {
+static enum sutra_status find_after(struct path_search *search, const struct moment_list *launches,
+                                    const struct moment_list *asked, uint32_t n_lanes) {
     const struct engine *engine = &search->context->engine;
     struct lane_items items = as_items(launches, n_lanes);
     enum sutra_status status = engine->lane_neighbours(engine->state, &items, asked->lane, asked->keys, asked->n, NULL,
@@ -257,18 +258,18 @@ static enum sutra_status find_after(struct path_search *search, const struct mom
     return status;
 }
 
-static enum sutra_status resolve_waits(struct path_search *search, struct moments *launches) {
+static enum sutra_status resolve_waits(struct path_search *search, struct moment_list *launches) {
     if (!(search->roles_used & NAME_WAIT_CALL) || !(search->roles_used & NAME_STREAM_WAIT))
         return SUTRA_OK;
     search->has_waits = true;
     if (search->rules.pandas3)
         return stop_empty(search, "with pandas 3 the reference fails on stream waits");
-    struct moments asked = {0};
+    struct moment_list asked = {0};
     struct tuples lanes = {0};
     row_t n = count_named(search, NAME_WAIT_CALL);
     search->wait_launch = malloc(((size_t)n + 1) * sizeof *search->wait_launch);
     enum sutra_status status = SUTRA_OK;
-    if (!moments_alloc(&asked, n) || !search->wait_launch)
+    if (!moment_list_alloc(&asked, n) || !search->wait_launch)
         status = error_memory(search->error);
     if (!status)
         status = gather_wait_calls(search, &asked);
@@ -278,7 +279,7 @@ static enum sutra_status resolve_waits(struct path_search *search, struct moment
         status = lay_wait_lanes(search, &asked, &lanes);
     if (!status && !search->outcome)
         status = find_after(search, launches, &asked, lanes.n);
-    moments_free(&asked);
+    moment_list_free(&asked);
     tuples_free(&lanes);
     return status;
 }
@@ -286,15 +287,15 @@ static enum sutra_status resolve_waits(struct path_search *search, struct moment
 enum sutra_status waits_resolve(struct path_search *search) {
     if (!(search->roles_used & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
         return SUTRA_OK;
-    struct moments launches = {0};
-    enum sutra_status status = moments_alloc(&launches, search->n_full) ? SUTRA_OK : error_memory(search->error);
+    struct moment_list launches = {0};
+    enum sutra_status status = moment_list_alloc(&launches, search->n_full) ? SUTRA_OK : error_memory(search->error);
     if (!status)
         status = gather_launches(search, &launches);
     if (!status)
         status = resolve_records(search, &launches);
     if (!status && !search->outcome)
         status = resolve_waits(search, &launches);
-    moments_free(&launches);
+    moment_list_free(&launches);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include "columns/number.h"
 #include "columns/row.h"
 #include "match/event_tree.h"
+#include "match/intervals.h"
 #include "sutra/error.h"
 
 /*
@@ -144,6 +145,15 @@ struct engine {
                                        struct sutra_error *error);
     enum sutra_status (*tensor_groups)(void *state, const struct storage_uses *uses, uint32_t *number, uint32_t *group,
                                        struct sutra_error *error);
+
+    /* Intervals and sums: see intervals.h. keys[i] is below n_keys, and the caller has zeroed as many moments. */
+    enum sutra_status (*merge_intervals)(void *state, const int64_t *start, const int64_t *end, const uint32_t *segment,
+                                         row_t n, uint32_t n_segments, struct merged *merged,
+                                         struct sutra_error *error);
+    enum sutra_status (*interval_states)(void *state, const struct merged *merged, uint32_t n_sets, int64_t unit,
+                                         struct interval_states *states, struct sutra_error *error);
+    enum sutra_status (*sums_by_key)(void *state, const uint32_t *keys, const int64_t *values, row_t n, uint32_t n_keys,
+                                     struct moments *moments, struct sutra_error *error);
 
     /* found[i] = the last position whose key is wanted[i], or ROW_NONE. */
     enum sutra_status (*join)(void *state, const value_key *keys, row_t n, const value_key *wanted, row_t n_wanted,

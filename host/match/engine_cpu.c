@@ -73,6 +73,28 @@ static enum sutra_status tensor_groups(void *state, const struct storage_uses *u
     return cpu_tensor_groups(uses, number, group, error);
 }
 
+static enum sutra_status merge_intervals(void *state, const int64_t *start, const int64_t *end, const uint32_t *segment,
+                                         row_t n, uint32_t n_segments, struct merged *merged,
+                                         struct sutra_error *error) {
+    (void)state;
+    return cpu_merge_intervals(start, end, segment, n, n_segments, merged, error);
+}
+
+static enum sutra_status interval_states(void *state, const struct merged *merged, uint32_t n_sets, int64_t unit,
+                                         struct interval_states *states, struct sutra_error *error) {
+    (void)state;
+    return cpu_interval_states(merged, n_sets, unit, states, error);
+}
+
+static enum sutra_status sums_by_key(void *state, const uint32_t *keys, const int64_t *values, row_t n, uint32_t n_keys,
+                                     struct moments *moments, struct sutra_error *error) {
+    (void)state;
+    (void)n_keys;
+    (void)error;
+    cpu_sums_by_key(keys, values, n, moments);
+    return SUTRA_OK;
+}
+
 /* The columns are where they are needed. */
 static void load(void *state, const struct cpu_ops *ops) {
     (void)state;
@@ -96,6 +118,9 @@ struct engine engine_cpu(struct pool *pool) {
         .match_frames = match_frames,
         .event_parents = event_parents,
         .tensor_groups = tensor_groups,
+        .merge_intervals = merge_intervals,
+        .interval_states = interval_states,
+        .sums_by_key = sums_by_key,
         .join = join,
     };
 }

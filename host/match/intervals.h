@@ -25,6 +25,19 @@ SHARED bool interval_begins_group(int64_t start, int64_t last_end) {
     return start > last_end;
 }
 
+/* The latest end of a segment, or of a group, among a run of rows. */
+struct segment_end {
+    uint32_t segment; /* of the last row; runs of different segments do not join */
+    int64_t end;
+};
+
+SHARED struct segment_end segment_end_merge(const struct segment_end *earlier, const struct segment_end *later) {
+    struct segment_end merged = *later;
+    if (earlier->segment == later->segment && earlier->end > later->end)
+        merged.end = earlier->end;
+    return merged;
+}
+
 /* Disjoint groups of each segment: those of segment s are [start[i], end[i]) for i from first[s] to first[s + 1]. */
 struct merged {
     row_t n;
