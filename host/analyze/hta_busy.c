@@ -67,19 +67,20 @@ static enum sutra_status measure_types(struct sutra_hta *hta, const struct merge
     return SUTRA_OK;
 }
 
-/* "COMPUTATION overlapping MEMORY" for state 5. */
-static void state_name(int state, char *name) {
-    *name = 0;
-    for (int type = 0; type < STATE_SETS_MAX; type++) {
-        if (!(state & BIT(type)))
-            continue;
-        strcat(name, *name ? " overlapping " : "");
-        strcat(name, kernel_type_names[type]);
-    }
-}
+/* By state: the types whose bits are set. */
+static const char *const state_names[N_STATES] = {
+    "",
+    "COMPUTATION",
+    "COMMUNICATION",
+    "COMPUTATION overlapping COMMUNICATION",
+    "MEMORY",
+    "COMPUTATION overlapping MEMORY",
+    "COMMUNICATION overlapping MEMORY",
+    "COMPUTATION overlapping COMMUNICATION overlapping MEMORY",
+};
 
 struct type_row {
-    char name[64];
+    const char *name;
     double us;
 };
 
@@ -98,7 +99,7 @@ void hta_types_fill(struct sutra_table *table, const struct interval_states *sta
     for (int state = 1; state < N_STATES; state++) {
         if (!states->seen[state])
             continue;
-        state_name(state, rows[n].name);
+        rows[n].name = state_names[state];
         rows[n].us = us_of_wide(states->length[state]);
         total += rows[n++].us;
     }

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 static enum sutra_status make_columns(struct hta_correlated *made, row_t n, struct sutra_error *error) {
-    made->in_table = malloc(((size_t)n + 1) * sizeof *made->in_table);
+    made->in_table = calloc((size_t)n + 1, sizeof *made->in_table);
     made->event = malloc(((size_t)n + 1) * sizeof *made->event);
     made->first = calloc((size_t)n + 2, sizeof *made->first);
     made->keys = malloc(((size_t)n + 1) * sizeof *made->keys);

@@ -177,7 +177,7 @@ enum sutra_status hta_idle(struct sutra_hta *hta, struct sutra_error *error) {
     if (!status)
         status = describe_integers(&hta->context->engine, idle.groups, idle.gaps, idle.n, n_groups, NS_PER_US,
                                    idle.descriptions, error);
-    if (!status && !(sums = malloc(((size_t)n_groups + 1) * sizeof *sums)))
+    if (!status && !(sums = calloc((size_t)n_groups + 1, sizeof *sums)))
         status = error_memory(error);
     if (!status)
         status = sum_up(hta, &idle, sums, error);

@@ -45,8 +45,8 @@ static bool is_launch(const struct sutra_hta *hta, row_t event, row_t group) {
 static enum sutra_status find_calls(struct calls *calls, const struct sutra_hta *hta, struct sutra_error *error) {
     const struct hta_rows *rows = &hta->rows;
     size_t room = (size_t)rows->n + 1;
-    calls->event = malloc(room * sizeof *calls->event);
-    calls->group = malloc(room * sizeof *calls->group);
+    calls->event = calloc(room, sizeof *calls->event);
+    calls->group = calloc(room, sizeof *calls->group);
     calls->keys = calloc(room, sizeof *calls->keys);
     calls->counts = calloc((size_t)hta->correlated.n + 1, sizeof *calls->counts);
     if (!calls->event || !calls->group || !calls->keys || !calls->counts)

@@ -19,6 +19,7 @@
 /* One trace of the list. */
 struct task {
     struct sutra_hta_rank rank;
+    char *path;
     struct sutra_hta *hta; /* without the tables of single launches; NULL: left out */
     struct sutra_error error;
     enum sutra_status status;
@@ -29,10 +30,15 @@ struct task {
 struct sutra_hta_ranks {
     size_t n;
     struct task *tasks;
-    struct task **order; /* by rank, those that were left out last */
+    size_t *order; /* tasks by rank, those that were left out last */
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
 };
+
+/* The task at a place of the order. */
+static struct task *task_at(const struct sutra_hta_ranks *ranks, size_t i) {
+    return &ranks->tasks[ranks->order[i]];
+}
 
 /* What the tasks share. */
 struct work {
@@ -184,13 +190,15 @@ static enum sutra_status judge(struct work *work, struct sutra_error *error) {
     return SUTRA_OK;
 }
 
-static int compare_tasks(const void *left, const void *right) {
-    const struct task *a = *(struct task *const *)left, *b = *(struct task *const *)right;
+static int compare_tasks(const void *left, const void *right, void *arg) {
+    const struct task *tasks = arg;
+    size_t i = *(const size_t *)left, j = *(const size_t *)right;
+    const struct task *a = &tasks[i], *b = &tasks[j];
     if (!a->status != !b->status)
         return a->status ? 1 : -1;
     if (!a->status && a->rank.rank != b->rank.rank)
         return a->rank.rank < b->rank.rank ? -1 : 1;
-    return (a > b) - (a < b);
+    return (i > j) - (i < j);
 }
 
 static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *rank) {
@@ -212,23 +220,23 @@ static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *
 /* The times of each state of all ranks together. */
 static void add_types(struct sutra_hta_ranks *ranks, struct sutra_table *table, int which) {
     struct interval_states all = {0};
-    for (size_t i = 0; i < ranks->n && ranks->order[i]->hta; i++)
+    for (size_t i = 0; i < ranks->n && task_at(ranks, i)->hta; i++)
         for (int state = 0; state < N_STATES; state++) {
-            all.length[state] += ranks->order[i]->hta->types[which].length[state];
-            all.seen[state] |= ranks->order[i]->hta->types[which].seen[state];
+            all.length[state] += task_at(ranks, i)->hta->types[which].length[state];
+            all.seen[state] |= task_at(ranks, i)->hta->types[which].seen[state];
         }
     hta_types_fill(table, &all);
 }
 
 /* The rows of all ranks, in the order of the ranks. */
 static void add_rows(struct sutra_hta_ranks *ranks, struct sutra_table *table, int id) {
-    for (size_t i = 0; i < ranks->n && ranks->order[i]->hta; i++)
-        table_append(table, &ranks->order[i]->hta->tables[id]);
+    for (size_t i = 0; i < ranks->n && task_at(ranks, i)->hta; i++)
+        table_append(table, &task_at(ranks, i)->hta->tables[id]);
 }
 
 static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
-    for (size_t i = 0; i < ranks->n && ranks->order[i]->hta; i++)
-        if (ranks->order[i]->hta->made[id])
+    for (size_t i = 0; i < ranks->n && task_at(ranks, i)->hta; i++)
+        if (task_at(ranks, i)->hta->made[id])
             return true;
     return false;
 }
@@ -244,8 +252,8 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
         add_types(ranks, table, id == SUTRA_HTA_TYPES_MEMORY);
     else if (id != SUTRA_HTA_RANKS)
         add_rows(ranks, table, id);
-    for (size_t i = 0; id == SUTRA_HTA_RANKS && i < ranks->n && ranks->order[i]->hta; i++)
-        add_summary(table, &ranks->order[i]->rank);
+    for (size_t i = 0; id == SUTRA_HTA_RANKS && i < ranks->n && task_at(ranks, i)->hta; i++)
+        add_summary(table, &task_at(ranks, i)->rank);
     if (table->failed)
         return error_memory(error);
     return id == SUTRA_HTA_KERNELS || id == SUTRA_HTA_KERNELS_MEMORY ? hta_names_sort(table, error) : SUTRA_OK;
@@ -254,8 +262,8 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
 static enum sutra_status join_ranks(struct work *work, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = work->ranks;
     for (size_t i = 0; i < ranks->n; i++)
-        ranks->order[i] = &ranks->tasks[i];
-    qsort(ranks->order, ranks->n, sizeof *ranks->order, compare_tasks);
+        ranks->order[i] = i;
+    qsort_r(ranks->order, ranks->n, sizeof *ranks->order, compare_tasks, ranks->tasks);
     enum sutra_status status = SUTRA_OK;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         status = join_table(ranks, id, &work->options.hta, error);
@@ -299,12 +307,13 @@ static struct sutra_hta_ranks *ranks_new(const char *const *paths, size_t n) {
     ranks->tasks = calloc(n + 1, sizeof *ranks->tasks);
     ranks->order = calloc(n + 1, sizeof *ranks->order);
     for (size_t i = 0; i < n && ranks->tasks; i++) {
-        ranks->tasks[i].rank.path = strdup(paths[i]);
         ranks->n = i + 1;
-        if (!ranks->tasks[i].rank.path)
+        ranks->tasks[i].path = strdup(paths[i]);
+        ranks->tasks[i].rank.path = ranks->tasks[i].path;
+        if (!ranks->tasks[i].path)
             break;
     }
-    if (ranks->tasks && ranks->order && ranks->n == n && (n == 0 || ranks->tasks[n - 1].rank.path))
+    if (ranks->tasks && ranks->order && ranks->n == n && ranks->tasks[n - 1].path)
         return ranks;
     sutra_hta_ranks_free(ranks);
     return NULL;
@@ -333,7 +342,7 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     if (!ranks)
         return;
     for (size_t i = 0; i < ranks->n; i++) {
-        free((char *)(uintptr_t)ranks->tasks[i].rank.path);
+        free(ranks->tasks[i].path);
         sutra_hta_free(ranks->tasks[i].hta);
         buffer_free(&ranks->tasks[i].warnings);
     }
@@ -345,12 +354,12 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
 }
 
 const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i) {
-    return i < ranks->n ? &ranks->order[i]->rank : NULL;
+    return i < ranks->n ? &task_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
                                                 const char **reason) {
-    const char *first = ranks->order[0]->hta->reasons[id];
+    const char *first = task_at(ranks, 0)->hta->reasons[id];
     if (reason)
         *reason = ranks->made[id] ? NULL : first ? first : "a table of one rank";
     return ranks->made[id] ? &ranks->tables[id] : NULL;

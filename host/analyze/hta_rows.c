@@ -357,12 +357,12 @@ static enum sutra_status cut_steps(struct reading *reading, struct sutra_error *
 
 static enum sutra_status make_columns(struct hta_rows *rows, struct sutra_error *error) {
     size_t n = (size_t)rows->events->n + 1;
-    rows->start = malloc(n * sizeof *rows->start);
-    rows->dur = malloc(n * sizeof *rows->dur);
+    rows->start = calloc(n, sizeof *rows->start);
+    rows->dur = calloc(n, sizeof *rows->dur);
     rows->stream = malloc(n * sizeof *rows->stream);
     rows->link = malloc(n * sizeof *rows->link);
     rows->state = calloc(n, sizeof *rows->state);
-    rows->list = malloc(n * sizeof *rows->list);
+    rows->list = calloc(n, sizeof *rows->list);
     bool ok = rows->start && rows->dur && rows->stream && rows->link && rows->state && rows->list;
     return ok ? SUTRA_OK : error_memory(error);
 }

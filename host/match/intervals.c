@@ -59,7 +59,7 @@ enum sutra_status cpu_merge_intervals(const int64_t *start, const int64_t *end, 
     struct merge_walk walk = {.merged = &made};
     enum sutra_status status = SUTRA_OK;
     made.first = calloc((size_t)n_segments + 1, sizeof *made.first);
-    walk.open_end = malloc(((size_t)n_segments + 1) * sizeof *walk.open_end);
+    walk.open_end = calloc((size_t)n_segments + 1, sizeof *walk.open_end);
     walk.opened = malloc((size_t)n_segments + 1);
     row_t *next = malloc(((size_t)n_segments + 1) * sizeof *next);
     if (!made.first || !walk.open_end || !walk.opened || !next) {
