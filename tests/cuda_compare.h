@@ -51,4 +51,25 @@ static inline void compare(const struct shape *shape, uint64_t seed, row_t n, un
     pool_free(pool);
 }
 
+/* Both engines, the CUDA engine without limits. */
+struct engines {
+    struct pool *pool;
+    struct engine engine[2]; /* CPU, CUDA */
+    struct cuda_engine *made;
+    struct said said;
+};
+
+static inline void engines_open(struct engines *engines) {
+    engines->said = (struct said){0, 0};
+    struct cuda_engine_options options = options_for(false, &engines->said);
+    engines->pool = pool_create(2);
+    engines->engine[0] = engine_cpu(engines->pool);
+    engines->made = host_gpu_open(engines->pool, &options, UNLIMITED, NEVER, &engines->engine[1]);
+}
+
+static inline void engines_close(struct engines *engines) {
+    host_gpu_close(engines->made);
+    pool_free(engines->pool);
+}
+
 #endif

@@ -13,26 +13,6 @@
 #include "base/pool.h"
 #include "cuda_compare.h"
 
-struct engines {
-    struct pool *pool;
-    struct engine engine[2]; /* CPU, CUDA */
-    struct cuda_engine *made;
-    struct said said;
-};
-
-static void engines_open(struct engines *engines) {
-    engines->said = (struct said){0, 0};
-    struct cuda_engine_options options = options_for(false, &engines->said);
-    engines->pool = pool_create(2);
-    engines->engine[0] = engine_cpu(engines->pool);
-    engines->made = host_gpu_open(engines->pool, &options, UNLIMITED, NEVER, &engines->engine[1]);
-}
-
-static void engines_close(struct engines *engines) {
-    host_gpu_close(engines->made);
-    pool_free(engines->pool);
-}
-
 static void expect_same_groups(const struct merged *got, const struct merged *expected) {
     assert_int_equal(got->n, expected->n);
     assert_int_equal(got->n_segments, expected->n_segments);

@@ -74,26 +74,6 @@ static void compare_parents(const struct engine *cpu, const struct engine *cuda,
     free(got), free(expected), free(got_closing), free(expected_closing);
 }
 
-struct engines {
-    struct pool *pool;
-    struct engine cpu, cuda;
-    struct cuda_engine *made;
-    struct said said;
-};
-
-static void engines_open(struct engines *engines) {
-    engines->said = (struct said){0, 0};
-    struct cuda_engine_options options = options_for(false, &engines->said);
-    engines->pool = pool_create(2);
-    engines->cpu = engine_cpu(engines->pool);
-    engines->made = host_gpu_open(engines->pool, &options, UNLIMITED, NEVER, &engines->cuda);
-}
-
-static void engines_close(struct engines *engines) {
-    host_gpu_close(engines->made);
-    pool_free(engines->pool);
-}
-
 static void parents_of_events_agree(void **state) {
     (void)state;
     static const int64_t overlaps[] = {0, 10, 100}, odds[] = {0, 10, 40};
@@ -104,7 +84,7 @@ static void parents_of_events_agree(void **state) {
         make_events(&events, seed, (row_t)(seed % 67 + (seed % 20 == 0 ? 900 : 0)), overlaps[seed % 3],
                     odds[seed / 3 % 3]);
         unsigned n_left = engines.said.notes;
-        compare_parents(&engines.cpu, &engines.cuda, &events, seed);
+        compare_parents(&engines.engine[0], &engines.engine[1], &events, seed);
         assert_true(engines.said.notes == n_left || events.table.n > 900);
         events_free(&events);
     }
@@ -121,7 +101,7 @@ static void starts_that_fall_back_are_left_to_the_cpu(void **state) {
     events.table.forward = events.forward;
     for (row_t i = 1; i < 200; i += 5)
         events.start[i] = events.start[i - 1] - 1;
-    compare_parents(&engines.cpu, &engines.cuda, &events, 3);
+    compare_parents(&engines.engine[0], &engines.engine[1], &events, 3);
     assert_int_equal(engines.said.notes, 1);
     events_free(&events);
     engines_close(&engines);
@@ -146,7 +126,7 @@ static void ids_of_tensors_agree(void **state) {
         }
         struct storage_uses uses = {n, tensor, storage, seed % 2 ? device : NULL, use};
         for (int e = 0; e < 2; e++) {
-            const struct engine *engine = e ? &engines.cuda : &engines.cpu;
+            const struct engine *engine = &engines.engine[e];
             number[e] = room(n, 4);
             group[e] = room(n, 4);
             assert_int_equal(engine->tensor_groups(engine->state, &uses, number[e], group[e], &error), SUTRA_OK);
