@@ -62,12 +62,13 @@ static enum sutra_status run_whole(struct cuda_engine *engine, const char *what,
 
 static void load(void *state, const struct cpu_ops *ops) {
     struct cuda_engine *engine = engine_of(state);
+    engine->loaded = ops;
     table_reset(&engine->gpu, &engine->table, ops);
 }
 
-/* The table of a step: the loaded one, or this one from now on. */
+/* The table of a step. Another one than the loaded may hold something else by the next step. */
 static struct gpu_table *table_for(struct cuda_engine *engine, const struct cpu_ops *ops) {
-    if (engine->table.ops != ops)
+    if (engine->table.ops != ops || engine->loaded != ops)
         table_reset(&engine->gpu, &engine->table, ops);
     return &engine->table;
 }
