@@ -16,7 +16,7 @@ failed() {
 cat >"$work/sutra" <<END
 #!/bin/sh
 case \$1 in
-link | link-legacy | critical-path) exec '$program' "\$@" --device cuda $* ;;
+link | link-legacy | critical-path | tree | correlate) exec '$program' "\$@" --device cuda $* ;;
 *) exec '$program' "\$@" ;;
 esac
 END
@@ -53,6 +53,8 @@ for shape in realistic unmatched nested overlapping gaps ties deep; do
         same "link $shape $times" -o link "$work/h" "$work/d"
         same "link $shape $times in pieces" -o link "$work/h" "$work/d" --device-memory 800k
         same "critical-path $shape $times" -o critical-path "$work/d" --format json
+        same "tree $shape $times" -o tree "$work/d"
+        same "correlate $shape $times" -o correlate "$work/d" --kind all
         same "link-legacy $shape $times" -o link-legacy "$work/h" "$work/d" --lenient
     done
 done

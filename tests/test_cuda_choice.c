@@ -88,8 +88,7 @@ static void auto_takes_the_cpu_where_there_is_no_device_and_says_why(void **stat
     setenv("HOST_GPU_DEVICES", "1", 1); /* what has failed is not tried again */
     context_expect(context, 1000);
     assert_string_equal(sutra_context_engine(context), "cpu");
-    assert_string_equal(heard.notes, "the CPU computes: no CUDA device: a test has taken it away\n"
-                                     "the CPU computes: no CUDA device: a test has taken it away\n");
+    assert_string_equal(heard.notes, "the CPU computes: no CUDA device: a test has taken it away\n");
     sutra_context_free(context);
 }
 

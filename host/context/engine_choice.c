@@ -4,7 +4,9 @@
 #include "context/engine_choice.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "context/context.h"
@@ -69,19 +71,31 @@ void gpu_faster_text(uint64_t faster_from, char *text, size_t size) {
         snprintf(text, size, "a GPU should be faster from %" PRIu64 " events on", faster_from);
 }
 
+/* Notes what computes; not once more after the same. */
+__attribute__((format(printf, 2, 3))) static void tell(struct sutra_context *context, const char *format, ...) {
+    char text[sizeof context->choice.told];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (strcmp(text, context->choice.told) != 0)
+        context_note(context, "%s", text);
+    memcpy(context->choice.told, text, sizeof text);
+}
+
 static void choose(struct sutra_context *context, uint64_t n_events) {
     struct engine_choice *choice = &context->choice;
     char why[160];
     context->engine = choice->cpu;
     if (!gpu_is_faster(n_events, choice->faster_from)) {
         gpu_faster_text(choice->faster_from, why, sizeof why);
-        context_note(context, "the CPU computes: %s; --device cuda takes one", why);
+        tell(context, "the CPU computes: %s; --device cuda takes one", why);
     } else if (!can_open(context)) {
-        context_note(context, "the CPU computes: %s", choice->refused);
+        tell(context, "the CPU computes: %s", choice->refused);
     } else {
         context->engine = choice->cuda;
-        context_note(context, "CUDA device %" PRIu32 " computes: it should be faster with %" PRIu64 " events",
-                     context->options.device_number, n_events);
+        tell(context, "CUDA device %" PRIu32 " computes: it should be faster with %" PRIu64 " events",
+             context->options.device_number, n_events);
     }
 }
 
@@ -89,9 +103,9 @@ void context_expect(struct sutra_context *context, uint64_t n_events) {
     if (context->options.device == SUTRA_DEVICE_AUTO)
         choose(context, n_events);
     else if (context->options.device == SUTRA_DEVICE_CPU)
-        context_note(context, "the CPU computes, as it was told to");
+        tell(context, "the CPU computes, as it was told to");
     else
-        context_note(context, "CUDA device %" PRIu32 " computes, as it was told to", context->options.device_number);
+        tell(context, "CUDA device %" PRIu32 " computes, as it was told to", context->options.device_number);
 }
 
 size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages) {

@@ -30,6 +30,7 @@ struct engine_choice {
     struct engine cpu, cuda; /* cuda.name is NULL while it is not open */
     bool tried;              /* to open it */
     char refused[400];       /* why that failed */
+    char told[600];          /* the last note */
     uint64_t faster_from;    /* GPU_FASTER_EVENTS, less in tests */
     struct sutra_stage stages[CUDA_PHASES];
 };
