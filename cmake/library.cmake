@@ -4,7 +4,7 @@
 #      \------> ld -r, objcopy --> libsutra.a    one object whose hidden symbols have been made local
 #
 # `ld -r` needs machine code in the objects, so they are built without link-time optimisation.
-set_target_properties(sutra_objects PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+set_target_properties(sutra_host sutra_cuda PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 
 add_library(sutra_shared SHARED)
 target_include_directories(sutra_shared INTERFACE $<INSTALL_INTERFACE:include>)
@@ -16,14 +16,14 @@ set_target_properties(sutra_shared PROPERTIES LINK_DEPENDS ${VERSION_SCRIPT} OUT
 
 set(WHOLE ${CMAKE_CURRENT_BINARY_DIR}/libsutra.o)
 add_custom_command(OUTPUT ${WHOLE}
-  COMMAND ${CMAKE_LINKER} -r -o ${WHOLE} $<TARGET_OBJECTS:sutra_objects>
+  COMMAND ${CMAKE_LINKER} -r -o ${WHOLE} $<TARGET_OBJECTS:sutra_host> $<TARGET_OBJECTS:sutra_cuda>
   COMMAND ${CMAKE_OBJCOPY} --localize-hidden --wildcard --localize-symbol=_Z* ${WHOLE}
-  DEPENDS $<TARGET_OBJECTS:sutra_objects>
+  DEPENDS $<TARGET_OBJECTS:sutra_host> $<TARGET_OBJECTS:sutra_cuda>
   COMMENT "Making the private symbols of libsutra.a local"
   COMMAND_EXPAND_LISTS VERBATIM)
 set_source_files_properties(${WHOLE} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 add_library(sutra_static STATIC ${WHOLE})
-add_dependencies(sutra_static sutra_objects)
+add_dependencies(sutra_static sutra_host sutra_cuda)
 target_include_directories(sutra_static INTERFACE $<INSTALL_INTERFACE:include>)
 set(STATIC_LIBS deflate zstd ${SUTRA_CUDA_LIBS} m)
 target_link_libraries(sutra_static INTERFACE ${STATIC_LIBS} Threads::Threads)

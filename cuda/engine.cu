@@ -30,7 +30,7 @@ static enum sutra_status judge(struct cuda_engine *engine, const char *what, enu
     table_reset(&engine->gpu, &engine->table, engine->table.ops);
     if (outcome == GPU_TOO_SMALL) {
         uint64_t bytes = engine->gpu.memory[GPU_TABLE].most + engine->gpu.memory[GPU_SCRATCH].most;
-        snprintf(text, sizeof text, "%s: %.1f MB are needed on the GPU, which has %.1f MB for it", what,
+        snprintf(text, sizeof text, "%s: %.3f MB are needed on the GPU, which has %.3f MB for it", what,
                  (double)bytes * 1e-6, (double)engine->gpu.limit * 1e-6);
     } else {
         engine->broken = true;
@@ -62,12 +62,13 @@ static enum sutra_status run_whole(struct cuda_engine *engine, const char *what,
 
 static void load(void *state, const struct cpu_ops *ops) {
     struct cuda_engine *engine = engine_of(state);
+    engine->loaded = ops;
     table_reset(&engine->gpu, &engine->table, ops);
 }
 
-/* The table of a step: the loaded one, or this one from now on. */
+/* The table of a step. Another one than the loaded may hold something else by the next step. */
 static struct gpu_table *table_for(struct cuda_engine *engine, const struct cpu_ops *ops) {
-    if (engine->table.ops != ops)
+    if (engine->table.ops != ops || engine->loaded != ops)
         table_reset(&engine->gpu, &engine->table, ops);
     return &engine->table;
 }

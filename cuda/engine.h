@@ -12,7 +12,8 @@
 
 struct cuda_engine {
     struct gpu gpu;
-    struct gpu_table table; /* what was loaded */
+    struct gpu_table table;       /* of the last step that had one */
+    const struct cpu_ops *loaded; /* whose columns stay what they are from step to step; NULL: nobody's */
     struct cuda_engine_options options;
     bool broken; /* CUDA failed: nothing more is asked of it */
 };

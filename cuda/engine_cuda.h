@@ -26,7 +26,7 @@ struct cuda_device {
 /* The number of devices. Where there are none, `why` tells the reason, such as a missing driver. */
 uint32_t cuda_device_count(char *why, size_t size);
 
-/* Asks a device below cuda_device_count() about itself; makes a context on it for a moment. */
+/* Asks a device below cuda_device_count() about itself; makes a context on it, which stays until the process ends. */
 void cuda_device_describe(uint32_t number, struct cuda_device *device);
 
 struct cuda_engine_options {

@@ -107,8 +107,8 @@ SHARED void find_digits(struct findings *findings, struct number time) {
         mantissa |= MANTISSA / 2;
     else
         exponent = 1;
-    uint64_t lowest = (uint64_t)(exponent - 1075 + lowest_bit(mantissa) + EXPONENT_BIAS);
-    uint64_t highest = (uint64_t)(exponent - 1022 + EXPONENT_BIAS);
+    uint64_t lowest = (uint64_t)exponent + (EXPONENT_BIAS - 1075) + (uint64_t)lowest_bit(mantissa);
+    uint64_t highest = (uint64_t)exponent + (EXPONENT_BIAS - 1022);
     findings->lowest = lowest < findings->lowest ? lowest : findings->lowest;
     findings->highest = highest > findings->highest ? highest : findings->highest;
 }

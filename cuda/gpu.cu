@@ -90,16 +90,20 @@ static bool grow(struct gpu *gpu, struct gpu_memory *memory, const struct gpu_me
     return true;
 }
 
-/* Makes one memory large enough, if need be by giving up the other: scratch memory, which is made next, or a table's,
- * where the step has no table. What was in it is lost if it has to grow. */
 static bool reserve(struct gpu *gpu, enum gpu_memory_kind kind) {
     struct gpu_memory *memory = &gpu->memory[kind], *other = &gpu->memory[1 - kind];
-    if (memory->most <= memory->size || grow(gpu, memory, other))
+    return memory->most <= memory->size || grow(gpu, memory, other);
+}
+
+/* Makes both memories large enough. What was in one that has to grow is lost. If nothing is kept, room that earlier
+ * steps needed in the one is given to the other. */
+static bool make_room(struct gpu *gpu, bool keeps_table) {
+    if (reserve(gpu, GPU_TABLE) && reserve(gpu, GPU_SCRATCH))
         return true;
-    if (gpu->failed || (kind == GPU_SCRATCH && other->most))
+    if (gpu->failed || keeps_table)
         return false;
-    give_back(gpu, other);
-    return grow(gpu, memory, other);
+    gpu_forget(gpu);
+    return reserve(gpu, GPU_TABLE) && reserve(gpu, GPU_SCRATCH);
 }
 
 /* A table that is there takes nothing, so its memory grows only while it holds none. */
@@ -115,7 +119,7 @@ enum gpu_outcome gpu_run(struct gpu *gpu, void (*step)(struct gpu *gpu, void *ar
     gpu->planning = false;
     gpu->memory[GPU_TABLE].used = table_used;
     gpu->memory[GPU_SCRATCH].used = 0;
-    if (!reserve(gpu, GPU_TABLE) || !reserve(gpu, GPU_SCRATCH))
+    if (!make_room(gpu, table_used > 0))
         return gpu->failed ? GPU_FAILED : GPU_TOO_SMALL;
     step(gpu, arg);
     device_wait(gpu);

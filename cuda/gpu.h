@@ -173,8 +173,16 @@ void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 #define BLOCK_ROWS  256
 #define MOST_BLOCKS 65536u
 
+/* Blocks at once on a multiprocessor: enough to hide the memory's delay. For more of them the compiler spills registers
+ * on compute capability 10.0; on 7.5 there is no room for more than 4. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+#define LEAST_BLOCKS 4
+#else
+#define LEAST_BLOCKS 6
+#endif
+
 template <auto body, class Columns>
-__global__ void __launch_bounds__(BLOCK_ROWS) each_row(const __grid_constant__ Columns columns, row_t n) {
+__global__ void __launch_bounds__(BLOCK_ROWS, LEAST_BLOCKS) each_row(const __grid_constant__ Columns columns, row_t n) {
     uint64_t stride = (uint64_t)gridDim.x * BLOCK_ROWS;
     for (uint64_t i = (uint64_t)blockIdx.x * BLOCK_ROWS + threadIdx.x; i < n; i += stride)
         body(columns, (row_t)i);

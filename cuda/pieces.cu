@@ -310,7 +310,7 @@ enum sutra_status pieces_left(struct pool *pool, const struct cpu_ops *ops, stru
         piece.number[t] = step->left[t] ? n_threads++ : THREAD_OUT;
     enum sutra_status status = piece.number && piece_gather(&piece, ops, n_threads) ? SUTRA_OK : error_memory(error);
     struct number_column exclusive = {host_new<uint64_t>(piece.ops.n), host_new<uint8_t>(piece.ops.n)};
-    struct exclusive_anomalies found;
+    struct exclusive_anomalies found = {0, 0, ROW_NONE};
     if (!status && !(exclusive.bits && exclusive.kind))
         status = error_memory(error);
     if (!status)

@@ -49,7 +49,9 @@ static bool check(struct gpu *gpu, cudaError_t result, const char *what) {
 
 /* ---- Memory ---- */
 
+/* An error that others left behind is not the first kernel's. */
 void device_begin(struct gpu *gpu) {
+    cudaGetLastError();
     check(gpu, cudaSetDevice(gpu->device->number), "cudaSetDevice");
 }
 
@@ -234,7 +236,7 @@ void cuda_device_describe(uint32_t number, struct cuda_device *device) {
     memset(device, 0, sizeof *device);
     cudaError_t result = cudaGetDeviceProperties(&properties, (int)number);
     if (result == cudaSuccess) {
-        snprintf(device->name, sizeof device->name, "%s", properties.name);
+        memcpy(device->name, properties.name, sizeof device->name - 1);
         device->major = properties.major;
         device->minor = properties.minor;
         device->n_processors = (uint32_t)properties.multiProcessorCount;

@@ -13,7 +13,7 @@ struct sort_numbers_step {
     row_t n;
     row_t *order;
 };
-void gpu_sort_numbers(struct gpu *gpu, void *step);
+void gpu_sort_numbers(struct gpu *gpu, void *arg);
 
 struct sort_keys_step {
     uint64_t *keys;
@@ -21,7 +21,7 @@ struct sort_keys_step {
     row_t n;
     bool overwritten; /* what came down has begun to replace keys and rows: after a failure they are lost */
 };
-void gpu_sort_keys(struct gpu *gpu, void *step);
+void gpu_sort_keys(struct gpu *gpu, void *arg);
 
 struct gpu_anomalies {
     uint64_t n_rounded, n_replaced, first_replaced; /* UINT64_MAX: none */
@@ -33,7 +33,7 @@ struct exclusive_step {
     uint8_t *left; /* by thread: 1 where the results do not count and the CPU must do the thread */
     struct gpu_anomalies anomalies;
 };
-void gpu_exclusive(struct gpu *gpu, void *step);
+void gpu_exclusive(struct gpu *gpu, void *arg);
 
 /* What a part of a table must know of the rows before it, and gives to the next part. Starts differ between parts. */
 struct order_carry {
@@ -50,7 +50,7 @@ struct thread_order_step {
     row_t *before;
     struct order_carry *carry; /* NULL: the table is whole; else its `begun` is brought forward */
 };
-void gpu_thread_order(struct gpu *gpu, void *step);
+void gpu_thread_order(struct gpu *gpu, void *arg);
 
 struct parents_step {
     struct gpu_table *table;
@@ -58,7 +58,7 @@ struct parents_step {
     const struct parent_queries *queries;
     row_t *parent;
 };
-void gpu_parents(struct gpu *gpu, void *step);
+void gpu_parents(struct gpu *gpu, void *arg);
 
 struct covering_step {
     struct number_column ts, dur;
@@ -68,7 +68,7 @@ struct covering_step {
     row_t *found;
     bool left; /* no one kind of key holds all times: the CPU must do it */
 };
-void gpu_covering(struct gpu *gpu, void *step);
+void gpu_covering(struct gpu *gpu, void *arg);
 
 struct lane_neighbours_step {
     const struct lane_items *items;
@@ -77,7 +77,7 @@ struct lane_neighbours_step {
     row_t n;
     row_t *before, *after;
 };
-void gpu_lane_neighbours(struct gpu *gpu, void *step);
+void gpu_lane_neighbours(struct gpu *gpu, void *arg);
 
 struct queue_lengths_step {
     const uint32_t *lane;
@@ -86,13 +86,13 @@ struct queue_lengths_step {
     uint32_t n_lanes;
     uint32_t *length;
 };
-void gpu_queue_lengths(struct gpu *gpu, void *step);
+void gpu_queue_lengths(struct gpu *gpu, void *arg);
 
 struct match_frames_step {
     const struct frame_tokens *tokens;
     row_t *partner;
 };
-void gpu_match_frames(struct gpu *gpu, void *step);
+void gpu_match_frames(struct gpu *gpu, void *arg);
 
 struct event_parents_step {
     const struct tree_events *events;
@@ -100,13 +100,13 @@ struct event_parents_step {
     int64_t *closing;
     bool left; /* the CPU must do it */
 };
-void gpu_event_parents(struct gpu *gpu, void *step);
+void gpu_event_parents(struct gpu *gpu, void *arg);
 
 struct tensor_groups_step {
     const struct storage_uses *uses;
     uint32_t *number, *group;
 };
-void gpu_tensor_groups(struct gpu *gpu, void *step);
+void gpu_tensor_groups(struct gpu *gpu, void *arg);
 
 struct merge_step {
     const int64_t *start, *end;
@@ -116,7 +116,7 @@ struct merge_step {
     struct merged merged;
     bool no_memory; /* the host's has run out */
 };
-void gpu_merge_intervals(struct gpu *gpu, void *step);
+void gpu_merge_intervals(struct gpu *gpu, void *arg);
 
 struct states_step {
     const struct merged *merged; /* at most 2^31 groups */
@@ -124,7 +124,7 @@ struct states_step {
     int64_t unit;
     struct interval_states states;
 };
-void gpu_interval_states(struct gpu *gpu, void *step);
+void gpu_interval_states(struct gpu *gpu, void *arg);
 
 struct sums_step {
     const uint32_t *keys;
@@ -134,7 +134,7 @@ struct sums_step {
     struct moments *moments;
     bool no_memory;
 };
-void gpu_sums_by_key(struct gpu *gpu, void *step);
+void gpu_sums_by_key(struct gpu *gpu, void *arg);
 
 struct join_step {
     const value_key *keys;
@@ -143,6 +143,6 @@ struct join_step {
     row_t n_wanted;
     row_t *found;
 };
-void gpu_join(struct gpu *gpu, void *step);
+void gpu_join(struct gpu *gpu, void *arg);
 
 #endif

@@ -29,6 +29,20 @@ static inline struct cuda_engine_options options_for(bool may_fall_back, struct 
         .may_fall_back = may_fall_back, .warn = on_warning, .note = on_note, .arg = said};
 }
 
+static inline void expect_rows(const char *what, const char *name, uint64_t seed, const uint32_t *got,
+                               const uint32_t *expected, row_t n) {
+    struct difference difference;
+    if (rows_differ(what, got, expected, n, &difference))
+        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", name, n, seed, difference.text);
+}
+
+static inline void expect_equal(const char *name, uint64_t seed, row_t n, const struct results *got,
+                                const struct results *expected) {
+    struct difference difference;
+    if (results_differ(got, expected, n, &difference))
+        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", name, n, seed, difference.text);
+}
+
 static inline void compare(const struct shape *shape, uint64_t seed, row_t n, unsigned n_threads, size_t memory) {
     struct big big;
     struct results got, expected;

@@ -6,7 +6,9 @@
 #define TESTS_ENGINE_TABLES_H
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "match/steps.h"
 #include "match_table.h"
@@ -60,7 +62,8 @@ struct big {
 
 static inline void *room(row_t n, size_t size) {
     void *memory = calloc((size_t)n + 1, size);
-    assert_non_null(memory);
+    if (!memory)
+        abort();
     return memory;
 }
 
@@ -156,7 +159,8 @@ static inline void make_ops(const struct shape *shape, uint64_t *random, row_t n
     big->coalesced = room(n, 1);
     for (row_t i = 0; i < n; i++)
         column_set(unsorted, i, time_of(shape, random, random_below(random, shape->span)));
-    assert_int_equal(cpu_sort_numbers(NULL, unsorted, n, order, NULL), SUTRA_OK);
+    if (cpu_sort_numbers(NULL, unsorted, n, order, NULL))
+        abort();
     uint32_t n_threads = 0;
     for (row_t i = 0; i < n; i++) {
         column_set(big->ts, i, number_at(unsorted, order[i]));
@@ -285,37 +289,54 @@ static inline enum sutra_status run_all(const struct engine *engine, const struc
     return status ? status : run_lanes(engine, big, results, error);
 }
 
-static inline void expect_rows(const char *what, const char *name, uint64_t seed, const row_t *got,
-                               const row_t *expected, row_t n) {
+/* The first difference between two results, told in `text`. */
+struct difference {
+    char text[200];
+};
+
+static inline bool rows_differ(const char *what, const uint32_t *got, const uint32_t *expected, row_t n,
+                               struct difference *difference) {
     for (row_t i = 0; i < n; i++)
-        if (got[i] != expected[i])
-            fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s of row %" PRIu32 " is %" PRIu32 ", not %" PRIu32, name,
-                     n, seed, what, i, got[i], expected[i]);
+        if (got[i] != expected[i]) {
+            snprintf(difference->text, sizeof difference->text, "%s of row %" PRIu32 " is %" PRIu32 ", not %" PRIu32,
+                     what, i, got[i], expected[i]);
+            return true;
+        }
+    return false;
 }
 
-static inline void expect_equal(const char *name, uint64_t seed, row_t n, const struct results *got,
-                                const struct results *expected) {
-    expect_rows("sorted row", name, seed, got->sorted, expected->sorted, n);
-    expect_rows("row of the sorted key", name, seed, got->key_rows, expected->key_rows, n);
-    assert_memory_equal(got->keys, expected->keys, n * sizeof *got->keys);
+static inline bool durations_differ(const struct results *got, const struct results *expected, row_t n,
+                                    struct difference *difference) {
+    const struct exclusive_anomalies *a = &got->anomalies, *b = &expected->anomalies;
     for (row_t i = 0; i < n; i++)
         if (got->exclusive.bits[i] != expected->exclusive.bits[i] ||
-            got->exclusive.kind[i] != expected->exclusive.kind[i])
-            fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": exclusive duration of row %" PRIu32
-                     " is %.17g, not %.17g",
-                     name, n, seed, i, number_as_double(number_at(got->exclusive, i)),
-                     number_as_double(number_at(expected->exclusive, i)));
-    assert_int_equal(got->anomalies.n_rounded, expected->anomalies.n_rounded);
-    assert_int_equal(got->anomalies.n_replaced, expected->anomalies.n_replaced);
-    assert_int_equal(got->anomalies.first_replaced, expected->anomalies.first_replaced);
-    expect_rows("operator before", name, seed, got->before, expected->before, n);
-    expect_rows("parent", name, seed, got->parent, expected->parent, n);
-    expect_rows("covering operator", name, seed, got->covering, expected->covering, n);
-    expect_rows("item before", name, seed, got->lane_before, expected->lane_before, n);
-    expect_rows("item behind", name, seed, got->lane_after, expected->lane_after, n);
-    expect_rows("queue length", name, seed, got->length, expected->length, n);
-    expect_rows("partner", name, seed, got->partner, expected->partner, n);
-    expect_rows("joined row", name, seed, got->joined, expected->joined, n);
+            got->exclusive.kind[i] != expected->exclusive.kind[i]) {
+            snprintf(
+                difference->text, sizeof difference->text, "exclusive duration of row %" PRIu32 " is %.17g, not %.17g",
+                i, number_as_double(number_at(got->exclusive, i)), number_as_double(number_at(expected->exclusive, i)));
+            return true;
+        }
+    snprintf(difference->text, sizeof difference->text,
+             "rounded, replaced, first: %" PRIu64 ", %" PRIu64 ", %" PRIu32 ", not %" PRIu64 ", %" PRIu64 ", %" PRIu32,
+             a->n_rounded, a->n_replaced, a->first_replaced, b->n_rounded, b->n_replaced, b->first_replaced);
+    return a->n_rounded != b->n_rounded || a->n_replaced != b->n_replaced || a->first_replaced != b->first_replaced;
+}
+
+static inline bool results_differ(const struct results *got, const struct results *expected, row_t n,
+                                  struct difference *difference) {
+    snprintf(difference->text, sizeof difference->text, "sorted keys differ");
+    return memcmp(got->keys, expected->keys, n * sizeof *got->keys) != 0 ||
+           rows_differ("sorted row", got->sorted, expected->sorted, n, difference) ||
+           rows_differ("row of the sorted key", got->key_rows, expected->key_rows, n, difference) ||
+           durations_differ(got, expected, n, difference) ||
+           rows_differ("operator before", got->before, expected->before, n, difference) ||
+           rows_differ("parent", got->parent, expected->parent, n, difference) ||
+           rows_differ("covering operator", got->covering, expected->covering, n, difference) ||
+           rows_differ("item before", got->lane_before, expected->lane_before, n, difference) ||
+           rows_differ("item behind", got->lane_after, expected->lane_after, n, difference) ||
+           rows_differ("queue length", got->length, expected->length, n, difference) ||
+           rows_differ("partner", got->partner, expected->partner, n, difference) ||
+           rows_differ("joined row", got->joined, expected->joined, n, difference);
 }
 
 #endif

@@ -9,10 +9,15 @@
 #include "host_gpu.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <vector>
+
+extern "C" {
+#include "base/error.h"
+}
 
 struct gpu_device {
     size_t memory;    /* most that can be allocated */
@@ -160,4 +165,57 @@ void host_gpu_close(struct cuda_engine *made) {
     gpu_forget(&made->gpu);
     free(made->gpu.device);
     free(made);
+}
+
+/* ---- As the CUDA engine of a program ---- */
+
+/* What a test says about the device in the environment. */
+static uint64_t told(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+uint32_t cuda_device_count(char *why, size_t size) {
+    uint32_t n = (uint32_t)told("HOST_GPU_DEVICES", 1);
+    snprintf(why, size, "%s", n ? "" : "a test has taken it away");
+    return n;
+}
+
+/* Only the first can be used. */
+void cuda_device_describe(uint32_t number, struct cuda_device *device) {
+    *device = {};
+    snprintf(device->name, sizeof device->name, "stand-in %u", number);
+    device->major = 1;
+    device->minor = (int)number;
+    device->n_processors = 2;
+    device->memory = 2000000000;
+    device->free_memory = number ? 0 : 1500000000;
+    if (number)
+        snprintf(device->refused, sizeof device->refused, "this build has no code for compute capability 1.%u", number);
+}
+
+enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
+                                   struct sutra_error *error) {
+    char why[160];
+    uint32_t n = cuda_device_count(why, sizeof why);
+    if (options->device >= n)
+        return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device%s%s", n ? " of this number" : ": ", why);
+    size_t memory = options->memory ? options->memory : (size_t)1 << 40;
+    return host_gpu_open(pool, options, memory, (row_t)told("HOST_GPU_FAILS_FROM", UINT32_MAX), engine)
+               ? SUTRA_OK
+               : error_memory(error);
+}
+
+void cuda_engine_close(struct engine *engine) {
+    host_gpu_close(static_cast<struct cuda_engine *>(engine->state));
+    *engine = {};
+}
+
+void cuda_engine_time(struct engine *engine) {
+    (void)engine;
+}
+
+void cuda_engine_seconds(const struct engine *engine, double seconds[CUDA_PHASES]) {
+    const struct cuda_engine *made = static_cast<const struct cuda_engine *>(engine->state);
+    memcpy(seconds, made->gpu.seconds, CUDA_PHASES * sizeof *seconds);
 }

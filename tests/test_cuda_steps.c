@@ -126,6 +126,62 @@ static void far_overlaps_are_left_to_the_cpu_with_a_note(void **state) {
     pool_free(pool);
 }
 
+static void a_table_that_was_not_loaded_may_change_between_steps(void **state) {
+    (void)state;
+    struct big big;
+    struct exclusive_anomalies anomalies;
+    struct said said = {0, 0};
+    struct cuda_engine_options options = options_for(false, &said);
+    struct pool *pool = pool_create(1);
+    struct engine cuda;
+    struct cuda_engine *made = host_gpu_open(pool, &options, UNLIMITED, NEVER, &cuda);
+    make(&shapes[3], 1, 1, &big);
+    struct number_column exclusive = numbers(1);
+    for (int64_t dur = 5; dur < 7; dur++) {
+        column_set(big.dur, 0, integer(dur));
+        assert_int_equal(cuda.exclusive_durations(cuda.state, &big.ops, exclusive, &anomalies, NULL), SUTRA_OK);
+        assert_int_equal(exclusive.bits[0], dur);
+    }
+    free(exclusive.bits), free(exclusive.kind);
+    host_gpu_close(made);
+    big_free(&big);
+    pool_free(pool);
+}
+
+static enum sutra_status exclusive_alone(const struct engine *engine, const struct cpu_ops *ops) {
+    struct exclusive_anomalies anomalies;
+    struct sutra_error error;
+    struct number_column exclusive = numbers(ops->n);
+    enum sutra_status status = engine->exclusive_durations(engine->state, ops, exclusive, &anomalies, &error);
+    free(exclusive.bits), free(exclusive.kind);
+    return status;
+}
+
+/* Room that a step needed on one side must not stand in the way of the next one, which needs it on the other. */
+static void what_fits_an_empty_device_fits_it_after_other_steps(void **state) {
+    (void)state;
+    struct big large, small;
+    struct said said = {0, 0};
+    struct cuda_engine_options options = options_for(false, &said);
+    struct pool *pool = pool_create(1);
+    struct engine cuda;
+    unsigned n_fitting = 0;
+    make(&shapes[3], 1, 5000, &large);
+    for (row_t n = 1000; n < 5000; n += 100) {
+        make(&shapes[3], 1, n, &small);
+        struct cuda_engine *made = host_gpu_open(pool, &options, 330000, NEVER, &cuda);
+        enum sutra_status alone = exclusive_alone(&cuda, &small.ops);
+        assert_int_equal(exclusive_alone(&cuda, &large.ops), SUTRA_SYSTEM);
+        assert_int_equal(exclusive_alone(&cuda, &small.ops), alone);
+        n_fitting += alone == SUTRA_OK;
+        host_gpu_close(made);
+        big_free(&small);
+    }
+    assert_in_range(n_fitting, 10, 39);
+    big_free(&large);
+    pool_free(pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
@@ -134,6 +190,8 @@ int main(void) {
         cmocka_unit_test(what_does_not_fit_in_pieces_is_the_cpus_or_an_error),
         cmocka_unit_test(a_device_that_fails_is_replaced_or_an_error),
         cmocka_unit_test(far_overlaps_are_left_to_the_cpu_with_a_note),
+        cmocka_unit_test(a_table_that_was_not_loaded_may_change_between_steps),
+        cmocka_unit_test(what_fits_an_empty_device_fits_it_after_other_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,17 +56,34 @@ static int read_number(const struct option_row *option, const char *text, uint64
     return SUTRA_OK;
 }
 
-static int read_choice(const struct option_row *option, const char *text, int *value) {
+static int read_choice(const struct option_row *option, const char *text, size_t length, int *value) {
     char all[200] = "";
     for (int i = 0; option->choices[i]; i++) {
-        if (strcasecmp(option->choices[i], text) == 0) {
+        if (strlen(option->choices[i]) == length && strncasecmp(option->choices[i], text, length) == 0) {
             *value = i;
             return SUTRA_OK;
         }
         strncat(all, i ? ", " : "", sizeof all - strlen(all) - 1);
         strncat(all, option->choices[i], sizeof all - strlen(all) - 1);
     }
-    return message_fail(SUTRA_USAGE, "--%s: '%s' is none of %s", option->name, text, all);
+    return message_fail(SUTRA_USAGE, "--%s: '%.*s' is none of %s", option->name, (int)length, text, all);
+}
+
+/* A word; behind the last of them may stand a colon and a number. */
+static int read_device(const struct option_row *option, const char *text, struct device_word *value) {
+    size_t length = strcspn(text, ":"), last = 0;
+    uint64_t number = 0;
+    int choice, status = read_choice(option, text, length, &choice);
+    while (option->choices[last + 1])
+        last++;
+    if (status == SUTRA_OK && text[length] && (size_t)choice != last)
+        status =
+            message_fail(SUTRA_USAGE, "--%s: '%s': only %s takes a number", option->name, text, option->choices[last]);
+    if (status == SUTRA_OK && text[length])
+        status = read_number(option, text + length + 1, &number);
+    if (status == SUTRA_OK)
+        *value = (struct device_word){choice, (uint32_t)number};
+    return status;
 }
 
 static int store(const struct option_row *option, const char *text, void *values) {
@@ -86,7 +103,9 @@ static int store(const struct option_row *option, const char *text, void *values
         *(const char **)place = text;
         return SUTRA_OK;
     case OPTION_CHOICE:
-        return read_choice(option, text, place);
+        return read_choice(option, text, strlen(text), place);
+    case OPTION_DEVICE:
+        return read_device(option, text, place);
     }
     return SUTRA_INTERNAL;
 }

@@ -18,6 +18,13 @@ enum option_kind {
     OPTION_NUMBER, /* uint64_t: `minimum` to `maximum`; k, M and G at the end stand for thousands, millions, ... */
     OPTION_TEXT,   /* const char * */
     OPTION_CHOICE, /* int: the place of the word in `choices`, in any case of letters */
+    OPTION_DEVICE, /* struct device_word: such a word; behind the last of them may stand :N, up to `maximum` */
+};
+
+/* Where to compute: the place of the word in `choices`, and the number behind it. */
+struct device_word {
+    int choice;
+    uint32_t number;
 };
 
 /* One option. A table of them ends with a row without a name. */
@@ -64,8 +71,8 @@ struct command {
 };
 
 extern const struct command link_command, link_legacy_command, info_command, critical_path_command, tree_command,
-    correlate_command, analyze_command, analyze_dlrm_command, analyze_hta_command, gen_command, help_command,
-    completion_command, manual_command;
+    correlate_command, analyze_command, analyze_dlrm_command, analyze_hta_command, gen_command, devices_command,
+    help_command, completion_command, manual_command;
 extern const struct command trace_link_command;       /* the program under its other name, chakra_trace_link */
 extern const struct command older_trace_link_command; /* and under the name trace_link */
 

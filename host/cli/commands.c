@@ -9,8 +9,9 @@
 #include "cli/nearest.h"
 
 const struct command *const commands[] = {
-    &link_command,    &link_legacy_command, &info_command, &critical_path_command, &tree_command,   &correlate_command,
-    &analyze_command, &gen_command,         &help_command, &completion_command,    &manual_command, NULL,
+    &link_command,       &link_legacy_command, &info_command, &critical_path_command, &tree_command,
+    &correlate_command,  &analyze_command,     &gen_command,  &devices_command,       &help_command,
+    &completion_command, &manual_command,      NULL,
 };
 
 const struct option_row common_options[] = {

@@ -9,13 +9,15 @@
 #include "cli/paths.h"
 #include "cli/processors.h"
 #include "cli/watch.h"
+#include "cli/where.h"
 #include "sutra/sutra.h"
 
 struct path_values {
     const char *annotation, *output;
     uint64_t instance, n_threads;
+    struct where where;
     int format;
-    bool lenient, quiet;
+    bool lenient, quiet, verbose;
 };
 
 static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the order of enum sutra_path_format */
@@ -33,10 +35,12 @@ static const struct option_row options[] = {
              "one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
      .help = "which of the events of that name, the first is 0 (default: 0)"},
+    WHERE_ROWS(where),
     {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
      .help = "how many threads, 0 for one per processor (default: 0)"},
     {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
+    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
     {0},
 };
 
@@ -54,6 +58,7 @@ static enum sutra_status job_run(struct job *job, const struct path_values *valu
         .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
     struct sutra_critical_path_options path_options = {
         .size = sizeof path_options, .annotation = values->annotation, .instance = values->instance};
+    where_set(&values->where, &context_options);
     watch_attach(&job->watch, &context_options);
     enum sutra_status status = sutra_output_check(values->output, error);
     if (!status)
@@ -77,11 +82,13 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if (values.quiet && values.verbose)
+        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
     if (paths_same(values.output, operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.output);
     if (values.n_threads == 0)
         values.n_threads = processors_usable();
-    struct job job = {.watch = watch_start(!values.quiet, !values.quiet, false)};
+    struct job job = {.watch = watch_start(!values.quiet, !values.quiet, values.verbose)};
     struct sutra_error error;
     enum sutra_status status = job_run(&job, &values, operands.words[0], &error);
     if (status)

@@ -42,6 +42,8 @@ void option_argument_text(const struct option_row *option, char *text, size_t si
         size_t used = strlen(text);
         snprintf(text + used, size - used, "%s%s", i ? "|" : "", option->choices[i]);
     }
+    if (option->kind == OPTION_DEVICE)
+        strncat(text, "[:N]", size - strlen(text) - 1);
 }
 
 static void print_option(const struct option_row *option) {

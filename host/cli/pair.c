@@ -8,7 +8,6 @@
 #include "cli/processors.h"
 
 const char *const pair_log_levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", NULL};
-const char *const pair_devices[] = {"auto", "cpu", "cuda", NULL};
 
 int pair_take_operands(struct pair_values *values, const struct operands *operands) {
     unsigned next = 0;
@@ -63,10 +62,10 @@ static enum sutra_status make_context(struct pair *pair, struct sutra_error *err
     struct sutra_context_options options = {
         .size = sizeof options,
         .n_threads = (unsigned)pair->values->n_threads,
-        .device = (enum sutra_device)pair->values->engine,
         .strict = pair->values->strict,
         .lenient = pair->values->lenient,
     };
+    where_set(&pair->values->where, &options);
     watch_attach(&pair->watch, &options);
     return sutra_context_create(&options, &pair->context, error);
 }

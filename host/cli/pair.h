@@ -11,33 +11,27 @@
 #include "cli/arguments.h"
 #include "cli/run_figures.h"
 #include "cli/watch.h"
+#include "cli/where.h"
 #include "sutra/sutra.h"
 
 /* Places in log_levels; each level shows what is at it and above. */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
 
-/* The words of --log-level and --device, the latter in the order of enum sutra_device; ended by NULL. */
+/* The words of --log-level; ended by NULL. */
 extern const char *const pair_log_levels[];
-extern const char *const pair_devices[];
 
 /* First member of the values of such a command. */
 struct pair_values {
     const char *host, *device, *output, *stats;
     uint64_t n_threads;
-    int engine, log_level;
+    struct where where;
+    int log_level;
     bool strict, lenient, quiet, verbose;
 };
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define PAIR_ROWS_WHERE                                                                                                \
-    {"device",                                                                                                         \
-     'd',                                                                                                              \
-     OPTION_CHOICE,                                                                                                    \
-     "WHERE",                                                                                                          \
-     AT(pair.engine),                                                                                                  \
-     .choices = pair_devices,                                                                                          \
-     .help = "where to compute; auto takes a GPU if there is one, cuda fails without one (default: auto)"},            \
-    {                                                                                                                  \
+    WHERE_ROWS(pair.where), {                                                                                          \
         "threads", 'T', OPTION_NUMBER, "N", AT(pair.n_threads),                                                        \
             .maximum = 256, .help = "how many threads, 0 for one per processor (default: 0)"                           \
     }

@@ -14,6 +14,8 @@ const char *const profile_editions[] = {"2", "1.13", NULL};
 int profile_values_check(struct profile_values *values, const char *input, bool there, const struct command *command) {
     if (!there)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if (values->quiet && values->verbose)
+        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
     values->trace = input;
     if (paths_same(values->output, input) || (values->host && paths_same(values->output, values->host)))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values->output);
@@ -25,8 +27,9 @@ int profile_values_check(struct profile_values *values, const char *input, bool 
 }
 
 struct profile_job profile_job_start(const struct profile_values *values) {
-    return (struct profile_job){
-        .values = values, .watch = watch_start(!values->quiet, !values->quiet, false), .begin = clock_seconds()};
+    return (struct profile_job){.values = values,
+                                .watch = watch_start(!values->quiet, !values->quiet, values->verbose),
+                                .begin = clock_seconds()};
 }
 
 static enum sutra_status read_traces(struct profile_job *job, bool inputs, struct sutra_error *error) {
@@ -42,6 +45,7 @@ enum sutra_status profile_job_read(struct profile_job *job, const char *events, 
                                    struct sutra_error *error) {
     struct sutra_context_options options = {
         .size = sizeof options, .n_threads = (unsigned)job->values->n_threads, .lenient = job->values->lenient};
+    where_set(&job->values->where, &options);
     watch_attach(&job->watch, &options);
     enum sutra_status status = sutra_output_check(job->values->output, error);
     if (!status)

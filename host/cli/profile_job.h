@@ -12,6 +12,7 @@
 #include "cli/message.h"
 #include "cli/run_figures.h"
 #include "cli/watch.h"
+#include "cli/where.h"
 #include "sutra/sutra.h"
 
 extern const char *const profile_editions[]; /* in the order of enum sutra_edition */
@@ -20,8 +21,9 @@ extern const char *const profile_editions[]; /* in the order of enum sutra_editi
 struct profile_values {
     const char *trace, *host, *output;
     uint64_t n_threads;
+    struct where where;
     int edition;
-    bool rocm, lenient, quiet;
+    bool rocm, lenient, quiet, verbose;
 };
 
 #define PROFILE_ROWS_FILES                                                                                             \
@@ -45,6 +47,7 @@ struct profile_values {
      .help = "whose rules: 2 for PyTorch 2, 1.13 for those up to PyTorch 1.13 (default: 2)"},                          \
         {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
          .help = "let the first start of a flow count instead of failing at a second one"},                            \
+        WHERE_ROWS(profile.where),                                                                                     \
         {"threads",                                                                                                    \
          'T',                                                                                                          \
          OPTION_NUMBER,                                                                                                \
@@ -54,8 +57,8 @@ struct profile_values {
          .help = "how many threads, 0 for one per processor (default: 0)"},                                            \
         {"lenient", 0, OPTION_FLAG, AT(profile.lenient),                                                               \
          .help = "take fields of a wrong type as absent instead of failing"},                                          \
-    {                                                                                                                  \
-        "quiet", 'q', OPTION_FLAG, AT(profile.quiet), .help = "no progress, no summary and no warnings"                \
+        {"quiet", 'q', OPTION_FLAG, AT(profile.quiet), .help = "no progress, no summary and no warnings"}, {           \
+        "verbose", 'v', OPTION_FLAG, AT(profile.verbose), .help = "also say what is done and why"                      \
     }
 
 /* What lives while such a command works. */

@@ -13,14 +13,15 @@
 #include "cli/message.h"
 #include "cli/paths.h"
 
-void run_figures_take(struct run_figures *figures, struct watch *watch, double begin,
-                      const struct sutra_context *context, uint64_t n_mapped_bytes) {
+void run_figures_take(struct run_figures *figures, struct watch *watch, double begin, struct sutra_context *context,
+                      uint64_t n_mapped_bytes) {
     figures->n_stages = sutra_context_stages(context, &figures->stages);
     figures->seconds = clock_seconds() - begin;
     memory_sample(&watch->memory);
     figures->peak_memory = memory_peak(&watch->memory, n_mapped_bytes);
     figures->peak_rss = memory_peak_rss();
     figures->engine = sutra_context_engine(context);
+    figures->n_device_stages = sutra_context_device_stages(context, &figures->device_stages);
 }
 
 void run_figures_print(const struct run_figures *figures) {
@@ -46,7 +47,11 @@ void run_figures_print_json(FILE *file, const struct run_figures *figures) {
     fprintf(file, "  \"peak_memory_bytes\": %" PRIu64 ",\n", figures->peak_memory);
     fprintf(file, "  \"peak_rss_bytes\": %" PRIu64 ",\n", figures->peak_rss);
     fprintf(file, "  \"threads\": %u,\n", figures->n_threads);
-    fprintf(file, "  \"engine\": \"%s\"\n}\n", figures->engine);
+    fprintf(file, "  \"engine\": \"%s\"", figures->engine);
+    for (size_t i = 0; i < figures->n_device_stages; i++)
+        fprintf(file, "%s    \"%s\": %.6f", i ? ",\n" : ",\n  \"device_seconds\": {\n", figures->device_stages[i].name,
+                figures->device_stages[i].seconds);
+    fputs(figures->n_device_stages ? "\n  }\n}\n" : "\n}\n", file);
 }
 
 enum sutra_status stats_write(const char *path, void (*print)(FILE *file, const void *result), const void *result) {

@@ -22,13 +22,15 @@ struct run_figures {
     uint64_t peak_rss;
     unsigned n_threads;
     const char *engine;
+    const struct sutra_stage *device_stages; /* of a CUDA device, if one was taken */
+    size_t n_device_stages;
     const char *output; /* the output's name */
 };
 
 /* Takes the figures, but for input_bytes and output_bytes, at the end of a command that began at `begin` and mapped
  * files of so many bytes at a time. */
-void run_figures_take(struct run_figures *figures, struct watch *watch, double begin,
-                      const struct sutra_context *context, uint64_t n_mapped_bytes);
+void run_figures_take(struct run_figures *figures, struct watch *watch, double begin, struct sutra_context *context,
+                      uint64_t n_mapped_bytes);
 
 /* The closing lines on standard error: bytes read and written, seconds, memory. */
 void run_figures_print(const struct run_figures *figures);

@@ -64,9 +64,6 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
     enum sutra_status status = SUTRA_OK;
     if (n_threads > THREADS_MAX)
         status = error_set(error, SUTRA_USAGE, "%u threads are too many: %d is the most", n_threads, THREADS_MAX);
-    else if (made->options.device == SUTRA_DEVICE_CUDA)
-        status = error_set(error, SUTRA_UNAVAILABLE,
-                           "this build has no CUDA engine: use --device cpu, or auto to take what is there");
     else if (!(made->pool = pool_create(n_threads)))
         status = error_set(error, SUTRA_SYSTEM, "cannot start %u threads", n_threads);
     else if (!values_init(&made->values))
@@ -76,7 +73,11 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
         free(made);
         return status;
     }
-    made->engine = engine_cpu(made->pool);
+    status = engine_choice_begin(made, error);
+    if (status) {
+        sutra_context_free(made);
+        return status;
+    }
     pool_on_tick(made->pool, on_tick, made);
     *context = made;
     return SUTRA_OK;
@@ -85,6 +86,7 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
 void sutra_context_free(struct sutra_context *context) {
     if (!context)
         return;
+    engine_choice_end(context);
     pool_free(context->pool);
     values_free(&context->values);
     free(context);

@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "columns/values.h"
+#include "context/engine_choice.h"
 #include "match/engine.h"
 #include "sutra/context.h"
 #include "sutra/link.h"
@@ -15,7 +16,8 @@
 struct sutra_context {
     struct sutra_context_options options;
     struct pool *pool;
-    struct engine engine;
+    struct engine engine; /* the chosen one */
+    struct engine_choice choice;
     struct values values; /* ids that are no 64-bit integers, of all traces of this context */
     struct sutra_stage stages[STAGES_MAX];
     size_t n_stages;

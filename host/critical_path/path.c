@@ -94,6 +94,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
+    context_expect(context, trace->events.n);
     stage_begin(context, "critical path", trace->events.n);
     enum sutra_status status = find(made, context, trace, &rules, given, error);
     stage_end(context);

@@ -117,6 +117,7 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     made->host_trace = host;
     made->device_trace = device;
     made->log = (struct legacy_log){.line = options->line, .arg = options->arg};
+    context_expect(context, device->events.n);
     enum sutra_status status = link_all(made, context, options, error);
     log_free(&made->log);
     if (report)

@@ -172,6 +172,7 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
 
 static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
                                   struct sutra_error *error) {
+    context_expect(context, linked->device->events.n);
     enum sutra_status status = device_ops_build(&linked->ops, context, linked->device, error);
     stage_begin(context, "link", linked->host->nodes.n);
     if (!status)

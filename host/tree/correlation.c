@@ -103,6 +103,7 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
         options = &usual;
     made->profile = profile;
     made->kind = options->kind;
+    context_expect(context, profile->n);
     stage_begin(context, "correlate", profile->n);
     enum sutra_status status = SUTRA_OK;
     if (made->kind != SUTRA_CORRELATION_AC2G)

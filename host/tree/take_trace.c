@@ -166,6 +166,7 @@ enum sutra_status sutra_profile_take(struct sutra_context *context, const struct
         return error_memory(error);
     taking.profile->trace = trace;
     taking.profile->strings = &trace->strings;
+    context_expect(context, trace->events.n);
     stage_begin(context, "take events", trace->events.n);
     enum sutra_status status = take(&taking);
     stage_end(context);

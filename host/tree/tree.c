@@ -236,6 +236,7 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
     if (!made)
         return error_memory(error);
     made->profile = profile;
+    context_expect(context, profile->n);
     stage_begin(context, "event tree", profile->n);
     enum sutra_status status = build(made, context, edition, error);
     stage_end(context);

@@ -21,6 +21,9 @@ extern "C" {
 
 struct sutra_context;
 
+/* Where to compute. AUTO decides anew for each piece of work: a CUDA device if there is one and the events are so many
+ * that it is expected to be faster, else the CPU; what the device cannot do the CPU does, with a warning. CUDA: the
+ * device, or an error. The results are the same bits. */
 enum sutra_device { SUTRA_DEVICE_AUTO, SUTRA_DEVICE_CPU, SUTRA_DEVICE_CUDA };
 
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
@@ -42,6 +45,9 @@ struct sutra_context_options {
      * is interrupted can remove it. */
     void (*temporary)(void *arg, const char *path);
     void *arg; /* given to the callbacks */
+
+    uint32_t device_number; /* the CUDA device to be taken, as sutra_device_count() counts them */
+    uint64_t device_memory; /* most bytes to take on it; 0: nine tenths of what is free */
 };
 
 /* Makes a context and its threads. *context is the caller's; free it with sutra_context_free(). `options` may be NULL.
@@ -52,7 +58,7 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
 /* Ends the threads and frees the context; NULL is fine. Traces that were read with it must be freed before. */
 void sutra_context_free(struct sutra_context *context);
 
-/* The engine that does the work: "cpu". */
+/* The engine that does the work, or did the last piece of it: "cpu" or "cuda". */
 const char *sutra_context_engine(const struct sutra_context *context);
 
 /* The library's version, such as "0.1.0". */

@@ -81,6 +81,10 @@ struct sutra_stage {
 };
 size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages);
 
+/* Seconds of the CUDA device's work since the context was made: copies to it ("up") and from it ("down"), sorts and
+ * other parts. They are within those of the stages. 0 and nothing where no device was taken. */
+size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

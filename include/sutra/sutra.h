@@ -7,6 +7,7 @@
 #include "sutra/analyze.h"
 #include "sutra/context.h"
 #include "sutra/critical_path.h"
+#include "sutra/device.h"
 #include "sutra/dlrm.h"
 #include "sutra/error.h"
 #include "sutra/legacy.h"

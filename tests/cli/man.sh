@@ -4,7 +4,7 @@ need groff
 sutra man >sutra.1
 groff -ww -man -z -Kutf8 sutra.1
 groff -man -Tutf8 -Kutf8 -P-cbou sutra.1 >text
-for name in link info tree correlate gen; do
+for name in link info tree correlate gen devices; do
     for option in $(sutra help $name | sed -n '/^Options:/,/^$/s/^ *\(-[a-zA-Z], \)*\(--[a-z-]*\).*/\2/p'); do
         grep -q -e "$option" text || echo "lacks $option of $name"
     done

@@ -1,0 +1,41 @@
+/*
+ * no_cuda.c - takes the place of the CUDA engine in a build without it: there are no devices, and it says why.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cuda/engine_cuda.h"
+
+#define REASON "this build has no CUDA engine; install nvcc of the CUDA toolkit and build again to get it"
+
+const char *const cuda_phase_names[CUDA_PHASES] = {"up", "sort", "parents", "exclusive", "order", "down", "other"};
+
+uint32_t cuda_device_count(char *why, size_t size) {
+    snprintf(why, size, "%s", REASON);
+    return 0;
+}
+
+void cuda_device_describe(uint32_t number, struct cuda_device *device) {
+    (void)number;
+    *device = (struct cuda_device){0};
+}
+
+enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
+                                   struct sutra_error *error) {
+    (void)pool, (void)options, (void)engine;
+    return error_set(error, SUTRA_UNAVAILABLE, "no CUDA device: %s", REASON);
+}
+
+void cuda_engine_close(struct engine *engine) {
+    *engine = (struct engine){0};
+}
+
+void cuda_engine_time(struct engine *engine) {
+    (void)engine;
+}
+
+void cuda_engine_seconds(const struct engine *engine, double seconds[CUDA_PHASES]) {
+    (void)engine;
+    memset(seconds, 0, CUDA_PHASES * sizeof *seconds);
+}

@@ -1,0 +1,121 @@
+/*
+ * devices.c - `sutra devices`: the CUDA devices of this machine, and what --device auto makes of them. Text for people,
+ * or JSON. That there are none is an answer and no error.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/arguments.h"
+#include "cli/figures.h"
+#include "cli/json_text.h"
+#include "cli/message.h"
+#include "context/engine_choice.h"
+#include "sutra/sutra.h"
+
+struct devices_values {
+    bool json;
+};
+
+#define AT(field) .offset = offsetof(struct devices_values, field)
+
+static const struct option_row options[] = {
+    {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
+    {0},
+};
+
+static void print_device(uint32_t number, const struct sutra_device_info *device) {
+    printf("%" PRIu32 "  %s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " multiprocessors, %s of memory",
+           number, device->name, device->major, device->minor, device->n_processors, bytes_text(device->memory).text);
+    if (*device->refused)
+        printf("; cannot be used: %s\n", device->refused);
+    else
+        printf(", %s free\n", bytes_text(device->free_memory).text);
+}
+
+static void print_device_json(uint32_t number, const struct sutra_device_info *device) {
+    printf("%s\n    {\"number\": %" PRIu32 ", \"name\": ", number ? "," : "", number);
+    json_string_print(stdout, device->name);
+    printf(", \"compute_capability\": \"%" PRIu32 ".%" PRIu32 "\", \"multiprocessors\": %" PRIu32
+           ", \"memory_bytes\": %" PRIu64 ", \"free_memory_bytes\": %" PRIu64 ", \"refused\": ",
+           device->major, device->minor, device->n_processors, device->memory, device->free_memory);
+    json_string_print(stdout, device->refused);
+    putchar('}');
+}
+
+static enum sutra_status print_list(uint32_t n, bool json, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t i = 0; i < n && !status; i++) {
+        struct sutra_device_info device = {.size = sizeof device};
+        status = sutra_device_describe(i, &device, error);
+        if (!status)
+            (json ? print_device_json : print_device)(i, &device);
+    }
+    return status;
+}
+
+/* What --device auto does; `none` tells why there is no device, or is "". */
+static void print_auto(const char *none, bool json) {
+    char why[400];
+    if (*none)
+        snprintf(why, sizeof why, "%s", none);
+    else
+        gpu_faster_text(GPU_FASTER_EVENTS, why, sizeof why);
+    bool cpu = *none || GPU_FASTER_EVENTS == NEVER_FASTER;
+    if (!json) {
+        printf(*none ? "%s\n--device auto takes the CPU\n"
+               : cpu ? "--device auto takes the CPU: %s\n"
+                     : "--device auto: %s\n",
+               why);
+        return;
+    }
+    printf("%s],\n  \"auto\": {\"least_events\": ", *none ? "" : "\n  ");
+    if (cpu)
+        printf("null");
+    else
+        printf("%" PRIu64, GPU_FASTER_EVENTS);
+    printf(", \"why\": ");
+    json_string_print(stdout, why);
+    printf("}\n}\n");
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct devices_values values = {0};
+    struct operands operands;
+    struct sutra_error error = {.message = ""};
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    uint32_t n = sutra_device_count(&error);
+    if (values.json)
+        printf("{\n  \"devices\": [");
+    if (print_list(n, values.json, &error))
+        return message_error(&error);
+    print_auto(n ? "" : error.message, values.json);
+    return SUTRA_OK;
+}
+
+static const char *const synopses[] = {"[OPTIONS]", NULL};
+static const char *const description[] = {
+    "Lists the CUDA devices of this machine by the numbers that --device cuda:N takes, and says when --device auto "
+    "takes "
+    "one. Where there is none it says why.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra devices", "list the devices"},
+    {"sutra devices --json | jq '.devices[].name'", "their names, for a script"},
+    {0},
+};
+
+const struct command devices_command = {
+    .name = "devices",
+    .called = "sutra devices",
+    .summary = "list the GPUs that can compute",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

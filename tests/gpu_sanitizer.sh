@@ -1,0 +1,16 @@
+# The tools of compute-sanitizer find nothing in the steps of the engine: no access out of bounds, no race in shared memory, no
+# use of what was not written, no misuse of barriers. The tool is looked for in the path and beside nvcc.
+. tests/on_gpu.sh
+steps=$SUTRA_BUILD/tests/gpu_steps
+[ -x "$steps" ] || { echo "skipped: gpu_steps was not built: it needs cmocka"; exit 77; }
+nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' "$SUTRA_BUILD/CMakeCache.txt")
+PATH=$PATH:$(dirname "$(readlink -f "${nvcc:-nvcc}")")
+command -v compute-sanitizer >/dev/null || { echo "skipped: no compute-sanitizer in the path or beside nvcc"; exit 77; }
+status=0
+for tool in memcheck racecheck initcheck synccheck; do
+    for test in both_engines_agree_at_the_edges_of_warps_and_blocks a_device_that_is_too_small_works_in_pieces; do
+        echo "$tool: $test"
+        compute-sanitizer --tool $tool --error-exitcode 9 "$steps" $test || status=1
+    done
+done
+exit $status

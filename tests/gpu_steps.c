@@ -1,0 +1,113 @@
+/*
+ * gpu_steps.c - the steps of the CUDA engine on a real device against those of the CPU engine, array by array: tables
+ * of all shapes, 100 seeds each, the edges of warps and blocks, and a device that is limited so that tables go in
+ * pieces.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "cuda/engine_cuda.h"
+#include "engine_tables.h"
+
+struct engines {
+    struct pool *pool;
+    struct engine cpu, cuda;
+};
+
+static void say(void *arg, const char *message) {
+    (void)arg;
+    print_message("%s\n", message);
+}
+
+static void engines_open(struct engines *engines, uint64_t memory) {
+    struct sutra_error error;
+    struct cuda_engine_options options = {.memory = memory, .warn = say, .note = say};
+    engines->pool = pool_create(2);
+    engines->cpu = engine_cpu(engines->pool);
+    if (cuda_engine_open(engines->pool, &options, &engines->cuda, &error))
+        fail_msg("%s", error.message);
+}
+
+static void engines_close(struct engines *engines) {
+    cuda_engine_close(&engines->cuda);
+    pool_free(engines->pool);
+}
+
+static void compare(const struct engines *engines, const struct shape *shape, uint64_t seed, row_t n) {
+    struct big big;
+    struct results got, expected;
+    struct sutra_error error;
+    struct difference difference;
+    make(shape, seed, n, &big);
+    assert_int_equal(run_all(&engines->cpu, &big, &expected, &error), SUTRA_OK);
+    if (run_all(&engines->cuda, &big, &got, &error))
+        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", shape->name, n, seed, error.message);
+    if (results_differ(&got, &expected, n, &difference))
+        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", shape->name, n, seed, difference.text);
+    results_free(&got);
+    results_free(&expected);
+    big_free(&big);
+}
+
+static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
+    (void)state;
+    static const row_t sizes[] = {0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 255, 256, 257, 65535, 65536, 65537};
+    struct engines engines;
+    engines_open(&engines, 0);
+    for (size_t s = 0; s < N_SHAPES; s++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            compare(&engines, &shapes[s], i + 1, sizes[i]);
+    engines_close(&engines);
+}
+
+static void both_engines_agree_on_random_tables(void **state) {
+    (void)state;
+    struct engines engines;
+    engines_open(&engines, 0);
+    for (size_t s = 0; s < N_SHAPES; s++)
+        for (uint64_t seed = 1; seed <= 100; seed++)
+            compare(&engines, &shapes[s], seed, (row_t)(seed * 97));
+    engines_close(&engines);
+}
+
+static void a_device_that_is_too_small_works_in_pieces(void **state) {
+    (void)state;
+    static const struct shape many_threads = {"many threads", 300, 1 << 14, 500, true, DOUBLES};
+    struct engines engines;
+    engines_open(&engines, 3000000);
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        compare(&engines, &many_threads, seed, 20000);
+    engines_close(&engines);
+}
+
+/* More rows than one launch has threads for. */
+static void both_engines_agree_on_twenty_million_operators(void **state) {
+    (void)state;
+    static const struct shape large = {"nested doubles", 4, (int64_t)1 << 32, 5000, true, DOUBLES};
+    struct engines engines;
+    engines_open(&engines, 0);
+    compare(&engines, &large, 1, 20000000);
+    engines_close(&engines);
+}
+
+int main(int argc, char **argv) {
+    char why[160];
+    if (cuda_device_count(why, sizeof why) == 0) {
+        printf("skipped: no GPU: %s\n", why);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
+        cmocka_unit_test(both_engines_agree_on_random_tables),
+        cmocka_unit_test(a_device_that_is_too_small_works_in_pieces),
+        cmocka_unit_test(both_engines_agree_on_twenty_million_operators),
+    };
+    if (argc > 1) /* a sanitizer is slow: only the tests of this name */
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

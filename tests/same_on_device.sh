@@ -1,0 +1,63 @@
+# same_on_device.sh PROGRAM [OPTION...] - whether a program gives the same files on its CUDA device as on the CPU: the golden
+# tests with --device cuda, and generated pairs of all shapes. Options, such as --device-memory, go to each command too.
+set -u
+program=$(realpath "$1") || exit 64
+shift
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+n_checks=0 n_failed=0 n_files=0
+
+failed() {
+    echo "FAILED $*"
+    n_failed=$((n_failed + 1))
+}
+
+# The program as others know it, with the device added where a command has an engine.
+cat >"$work/sutra" <<END
+#!/bin/sh
+case \$1 in
+link | link-legacy | critical-path | tree | correlate) exec '$program' "\$@" --device cuda $* ;;
+*) exec '$program' "\$@" ;;
+esac
+END
+chmod +x "$work/sutra"
+
+for test in golden_link golden_legacy golden_sync; do
+    n_checks=$((n_checks + 1))
+    SUTRA=$work/sutra bash tests/$test.sh >"$work/log" 2>&1
+    code=$?
+    [ $code = 0 ] || [ $code = 77 ] || { failed "$test.sh"; cat "$work/log"; }
+done
+
+# same NAME OUTPUT_OPTION COMMAND...: the same file from both, which is written to where the option says, or the same error.
+same() {
+    name=$1 option=$2
+    shift 2
+    n_checks=$((n_checks + 1))
+    rm -f "$work/cpu" "$work/cuda"
+    "$program" "$@" --device cpu "$option" "$work/cpu" -q >"$work/cpu.said" 2>&1
+    cpu=$?
+    "$work/sutra" "$@" "$option" "$work/cuda" -q >"$work/cuda.said" 2>&1
+    cuda=$?
+    if [ $cpu = $cuda ] && cmp "$work/cpu.said" "$work/cuda.said"; then
+        [ $cpu = 65 ] && return # a pair that has too little in common
+        cmp "$work/cpu" "$work/cuda" && n_files=$((n_files + 1)) && return
+    fi
+    failed "$name: exit $cpu on the CPU, $cuda on the device"
+    cat "$work/cuda.said"
+}
+
+for shape in realistic unmatched nested overlapping gaps ties deep; do
+    for times in '' --integer-times; do
+        "$program" gen --events 20k --seed 7 --threads 8 --shape $shape $times --host "$work/h" --device "$work/d" || exit 1
+        same "link $shape $times" -o link "$work/h" "$work/d"
+        same "link $shape $times in pieces" -o link "$work/h" "$work/d" --device-memory 800k
+        same "critical-path $shape $times" -o critical-path "$work/d" --format json
+        same "tree $shape $times" -o tree "$work/d"
+        same "correlate $shape $times" -o correlate "$work/d" --kind all
+        same "link-legacy $shape $times" -o link-legacy "$work/h" "$work/d" --lenient
+    done
+done
+[ $n_files -ge 48 ] || failed "only $n_files files to compare"
+echo "$n_checks checks on the device, $n_failed failed"
+[ $n_failed = 0 ]

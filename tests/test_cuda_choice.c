@@ -1,0 +1,168 @@
+/*
+ * test_cuda_choice.c - which engine a context takes, when, and what it says about it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "context/context.h"
+#include "context/engine_choice.h"
+#include "sutra/sutra.h"
+
+struct heard {
+    char notes[2000];
+};
+
+static void on_note(void *arg, const char *message) {
+    struct heard *heard = arg;
+    strncat(heard->notes, message, sizeof heard->notes - strlen(heard->notes) - 2);
+    strncat(heard->notes, "\n", 2);
+}
+
+static struct sutra_context *make(enum sutra_device device, uint64_t faster_from, struct heard *heard) {
+    struct sutra_context *context = NULL;
+    struct sutra_error error;
+    *heard = (struct heard){""};
+    struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = 1, .device = device, .note = on_note, .arg = heard};
+    assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_OK);
+    context->choice.faster_from = faster_from;
+    return context;
+}
+
+static void a_gpu_is_asked_for_only_from_the_measured_size_on(void **state) {
+    (void)state;
+    assert_false(gpu_is_faster(0, 1));
+    assert_false(gpu_is_faster(999, 1000));
+    assert_true(gpu_is_faster(1000, 1000));
+    assert_true(gpu_is_faster(0, 0));
+    assert_false(gpu_is_faster(UINT64_MAX, NEVER_FASTER));
+}
+
+static void auto_stays_with_the_cpu_as_long_as_nothing_is_measured(void **state) {
+    (void)state;
+    struct heard heard;
+    struct sutra_context *context = make(SUTRA_DEVICE_AUTO, GPU_FASTER_EVENTS, &heard);
+    context_expect(context, UINT32_MAX);
+    assert_string_equal(sutra_context_engine(context), "cpu");
+    assert_non_null(strstr(heard.notes, "the CPU computes: it has not been measured yet"));
+    sutra_context_free(context);
+}
+
+static void auto_takes_the_engine_that_each_piece_of_work_is_worth(void **state) {
+    (void)state;
+    struct heard heard;
+    const struct sutra_stage *stages;
+    struct sutra_context *context = make(SUTRA_DEVICE_AUTO, 1000, &heard);
+    assert_string_equal(sutra_context_engine(context), "cpu");
+    context_expect(context, 999);
+    assert_string_equal(sutra_context_engine(context), "cpu");
+    assert_int_equal(sutra_context_device_stages(context, &stages), 0);
+    context_expect(context, 1000);
+    assert_string_equal(sutra_context_engine(context), "cuda");
+    assert_int_equal(sutra_context_device_stages(context, &stages), CUDA_PHASES);
+    assert_string_equal(stages[0].name, "up");
+    context_expect(context, 999);
+    assert_string_equal(sutra_context_engine(context), "cpu");
+    context_expect(context, 5000);
+    assert_string_equal(sutra_context_engine(context), "cuda");
+    assert_string_equal(heard.notes,
+                        "the CPU computes: a GPU should be faster from 1000 events on; --device cuda takes one\n"
+                        "CUDA device 0 computes: it should be faster with 1000 events\n"
+                        "the CPU computes: a GPU should be faster from 1000 events on; --device cuda takes one\n"
+                        "CUDA device 0 computes: it should be faster with 5000 events\n");
+    sutra_context_free(context);
+}
+
+static void auto_takes_the_cpu_where_there_is_no_device_and_says_why(void **state) {
+    (void)state;
+    struct heard heard;
+    setenv("HOST_GPU_DEVICES", "0", 1);
+    struct sutra_context *context = make(SUTRA_DEVICE_AUTO, 1000, &heard);
+    context_expect(context, 1000);
+    setenv("HOST_GPU_DEVICES", "1", 1); /* what has failed is not tried again */
+    context_expect(context, 1000);
+    assert_string_equal(sutra_context_engine(context), "cpu");
+    assert_string_equal(heard.notes, "the CPU computes: no CUDA device: a test has taken it away\n");
+    sutra_context_free(context);
+}
+
+static void cuda_is_taken_for_any_size_when_it_is_asked_for(void **state) {
+    (void)state;
+    struct heard heard;
+    struct sutra_context *context = make(SUTRA_DEVICE_CUDA, NEVER_FASTER, &heard);
+    assert_string_equal(sutra_context_engine(context), "cuda");
+    context_expect(context, 1);
+    assert_string_equal(sutra_context_engine(context), "cuda");
+    assert_string_equal(heard.notes, "CUDA device 0 computes, as it was told to\n");
+    sutra_context_free(context);
+}
+
+static void the_cpu_is_taken_for_any_size_when_it_is_asked_for(void **state) {
+    (void)state;
+    struct heard heard;
+    struct sutra_context *context = make(SUTRA_DEVICE_CPU, 0, &heard);
+    context_expect(context, UINT32_MAX);
+    assert_string_equal(sutra_context_engine(context), "cpu");
+    sutra_context_free(context);
+}
+
+static void asking_for_a_device_that_is_not_there_fails_and_names_a_way_out(void **state) {
+    (void)state;
+    struct sutra_context *context = NULL;
+    struct sutra_error error;
+    struct sutra_context_options options = {.size = sizeof options, .device = SUTRA_DEVICE_CUDA, .device_number = 1};
+    assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_UNAVAILABLE);
+    assert_null(context);
+    assert_string_equal(error.message, "no CUDA device of this number; without --device cuda the CPU computes");
+}
+
+static void options_of_a_program_from_before_the_devices_are_taken(void **state) {
+    (void)state;
+    struct sutra_context *context = NULL;
+    struct sutra_context_options options;
+    memset(&options, 0xff, sizeof options);
+    memset(&options, 0, offsetof(struct sutra_context_options, device_number));
+    options.size = offsetof(struct sutra_context_options, device_number);
+    options.device = SUTRA_DEVICE_CUDA;
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    assert_string_equal(sutra_context_engine(context), "cuda");
+    sutra_context_free(context);
+}
+
+static void devices_are_described_as_far_as_the_caller_knows_the_fields(void **state) {
+    (void)state;
+    struct sutra_error error;
+    struct sutra_device_info info = {.size = sizeof info};
+    assert_int_equal(sutra_device_count(NULL), 1);
+    assert_int_equal(sutra_device_describe(0, &info, &error), SUTRA_OK);
+    assert_string_equal(info.name, "stand-in 0");
+    assert_string_equal(info.refused, "");
+    assert_int_equal(info.free_memory, 1500000000);
+    info = (struct sutra_device_info){.size = offsetof(struct sutra_device_info, memory), .memory = 5};
+    assert_int_equal(sutra_device_describe(0, &info, &error), SUTRA_OK);
+    assert_int_equal(info.major, 1);
+    assert_int_equal(info.memory, 5);
+    assert_int_equal(sutra_device_describe(1, &info, &error), SUTRA_USAGE);
+    assert_string_equal(error.message, "no CUDA device 1: the last one is 0");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_is_asked_for_only_from_the_measured_size_on),
+        cmocka_unit_test(auto_stays_with_the_cpu_as_long_as_nothing_is_measured),
+        cmocka_unit_test(auto_takes_the_engine_that_each_piece_of_work_is_worth),
+        cmocka_unit_test(auto_takes_the_cpu_where_there_is_no_device_and_says_why),
+        cmocka_unit_test(cuda_is_taken_for_any_size_when_it_is_asked_for),
+        cmocka_unit_test(the_cpu_is_taken_for_any_size_when_it_is_asked_for),
+        cmocka_unit_test(asking_for_a_device_that_is_not_there_fails_and_names_a_way_out),
+        cmocka_unit_test(options_of_a_program_from_before_the_devices_are_taken),
+        cmocka_unit_test(devices_are_described_as_far_as_the_caller_knows_the_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
