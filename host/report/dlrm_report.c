@@ -64,13 +64,6 @@ static void show_cards(struct page *page, const struct source *source) {
     page_cards_end(page);
 }
 
-/* Frees a table that a section has made. */
-static void done_with(struct page *page, struct sutra_table *table) {
-    if (table->failed && !page->status)
-        page->status = error_memory(page->error);
-    table_free(table);
-}
-
 static uint64_t bars_of(const struct sutra_table *table) {
     return table->n_rows < BARS_SHOWN ? table->n_rows : BARS_SHOWN;
 }
@@ -78,6 +71,7 @@ static uint64_t bars_of(const struct sutra_table *table) {
 static void show_streams(struct page *page, const struct source *source) {
     struct sutra_table table;
     dlrm_streams_table(&table, source->dlrm, &source->report);
+    page_check(page, &table);
     struct bars bars = {
         .table = &table,
         .n_rows = bars_of(&table),
@@ -88,7 +82,7 @@ static void show_streams(struct page *page, const struct source *source) {
         .unit = UNIT_US};
     page_section(page, &sections[SECTION_STREAMS],
                  "Time of kernels that operators have launched, stream by stream, and the rest of the host's time.");
-    if (table.n_rows > 0 && !table.failed) {
+    if (table.n_rows > 0) {
         page_chart(page, "streams", "Work of streams", "One bar for each stream: time of kernels, and the rest.",
                    bars_draw, &bars);
         page_table(page, &table, "Streams", "breakdown.json");
@@ -96,12 +90,13 @@ static void show_streams(struct page *page, const struct source *source) {
         page_missing(page, "Streams", "no operator has launched a kernel");
     }
     page_section_end(page);
-    done_with(page, &table);
+    table_free(&table);
 }
 
 static void show_operators(struct page *page, const struct source *source) {
     struct sutra_table table;
     dlrm_operators_table(&table, source->dlrm);
+    page_check(page, &table);
     struct bars bars = {.table = &table,
                         .n_rows = bars_of(&table),
                         .n_labels = 1,
@@ -111,7 +106,7 @@ static void show_operators(struct page *page, const struct source *source) {
                         .unit = UNIT_US};
     page_section(page, &sections[SECTION_OPERATORS],
                  "Time of the kernels that operators have launched, themselves or by operators in them, by name.");
-    if (table.n_rows > 0 && !table.failed) {
+    if (table.n_rows > 0) {
         page_chart(page, "operators", "Operators that take most device time",
                    "One bar for each operator, by falling time.", bars_draw, &bars);
         page_table(page, &table, "Device time of operators", "op_device_time_by_name.json");
@@ -119,7 +114,7 @@ static void show_operators(struct page *page, const struct source *source) {
         page_missing(page, "Operators", "no operator has launched a kernel");
     }
     page_section_end(page);
-    done_with(page, &table);
+    table_free(&table);
 }
 
 /* ---- Dominating operators ---- */
@@ -150,6 +145,7 @@ static void show_grid(struct page *page, const struct source *source, uint64_t n
     if (!dlrm_grid_make(&grid, source->dlrm, &source->report, stream) && !page->status)
         page->status = error_memory(page->error);
     dlrm_shares_table(&table, source->dlrm, &source->report, stream, grid.grid.n_groups);
+    page_check(page, &table);
     page_subtitle(page, title);
     if (!page->status && grid.grid.n_groups > 0)
         page_chart(
@@ -163,7 +159,7 @@ static void show_grid(struct page *page, const struct source *source, uint64_t n
         page_words(page, words);
     }
     page_table(page, &table, "Shares of kernels", "chart.json");
-    done_with(page, &table);
+    table_free(&table);
     dlrm_grid_free(&grid);
 }
 
@@ -201,7 +197,9 @@ static void show_dominating(struct page *page, const struct source *source) {
 static void show_overheads(struct page *page, const struct source *source) {
     struct sutra_table kinds, table;
     dlrm_kinds_table(&kinds, &source->report);
+    page_check(page, &kinds);
     dlrm_overheads_table(&table, source->dlrm, &source->report);
+    page_check(page, &table);
     struct bars bars = {.table = &kinds,
                         .n_rows = bars_of(&kinds),
                         .labels = {KIND_NAME, KIND_WHAT},
@@ -213,7 +211,7 @@ static void show_overheads(struct page *page, const struct source *source) {
                  "Time that the host spends around operators and launches, without what the profiler takes (2 µs for "
                  "each event of the host). T4 is a constant of the model. Means may be negative where events are "
                  "shorter than that.");
-    if (table.n_rows > 0 && !kinds.failed) {
+    if (table.n_rows > 0) {
         page_chart(page, "overheads", "Mean overheads", "One bar for each kind, T1 to T5.", bars_draw, &bars);
         page_table(page, &kinds, "Overheads by kind", NULL);
         page_table(page, &table, "Overheads by operator, those that take most in sum first", "overheads.json");
@@ -221,8 +219,8 @@ static void show_overheads(struct page *page, const struct source *source) {
         page_missing(page, "Overheads", "no operator was found");
     }
     page_section_end(page);
-    done_with(page, &kinds);
-    done_with(page, &table);
+    table_free(&kinds);
+    table_free(&table);
 }
 
 /* ---- What is missing ---- */

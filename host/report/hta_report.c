@@ -88,13 +88,6 @@ static void show_table(struct page *page, const struct source *source, enum sutr
         page_missing(page, caption, table ? "there is nothing of the kind in the traces" : reason);
 }
 
-/* Frees a table that a section has made. */
-static void done_with(struct page *page, struct sutra_table *table) {
-    if (table->failed && !page->status)
-        page->status = error_memory(page->error);
-    table_free(table);
-}
-
 /* ---- The figures at the top ---- */
 
 /* "12.3 % of the time" */
@@ -160,6 +153,7 @@ static void show_time(struct page *page, const struct source *source) {
     struct sutra_table table;
     const char *reason;
     hta_time_table(&table, source->ranks);
+    page_check(page, &table);
     struct bars bars = {.table = &table,
                         .n_rows = at_most(table.n_rows, RANKS_SHOWN),
                         .n_labels = 1,
@@ -174,7 +168,7 @@ static void show_time(struct page *page, const struct source *source) {
         page, &sections[SECTION_TIME],
         "What the time between the first and the last kernel of each rank went to. Whatever runs beside compute "
         "counts as compute; exposed communication runs beside neither compute nor copies.");
-    if (table.n_rows > 0 && !table.failed) {
+    if (table.n_rows > 0) {
         page_chart(
             page, "time_by_rank", "Time of each rank",
             "One bar for each rank, of compute, exposed communication, exposed copies, other work and idle time.",
@@ -187,7 +181,7 @@ static void show_time(struct page *page, const struct source *source) {
         page_missing(page, "Time", reason);
     }
     page_section_end(page);
-    done_with(page, &table);
+    table_free(&table);
 }
 
 /* ---- Kernels ---- */
@@ -239,6 +233,7 @@ static void show_top_kernels(struct page *page, const struct source *source) {
     if (!kernels || kernels->n_rows == 0)
         return;
     hta_kernels_table(&table, kernels);
+    page_check(page, &table);
     struct bars bars = {.table = &table,
                         .n_rows = at_most(table.n_rows, BARS_SHOWN),
                         .n_labels = 1,
@@ -256,7 +251,7 @@ static void show_top_kernels(struct page *page, const struct source *source) {
                "Sums over all calls and ranks. 'others' are those that are not among the most important ones of their "
                "type on a rank; a name can stand for itself on one rank and be among the others on another.");
     page_table(page, &table, "Kernels by time", "gpu_kernel_breakdown_mem.kernels");
-    done_with(page, &table);
+    table_free(&table);
 }
 
 static void show_kernels(struct page *page, const struct source *source) {
@@ -282,6 +277,7 @@ static void show_idle(struct page *page, const struct source *source) {
     if (idle) {
         struct sutra_table table;
         hta_idle_table(&table, idle);
+        page_check(page, &table);
         struct bars bars = {.table = &table,
                             .n_rows = at_most(table.n_rows, BARS_SHOWN),
                             .labels = {IDLE_RANK, IDLE_STREAM},
@@ -291,12 +287,12 @@ static void show_idle(struct page *page, const struct source *source) {
                                        {IDLE_OTHER, "other", COLOUR_GREY}},
                             .n_values = 3,
                             .unit = UNIT_US};
-        if (table.n_rows > 0 && !table.failed)
+        if (table.n_rows > 0)
             page_chart(page, "idle", "What streams wait for",
                        "One bar for each stream, of host wait, kernel wait and other gaps; those with most first.",
                        bars_draw, &bars);
         page_table(page, &table, "Gaps of each stream, those with most first", "idle_time_breakdown.rows");
-        done_with(page, &table);
+        table_free(&table);
     } else {
         page_missing(page, "Idle time", reason);
     }
@@ -308,6 +304,7 @@ static void show_idle(struct page *page, const struct source *source) {
 static void show_overlap(struct page *page, const struct source *source) {
     struct sutra_table table;
     hta_overlap_table(&table, source->ranks, sutra_hta_ranks_table(source->ranks, SUTRA_HTA_OVERLAP, NULL));
+    page_check(page, &table);
     struct bars bars = {.table = &table,
                         .n_rows = at_most(table.n_rows, RANKS_SHOWN),
                         .n_labels = 1,
@@ -317,7 +314,7 @@ static void show_overlap(struct page *page, const struct source *source) {
                         .unit = UNIT_US};
     page_section(page, &sections[SECTION_OVERLAP],
                  "Time in communication kernels, and how much of it passes beside compute: that part costs nothing.");
-    if (table.n_rows > 0 && !table.failed) {
+    if (table.n_rows > 0) {
         page_chart(page, "overlap", "Communication beside compute",
                    "One bar for each rank: communication at the same time as compute, and the rest.", bars_draw, &bars);
         page_table(page, &table, "Communication of each rank", "comm_comp_overlap");
@@ -325,7 +322,7 @@ static void show_overlap(struct page *page, const struct source *source) {
         page_missing(page, "Overlap", "no kernel of the trace is a communication kernel (called nccl...Kernel)");
     }
     page_section_end(page);
-    done_with(page, &table);
+    table_free(&table);
 }
 
 /* ---- Queues ---- */

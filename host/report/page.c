@@ -29,6 +29,11 @@ static void fail(struct page *page, enum sutra_status status) {
         page->status = status;
 }
 
+void page_check(struct page *page, const struct sutra_table *table) {
+    if (table->failed)
+        fail(page, error_memory(page->error));
+}
+
 static void make_folder(struct page *page, const char *path) {
     struct stat found;
     if (mkdir(path, 0777) && (errno != EEXIST || stat(path, &found) || !S_ISDIR(found.st_mode)))

@@ -40,6 +40,9 @@ void page_head(struct page *page, const char *title, const char *source, const c
 /* Ends it and writes it, unless something failed. The page needs this in any case. */
 enum sutra_status page_close(struct page *page);
 
+/* Keeps the failure of a table that was made for the page. */
+void page_check(struct page *page, const struct sutra_table *table);
+
 /* Begins a section; `words` say how to read it. */
 void page_section(struct page *page, const struct page_section *section, const char *words);
 void page_section_end(struct page *page);
