@@ -8,6 +8,10 @@
 
 #include "report/style.h"
 
+/* Around a drawing in a file, and for its title above it. */
+#define MARGIN      16.0
+#define HEAD_HEIGHT 24.0
+
 #define STRONG_WIDTH 1.12 /* of bold letters to others */
 
 static const char *const form_names[] = {"file", "wide", "narrow"};
@@ -39,16 +43,22 @@ void svg_begin(const struct svg *svg, double height) {
     out_add(out, " ");
     write_id(svg, "desc");
     out_add(out, "\"");
-    svg_attribute(svg, "width", svg->width);
-    svg_attribute(svg, "height", ceil(height));
-    out_format(out, " viewBox=\"0 0 %d %d\">\n", (int)svg->width, (int)ceil(height));
+    double margin = svg->form == SVG_FILE ? MARGIN : 0, head = svg->form == SVG_FILE ? HEAD_HEIGHT : 0;
+    svg_attribute(svg, "width", svg->width + 2 * margin);
+    svg_attribute(svg, "height", ceil(height) + 2 * margin + head);
+    out_format(out, " viewBox=\"%d %d %d %d\">\n", (int)-margin, (int)-(margin + head), (int)(svg->width + 2 * margin),
+               (int)(ceil(height) + 2 * margin + head));
     write_described(svg, "title", svg->title);
     write_described(svg, "desc", svg->description);
     if (svg->form == SVG_FILE) {
         out_add(out, "<style>\n");
         out_add(out, style_colours);
         out_add(out, style_charts);
-        out_add(out, "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
+        out_add(out, "</style>\n");
+        svg_rectangle(svg, "paper", -margin, -(margin + head), svg->width + 2 * margin,
+                      ceil(height) + 2 * margin + head);
+        out_add(out, "/>\n");
+        svg_text(svg, "title", ANCHOR_START, 0, -12, name_of(svg->title), svg->width * 0.8);
     }
 }
 
