@@ -43,6 +43,8 @@ mkdir "$work/a b%é"
 [ "$("$SUTRA" analyze dlrm "$case" -o "$work/a b%é" -q --open 2>"$work/err")" = "$work/a b%é/report.html
 file://$(cd "$work" && pwd -P)/a%20b%25%C3%A9/report.html" ] || failed "--open"
 [ -s "$work/a b%é/report.html" ] || failed "--open leads nowhere"
+"$SUTRA" analyze hta "$case" --open -q 2>"$work/err"
+[ $? = 64 ] && grep -q 'needs --output' "$work/err" || failed "--open without a folder"
 echo file >"$work/file"
 "$SUTRA" analyze hta "$case" -o "$work/file" -q 2>"$work/err"
 [ $? = 73 ] || failed "a file in place of the folder"

@@ -46,7 +46,7 @@ struct shown shown_decimal(double value, int decimals) {
             shown.text[out++] = ',';
         shown.text[out++] = digits[i];
     }
-    if (decimals > 0)
+    if (decimals > 0 && decimals < 4)
         out +=
             (size_t)snprintf(shown.text + out, sizeof shown.text - out, ".%0*lld", decimals, scaled % scales[decimals]);
     shown.text[out] = '\0';

@@ -102,8 +102,8 @@ static void draw_group(const struct svg *svg, const struct grid_group *group, ui
 
 void grid_draw(const struct svg *svg, const void *chart) {
     const struct grid *grid = chart;
-    uint64_t n = count_cells(grid), columns = (uint64_t)columns_of(svg), first = 0;
-    svg_begin(svg, (double)((n + columns - 1) / columns) * LINE_STEP);
+    uint64_t columns = (uint64_t)columns_of(svg), n_lines = (count_cells(grid) + columns - 1) / columns, first = 0;
+    svg_begin(svg, (double)n_lines * LINE_STEP);
     for (uint64_t i = 0; i < grid->n_groups; i++) {
         draw_group(svg, &grid->groups[i], first);
         first += grid->groups[i].n_cells;

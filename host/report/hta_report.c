@@ -313,7 +313,7 @@ static void show_overlap(struct page *page, const struct source *source) {
                         .n_values = 2,
                         .unit = UNIT_US};
     page_section(page, &sections[SECTION_OVERLAP],
-                 "Time in communication kernels, and how much of it passes beside compute: that part costs nothing.");
+                 "Time in communication kernels, and how much of it passes beside compute, which hides it.");
     if (table.n_rows > 0) {
         page_chart(page, "overlap", "Communication beside compute",
                    "One bar for each rank: communication at the same time as compute, and the rest.", bars_draw, &bars);

@@ -48,20 +48,22 @@ static void draw_steps(const struct panel *panel, const double *values) {
     svg_number(panel->svg, panel->x + panel->width);
 }
 
-static void draw_area(const struct panel *panel) {
+/* A line along values[], or the area below it. */
+static void draw_path(const struct panel *panel, const char *class_name, const double *values, bool area) {
     struct text_out *out = svg_out(panel->svg);
-    out_add(out, "<path class=\"grey\" d=\"M");
+    out_format(out, "<path class=\"%s\" d=\"M", class_name);
     svg_number(panel->svg, panel->x);
     out_add(out, " ");
-    svg_number(panel->svg, panel->bottom);
-    out_add(out, "V");
-    draw_steps(panel, panel->series->most);
-    out_add(out, "V");
-    svg_number(panel->svg, panel->bottom);
-    out_add(out, "Z\"/>\n<path class=\"mean\" d=\"M");
-    svg_number(panel->svg, panel->x);
-    out_add(out, " ");
-    draw_steps(panel, panel->series->mean);
+    if (area) {
+        svg_number(panel->svg, panel->bottom);
+        out_add(out, "V");
+    }
+    draw_steps(panel, values);
+    if (area) {
+        out_add(out, "V");
+        svg_number(panel->svg, panel->bottom);
+        out_add(out, "Z");
+    }
     out_add(out, "\"/>\n");
 }
 
@@ -96,7 +98,8 @@ static void draw_panel(const struct svg *svg, const struct line_series *series, 
         svg_line(svg, i ? "grid" : "base", LEFT, y, svg->width - 2, y);
         svg_text(svg, "small", ANCHOR_END, LEFT - 6, y + 4, name_of(ticks_text(&ticks, i).text), 0);
     }
-    draw_area(&panel);
+    draw_path(&panel, "grey", series->most, true);
+    draw_path(&panel, "mean", series->mean, false);
 }
 
 void lines_draw(const struct svg *svg, const void *chart) {
