@@ -153,6 +153,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     if (options)
         memcpy(&made->options, options, options->size < sizeof *options ? options->size : sizeof *options);
     made->report.compat = made->options.compat;
+    context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = run(made, error);
     stage_end(context);

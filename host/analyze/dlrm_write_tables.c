@@ -3,7 +3,9 @@
  * the form in which the original's results are usually kept (json.dump with indent=1), and the trimmed trace.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "analyze/dlrm_operator_times.h"
 #include "analyze/dlrm_write.h"
 #include "read/json_walk.h"
 
@@ -135,56 +137,25 @@ void dlrm_write_device_time(const struct sutra_dlrm *dlrm, struct text_out *out)
     json_close(&json, '}');
 }
 
-/* Device time of all operators of one name. */
-struct name_time {
-    uint32_t name;
-    uint64_t calls, kernels;
-    double us;
-};
-
-static void add_operator(const struct sutra_dlrm *dlrm, struct name_time *row, row_t group) {
-    const struct dlrm_device_time *time = &dlrm->device_time;
-    row->calls++;
-    for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
-        for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++) {
-            row->kernels += time->kernels[i].count;
-            row->us += time->kernels[i].us;
-        }
-}
-
 void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct text_out *out) {
-    const struct dlrm_device_time *time = &dlrm->device_time;
     struct json_out json = indented(out);
-    struct tuples names = {0};
-    struct name_time *rows = column_new(dlrm->n_ops, sizeof *rows);
-    out->out.failed |= !rows;
-    for (row_t op = 0; op < dlrm->n_ops && !out->out.failed; op++) {
-        row_t group = dlrm->op_group[op];
-        if (time->group_block[group] == time->group_block[group + 1])
-            continue;
-        uint32_t string = dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]];
-        uint32_t row = tuples_number(&names, (struct tuple){{string}});
-        out->out.failed |= row == TUPLE_NONE;
-        if (row != TUPLE_NONE) {
-            rows[row].name = dlrm->name_text[string];
-            add_operator(dlrm, &rows[row], group);
-        }
-    }
+    struct dlrm_operator_time *times = NULL;
+    uint32_t n = 0;
+    out->out.failed |= !dlrm_operator_times(dlrm, &times, &n);
     json_open(&json, '{');
-    for (uint32_t row = 0; row < names.n && rows; row++) {
-        json_text_key(&json, dlrm, rows[row].name);
+    for (uint32_t i = 0; i < n; i++) {
+        json_text_key(&json, dlrm, times[i].name);
         json_open(&json, '{');
         json_name(&json, "calls");
-        json_integer(&json, (int64_t)rows[row].calls);
+        json_integer(&json, (int64_t)times[i].calls);
         json_name(&json, "device_us");
-        json_double(&json, rows[row].us);
+        json_double(&json, times[i].us);
         json_name(&json, "kernels");
-        json_integer(&json, (int64_t)rows[row].kernels);
+        json_integer(&json, (int64_t)times[i].kernels);
         json_close(&json, '}');
     }
     json_close(&json, '}');
-    free(rows);
-    tuples_free(&names);
+    free(times);
 }
 
 /* ---- Breakdown ---- */

@@ -197,6 +197,7 @@ enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sut
         return error_memory(error);
     made->context = context;
     options_copy(&made->options, options);
+    context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = make_tables(made, trace, error);
     stage_end(context);

@@ -282,6 +282,8 @@ static void run_all(struct work *work) {
     if (n == 1) { /* with all threads, and all that a person sees of the work */
         run_with(work, 0, work->context);
     } else {
+        if (work->context->options.device == SUTRA_DEVICE_CUDA)
+            context_warn(work->context, "several ranks are the CPU's work: each of its threads takes one at a time");
         stage_begin(work->context, "analyze ranks", n);
         pool_run(work->context->pool, n, run_task, work);
         stage_end(work->context);

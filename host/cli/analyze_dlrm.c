@@ -14,19 +14,23 @@
 #include "cli/message.h"
 #include "cli/paths.h"
 #include "cli/processors.h"
+#include "cli/report_place.h"
 #include "cli/run_figures.h"
 #include "cli/watch.h"
+#include "cli/where.h"
 
 struct dlrm_values {
+    struct where where;
     const char *output, *model, *marker, *percentage, *time, *stats;
     uint64_t iters, skip_iters, batch, n_threads;
-    bool compat, whole, lenient, quiet;
+    bool compat, whole, no_report, open, lenient, quiet;
 };
 
 #define AT(field) .offset = offsetof(struct dlrm_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(output), .help = "write the results into the folder DIR, which is made"},
+    {"output", 'o', OPTION_FILE, "DIR", AT(output),
+     .help = "write the results into the folder DIR, which is made, and report.html with its charts"},
     {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
      .help = "cut N iterations out of the trace, or, if it has not as many, say that it has N (default: 10 if it has, "
              "else as many as it shows)"},
@@ -46,6 +50,9 @@ static const struct option_row options[] = {
              "name begins so)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
+    {"no-report", 0, OPTION_FLAG, AT(no_report), .help = "write only the results"},
+    {"open", 0, OPTION_FLAG, AT(open), .help = "print the path of the report, and its address for a browser"},
+    WHERE_ROWS(where),
     {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
      .help = "how many threads, 0 for one per processor (default: 0)"},
     {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
@@ -101,11 +108,20 @@ struct job {
     struct run_figures figures;
 };
 
+static enum sutra_status write_report(struct job *job, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status =
+        sutra_report_write_dlrm(job->context, job->dlrm, job->input, job->values->output, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
+    return status;
+}
+
 static enum sutra_status job_run(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
     const struct dlrm_values *values = job->values;
     struct sutra_context_options context_options = {
         .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
+    where_set(&values->where, &context_options);
     watch_attach(&job->watch, &context_options);
     enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
     if (!status)
@@ -115,6 +131,8 @@ static enum sutra_status job_run(struct job *job, const struct sutra_dlrm_option
     if (!status && values->output)
         status =
             sutra_dlrm_write(job->context, job->dlrm, values->output, values->model, &job->figures.output_bytes, error);
+    if (!status && values->output && !values->no_report)
+        status = write_report(job, error);
     progress_clear(&job->watch.progress);
     return status;
 }
@@ -161,6 +179,8 @@ static int job_tell(struct job *job) {
         fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
                 bytes_text(job->figures.peak_memory).text);
     }
+    if (values->open)
+        report_place_print(values->output);
     return values->stats ? (int)stats_write(values->stats, print_stats, job) : SUTRA_OK;
 }
 
@@ -190,6 +210,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if (values.open && (!values.output || values.no_report))
+        return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
     if (values.n_threads == 0)
         values.n_threads = processors_usable();
     struct job job = {.values = &values,

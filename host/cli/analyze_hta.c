@@ -17,16 +17,19 @@
 #include "cli/message.h"
 #include "cli/paths.h"
 #include "cli/processors.h"
+#include "cli/report_place.h"
 #include "cli/run_figures.h"
 #include "cli/trace_list.h"
 #include "cli/watch.h"
+#include "cli/where.h"
 #include "sutra/sutra.h"
 
 struct hta_values {
+    struct where where;
     const char *output, *stats;
     uint64_t n_threads, n_kernels, kernel_delay;
     int format;
-    bool last_step, all_launches, nanoseconds, no_series, strict, lenient, quiet;
+    bool last_step, all_launches, nanoseconds, no_series, no_report, open, strict, lenient, quiet;
 };
 
 static const char *const formats[] = {"csv", "json", NULL}; /* in the order of enum sutra_table_format */
@@ -34,7 +37,8 @@ static const char *const formats[] = {"csv", "json", NULL}; /* in the order of e
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(output), .help = "write a file for each table into the folder DIR"},
+    {"output", 'o', OPTION_FILE, "DIR", AT(output),
+     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help =
          "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
@@ -52,6 +56,9 @@ static const struct option_row options[] = {
      .help = "keep fractions of microseconds, as HTA does with HTA_DISABLE_NS_ROUNDING=1"},
     {"no-series", 0, OPTION_FLAG, AT(no_series),
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
+    {"no-report", 0, OPTION_FLAG, AT(no_report), .help = "write only the tables"},
+    {"open", 0, OPTION_FLAG, AT(open), .help = "print the path of the report, and its address for a browser"},
+    WHERE_ROWS(where),
     {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
      .help = "how many threads, 0 for one per processor (default: 0)"},
     {"strict", 0, OPTION_FLAG, AT(strict), .help = "fail if one of several traces cannot be read"},
@@ -70,6 +77,7 @@ struct job {
     struct trace_list traces;
     struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
+    struct sutra_report *report; /* NULL: none is written */
     struct run_figures figures;
 };
 
@@ -98,9 +106,8 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
                                  struct sutra_error *error) {
     static const enum sutra_hta_table series[] = {SUTRA_HTA_LAUNCHES, SUTRA_HTA_QUEUE};
     struct job *job = arg;
-    enum sutra_status status = SUTRA_OK;
-    (void)context; /* the job's own */
-    for (size_t i = 0; i < sizeof series / sizeof *series && !status; i++) {
+    enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
+    for (size_t i = 0; i < sizeof series / sizeof *series && !status && !job->values->no_series; i++) {
         const struct sutra_table *table = sutra_hta_table(hta, series[i], NULL);
         if (table)
             status = write_table(job, table, sutra_hta_rank_of(hta), error);
@@ -118,6 +125,14 @@ static enum sutra_status write_tables(struct job *job, struct sutra_error *error
     return status;
 }
 
+static enum sutra_status write_report(struct job *job, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status =
+        sutra_report_write_hta(job->context, job->report, job->ranks, job->values->output, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
+    return status;
+}
+
 static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
     const struct hta_values *values = job->values;
     struct sutra_context_options context_options = {.size = sizeof context_options,
@@ -131,15 +146,20 @@ static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
                                                             .last_step = values->last_step,
                                                             .all_launches = values->all_launches,
                                                             .nanoseconds = values->nanoseconds},
-                                                    .visit = values->output && !values->no_series ? on_rank : NULL,
+                                                    .visit = values->output ? on_rank : NULL,
                                                     .arg = job};
+    where_set(&values->where, &context_options);
     watch_attach(&job->watch, &context_options);
     enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
+    if (!status && values->output && !values->no_report)
+        status = sutra_report_create(&job->report, error);
     if (!status)
         status = sutra_hta_ranks_make(job->context, (const char *const *)job->traces.paths, job->traces.n,
                                       &ranks_options, &job->ranks, error);
     if (!status && values->output)
         status = write_tables(job, error);
+    if (!status && job->report)
+        status = write_report(job, error);
     progress_clear(&job->watch.progress);
     return status;
 }
@@ -177,6 +197,8 @@ static int job_tell(struct job *job) {
         fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
                 bytes_text(job->figures.peak_memory).text);
     }
+    if (values->open)
+        report_place_print(values->output);
     return values->stats ? (int)stats_write(values->stats, print_stats, job) : SUTRA_OK;
 }
 
@@ -215,10 +237,13 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     if (values.strict && values.lenient)
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
+    if (values.open && (!values.output || values.no_report))
+        return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
     if (values.n_threads == 0)
         values.n_threads = processors_usable();
     struct job job = {.values = &values, .begin = clock_seconds(), .watch = watch_start(!values.quiet, true, false)};
     exit_code = run_job(&job, &operands);
+    sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);
     sutra_context_free(job.context);
     trace_list_free(&job.traces);
@@ -240,8 +265,8 @@ static const char *const description[] = {
 };
 static const struct example examples[] = {
     {"sutra analyze hta device.json.gz", "print the page"},
-    {"sutra analyze hta traces/ -o tables", "all ranks of a job, and their tables as CSV"},
-    {"sutra analyze hta rank*.json.zst -o tables --format json --no-series -q", "for a program"},
+    {"sutra analyze hta traces/ -o results --open", "all ranks of a job: a report, and tables as CSV"},
+    {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "for a program"},
     {0},
 };
 

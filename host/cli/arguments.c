@@ -74,8 +74,8 @@ static int read_device(const struct option_row *option, const char *text, struct
     size_t length = strcspn(text, ":"), last = 0;
     uint64_t number = 0;
     int choice, status = read_choice(option, text, length, &choice);
-    while (option->choices[last + 1])
-        last++;
+    for (size_t i = 1; option->choices[i]; i++)
+        last = i;
     if (status == SUTRA_OK && text[length] && (size_t)choice != last)
         status =
             message_fail(SUTRA_USAGE, "--%s: '%s': only %s takes a number", option->name, text, option->choices[last]);
@@ -184,7 +184,7 @@ static int read_letters(struct reader *reader, const char *letters) {
                                 reader->command->called);
         if (option->kind != OPTION_FLAG)
             return take(reader, option, letters[1] ? letters + 1 : NULL);
-        store(option, NULL, reader->values);
+        store(option, "", reader->values);
     }
     return SUTRA_OK;
 }

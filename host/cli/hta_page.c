@@ -19,61 +19,8 @@
 
 struct page {
     const struct sutra_hta_ranks *ranks;
-    struct sutra_hta_summary all; /* sums; of queues the fullest, of delays the mean of the medians */
-    size_t n_ranks, n_left_out;
-    int64_t queue_rank;
+    struct sutra_hta_sums sums;
 };
-
-/* ---- Sums ---- */
-
-static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summary *one) {
-    all->n_events += one->n_events;
-    all->n_kernels += one->n_kernels;
-    all->n_streams += one->n_streams;
-    all->n_bad_times += one->n_bad_times;
-    all->n_negative += one->n_negative;
-    all->n_launches += one->n_launches;
-    all->n_short += one->n_short;
-    all->span_us += one->span_us;
-    all->idle_us += one->idle_us;
-    all->compute_us += one->compute_us;
-    all->communication_us += one->communication_us;
-    all->overlap_us += one->overlap_us;
-    all->exposed_us += one->exposed_us;
-    all->host_wait_us += one->host_wait_us;
-    all->kernel_wait_us += one->kernel_wait_us;
-    all->other_wait_us += one->other_wait_us;
-    all->launch_us += one->launch_us;
-    all->delay_median_us += one->n_launches ? one->delay_median_us * (double)one->n_launches : 0;
-    all->n_steps = one->n_steps > all->n_steps ? one->n_steps : all->n_steps;
-}
-
-static void add_rank(struct page *page, const struct sutra_hta_rank *rank) {
-    const struct sutra_hta_summary *one = &rank->summary;
-    struct sutra_hta_summary *all = &page->all;
-    add_sums(all, one);
-    if (page->n_ranks++ > 0 && one->queue_most <= all->queue_most)
-        return;
-    page->queue_rank = rank->rank;
-    all->queue_most = one->queue_most;
-    all->queue_mean = one->queue_mean;
-    all->queue_stream = one->queue_stream;
-}
-
-static struct page page_make(const struct sutra_hta_ranks *ranks) {
-    struct page page = {.ranks = ranks};
-    const struct sutra_hta_rank *rank;
-    for (size_t i = 0; (rank = sutra_hta_ranks_at(ranks, i)); i++) {
-        if (rank->reason) {
-            page.n_left_out++;
-            continue;
-        }
-        add_rank(&page, rank);
-    }
-    if (page.all.n_launches > 0)
-        page.all.delay_median_us /= (double)page.all.n_launches;
-    return page;
-}
 
 /* ---- Lines ---- */
 
@@ -83,21 +30,22 @@ static void begin(const char *what) {
 
 static void print_head(const struct page *page) {
     const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
-    if (page->n_ranks == 1 && page->n_left_out == 0)
+    if (page->sums.n_ranks == 1 && page->sums.n_left_out == 0)
         printf("rank %lld: ", (long long)first->rank);
     else
-        printf("%s ranks: ", count_text(page->n_ranks).text);
-    printf("%s events, ", count_text(page->all.n_events).text);
-    printf("%s of them on %s streams\n", count_text(page->all.n_kernels).text, count_text(page->all.n_streams).text);
-    if (page->all.n_steps > 1)
-        printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->all.n_steps).text);
-    if (page->n_left_out > 0)
-        printf("%s traces are left out; see the warnings\n", count_text(page->n_left_out).text);
+        printf("%s ranks: ", count_text(page->sums.n_ranks).text);
+    printf("%s events, ", count_text(page->sums.all.n_events).text);
+    printf("%s of them on %s streams\n", count_text(page->sums.all.n_kernels).text,
+           count_text(page->sums.all.n_streams).text);
+    if (page->sums.all.n_steps > 1)
+        printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all.n_steps).text);
+    if (page->sums.n_left_out > 0)
+        printf("%s traces are left out; see the warnings\n", count_text(page->sums.n_left_out).text);
     putchar('\n');
 }
 
 static void print_time(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->all;
+    const struct sutra_hta_summary *all = &page->sums.all;
     double other = all->span_us - all->compute_us - all->idle_us;
     begin("GPU time");
     printf("%s from first to last kernel: %s compute, ", time_text(all->span_us).text,
@@ -107,7 +55,7 @@ static void print_time(const struct page *page) {
 }
 
 static void print_idle(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->all;
+    const struct sutra_hta_summary *all = &page->sums.all;
     double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
     begin("waits");
     printf("gaps on streams: %s for the host, ", share_text(all->host_wait_us, waits).text);
@@ -185,7 +133,7 @@ static void print_kernels(const struct page *page) {
 }
 
 static void print_communication(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->all;
+    const struct sutra_hta_summary *all = &page->sums.all;
     begin("communication");
     if (all->communication_us > 0)
         printf("%s, %s of it hidden by compute, %s exposed\n", time_text(all->communication_us).text,
@@ -210,7 +158,7 @@ static void print_copies(const struct page *page) {
 }
 
 static void print_launches(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->all;
+    const struct sutra_hta_summary *all = &page->sums.all;
     begin("launches");
     if (all->n_launches == 0) {
         printf("none is tied to a kernel\n");
@@ -224,12 +172,12 @@ static void print_launches(const struct page *page) {
 }
 
 static void print_queue(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->all;
+    const struct sutra_hta_summary *all = &page->sums.all;
     if (all->queue_most == 0)
         return;
     begin("queue");
     printf("at most %lld kernels wait, %.3g on average (stream %lld of rank %lld)\n", (long long)all->queue_most,
-           all->queue_mean, (long long)all->queue_stream, (long long)page->queue_rank);
+           all->queue_mean, (long long)all->queue_stream, (long long)page->sums.queue_rank);
 }
 
 static void print_slowest(const struct page *page) {
@@ -270,18 +218,18 @@ static void print_missing(const struct page *page) {
         begin(tables[i].what);
         printf("cannot be computed: %s\n", reason);
     }
-    if (page->all.n_bad_times > 0) {
+    if (page->sums.all.n_bad_times > 0) {
         begin("left out");
-        printf("%s events, since their times are missing or too large\n", count_text(page->all.n_bad_times).text);
+        printf("%s events, since their times are missing or too large\n", count_text(page->sums.all.n_bad_times).text);
     }
-    if (page->all.n_negative > 0) {
+    if (page->sums.all.n_negative > 0) {
         begin("odd");
-        printf("%s durations are below 0, and count as they are\n", count_text(page->all.n_negative).text);
+        printf("%s durations are below 0, and count as they are\n", count_text(page->sums.all.n_negative).text);
     }
 }
 
 static void print_next(const struct page *page, const char *folder) {
-    const struct sutra_hta_summary *all = &page->all;
+    const struct sutra_hta_summary *all = &page->sums.all;
     struct sutra_hta_slowest slowest;
     const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
     bool several = sutra_hta_ranks_slowest(page->ranks, &slowest);
@@ -304,9 +252,10 @@ static void print_next(const struct page *page, const char *folder) {
 }
 
 void hta_page_print(const struct sutra_hta_ranks *ranks, const char *folder) {
-    struct page page = page_make(ranks);
+    struct page page = {.ranks = ranks};
+    sutra_hta_ranks_sum(ranks, &page.sums);
     print_head(&page);
-    if (page.all.n_kernels > 0) {
+    if (page.sums.all.n_kernels > 0) {
         print_time(&page);
         print_idle(&page);
         print_types(&page);

@@ -145,6 +145,15 @@ const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ra
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
                                                 const char **reason);
 
+/* The figures of all ranks that were not left out: sums; steps are the most of any rank, delay_median_us is the mean of
+ * the ranks' medians by launches, and the queue is the fullest. */
+struct sutra_hta_sums {
+    struct sutra_hta_summary all;
+    size_t n_ranks, n_left_out;
+    int64_t queue_rank;
+};
+void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums);
+
 /* What the slowest rank spends its time on. */
 enum sutra_hta_cause { SUTRA_CAUSE_COMPUTE, SUTRA_CAUSE_COMMUNICATION, SUTRA_CAUSE_MEMORY, SUTRA_CAUSE_IDLE };
 

@@ -12,6 +12,7 @@
 #include "sutra/error.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"
+#include "sutra/report.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"
 #include "sutra/tree.h"

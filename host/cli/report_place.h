@@ -1,0 +1,10 @@
+/*
+ * report_place.h - where a report is.
+ */
+#ifndef CLI_REPORT_PLACE_H
+#define CLI_REPORT_PLACE_H
+
+/* Prints the path of the report in this folder, and the address that a browser opens it by. */
+void report_place_print(const char *folder);
+
+#endif

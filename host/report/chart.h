@@ -1,0 +1,84 @@
+/*
+ * chart.h - the kinds of charts.
+ *
+ * All draw numbers of tables, which the page shows beside them. A bar's rectangle tells which number it is:
+ * data-row, data-column and data-value, as the table has it.
+ */
+#ifndef REPORT_CHART_H
+#define REPORT_CHART_H
+
+#include "analyze/table.h"
+#include "report/svg.h"
+
+/* Draws a chart of some kind. */
+typedef void chart_draw(const struct svg *svg, const void *chart);
+
+/* ---- Bars: a row of the table is a bar, which its values stack up to ---- */
+
+#define BAR_VALUES_MAX 6
+
+struct bar_value {
+    uint32_t column;
+    const char *name; /* in the legend */
+    int colour;
+};
+
+/* Rows of a table from the first. Negative values and those that could not be computed have no length. */
+struct bars {
+    const struct sutra_table *table;
+    uint64_t n_rows;
+    uint32_t labels[2], n_labels; /* columns that name a row; integers stand behind the name of their column, */
+    const char *label_prefix;     /* and texts behind this; NULL: nothing */
+    bool by_end;                  /* see struct name */
+    struct bar_value values[BAR_VALUES_MAX];
+    int n_values;
+    const int *row_colours;            /* of a chart with one value; NULL: that of the value */
+    const struct legend_entry *legend; /* that says what those are */
+    int n_legend;
+    enum unit unit;
+};
+chart_draw bars_draw;
+
+/* ---- Lines: how a number changes over time, a panel for each series ---- */
+
+/* Values of `n` equal stretches of time between two moments. */
+struct line_series {
+    int64_t rank, stream;
+    double begin_us, end_us;
+    const double *most, *mean; /* in each stretch */
+    uint32_t n;
+};
+
+struct lines {
+    const struct line_series *series;
+    uint64_t n_series;
+};
+chart_draw lines_draw;
+
+/* ---- Grid: a small bar of shares in each cell, cells of one group side by side ---- */
+
+struct grid_part {
+    struct name name, legend;
+    double share;
+    int colour;
+};
+
+struct grid_cell {
+    const struct grid_part *parts; /* by falling share */
+    uint64_t n_parts;
+};
+
+struct grid_group {
+    struct name name;
+    double us;
+    const struct grid_cell *cells;
+    uint64_t n_cells;
+};
+
+struct grid {
+    const struct grid_group *groups;
+    uint64_t n_groups;
+};
+chart_draw grid_draw;
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * dlrm_grid.h - the chart "dominating op breakdown" of a stream as a grid of cells.
+ */
+#ifndef REPORT_DLRM_GRID_H
+#define REPORT_DLRM_GRID_H
+
+#include "report/chart.h"
+#include "sutra/dlrm.h"
+
+/* Cells of one chart. */
+#define GRID_CELLS_MAX 48
+
+struct dlrm_grid {
+    struct grid grid;
+    struct grid_group *groups;
+    struct grid_cell *cells;
+    struct grid_part *parts;
+    uint64_t n_all_groups;
+};
+
+/* The first groups that have no more than GRID_CELLS_MAX cells together. The eight legends with most time have colours.
+ * Returns false when memory runs out; needs dlrm_grid_free() in any case. O(parts log parts). */
+bool dlrm_grid_make(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, const struct sutra_dlrm_report *report,
+                    const struct sutra_dlrm_stream *stream);
+/* A text with its length: it may hold a NUL. */
+struct name dlrm_text_name(const struct sutra_dlrm *dlrm, uint32_t text);
+
+/* The name of a group; labels, whose name begins with '#', are a group without one. */
+struct name dlrm_group_label(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_group *group);
+
+void dlrm_grid_free(struct dlrm_grid *made);
+
+#endif

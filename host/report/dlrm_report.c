@@ -1,0 +1,281 @@
+/*
+ * dlrm_report.c - the page about operators and overheads of the host.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "report/dlrm_grid.h"
+#include "report/dlrm_tables.h"
+#include "report/page.h"
+#include "sutra/report.h"
+
+#define BARS_SHOWN 20
+
+/* Streams whose dominating operators are drawn: those with most work. */
+#define GRIDS_SHOWN 6
+
+enum { SECTION_STREAMS, SECTION_OPERATORS, SECTION_DOMINATING, SECTION_OVERHEADS, SECTION_MISSING };
+
+static const struct page_section sections[] = {
+    [SECTION_STREAMS] = {"streams", "Streams"},
+    [SECTION_OPERATORS] = {"operators", "Operators"},
+    [SECTION_DOMINATING] = {"dominating", "What dominating operators consist of"},
+    [SECTION_OVERHEADS] = {"overheads", "Overheads of the host"},
+    [SECTION_MISSING] = {"missing", "What is not here"},
+    {0},
+};
+
+/* What a section is made from. */
+struct source {
+    const struct sutra_dlrm *dlrm;
+    struct sutra_dlrm_report report;
+};
+
+static struct shown percent_text(double part, double whole) {
+    return shown_figure(whole > 0 ? 100 * part / whole : NAN, UNIT_PERCENT);
+}
+
+static void show_cards(struct page *page, const struct source *source) {
+    const struct sutra_dlrm_report *report = &source->report;
+    char note[200];
+    page_cards_begin(page);
+    snprintf(note, sizeof note, "%s x %s queries", shown_decimal((double)report->iters, 0).text,
+             shown_decimal((double)report->batch, 0).text);
+    page_card(page, "Queries per second", report->qps, UNIT_COUNT,
+              isnan(report->qps) ? "the host's events take no time" : note);
+    page_card(page, "Time of the host", report->host_us, UNIT_US,
+              report->skipped_us > 0 ? "data loading left out" : "nothing left out");
+    snprintf(note, sizeof note, "of %s events", shown_decimal((double)report->n_events, 0).text);
+    page_card(page, "Operators", (double)report->n_ops, UNIT_COUNT, note);
+    page_card(page, "Launches with work", (double)report->n_launches_executed, UNIT_COUNT, "");
+    if (report->has_streams) {
+        snprintf(note, sizeof note, "%s of the span of all kernels",
+                 percent_text(report->union_us, report->span_us).text);
+        page_card(page, "Device busy", report->union_us, UNIT_US, note);
+        page_card(page, "Device idle", report->idle_us, UNIT_US, "between first and last kernel");
+        page_card(page, "Work beside work", report->overlap_us, UNIT_US, "on several streams at a time");
+    } else {
+        page_card_words(page, "Device", "no work", "no launch of the trace has a kernel");
+    }
+    snprintf(note, sizeof note, "%s of what was launched",
+             percent_text(report->attributed_us, report->executed_us).text);
+    page_card(page, "Work of operators", report->attributed_us, UNIT_US, note);
+    page_cards_end(page);
+}
+
+static uint64_t bars_of(const struct sutra_table *table) {
+    return table->n_rows < BARS_SHOWN ? table->n_rows : BARS_SHOWN;
+}
+
+static void show_streams(struct page *page, const struct source *source) {
+    struct sutra_table table;
+    dlrm_streams_table(&table, source->dlrm, &source->report);
+    page_check(page, &table);
+    struct bars bars = {
+        .table = &table,
+        .n_rows = bars_of(&table),
+        .n_labels = 1,
+        .label_prefix = "stream ",
+        .values = {{STREAM_ACTIVE, "kernels of operators", 0}, {STREAM_IDLE, "rest of the host's time", COLOUR_GREY}},
+        .n_values = 2,
+        .unit = UNIT_US};
+    page_section(page, &sections[SECTION_STREAMS],
+                 "Time of kernels that operators have launched, stream by stream, and the rest of the host's time.");
+    if (table.n_rows > 0) {
+        page_chart(page, "streams", "Work of streams", "One bar for each stream: time of kernels, and the rest.",
+                   bars_draw, &bars);
+        page_table(page, &table, "Streams", "breakdown.json");
+    } else {
+        page_missing(page, "Streams", "no operator has launched a kernel");
+    }
+    page_section_end(page);
+    table_free(&table);
+}
+
+static void show_operators(struct page *page, const struct source *source) {
+    struct sutra_table table;
+    dlrm_operators_table(&table, source->dlrm);
+    page_check(page, &table);
+    struct bars bars = {.table = &table,
+                        .n_rows = bars_of(&table),
+                        .n_labels = 1,
+                        .by_end = true,
+                        .values = {{OPERATOR_TIME, "device time", 0}},
+                        .n_values = 1,
+                        .unit = UNIT_US};
+    page_section(page, &sections[SECTION_OPERATORS],
+                 "Time of the kernels that operators have launched, themselves or by operators in them, by name.");
+    if (table.n_rows > 0) {
+        page_chart(page, "operators", "Operators that take most device time",
+                   "One bar for each operator, by falling time.", bars_draw, &bars);
+        page_table(page, &table, "Device time of operators", "op_device_time_by_name.json");
+    } else {
+        page_missing(page, "Operators", "no operator has launched a kernel");
+    }
+    page_section_end(page);
+    table_free(&table);
+}
+
+/* ---- Dominating operators ---- */
+
+/* The name of a stream's chart: plain characters only; where one had to go, with the stream's place, so that names
+ * differ. */
+static void chart_name(struct name stream, uint64_t place, char name[96]) {
+    size_t at = (size_t)snprintf(name, 96, "dominating_op_breakdown.stream"), i = 0;
+    for (; i < stream.length && i < 32; i++) {
+        char c = stream.bytes[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-';
+        name[at++] = '_';
+        if (plain)
+            name[at - 1] = c;
+    }
+    name[at] = '\0';
+    if (stream.length == 0 || i < stream.length || strchr(name + 30, '_'))
+        snprintf(name + at, 96 - at, ".%llu", (unsigned long long)place);
+}
+
+static void show_grid(struct page *page, const struct source *source, uint64_t number) {
+    const struct sutra_dlrm_stream *stream = &source->report.streams[number];
+    struct dlrm_grid grid;
+    struct sutra_table table;
+    char name[96], title[160];
+    snprintf(title, sizeof title, "Dominating operators of stream %.80s", sutra_dlrm_text(source->dlrm, stream->name));
+    chart_name(dlrm_text_name(source->dlrm, stream->name), number, name);
+    if (!dlrm_grid_make(&grid, source->dlrm, &source->report, stream) && !page->status)
+        page->status = error_memory(page->error);
+    dlrm_shares_table(&table, source->dlrm, &source->report, stream, grid.grid.n_groups);
+    page_check(page, &table);
+    page_subtitle(page, title);
+    if (!page->status && grid.grid.n_groups > 0)
+        page_chart(
+            page, name, title,
+            "A group of bars for each operator, by falling time; a bar for each set of kernels, with their shares.",
+            grid_draw, &grid.grid);
+    if (grid.grid.n_groups < grid.n_all_groups) {
+        char words[160];
+        snprintf(words, sizeof words, "%s of %s operators are drawn, those with most time.",
+                 shown_decimal((double)grid.grid.n_groups, 0).text, shown_decimal((double)grid.n_all_groups, 0).text);
+        page_words(page, words);
+    }
+    page_table(page, &table, "Shares of kernels", "chart.json");
+    table_free(&table);
+    dlrm_grid_free(&grid);
+}
+
+/* The stream with the most work that is drawn next, of those that are not yet; `done` has a bit for each. */
+static uint64_t next_stream(const struct sutra_dlrm_report *report, const uint64_t *done, unsigned n_done) {
+    uint64_t found = UINT64_MAX;
+    for (uint64_t i = 0; i < report->n_streams; i++) {
+        bool is_done = report->streams[i].n_groups == 0;
+        for (unsigned k = 0; k < n_done; k++)
+            is_done |= done[k] == i;
+        if (!is_done && (found == UINT64_MAX || report->streams[i].active_us > report->streams[found].active_us))
+            found = i;
+    }
+    return found;
+}
+
+static void show_dominating(struct page *page, const struct source *source) {
+    uint64_t shown[GRIDS_SHOWN];
+    unsigned n = 0;
+    page_section(
+        page, &sections[SECTION_DOMINATING],
+        "What operators that take most device time spend it on. Only the first occurrence of each counts, wherever "
+        "it stands; calls with the same set of kernels have one bar. Shares fall from bottom to top.");
+    for (; n < GRIDS_SHOWN && (shown[n] = next_stream(&source->report, shown, n)) != UINT64_MAX; n++)
+        show_grid(page, source, shown[n]);
+    if (n == 0)
+        page_missing(page, "Dominating operators", "no operator has launched a kernel");
+    else if (n == GRIDS_SHOWN && next_stream(&source->report, shown, n) != UINT64_MAX)
+        page_words(page, "The streams with less work are not drawn; chart.json has them.");
+    page_section_end(page);
+}
+
+/* ---- Overheads ---- */
+
+static void show_overheads(struct page *page, const struct source *source) {
+    struct sutra_table kinds, table;
+    dlrm_kinds_table(&kinds, &source->report);
+    page_check(page, &kinds);
+    dlrm_overheads_table(&table, source->dlrm, &source->report);
+    page_check(page, &table);
+    struct bars bars = {.table = &kinds,
+                        .n_rows = bars_of(&kinds),
+                        .labels = {KIND_NAME, KIND_WHAT},
+                        .n_labels = 2,
+                        .values = {{KIND_MEAN, "mean", 0}},
+                        .n_values = 1,
+                        .unit = UNIT_US};
+    page_section(page, &sections[SECTION_OVERHEADS],
+                 "Time that the host spends around operators and launches, without what the profiler takes (2 µs for "
+                 "each event of the host). T4 is a constant of the model. Means may be negative where events are "
+                 "shorter than that.");
+    if (table.n_rows > 0) {
+        page_chart(page, "overheads", "Mean overheads", "One bar for each kind, T1 to T5.", bars_draw, &bars);
+        page_table(page, &kinds, "Overheads by kind", NULL);
+        page_table(page, &table, "Overheads by operator, those that take most in sum first", "overheads.json");
+    } else {
+        page_missing(page, "Overheads", "no operator was found");
+    }
+    page_section_end(page);
+    table_free(&kinds);
+    table_free(&table);
+}
+
+/* ---- What is missing ---- */
+
+static void say_counts(struct page *page, const struct sutra_dlrm_report *report) {
+    const struct {
+        uint64_t n;
+        const char *what;
+    } counts[] = {{report->n_without_ts, "events have no time, and are left out."},
+                  {report->n_negative, "durations are below 0."},
+                  {report->n_odd_tid, "calls are left out, since their thread's id is odd."},
+                  {report->n_crossing, "events of the host overlap others partly."},
+                  {report->n_hidden, "events lie in those of another thread, and are in no operator."},
+                  {report->n_orphans, "events of the device have no launch."},
+                  {report->n_without_stream, "events of the device have no stream."},
+                  {report->n_colliding, "operators have the id of a launch (compat)."}};
+    char words[160];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].n > 0) {
+            snprintf(words, sizeof words, "%s %s", shown_decimal((double)counts[i].n, 0).text, counts[i].what);
+            page_words(page, words);
+        }
+}
+
+static void show_missing(struct page *page, const struct source *source) {
+    const struct sutra_dlrm_report *report = &source->report;
+    page_section(
+        page, &sections[SECTION_MISSING],
+        "Time by compute, communication and copies, idle time, queues and other ranks are another analysis: sutra "
+        "analyze hta TRACE... -o DIR");
+    if (report->n_loaders != report->n_forwards && report->n_loaders > 0)
+        page_missing(page, "Data loading is not skipped",
+                     "there are not as many DataLoader events as ## Forward ## ones");
+    if (report->tolerant)
+        page_words(page, "The original stops with an exception on this trace.");
+    say_counts(page, report);
+    page_section_end(page);
+}
+
+enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
+                                          const char *path, const char *folder, uint64_t *n_bytes,
+                                          struct sutra_error *error) {
+    struct source source = {.dlrm = dlrm};
+    struct page page;
+    sutra_dlrm_report(dlrm, &source.report);
+    page_open(&page, context, folder, error);
+    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections);
+    show_cards(&page, &source);
+    show_streams(&page, &source);
+    show_operators(&page, &source);
+    show_dominating(&page, &source);
+    show_overheads(&page, &source);
+    show_missing(&page, &source);
+    enum sutra_status status = page_close(&page);
+    if (!status && n_bytes)
+        *n_bytes = page.n_bytes;
+    return status;
+}

@@ -1,0 +1,115 @@
+/*
+ * figure.c - numbers for people.
+ */
+#include "report/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/number_text.h"
+
+#define LARGEST 1e14 /* with decimals, still an exact integer of 64 bits */
+
+/* Units of time by rising size. */
+static const struct {
+    double us;
+    const char *name;
+} times[] = {{1, " µs"}, {1e3, " ms"}, {1e6, " s"}};
+
+static struct shown shown_words(const char *words) {
+    struct shown shown;
+    snprintf(shown.text, sizeof shown.text, "%s", words);
+    return shown;
+}
+
+static struct shown shown_exactly(double value) {
+    struct shown shown;
+    shown.text[double_format(value, shown.text)] = '\0';
+    return shown;
+}
+
+struct shown shown_decimal(double value, int decimals) {
+    static const long long scales[] = {1, 10, 100, 1000};
+    if (isnan(value))
+        return shown_words("n/a");
+    if (!(fabs(value) < LARGEST))
+        return shown_exactly(value);
+    long long scaled = llrint(fabs(value) * (double)scales[decimals]), whole = scaled / scales[decimals];
+    char digits[32];
+    struct shown shown;
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%lld", whole), out = 0;
+    if (value < 0 && scaled > 0)
+        shown.text[out++] = '-';
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            shown.text[out++] = ',';
+        shown.text[out++] = digits[i];
+    }
+    if (decimals > 0 && decimals < 4)
+        out +=
+            (size_t)snprintf(shown.text + out, sizeof shown.text - out, ".%0*lld", decimals, scaled % scales[decimals]);
+    shown.text[out] = '\0';
+    return shown;
+}
+
+/* About three digits. */
+static int decimals_of(double value) {
+    return fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0;
+}
+
+static struct shown with_unit(double value, int decimals, const char *unit) {
+    struct shown shown = shown_decimal(value, decimals);
+    if (!isnan(value))
+        strncat(shown.text, unit, sizeof shown.text - strlen(shown.text) - 1);
+    return shown;
+}
+
+struct shown shown_figure(double value, enum unit unit) {
+    size_t i = 0;
+    switch (unit) {
+    case UNIT_US:
+        while (i + 1 < sizeof times / sizeof *times && fabs(value) >= times[i + 1].us * 0.9995)
+            i++;
+        value /= times[i].us;
+        return with_unit(value, value == rint(value) ? 0 : decimals_of(value), times[i].name);
+    case UNIT_PERCENT:
+        return with_unit(value, 1, " %");
+    default:
+        return with_unit(value, value == rint(value) ? 0 : decimals_of(value), "");
+    }
+}
+
+/* The smallest of 1, 2 and 5 times a power of ten that is not below `least`. */
+static double round_step(double least) {
+    double power = pow(10, floor(log10(least)));
+    static const double steps[] = {1, 2, 5, 10};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i] * power >= least * (1 - 1e-9))
+            return steps[i] * power;
+    return 10 * power;
+}
+
+struct ticks ticks_make(double largest, enum unit unit, int n_most) {
+    struct ticks ticks = {.unit = 1, .name = unit == UNIT_PERCENT ? " %" : ""};
+    if (!isfinite(largest) || largest <= 0)
+        largest = 1;
+    for (size_t i = 0; unit == UNIT_US && i < sizeof times / sizeof *times; i++)
+        if (i == 0 || largest >= times[i].us * 2) {
+            ticks.unit = times[i].us;
+            ticks.name = times[i].name;
+        }
+    double step = round_step(largest / ticks.unit / (n_most > 2 ? n_most - 1 : 1));
+    if (unit == UNIT_COUNT && step < 1)
+        step = 1;
+    ticks.step = step * ticks.unit;
+    ticks.end = fmax(largest, ticks.step);
+    ticks.n = (int)floor(ticks.end / ticks.step + 1e-9) + 1;
+    ticks.decimals = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : 3;
+    return ticks;
+}
+
+struct shown ticks_text(const struct ticks *ticks, int i) {
+    double value = i * ticks->step / ticks->unit;
+    return with_unit(value, i == 0 ? 0 : ticks->decimals, ticks->name);
+}

@@ -1,0 +1,231 @@
+/*
+ * page.c - the frame of a report, and its files.
+ */
+#include "report/page.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "report/style.h"
+#include "sutra/sutra.h"
+
+/* Bytes for whole names of what is shown cut, on one page: they keep the page below 2 MB whatever the names. */
+#define TITLE_ROOM (500 * 1000)
+
+/* Of the name of what is missing. */
+#define MISSING_WIDTH 300
+
+static struct text_out *out_of(struct page *page) {
+    return &page->markup.out;
+}
+
+/* ---- Files ---- */
+
+static void fail(struct page *page, enum sutra_status status) {
+    if (!page->status)
+        page->status = status;
+}
+
+void page_check(struct page *page, const struct sutra_table *table) {
+    if (table->failed)
+        fail(page, error_memory(page->error));
+}
+
+static void make_folder(struct page *page, const char *path) {
+    struct stat found;
+    if (mkdir(path, 0777) && (errno != EEXIST || stat(path, &found) || !S_ISDIR(found.st_mode)))
+        fail(page, error_file(page->error, SUTRA_NO_OUTPUT, path, "%s", strerror(errno)));
+}
+
+/* The path of a file in the folder, which the caller frees. NULL: out of memory. */
+__attribute__((format(printf, 2, 3))) static char *path_in(struct page *page, const char *format, ...) {
+    char *name = NULL, *path = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&name, format, arguments);
+    va_end(arguments);
+    if (length < 0 || asprintf(&path, "%s/%s", page->folder, name) < 0)
+        path = NULL;
+    free(length < 0 ? NULL : name);
+    if (!path)
+        fail(page, error_memory(page->error));
+    return path;
+}
+
+/* Writes and empties what is in a buffer. */
+static void write_file(struct page *page, const char *path, struct markup *markup) {
+    uint64_t n_bytes = 0;
+    if (markup->out.out.failed)
+        fail(page, error_memory(page->error));
+    if (!page->status)
+        fail(page, sink_open(&markup->out.sink, page->context, path, page->error));
+    if (!page->status) {
+        out_flush(&markup->out);
+        fail(page, sink_close(markup->out.sink, true, &n_bytes, page->error));
+    }
+    page->n_bytes += n_bytes;
+    buffer_free(&markup->out.out);
+}
+
+void page_open(struct page *page, struct sutra_context *context, const char *folder, struct sutra_error *error) {
+    *page = (struct page){.context = context, .folder = folder, .error = error};
+    page->markup.title_room = TITLE_ROOM;
+    make_folder(page, folder);
+    char *charts = page->status ? NULL : path_in(page, "charts");
+    if (charts)
+        make_folder(page, charts);
+    free(charts);
+}
+
+enum sutra_status page_close(struct page *page) {
+    out_format(out_of(page),
+               "</main>\n<footer><p>Made by sutra %s. Times are in microseconds unless a unit stands "
+               "beside them.</p></footer>\n</body>\n</html>\n",
+               sutra_version());
+    char *path = page->status ? NULL : path_in(page, "report.html");
+    if (path)
+        write_file(page, path, &page->markup);
+    free(path);
+    buffer_free(&page->markup.out.out);
+    return page->status;
+}
+
+/* ---- The frame ---- */
+
+void page_head(struct page *page, const char *title, const char *source, const char *more,
+               const struct page_section *sections) {
+    struct text_out *out = out_of(page);
+    out_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>");
+    markup_text(&page->markup, title);
+    out_add(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+                 "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
+                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+                 "'unsafe-inline'; img-src data:\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>\n");
+    out_add(out, style_colours);
+    out_add(out, style_charts);
+    out_add(out, style_page);
+    out_add(out,
+            "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header>\n<h1>");
+    markup_text(&page->markup, title);
+    out_add(out, "</h1>\n<p class=\"soft\" title=\"");
+    markup_title(&page->markup, name_of(source));
+    out_add(out, "\">");
+    markup_cut(&page->markup, name_of(source), 120);
+    markup_text(&page->markup, more);
+    out_add(out, "</p>\n</header>\n<nav aria-label=\"Sections\"><ul>\n");
+    for (; sections->id; sections++) {
+        out_format(out, "<li><a href=\"#%s\">", sections->id);
+        markup_text(&page->markup, sections->title);
+        out_add(out, "</a></li>\n");
+    }
+    out_add(out, "</ul></nav>\n<main id=\"content\" tabindex=\"-1\">\n");
+}
+
+void page_section(struct page *page, const struct page_section *section, const char *words) {
+    struct text_out *out = out_of(page);
+    out_format(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", section->id,
+               section->id, section->id);
+    markup_text(&page->markup, section->title);
+    out_add(out, "</h2>\n");
+    page_words(page, words);
+}
+
+void page_section_end(struct page *page) {
+    out_add(out_of(page), "</section>\n");
+}
+
+void page_subtitle(struct page *page, const char *words) {
+    out_add(out_of(page), "<h3>");
+    markup_text(&page->markup, words);
+    out_add(out_of(page), "</h3>\n");
+}
+
+void page_words(struct page *page, const char *words) {
+    out_add(out_of(page), "<p>");
+    markup_text(&page->markup, words);
+    out_add(out_of(page), "</p>\n");
+}
+
+void page_missing(struct page *page, const char *what, const char *why) {
+    out_add(out_of(page), "<p class=\"missing\">");
+    markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
+    out_add(out_of(page), ": ");
+    markup_text(&page->markup, why && *why ? why : "there is nothing to compute it from");
+    out_add(out_of(page), ".</p>\n");
+}
+
+/* ---- Figures ---- */
+
+void page_cards_begin(struct page *page) {
+    out_add(out_of(page), "<dl class=\"cards\">\n");
+}
+
+static void card_note(struct page *page, const char *note) {
+    if (*note) {
+        out_add(out_of(page), " <span class=\"note\">");
+        markup_text(&page->markup, note);
+        out_add(out_of(page), "</span>");
+    }
+    out_add(out_of(page), "</dd></div>\n");
+}
+
+static void card_name(struct page *page, const char *name, const char *tag) {
+    out_format(out_of(page), "%s<dt>", tag);
+    markup_text(&page->markup, name);
+    out_add(out_of(page), "</dt><dd");
+}
+
+void page_card(struct page *page, const char *name, double value, enum unit unit, const char *note) {
+    card_name(page, name, "<div>");
+    out_add(out_of(page), " data-value=\"");
+    out_number(out_of(page), value);
+    out_format(out_of(page), "\">%s", shown_figure(value, unit).text);
+    card_note(page, note);
+}
+
+void page_card_words(struct page *page, const char *name, const char *words, const char *note) {
+    card_name(page, name, "<div class=\"broad\">");
+    out_add(out_of(page), ">");
+    markup_text(&page->markup, words);
+    card_note(page, note);
+}
+
+void page_cards_end(struct page *page) {
+    out_add(out_of(page), "</dl>\n");
+}
+
+/* ---- Charts ---- */
+
+static void draw(const struct svg *svg, chart_draw *draw_chart, const void *chart, struct page *page) {
+    if (!page->status)
+        draw_chart(svg, chart);
+}
+
+static void chart_file(struct page *page, struct svg svg, chart_draw *draw_chart, const void *chart) {
+    struct markup markup = {.title_room = TITLE_ROOM};
+    char *path = page->status ? NULL : path_in(page, "charts/%s.svg", svg.id);
+    svg.markup = &markup;
+    svg.form = SVG_FILE;
+    svg.width = svg_width(svg.form);
+    draw(&svg, draw_chart, chart, page);
+    if (path)
+        write_file(page, path, &markup);
+    buffer_free(&markup.out.out);
+    free(path);
+}
+
+void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw_chart,
+                const void *chart) {
+    struct svg svg = {.id = name, .title = title, .description = description};
+    chart_file(page, svg, draw_chart, chart);
+    out_add(out_of(page), "<figure>\n");
+    svg.markup = &page->markup;
+    for (svg.form = SVG_WIDE; svg.form <= SVG_NARROW; svg.form++) {
+        svg.width = svg_width(svg.form);
+        draw(&svg, draw_chart, chart, page);
+    }
+    out_add(out_of(page), "</figure>\n");
+}

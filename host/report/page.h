@@ -1,0 +1,72 @@
+/*
+ * page.h - a report: one HTML file that loads nothing, and the drawings on it as files of their own.
+ *
+ *     page_open()   page_section()   page_chart(), page_table(), page_missing() ...   page_section_end()   page_close()
+ *
+ * The page is well-formed XML too, has no script, follows the reader's choice of light or dark, and can be read and
+ * reached without seeing the charts: the numbers of each stand in a table. The first failure is kept; what follows does
+ * nothing. Memory is that of the page, which is a fixed number of tables of at most PAGE_ROWS_MAX rows.
+ */
+#ifndef REPORT_PAGE_H
+#define REPORT_PAGE_H
+
+#include "report/chart.h"
+
+#define PAGE_ROWS_MAX 200
+
+/* Rows that stand openly; longer tables can be unfolded. */
+#define PAGE_ROWS_OPEN 12
+
+struct page {
+    struct sutra_context *context;
+    const char *folder;
+    struct markup markup;
+    enum sutra_status status;
+    struct sutra_error *error;
+    uint64_t n_bytes; /* written to all files */
+};
+
+/* A section; a table of them ends with one without an id. */
+struct page_section {
+    const char *id, *title;
+};
+
+/* Begins the page for a folder, which is made with its folder "charts" where it is not there. */
+void page_open(struct page *page, struct sutra_context *context, const char *folder, struct sutra_error *error);
+/* `source` is a path, behind which `more` stands. */
+void page_head(struct page *page, const char *title, const char *source, const char *more,
+               const struct page_section *sections);
+
+/* Ends it and writes it, unless something failed. The page needs this in any case. */
+enum sutra_status page_close(struct page *page);
+
+/* Keeps the failure of a table that was made for the page. */
+void page_check(struct page *page, const struct sutra_table *table);
+
+/* Begins a section; `words` say how to read it. */
+void page_section(struct page *page, const struct page_section *section, const char *words);
+void page_section_end(struct page *page);
+
+/* A heading in a section. */
+void page_subtitle(struct page *page, const char *words);
+
+/* A paragraph. */
+void page_words(struct page *page, const char *words);
+
+/* Says what is missing, and why. */
+void page_missing(struct page *page, const char *what, const char *why);
+
+/* Figures at the top; one of words takes the room of two. `note` may be "". */
+void page_cards_begin(struct page *page);
+void page_card(struct page *page, const char *name, double value, enum unit unit, const char *note);
+void page_card_words(struct page *page, const char *name, const char *words, const char *note);
+void page_cards_end(struct page *page);
+
+/* A chart, on the page in two widths and as charts/NAME.svg; `name` is of letters, digits, dots, "-" and "_". */
+void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw,
+                const void *chart);
+
+/* A table of at most PAGE_ROWS_MAX rows; `file` (may be NULL) is the table in which all of them are. */
+void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file);
+
+#endif

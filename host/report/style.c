@@ -1,0 +1,67 @@
+/*
+ * style.c - the style sheets of pages and drawings.
+ */
+#include "report/style.h"
+
+const char style_colours[] =
+    ":root{color-scheme:light dark;--paper:#fff;--back:#f4f5f7;--ink:#1b1f24;--soft:#57606a;--line:#d5d9df;"
+    "--focus:#0550ae;--c0:#4953da;--c1:#ce8300;--c2:#68248a;--c3:#4c9390;--c4:#b31258;--c5:#a66300;--c6:#009bf2;"
+    "--c7:#642a03;--grey:#b4bac2}\n"
+    "@media (prefers-color-scheme:dark){:root{--paper:#16191d;--back:#0d0f12;--ink:#e7eaee;--soft:#a3abb5;"
+    "--line:#343a42;--focus:#79b8ff;--c0:#7cabdc;--c1:#dca214;--c2:#9978ff;--c3:#00d8ab;--c4:#e55e95;--c5:#ffc235;"
+    "--c6:#bfc6fe;--c7:#bc6b3d;--grey:#59616b}}\n"
+    "@media print{:root{color-scheme:light;--paper:#fff;--back:#fff;--ink:#000;--soft:#444;--line:#ccc;--c0:#4953da;"
+    "--c1:#ce8300;--c2:#68248a;--c3:#4c9390;--c4:#b31258;--c5:#a66300;--c6:#009bf2;--c7:#642a03;--grey:#b4bac2}}\n";
+
+const char style_charts[] =
+    ".chart{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif;"
+    "forced-color-adjust:none;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
+    ".chart text{fill:var(--ink);font-variant-numeric:tabular-nums}\n"
+    ".chart .small{font-size:11px;fill:var(--soft)}\n"
+    ".chart .strong{font-weight:600}.chart .title{font-size:15px;font-weight:600}\n"
+    ".chart .paper{fill:var(--paper)}\n"
+    ".chart .grid{stroke:var(--line);stroke-width:1}\n"
+    ".chart .base{stroke:var(--soft);stroke-width:1}\n"
+    ".chart .c0{fill:var(--c0)}.chart .c1{fill:var(--c1)}.chart .c2{fill:var(--c2)}.chart .c3{fill:var(--c3)}"
+    ".chart .c4{fill:var(--c4)}.chart .c5{fill:var(--c5)}.chart .c6{fill:var(--c6)}.chart .c7{fill:var(--c7)}"
+    ".chart .grey{fill:var(--grey)}\n"
+    ".chart .part{stroke:var(--paper);stroke-width:1}\n"
+    ".chart .mean{fill:none;stroke:var(--c0);stroke-width:1.5}\n";
+
+const char style_page[] =
+    "*{box-sizing:border-box}\n"
+    "body{margin:0;background:var(--back);color:var(--ink);font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,"
+    "\"Helvetica Neue\",Arial,sans-serif}\n"
+    "header,main,footer,nav{max-width:940px;margin:0 auto;padding:0 16px}\n"
+    "h1{font-size:1.5rem;margin:24px 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 "
+    "4px}h3{font-size:1rem;margin:16px 0 4px}\n"
+    "p{margin:4px 0 12px;max-width:75ch}.soft,footer{color:var(--soft)}\n"
+    "a{color:var(--focus)}:focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
+    ".skip{position:absolute;left:-999px;padding:8px 12px;background:var(--paper)}.skip:focus{left:8px;top:8px}\n"
+    "nav ul{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0;margin:8px 0 16px}\n"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(165px,1fr));gap:12px;margin:0 0 16px}\n"
+    ".cards div,section{background:var(--paper);border:1px solid var(--line);border-radius:8px}\n"
+    ".cards div{padding:12px 14px}.cards dt{color:var(--soft);font-size:.875rem}\n"
+    ".cards dd{margin:0;font-size:1.35rem;font-weight:600;font-variant-numeric:tabular-nums}\n"
+    ".cards .broad{grid-column:span 2}.cards "
+    ".note{display:block;font-size:.8125rem;font-weight:400;color:var(--soft);line-height:1.35}\n"
+    "section{padding:16px 18px;margin:0 0 16px;scroll-margin-top:8px}\n"
+    "figure{margin:8px 0 12px}.chart{display:block;max-width:100%;height:auto}.narrow{display:none}\n"
+    ".scroll{overflow-x:auto;margin:0 0 12px}\n"
+    "table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
+    "caption{text-align:left;color:var(--soft);padding:2px 0 4px}\n"
+    "th,td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}thead "
+    "th{white-space:normal}\n"
+    "th{font-weight:600}thead th{vertical-align:bottom}th:first-child,td:first-child{padding-left:0}\n"
+    ".text{text-align:left}tbody th{font-weight:400}\n"
+    "summary{cursor:pointer;color:var(--focus);margin:0 0 8px}\n"
+    ".missing{overflow-wrap:anywhere;border-left:4px solid var(--c1);padding:2px 12px}code{font-size:.875em}\n"
+    "footer{font-size:.875rem;padding-bottom:32px}\n"
+    "@media "
+    "(max-width:820px){.wide{display:none}.narrow{display:block}.text{white-space:normal;overflow-wrap:anywhere;min-"
+    "width:20ch}section{padding:12px}"
+    "header,main,footer,nav{padding:0 10px}.cards{grid-template-columns:1fr 1fr;gap:8px}"
+    ".cards dd{font-size:1.15rem}}\n"
+    "@media print{nav,.skip{display:none}section,figure,.cards div{break-inside:avoid}section{border:0;padding:0}"
+    ".wide{display:block}.narrow{display:none}details::details-content{display:block;content-visibility:visible}"
+    ".scroll{overflow:visible}body{font-size:10pt}}\n";

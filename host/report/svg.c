@@ -1,0 +1,173 @@
+/*
+ * svg.c - pieces of a drawing.
+ */
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "report/style.h"
+
+/* Around a drawing in a file, and for its title above it. */
+#define MARGIN      16.0
+#define HEAD_HEIGHT 24.0
+
+#define STRONG_WIDTH 1.12 /* of bold letters to others */
+
+static const char *const form_names[] = {"file", "wide", "narrow"};
+
+double svg_width(enum svg_form form) {
+    return form == SVG_NARROW ? 340 : 860;
+}
+
+/* The identifier of a part of the drawing, which no other drawing of the page has. */
+static void write_id(const struct svg *svg, const char *part) {
+    out_format(svg_out(svg), "%s-%s-%s", svg->id, form_names[svg->form], part);
+}
+
+static void write_described(const struct svg *svg, const char *tag, const char *words) {
+    out_format(svg_out(svg), "<%s id=\"", tag);
+    write_id(svg, tag);
+    out_add(svg_out(svg), "\">");
+    markup_text(svg->markup, words);
+    out_format(svg_out(svg), "</%s>\n", tag);
+}
+
+void svg_begin(const struct svg *svg, double height) {
+    struct text_out *out = svg_out(svg);
+    out_add(out, "<svg");
+    if (svg->form == SVG_FILE)
+        out_add(out, " xmlns=\"http://www.w3.org/2000/svg\"");
+    out_format(out, " class=\"chart %s\" role=\"img\" aria-labelledby=\"", form_names[svg->form]);
+    write_id(svg, "title");
+    out_add(out, " ");
+    write_id(svg, "desc");
+    out_add(out, "\"");
+    double margin = svg->form == SVG_FILE ? MARGIN : 0, head = svg->form == SVG_FILE ? HEAD_HEIGHT : 0;
+    svg_attribute(svg, "width", svg->width + 2 * margin);
+    svg_attribute(svg, "height", ceil(height) + 2 * margin + head);
+    out_format(out, " viewBox=\"%d %d %d %d\">\n", (int)-margin, (int)-(margin + head), (int)(svg->width + 2 * margin),
+               (int)(ceil(height) + 2 * margin + head));
+    write_described(svg, "title", svg->title);
+    write_described(svg, "desc", svg->description);
+    if (svg->form == SVG_FILE) {
+        out_add(out, "<style>\n");
+        out_add(out, style_colours);
+        out_add(out, style_charts);
+        out_add(out, "</style>\n");
+        svg_rectangle(svg, "paper", -margin, -(margin + head), svg->width + 2 * margin,
+                      ceil(height) + 2 * margin + head);
+        out_add(out, "/>\n");
+        svg_text(svg, "title", ANCHOR_START, 0, -12, name_of(svg->title), svg->width * 0.8);
+    }
+}
+
+void svg_end(const struct svg *svg) {
+    out_add(svg_out(svg), "</svg>\n");
+}
+
+void svg_number(const struct svg *svg, double value) {
+    long tenths = lrint(value * 10);
+    struct text_out *out = svg_out(svg);
+    if (tenths < 0) {
+        out_add(out, "-");
+        tenths = -tenths;
+    }
+    out_integer(out, tenths / 10);
+    if (tenths % 10) {
+        out_add(out, ".");
+        out_integer(out, tenths % 10);
+    }
+}
+
+void svg_attribute(const struct svg *svg, const char *name, double value) {
+    out_format(svg_out(svg), " %s=\"", name);
+    svg_number(svg, value);
+    out_add(svg_out(svg), "\"");
+}
+
+void svg_rectangle(const struct svg *svg, const char *class_name, double x, double y, double width, double height) {
+    out_format(svg_out(svg), "<rect class=\"%s\"", class_name);
+    svg_attribute(svg, "x", x);
+    svg_attribute(svg, "y", y);
+    svg_attribute(svg, "width", width);
+    svg_attribute(svg, "height", height);
+}
+
+void svg_part(const struct svg *svg, int colour, double x, double y, double width, double height) {
+    char classes[16];
+    snprintf(classes, sizeof classes, "%s%s", svg_colour(colour), fmin(width, height) < 3 ? "" : " part");
+    svg_rectangle(svg, classes, x, y, width, height);
+}
+
+void svg_line(const struct svg *svg, const char *class_name, double x1, double y1, double x2, double y2) {
+    out_format(svg_out(svg), "<line class=\"%s\"", class_name);
+    svg_attribute(svg, "x1", x1);
+    svg_attribute(svg, "y1", y1);
+    svg_attribute(svg, "x2", x2);
+    svg_attribute(svg, "y2", y2);
+    out_add(svg_out(svg), "/>\n");
+}
+
+const char *svg_colour(int colour) {
+    static const char *const classes[COLOURS + 1] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "grey"};
+    return classes[colour];
+}
+
+void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor, double x, double y, struct name name,
+              double room) {
+    static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
+    struct text_out *out = svg_out(svg);
+    bool small = class_name && strcmp(class_name, "small") == 0,
+         strong = class_name && strcmp(class_name, "strong") == 0;
+    double size = small ? SMALL_FONT_SIZE : strong ? FONT_SIZE * STRONG_WIDTH : FONT_SIZE;
+    bool cut = room > 0 && markup_width(name) * size > room;
+    out_add(out, "<text");
+    if (class_name)
+        out_format(out, " class=\"%s\"", class_name);
+    svg_attribute(svg, "x", x);
+    svg_attribute(svg, "y", y);
+    out_format(out, "%s>", anchors[anchor]);
+    if (!cut) {
+        markup_name(svg->markup, name);
+    } else {
+        out_add(out, "<title>");
+        markup_title(svg->markup, name);
+        out_add(out, "</title>");
+        markup_cut(svg->markup, name, room / size);
+    }
+    out_add(out, "</text>\n");
+}
+
+double svg_legend(const struct svg *svg, const struct legend_entry *entries, int n, bool draw) {
+    double x = 0, y = LINE_HEIGHT;
+    for (int i = 0; i < n; i++) {
+        double width = 16 + markup_width(name_of(entries[i].name)) * FONT_SIZE + 16;
+        if (x > 0 && x + width > svg->width) {
+            x = 0;
+            y += LINE_HEIGHT;
+        }
+        if (draw) {
+            svg_rectangle(svg, svg_colour(entries[i].colour), x, y - 12, 11, 11);
+            out_add(svg_out(svg), "/>\n");
+            svg_text(svg, NULL, ANCHOR_START, x + 16, y - 2, name_of(entries[i].name), svg->width - 16);
+        }
+        x += width;
+    }
+    return y + 6;
+}
+
+void svg_axis(const struct svg *svg, const struct ticks *ticks, double left, double width, double top, double bottom) {
+    double free_from = -svg->width;
+    for (int i = 0; i < ticks->n; i++) {
+        double x = left + width * i * ticks->step / ticks->end;
+        struct shown shown = ticks_text(ticks, i);
+        double text_width = markup_width(name_of(shown.text)) * SMALL_FONT_SIZE;
+        double from = fmin(i == 0 ? x : x - text_width / 2, svg->width - text_width);
+        svg_line(svg, i == 0 ? "base" : "grid", x, top, x, bottom);
+        if (from < free_from)
+            continue;
+        svg_text(svg, "small", ANCHOR_START, from, bottom + 15, name_of(shown.text), 0);
+        free_from = from + text_width + 6;
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * svg.h - pieces of a drawing.
+ *
+ *     svg_begin(&svg, height), then shapes and texts, then svg_end(&svg)
+ *
+ * A drawing is made once for a file and twice for a page: wide, and narrow for small windows. Colours are classes
+ * that style.h defines for light and dark; texts are texts, in a size that is not scaled. Coordinates are pixels.
+ */
+#ifndef REPORT_SVG_H
+#define REPORT_SVG_H
+
+#include "report/figure.h"
+#include "report/markup.h"
+
+/* Eight colours that most people can tell apart, and grey. */
+enum { COLOURS = 8, COLOUR_GREY = COLOURS };
+
+#define FONT_SIZE       12.0
+#define SMALL_FONT_SIZE 11.0
+#define LINE_HEIGHT     18.0
+
+enum svg_form { SVG_FILE, SVG_WIDE, SVG_NARROW };
+
+struct svg {
+    struct markup *markup;
+    enum svg_form form;
+    const char *id; /* of a plain set of characters */
+    const char *title, *description;
+    double width;
+};
+
+enum anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END };
+
+static inline struct text_out *svg_out(const struct svg *svg) {
+    return &svg->markup->out;
+}
+
+/* The width of the drawing in this form. */
+double svg_width(enum svg_form form);
+
+void svg_begin(const struct svg *svg, double height);
+void svg_end(const struct svg *svg);
+
+/* A number of the drawing, to a tenth of a pixel. */
+void svg_number(const struct svg *svg, double value);
+
+/* name="value" */
+void svg_attribute(const struct svg *svg, const char *name, double value);
+
+/* Opens a rectangle of this class, which is still without its ">" or "/>". */
+void svg_rectangle(const struct svg *svg, const char *class_name, double x, double y, double width, double height);
+
+/* The same for a part of a bar of this colour, which a line of the paper's colour parts from the next if there is room.
+ */
+void svg_part(const struct svg *svg, int colour, double x, double y, double width, double height);
+
+void svg_line(const struct svg *svg, const char *class_name, double x1, double y1, double x2, double y2);
+
+/* The class of a colour. */
+const char *svg_colour(int colour);
+
+/* A text of this class (NULL: plain); one that is wider than `room` pixels (0: any) is cut, with the whole as title. */
+void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor, double x, double y, struct name name,
+              double room);
+
+/* Names of colours in lines from the top, and their height; they are only measured where `draw` is false. */
+struct legend_entry {
+    const char *name;
+    int colour;
+};
+double svg_legend(const struct svg *svg, const struct legend_entry *entries, int n, bool draw);
+
+/* Lines and numbers of a horizontal axis from `left`, `width` wide, and from `top` to `bottom`, below which the numbers
+ * stand. */
+void svg_axis(const struct svg *svg, const struct ticks *ticks, double left, double width, double top, double bottom);
+
+#endif

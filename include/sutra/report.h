@@ -1,0 +1,50 @@
+/*
+ * report.h - what analyses found as pages for people: a folder with report.html and its charts as SVG files.
+ *
+ *     sutra_hta_ranks_make() with sutra_report_visit() as its visitor --> sutra_report_write_hta()
+ *     sutra_dlrm_analyze() --> sutra_report_write_dlrm()
+ *
+ * The page is one file that loads nothing and needs no script; its size does not grow with the traces (it stays below
+ * 2 MB). Texts of traces are shown as text, whatever they hold.
+ */
+#ifndef SUTRA_REPORT_H
+#define SUTRA_REPORT_H
+
+#include "sutra/analyze.h"
+#include "sutra/dlrm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* What a report needs beyond the tables of all ranks: the queues over time, a few hundred points for each. */
+struct sutra_report;
+
+/* *report is the caller's. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_report_create(struct sutra_report **report, struct sutra_error *error);
+void sutra_report_free(struct sutra_report *report);
+
+/* A sutra_hta_visit; `report` is a struct sutra_report. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_report_visit(void *report, struct sutra_context *context, const struct sutra_hta *hta,
+                                     struct sutra_error *error);
+
+/* Writes report.html and charts/ into a folder, which is made if it is not there; each file appears whole or not at
+ * all. *n_bytes (may be NULL): bytes written. SUTRA_NO_OUTPUT: cannot be created. SUTRA_IO: writing failed. */
+enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
+                                         const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
+                                         struct sutra_error *error);
+
+/* The same of one trace's operators; `path` is the trace's. */
+enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
+                                          const char *path, const char *folder, uint64_t *n_bytes,
+                                          struct sutra_error *error);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+# The reports of analyze: well-formed whatever the traces hold, small, loading nothing, with the numbers of the tables.
+set -u
+command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+case=tests/data/analyze/synth/trace.json.gz
+n_failed=0
+
+failed() {
+    echo "FAILED $*"
+    n_failed=$((n_failed + 1))
+}
+
+# report NAME ANALYSIS TRACE... : writes $work/out/NAME.
+report() {
+    mkdir -p "$work/out"
+    "$SUTRA" analyze "$2" "${@:3}" -o "$work/out/$1" -q 2>"$work/err" || failed "$1: $(head -n 1 "$work/err")"
+}
+
+python3 tests/report_traces.py "$work" || exit 70
+"$SUTRA" gen --events 100k --seed 1 --host "$work/host.json" --device "$work/big.json" >/dev/null
+report hta_synth hta "$case"
+report dlrm_synth dlrm "$case"
+report dlrm_compat dlrm "$case" --compat --whole
+for trace in hostile streams long tiny huge bare empty big; do
+    report hta_$trace hta "$work/$trace.json"
+    [ $trace = empty ] || report dlrm_$trace dlrm "$work/$trace.json"
+done
+report hta_many hta "$work/many"
+report hta_three hta "$work"/many/rank1.json "$work"/many/rank2.json "$work"/many/rank3.json --nanoseconds
+python3 tests/report_check.py "$work"/out/* || failed "reports"
+
+# A check that cannot fail would be none.
+sed 's/\(data-column="compute_us" data-value="\)/\11/' "$work/out/hta_synth/charts/time_by_rank.svg" >"$work/chart" &&
+    mv "$work/chart" "$work/out/hta_synth/charts/time_by_rank.svg"
+python3 tests/report_check.py "$work/out/hta_synth" >/dev/null && failed "a wrong number is not found"
+
+# What is asked for, and what is not.
+"$SUTRA" analyze hta "$case" -o "$work/none" -q --no-report &&
+    "$SUTRA" analyze dlrm "$case" -o "$work/none" -q --no-report 2>"$work/err"
+[ -e "$work/none/report.html" ] || [ -e "$work/none/charts" ] && failed "--no-report writes a report"
+mkdir "$work/a b%é"
+[ "$("$SUTRA" analyze dlrm "$case" -o "$work/a b%é" -q --open 2>"$work/err")" = "$work/a b%é/report.html
+file://$(cd "$work" && pwd -P)/a%20b%25%C3%A9/report.html" ] || failed "--open"
+[ -s "$work/a b%é/report.html" ] || failed "--open leads nowhere"
+"$SUTRA" analyze hta "$case" --open -q 2>"$work/err"
+[ $? = 64 ] && grep -q 'needs --output' "$work/err" || failed "--open without a folder"
+echo file >"$work/file"
+"$SUTRA" analyze hta "$case" -o "$work/file" -q 2>"$work/err"
+[ $? = 73 ] || failed "a file in place of the folder"
+mkdir "$work/blocked" && echo file >"$work/blocked/charts"
+"$SUTRA" analyze hta "$case" -o "$work/blocked" -q 2>"$work/err"
+[ $? = 73 ] && [ ! -e "$work/blocked/report.html" ] || failed "a file in place of the charts: $(cat "$work/err")"
+echo "$n_failed failed"
+[ $n_failed = 0 ]

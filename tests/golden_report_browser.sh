@@ -1,0 +1,20 @@
+# The reports of analyze as a browser shows them: nothing on the console, no text cut off or on another, wide and narrow,
+# light and dark.
+set -u
+browser=
+for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
+    [ -z "$browser" ] && [ -n "$name" ] && browser=$(command -v "$name")
+done
+[ -n "$browser" ] || { echo "needs chromium"; exit 77; }
+command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+case=tests/data/analyze/synth/trace.json.gz
+python3 tests/report_traces.py "$work" || exit 70
+mkdir "$work/out"
+"$SUTRA" analyze hta "$case" -o "$work/out/hta_synth" -q &&
+    "$SUTRA" analyze dlrm "$case" -o "$work/out/dlrm_synth" -q &&
+    "$SUTRA" analyze hta "$work"/many/rank[1-4].json -o "$work/out/hta_ranks" -q &&
+    "$SUTRA" analyze hta "$work/huge.json" -o "$work/out/hta_huge" -q &&
+    "$SUTRA" analyze dlrm "$work/hostile.json" -o "$work/out/dlrm_hostile" -q || exit 1
+python3 tests/report_browser.py "$browser" "$work"/out/*

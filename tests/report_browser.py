@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""report_browser.py CHROMIUM FOLDER... - looks at the reports of these folders with a browser, in windows of two widths, light
+and dark.
+
+The page itself must load without a word on the console. A copy of it, with a script that measures, tells whether the page is
+wider than the window, texts of charts leave their chart or lie on each other, and whether texts and bars stand out.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+MEASURE = """
+const found = [];
+const visible = e => e.getClientRects().length > 0;
+if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window');
+let charts = 0;
+for (const svg of document.querySelectorAll('svg')) {
+  if (!visible(svg)) continue;
+  charts++;
+  const frame = svg.getBoundingClientRect(), name = svg.querySelector('title').textContent;
+  const texts = [...svg.querySelectorAll('text')].map(e => [e.getBoundingClientRect(), e.lastChild ? e.lastChild.data : '']);
+  texts.forEach(([a, words], i) => {
+    if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 1 || a.bottom > frame.bottom + 1)
+      found.push(name + ': leaves the chart: ' + words);
+    for (const [b, others] of texts.slice(i + 1))
+      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
+        found.push(name + ': ' + words + ' lies on ' + others);
+  });
+  if (frame.width / svg.viewBox.baseVal.width < 0.8) found.push(name + ': too small to read');
+}
+const channel = c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+const light = colour => {
+  const [r, g, b] = colour.match(/[0-9.]+/g).map(v => channel(v / 255));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+const section = document.querySelector('section'), paper = getComputedStyle(section).backgroundColor;
+for (const [what, least] of [['p', 4.5], ['a', 4.5], ['caption', 4.5], ['.chart text', 4.5], ['.chart .small', 4.5], ['.c0', 3],
+     ['.c1', 3], ['.c2', 3], ['.c3', 3], ['.c4', 3], ['.c5', 3], ['.c6', 2.9], ['.c7', 3]])
+  for (const e of document.querySelectorAll('section ' + what)) {
+    const style = getComputedStyle(e), colour = what[0] == '.' ? style.fill : style.color;
+    if (contrast(colour, paper) < least) { found.push(what + ' does not stand out: ' + colour + ' on ' + paper); break; }
+  }
+const dark = light(paper) < 0.2;
+parent.postMessage('RESULT ' + charts + ' charts, ' + (dark ? 'dark' : 'light') + ', ' + innerWidth + ' wide\\n' + found.slice(0, 9).join('\\n') + '\\nEND', '*');
+"""
+
+# Browsers have no windows that are as narrow as that; frames can be.
+FRAME = """<!DOCTYPE html><html><body><iframe src="%s" style="width:%dpx;height:900px;border:0"></iframe><pre></pre><script>
+addEventListener('message', event => { document.querySelector('pre').textContent = event.data; });
+</script></body></html>"""
+
+
+def browse(browser, path, width, scheme):
+    """The page as it is after its scripts, and what the console says."""
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                               "--hide-scrollbars", "--virtual-time-budget=5000", "--enable-logging=stderr", "--v=0", f"--user-data-dir={profile}",
+                               f"--window-size={width},900", f"--blink-settings=preferredColorScheme={scheme}",
+                               "--dump-dom", "file://" + path], capture_output=True, text=True, errors="replace", timeout=60)
+    console = [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+    return done.stdout, console
+
+
+def look(browser, folder):
+    path = os.path.abspath(os.path.join(folder, "report.html"))
+    problems, seen = [], []
+    dom, console = browse(browser, path, 1280, 1)
+    if "</footer>" not in dom:
+        raise RuntimeError("the browser shows nothing")
+    problems += console
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    start = text.index("<meta http-equiv")
+    text = text[:start] + text[text.index(">", start) + 1:]
+    with tempfile.TemporaryDirectory() as work:
+        with open(os.path.join(work, "copy.html"), "w", encoding="utf-8") as file:
+            file.write(text.replace("</body>", "<script>" + MEASURE + "</script></body>"))
+        for width, scheme, name in ((1280, 1, "light"), (400, 0, "dark")):
+            with open(os.path.join(work, "frame.html"), "w", encoding="utf-8") as file:
+                file.write(FRAME % ("copy.html", width))
+            dom, _ = browse(browser, file.name, 1400, scheme)
+            if "RESULT " not in dom:
+                raise RuntimeError("the page does not answer")
+            result = dom[dom.rindex("RESULT ") + 7:dom.rindex("\nEND")].splitlines()
+            if f"{name}, {width} wide" not in result[0]:
+                problems.append(f"{width} {name}: the page is {result[0]}")
+            seen.append(f"{width} {name}")
+            problems += [f"{width} {name}: {problem}" for problem in result[1:] if problem]
+    print(f"{os.path.basename(folder)}: {result[0].split(',')[0]}, looked at {', '.join(seen)}")
+    for problem in problems:
+        print("FAILED", os.path.basename(folder), problem)
+    return not problems
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(0 if all([look(sys.argv[1], folder.rstrip("/")) for folder in sys.argv[2:]]) else 1)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        print(f"{sys.argv[1]} does not run here: {error}")
+        sys.exit(77)

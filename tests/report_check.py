@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""report_check.py FOLDER... - whether the report in each folder is sound, and says what the tables beside it say.
+
+The page and its charts must be well-formed, load nothing, be small, and name what they show for those who do not see it.
+Numbers are read back from the page's tables, figures and bars and compared with the CSV or JSON files of the analysis.
+"""
+import csv
+import functools
+import json
+import math
+import os
+import sys
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from html.parser import HTMLParser
+
+SVG = "{http://www.w3.org/2000/svg}"
+SIZE_MAX = 2_000_000
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+def check(holds, *words):
+    if not holds:
+        raise AssertionError(" ".join(str(word) for word in words))
+
+
+def near(a, b):
+    return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1)
+
+
+class Page(HTMLParser):
+    """The page as a browser's parser sees it."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.references, self.links = [], [], [], []
+        self.tables, self.figures, self.term, self.cell = {}, {}, None, None
+        self.feed(text)
+        self.close()
+        check(not self.open, "left open:", self.open)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        check(len(given) == len(attributes), "an attribute twice in", tag)
+        check(tag not in ("script", "iframe", "object", "embed", "img", "image", "use", "base", "form"), "a tag", tag)
+        check(not any(name.startswith("on") or name == "style" for name in given), "attributes", given)
+        for name in ("href", "src", "xlink:href", "action"):
+            check(given.get(name, "#")[0] == "#" or given[name] == "data:,", "loads", given.get(name))
+        if "id" in given:
+            self.ids.append(given["id"])
+        self.references += given.get("aria-labelledby", "").split()
+        if tag == "a":
+            self.links.append(given["href"][1:])
+        if tag == "svg":
+            check(given.get("role") == "img" and "aria-labelledby" in given, "a chart without a name")
+        if tag == "table":
+            self.table = {"caption": "", "columns": [], "rows": []}
+            check(given["data-table"] not in self.tables or given["data-table"] == "shares", "table twice")
+            self.tables.setdefault(given["data-table"], []).append(self.table)
+        if tag == "tr" and "thead" not in self.open:
+            self.table["rows"].append([])
+        if tag == "th":
+            check(given.get("scope") in ("col", "row"), "a heading without a scope")
+        if tag == "th" and given["scope"] == "col":
+            self.table["columns"].append(given["data-column"])
+        elif tag in ("td", "th"):
+            value = given.get("data-value")
+            self.cell = [float(value) if value is not None else None, given.get("title", ""), ""]
+            self.table["rows"][-1].append(self.cell)
+        if tag == "dd":
+            self.figures[self.term] = float(given["data-value"]) if "data-value" in given else None
+        if tag == "dt":
+            self.term = ""
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        check(self.open and self.open[-1] == tag, "closed:", tag, "open:", self.open[-3:])
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "dt":
+            self.term += data
+        if self.open and self.open[-1] in ("td", "th") and self.cell and "thead" not in self.open:
+            self.cell[2] += data
+        if "caption" in self.open:
+            self.table["caption"] += data
+
+    def rows(self, name, number=0):
+        """A table as dictionaries: numbers as they are, texts with their whole."""
+        table = self.tables[name][number]
+        check(table["caption"].strip(), name, "has no caption")
+        for row in table["rows"]:
+            check(len(row) == len(table["columns"]), name, "is ragged")
+        return [{column: cell[0] if cell[0] is not None else cell[1] or cell[2]
+                 for column, cell in zip(table["columns"], row)} for row in table["rows"]]
+
+
+@functools.lru_cache(10_000)
+def shown(text):
+    """A text as a page may show it."""
+    out = []
+    for character in text:
+        code = ord(character)
+        turns = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code in (0x200E, 0x200F, 0x61C)
+        none = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF or 0x7F < code < 0xA0 or 0xD800 <= code < 0xE000
+        out.append("\ufffd" if turns or none else chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else character)
+    return "".join(out)
+
+
+def text_matches(seen, whole):
+    """Whether that is the text, or what is left of it."""
+    whole = shown(whole)
+    front, dots, back = seen.partition("…")
+    return seen == whole or (dots and whole.startswith(front) and whole.endswith(back) and len(seen) < len(whole))
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8", errors="surrogatepass") as file:
+        lines = list(csv.reader(file))
+    if len(set(lines[0])) == 1 and len(lines[0]) > 1:  # describe() of nothing
+        return []
+    if len(lines) > 2 and lines[0][0] == "":  # its three lines of headings
+        return [dict(zip(lines[2][:2] + lines[1][2:], line)) for line in lines[3:]]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def number(text):
+    return float(text) if text != "" else math.nan
+
+
+def same_rows(page, name, expected, number_in_page=0):
+    """The rows of the page's table are the first of those, with the columns that the page has."""
+    rows = page.rows(name, number_in_page)
+    check(len(rows) == min(len(expected), 200), name, "has", len(rows), "rows of", len(expected))
+    for seen, row in zip(rows, expected):
+        for column, value in seen.items():
+            want = row[column]
+            if isinstance(value, float):
+                check(near(value, number(want) if isinstance(want, str) else want), name, column, value, want)
+            else:
+                check(text_matches(value, want), name, column, value, want)
+
+
+# ---- What the tables of the page are made from ----
+
+
+def check_hta(page, folder):
+    def table(name):
+        path = os.path.join(folder, name + ".csv")
+        return read_csv(path) if os.path.exists(path) else []
+
+    ranks = table("rank_summary")
+    sums = {column: sum(number(row[column]) for row in ranks) for column in ranks[0] if column != "file"}
+    for name, column in {"Idle": "idle_us", "Compute": "compute_us", "Time span": "kernel_time_us",
+                         "Communication": "communication_us", "Exposed communication": "exposed_communication_us",
+                         "Kernels and copies": "kernels"}.items():
+        check(near(page.figures[name], sums[column]), name, page.figures[name], sums[column])
+    check(page.figures["Ranks"] == len(ranks), "ranks")
+    check(near(page.figures["GPU busy"], sums["kernel_time_us"] - sums["idle_us"]), "busy")
+    busy = [row for row in ranks if number(row["kernels"]) > 0]
+    expected = []
+    for row in busy:
+        parts = [number(row[c]) for c in ("compute_us", "exposed_communication_us", "exposed_memory_us", "idle_us")]
+        expected.append(dict(row, other_us=max(0, number(row["kernel_time_us"]) - sum(parts))))
+    if expected:
+        same_rows(page, "time", expected)
+    shares = {row["rank"]: row["comp_comm_overlap_pctg"] for row in table("comm_comp_overlap")}
+    expected = [dict(row, comp_comm_overlap_pctg=shares[row["rank"]]) for row in busy if number(row["communication_us"]) > 0]
+    if expected:
+        for row, seen in zip(expected, page.rows("overlap")):
+            row.update(hidden_us=seen["hidden_us"], not_hidden_us=seen["communication_us"] - seen["hidden_us"])
+            share = 100 * seen["hidden_us"] / seen["communication_us"]
+            check(abs(share - number(row["comp_comm_overlap_pctg"])) < 0.0051, "overlap", share)
+        same_rows(page, "overlap", expected)
+    gaps = defaultdict(lambda: defaultdict(float))
+    for row in table("idle_time_breakdown.rows"):
+        gaps[row["rank"], row["stream"]][row["idle_category"] + "_us"] += number(row["idle_time"])
+    expected = [dict({"host_wait_us": 0.0, "kernel_wait_us": 0.0, "other_us": 0.0}, rank=rank, stream=stream, **us)
+                for (rank, stream), us in gaps.items()]
+    expected.sort(key=lambda row: -(row["host_wait_us"] + row["kernel_wait_us"] + row["other_us"]))
+    if expected:
+        same_rows(page, "idle", expected)
+    kernels = defaultdict(lambda: {"sum (us)": 0.0, "ranks": 0})
+    for row in table("gpu_kernel_breakdown_mem.kernels"):
+        kernels[row["name"], row["kernel_type"]]["sum (us)"] += number(row["sum (us)"])
+        kernels[row["name"], row["kernel_type"]]["ranks"] += 1
+    total = sum(row["sum (us)"] for row in kernels.values())
+    expected = [dict(row, name=name, kernel_type=kind, share_pctg=100 * row["sum (us)"] / total if total > 0 else 0)
+                for (name, kind), row in kernels.items()]
+    expected.sort(key=lambda row: -row["sum (us)"])
+    if expected:
+        same_rows(page, "kernels", expected)
+    for name in ("gpu_kernel_breakdown_mem.types", "queue_length_summary", "launch_calls", "memory_bw_summary"):
+        expected = table(name)
+        check((name in page.tables) == bool(expected), name, "is missing, or should be")
+        if expected:
+            same_rows(page, name, expected)
+
+
+def check_dlrm(page, folder):
+    def load(name):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    headline = load("qps.json")
+    check(near(page.figures["Queries per second"], headline["QPS"] if headline["QPS"] is not None else math.nan), "qps")
+    expected = [{"stream": name, "active_us": row["active_us"], "idle_us": row["idle_us"], "active_pctg": row["active_pct"]}
+                for name, row in load("breakdown.json").items()]
+    if expected:
+        same_rows(page, "streams", expected)
+    times = load("op_device_time_by_name.json")
+    total = sum(row["device_us"] for row in times.values())
+    expected = [dict(row, name=name, share_pctg=100 * row["device_us"] / total if total else math.nan)
+                for name, row in times.items()]
+    expected.sort(key=lambda row: -row["device_us"])
+    if expected:
+        same_rows(page, "operators", expected)
+    overheads = load("overheads.json")
+    if "overheads" in page.tables:
+        kinds = defaultdict(lambda: [0, 0.0])
+        for row in page.rows("overheads"):
+            mean, std = overheads["t1"] if row["kind"] == "T1" else next(
+                values for name, values in overheads[row["kind"].lower()].items() if text_matches(row["name"], name))
+            check(near(row["mean_us"], mean) and near(row["std_us"], std), row)
+            check(near(row["total_us"], row["samples"] * mean), row)
+            kinds[row["kind"]][0] += row["samples"]
+            kinds[row["kind"]][1] += row["total_us"]
+        if sum(len(rows) for rows in overheads.values() if isinstance(rows, dict)) < 200:
+            for row in page.rows("overhead_kinds"):
+                check(row["samples"] == kinds[row["kind"]][0] and near(row["total_us"], kinds[row["kind"]][1]), row)
+                check(near(row["mean_us"], row["total_us"] / row["samples"]) if row["samples"] else True, row)
+    drawn = sorted(load("breakdown.json").items(), key=lambda item: -item[1]["active_us"])
+    charts = {name: groups for name, groups in load("chart.json").items() if groups}
+    names = [name for name, _ in drawn if name in charts][:6]
+    check(len(page.tables.get("shares", [])) == len(names), "streams are missing")
+    for i, name in enumerate(names):
+        expected = [{"operator": group["group"] or "labels (## ...)", "variant": number, "kernel": part["name"],
+                     "legend": part["legend"], "share_pctg": 100 * part["share"]}
+                    for group in charts[name] for number, variant in enumerate(group["variants"], 1) for part in variant]
+        rows = page.rows("shares", i)
+        same_rows(page, "shares", expected[:len(rows)], i)
+        n_cells = len({(row["operator"], row["variant"]) for row in rows})
+        check(len(rows) == min(len(expected), 200) or 30 < n_cells <= 48, "shares", len(rows), len(expected))
+
+
+# ---- Charts ----
+
+
+def texts(element):
+    return "".join(element.itertext())
+
+
+def check_chart(path, page):
+    check(os.path.getsize(path) <= SIZE_MAX, path, "is large")
+    root = ET.parse(path).getroot()
+    check(root.tag == SVG + "svg" and root.get("role") == "img", "no chart")
+    ids = {element.get("id"): element for element in root.iter() if element.get("id")}
+    check(all(texts(ids[name]).strip() for name in root.get("aria-labelledby").split()), "no name")
+    for element in root.iter():
+        check(element.tag.split("}")[1] in ("svg", "title", "desc", "style", "rect", "line", "text", "path"), element.tag)
+        for name in element.keys():
+            check(not name.startswith("on") and "href" not in name, "attribute", name)
+    style = "".join(element.text for element in root.iter(SVG + "style"))
+    check("@import" not in style and "url(" not in style, "the style loads something")
+    rectangles = [r for r in root.iter(SVG + "rect") if r.get("data-value")]
+    by_row = defaultdict(list)
+    scales = []
+    upright = "dominating" in path
+    for rectangle in rectangles:
+        value, size = float(rectangle.get("data-value")), float(rectangle.get("height" if upright else "width"))
+        by_row[rectangle.get("data-row")].append((rectangle.get("data-column"), value))
+        check(size >= 0, "a bar of negative size")
+        if value > 0 and size > 5:
+            scales.append((size / value, 0.06 / value))
+    if scales:
+        scale = scales[0]
+        check(all(abs(s - scale[0]) <= e + scale[1] for s, e in scales), path, "bars are no scale", scales)
+    return by_row
+
+
+def check_bars(name, by_row, page):
+    tables = {"time_by_rank": "time", "kernel_types": "gpu_kernel_breakdown_mem.types", "top_kernels": "kernels",
+              "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
+              "overheads": "overhead_kinds"}
+    if name not in tables:
+        return 0
+    rows = page.rows(tables[name])
+    for row, bars in by_row.items():
+        for column, value in bars:
+            check(near(rows[int(row)][column], value), name, row, column, value)
+    check(len(by_row) == min(len(rows), 64 if name in ("time_by_rank", "overlap") else 20 if "st" == name[:2] or name[0] == "o"
+                             else 16), name, len(by_row), len(rows))
+    return sum(len(bars) for bars in by_row.values())
+
+
+def check_folder(folder):
+    path = os.path.join(folder, "report.html")
+    check(os.path.getsize(path) <= SIZE_MAX, "the page has", os.path.getsize(path), "bytes")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    root = ET.fromstring(text.replace("<!DOCTYPE html>", "", 1))  # as XML
+    page = Page(text)                                             # and as HTML
+    check("http:" not in text and "https:" not in text and "url(" not in text and "@import" not in text, "loads")
+    check(len(page.ids) == len(set(page.ids)), "an id twice")
+    check(set(page.references) | set(page.links) <= set(page.ids), "a reference to nothing")
+    check(root.find("head/title").text and root.get("lang") == "en", "no title or language")
+    check(root.findall(".//h1") and all(section.find("h2") is not None for section in root.findall(".//section")), "headings")
+    check_dlrm(page, folder) if os.path.exists(os.path.join(folder, "qps.json")) else check_hta(page, folder)
+    charts = sorted(os.listdir(os.path.join(folder, "charts")))
+    inline = defaultdict(list)
+    for svg in root.iter("svg"):
+        inline[svg.get("aria-labelledby").split("-" + svg.get("class").split()[1])[0]].append(
+            [rectangle.get("data-value") for rectangle in svg.iter("rect") if rectangle.get("data-value")])
+    n_bars = 0
+    for chart in charts:
+        by_row = check_chart(os.path.join(folder, "charts", chart), page)
+        n_bars += check_bars(chart[:-4], by_row, page)
+        name = chart[:-4]
+        if name in inline:  # charts of an earlier run may lie in the folder
+            check(len(inline[name]) == 2 and inline[name][0] == inline[name][1], name, "differs in a narrow window")
+    check(set(inline) <= {chart[:-4] for chart in charts}, "charts without files")
+    print(f"{os.path.basename(folder)}: {len(page.tables)} kinds of tables, {len(charts)} charts, {n_bars} bars are right")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: report_check.py FOLDER...")
+    sys.stdout.reconfigure(errors="backslashreplace")
+    failed = 0
+    for where in sys.argv[1:]:
+        try:
+            check_folder(where.rstrip("/"))
+        except (AssertionError, ET.ParseError, OSError) as error:
+            print(f"FAILED {where}: {type(error).__name__}: {error}")
+            failed += 1
+    sys.exit(failed > 0)

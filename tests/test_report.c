@@ -1,0 +1,271 @@
+/*
+ * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, queues over time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "report/figure.h"
+#include "report/markup.h"
+#include "report/queue_series.h"
+#include "report/table_order.h"
+#include "text/string_text.h"
+
+/* ---- Text ---- */
+
+/* What has been written, with a NUL; until the next call. */
+static const char *written(struct markup *markup) {
+    buffer_append(&markup->out.out, "", 1);
+    assert_false(markup->out.out.failed);
+    markup->out.out.length = 0;
+    return markup->out.out.bytes;
+}
+
+static void names_are_shown_as_text(void **state) {
+    static const struct {
+        const char *name;
+        size_t length;
+        const char *text;
+    } cases[] = {{"aten::mm", 8, "aten::mm"},
+                 {"<b a=\"x\" b='y'>&", 16, "&lt;b a=&quot;x&quot; b=&#39;y&#39;&gt;&amp;"},
+                 {"a\0b\n\x7f", 5, "a\u2400b\u240a\u2421"},
+                 {"\xc2\x85", 2, "\ufffd"}, /* a control character above ASCII */
+                 {"\xff"
+                  "a\xc3",
+                  3, "\ufffda\ufffd"},          /* no UTF-8, and a character that is cut off */
+                 {"\xed\xa0\x80", 3, "\ufffd"}, /* a lone surrogate */
+                 {"\xef\xbf\xbe", 3, "\ufffd"}, /* U+FFFE, which XML does not have */
+                 {"\u202eabc\u2066\u200f", 12, "\ufffdabc\ufffd\ufffd"},
+                 {"核\U0001f642é", 9, "核\U0001f642é"}};
+    struct markup markup = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        markup_name(&markup, (struct name){cases[i].name, cases[i].length, false});
+        assert_string_equal(written(&markup), cases[i].text);
+    }
+    buffer_free(&markup.out.out);
+}
+
+static void long_names_are_cut_in_the_middle(void **state) {
+    struct markup markup = {.title_room = 30};
+    (void)state;
+    assert_false(markup_cut(&markup, name_of("short"), 10));
+    assert_string_equal(written(&markup), "short");
+    struct name name = name_of("aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb");
+    assert_true(markup_cut(&markup, name, 10));
+    assert_string_equal(written(&markup), "aaaaaaaa\u2026bbbbb");
+    name.by_end = true;
+    assert_true(markup_cut(&markup, name, 10));
+    assert_string_equal(written(&markup), "aa\u2026bbbbbbbbbbb");
+    markup_title(&markup, name_of("twenty letters in it"));
+    assert_string_equal(written(&markup), "twenty letters in it");
+    char large[5000];
+    memset(large, 'x', sizeof large);
+    markup_title(&markup, (struct name){large, sizeof large, false}); /* there is no more room */
+    assert_true(strlen(written(&markup)) < 250);
+    buffer_free(&markup.out.out);
+}
+
+/* Any bytes come out as UTF-8 without what must not stand in text or attributes, and are not wider than asked for. */
+static void any_bytes_are_shown_as_text(void **state) {
+    unsigned seed = (unsigned)time(NULL);
+    struct markup markup = {0};
+    (void)state;
+    printf("seed %u\n", seed);
+    srand(seed);
+    for (int run = 0; run < 20000; run++) {
+        static const char likely[] = "<>&\"'a:\n\xe2\x80\xae\xed\xa0\x80\xf0\x9f\x99\x82\xc2";
+        char bytes[24];
+        size_t n = (size_t)rand() % sizeof bytes;
+        for (size_t i = 0; i < n; i++)
+            bytes[i] = rand() % 4 ? likely[(size_t)rand() % (sizeof likely - 1)] : (char)rand();
+        struct name name = {bytes, n, rand() % 2};
+        double width = 2 + rand() % 12;
+        bool cut = rand() % 2;
+        if (cut)
+            markup_cut(&markup, name, width);
+        else
+            markup_name(&markup, name);
+        const char *text = written(&markup);
+        size_t length = strlen(text);
+        assert_int_equal(utf8_check(text, length), length);
+        for (size_t i = 0; i < length; i++) {
+            assert_true((unsigned char)text[i] >= ' ' && text[i] != '\x7f' && !strchr("<>\"'", text[i]));
+            if (text[i] == '&')
+                assert_true(strncmp(text + i, "&lt;", 4) == 0 || strncmp(text + i, "&gt;", 4) == 0 ||
+                            strncmp(text + i, "&amp;", 5) == 0 || strncmp(text + i, "&quot;", 6) == 0 ||
+                            strncmp(text + i, "&#39;", 5) == 0);
+        }
+        if (!cut)
+            assert_true((length == 0) == (n == 0));
+        else if (markup_width(name) <= width)
+            assert_null(strstr(text, "\u2026"));
+    }
+    buffer_free(&markup.out.out);
+}
+
+/* ---- Numbers ---- */
+
+static void numbers_have_three_digits_and_a_unit(void **state) {
+    static const struct {
+        double value;
+        enum unit unit;
+        const char *text;
+    } cases[] = {{0, UNIT_US, "0 µs"},          {0.25, UNIT_US, "0.25 µs"},       {12, UNIT_US, "12 µs"},
+                 {12.34, UNIT_US, "12.3 µs"},   {999.2, UNIT_US, "999 µs"},       {999.6, UNIT_US, "1.00 ms"},
+                 {123456, UNIT_US, "123 ms"},   {-2500, UNIT_US, "-2.50 ms"},     {3e9, UNIT_US, "3,000 s"},
+                 {1e300, UNIT_US, "1e+294 s"},  {33.333, UNIT_PERCENT, "33.3 %"}, {1234567, UNIT_COUNT, "1,234,567"},
+                 {1234.5, UNIT_COUNT, "1,234"}, /* halves to even */
+                 {0.5, UNIT_COUNT, "0.50"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(shown_figure(cases[i].value, cases[i].unit).text, cases[i].text);
+    assert_string_equal(shown_figure(NAN, UNIT_US).text, "n/a");
+    assert_string_equal(shown_decimal(-0.04, 1).text, "0.0");
+    assert_string_equal(shown_decimal(-1234.56, 1).text, "-1,234.6");
+    assert_string_equal(shown_decimal(INFINITY, 1).text, "Infinity");
+}
+
+static void axes_have_marks_at_round_numbers(void **state) {
+    static const struct {
+        double largest;
+        enum unit unit;
+        int n_most;
+        const char *last;
+    } cases[] = {{100643, UNIT_US, 8, "100 ms"}, {1999, UNIT_US, 5, "1,500 µs"}, {2000, UNIT_US, 5, "2.0 ms"},
+                 {7, UNIT_COUNT, 3, "5"},        {1, UNIT_COUNT, 3, "1"},        {0, UNIT_COUNT, 3, "1"},
+                 {0.5, UNIT_COUNT, 3, "1"},      {-3, UNIT_US, 3, "1.0 µs"},     {NAN, UNIT_US, 3, "1.0 µs"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ticks ticks = ticks_make(cases[i].largest, cases[i].unit, cases[i].n_most);
+        assert_string_equal(ticks_text(&ticks, ticks.n - 1).text, cases[i].last);
+        assert_true(ticks.n >= 2 && ticks.n <= cases[i].n_most && ticks.end >= ticks.step * (ticks.n - 1));
+    }
+    for (double largest = 1e-9; largest < 1e30; largest *= 1.7)
+        for (int n = 2; n < 12; n++) {
+            struct ticks ticks = ticks_make(largest, UNIT_US, n);
+            assert_true(ticks.n >= 2 && ticks.n <= n + 1 && ticks.end >= largest);
+        }
+}
+
+/* ---- Tables ---- */
+
+static const struct column_spec change_specs[] = {
+    {"index", SUTRA_COLUMN_INTEGER}, {"ts", SUTRA_COLUMN_REAL},        {"pid", SUTRA_COLUMN_INTEGER},
+    {"tid", SUTRA_COLUMN_INTEGER},   {"stream", SUTRA_COLUMN_INTEGER}, {"queue_length", SUTRA_COLUMN_INTEGER}};
+
+static void add_change(struct sutra_table *table, double ts, int64_t stream, int64_t length) {
+    table_integer(table, 0);
+    table_real(table, ts);
+    table_integer(table, 0);
+    table_integer(table, 0);
+    table_integer(table, stream);
+    table_integer(table, length);
+}
+
+static void rows_are_sorted_by_sums(void **state) {
+    static const struct column_spec specs[] = {{"a", SUTRA_COLUMN_INTEGER}, {"b", SUTRA_COLUMN_REAL}};
+    static const struct {
+        int64_t a;
+        double b;
+    } rows[] = {{1, 2}, {5, 0}, {3, NAN}, {2, 1}, {4, 1}};
+    static const int64_t expected[] = {5, 4, 1, 2, 3}; /* equal ones as they were, what is no number last */
+    struct sutra_table table;
+    (void)state;
+    table_init(&table, "t", specs, 2);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        table_integer(&table, rows[i].a);
+        table_real(&table, rows[i].b);
+    }
+    table_sort_falling(&table, 0, 1);
+    assert_false(table.failed);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(table_get_integer(&table, 0, i), expected[i]);
+    table_free(&table);
+}
+
+/* ---- Queues ---- */
+
+static void a_queue_is_averaged_over_time(void **state) {
+    struct sutra_table changes;
+    struct queue_list list = {0};
+    struct line_series lines[4];
+    (void)state;
+    table_init(&changes, "changes", change_specs, 6);
+    add_change(&changes, 0, 7, 1); /* half of the first stretch long, then 3 for the second half and the next stretch */
+    add_change(&changes, 0.5, 7, 3);
+    add_change(&changes, 2, 7, 0);
+    add_change(&changes, 0, 9, 1);
+    add_change(&changes, QUEUE_STRETCHES, 9, 0);
+    assert_true(queue_list_add(&list, 3, &changes));
+    assert_int_equal(queue_list_longest(&list, lines, 4), 2);
+    assert_int_equal(lines[0].rank, 3);
+    assert_int_equal(lines[0].stream, 7);
+    assert_true(lines[0].mean[0] == 2 && lines[0].most[0] == 3);
+    assert_true(lines[0].mean[1] == 3 && lines[0].mean[2] == 0 && lines[0].most[3] == 0);
+    for (int i = 0; i < QUEUE_STRETCHES; i++)
+        assert_true(fabs(lines[1].mean[i] - 1) < 1e-12 && lines[1].most[i] == 1);
+    assert_int_equal(queue_list_longest(&list, lines, 1), 1);
+    assert_int_equal(lines[0].stream, 7); /* the longest */
+    queue_list_free(&list);
+    table_free(&changes);
+}
+
+/* The same second by second: many samples in each stretch. */
+static void queues_are_what_samples_of_them_say(void **state) {
+    enum { SAMPLES = 40, CHANGES = 200 };
+    unsigned seed = (unsigned)time(NULL);
+    (void)state;
+    printf("seed %u\n", seed);
+    srand(seed);
+    for (int run = 0; run < 20; run++) {
+        struct sutra_table changes;
+        struct queue_list list = {0};
+        struct line_series line;
+        int n = 1 + rand() % CHANGES, ts[CHANGES], lengths[CHANGES];
+        table_init(&changes, "changes", change_specs, 6);
+        for (int i = 0; i < n; i++) {
+            ts[i] = (i ? ts[i - 1] : rand() % 1000) + rand() % (rand() % 3 ? 40 : 2000);
+            lengths[i] = rand() % 9;
+            add_change(&changes, ts[i], 7, lengths[i]);
+        }
+        assert_true(queue_list_add(&list, 0, &changes));
+        assert_int_equal(queue_list_longest(&list, &line, 1), 1);
+        double step = (double)(ts[n - 1] - ts[0]) / QUEUE_STRETCHES;
+        for (int stretch = 0, at = 0; stretch < QUEUE_STRETCHES && step > 0; stretch++) {
+            double sum = 0, most = 0;
+            for (int k = 0; k < SAMPLES; k++) {
+                double now = ts[0] + step * (stretch + (k + 0.5) / SAMPLES);
+                while (at + 1 < n && ts[at + 1] <= now)
+                    at++;
+                sum += lengths[at];
+                most = fmax(most, lengths[at]);
+            }
+            /* A change that lies between two samples moves the mean by no more than its step over their number. */
+            int n_inside = 1;
+            for (int i = 0; i < n; i++)
+                n_inside += ts[i] >= ts[0] + step * stretch && ts[i] <= ts[0] + step * (stretch + 1);
+            assert_true(fabs(line.mean[stretch] - sum / SAMPLES) <= 9.0 * n_inside / SAMPLES);
+            assert_true(line.most[stretch] >= most);
+        }
+        queue_list_free(&list);
+        table_free(&changes);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_shown_as_text),          cmocka_unit_test(long_names_are_cut_in_the_middle),
+        cmocka_unit_test(any_bytes_are_shown_as_text),      cmocka_unit_test(numbers_have_three_digits_and_a_unit),
+        cmocka_unit_test(axes_have_marks_at_round_numbers), cmocka_unit_test(rows_are_sorted_by_sums),
+        cmocka_unit_test(a_queue_is_averaged_over_time),    cmocka_unit_test(queues_are_what_samples_of_them_say),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
