@@ -16,7 +16,7 @@ failed() {
 cat >"$work/sutra" <<END
 #!/bin/sh
 case \$1 in
-link | link-legacy | critical-path | tree | correlate) exec '$program' "\$@" --device cuda $* ;;
+link | link-legacy | critical-path | tree | correlate | analyze) exec '$program' "\$@" --device cuda $* ;;
 *) exec '$program' "\$@" ;;
 esac
 END
@@ -47,6 +47,22 @@ same() {
     cat "$work/cuda.said"
 }
 
+# same_tables NAME COMMAND...: the same, for a command that writes a folder.
+same_tables() {
+    name=$1
+    shift
+    n_checks=$((n_checks + 1))
+    rm -rf "$work/cpu.d" "$work/cuda.d"
+    "$program" "$@" --device cpu -o "$work/cpu.d" -q >"$work/cpu.said" 2>&1
+    cpu=$?
+    "$work/sutra" "$@" -o "$work/cuda.d" -q >"$work/cuda.said" 2>&1
+    cuda=$?
+    [ $cpu = $cuda ] && cmp "$work/cpu.said" "$work/cuda.said" && { [ $cpu = 65 ] || diff -r "$work/cpu.d" "$work/cuda.d"; } &&
+        return
+    failed "$name: exit $cpu on the CPU, $cuda on the device"
+    cat "$work/cuda.said"
+}
+
 for shape in realistic unmatched nested overlapping gaps ties deep; do
     for times in '' --integer-times; do
         "$program" gen --events 20k --seed 7 --threads 8 --shape $shape $times --host "$work/h" --device "$work/d" || exit 1
@@ -55,6 +71,8 @@ for shape in realistic unmatched nested overlapping gaps ties deep; do
         same "critical-path $shape $times" -o critical-path "$work/d" --format json
         same "tree $shape $times" -o tree "$work/d"
         same "correlate $shape $times" -o correlate "$work/d" --kind all
+        same_tables "analyze hta $shape $times" analyze hta "$work/d"
+        same_tables "analyze dlrm $shape $times" analyze dlrm "$work/d"
         same "link-legacy $shape $times" -o link-legacy "$work/h" "$work/d" --lenient
     done
 done

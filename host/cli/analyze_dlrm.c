@@ -23,7 +23,7 @@ struct dlrm_values {
     struct where where;
     const char *output, *model, *marker, *percentage, *time, *stats;
     uint64_t iters, skip_iters, batch, n_threads;
-    bool compat, whole, no_report, open, lenient, quiet;
+    bool compat, whole, no_report, open, lenient, quiet, verbose;
 };
 
 #define AT(field) .offset = offsetof(struct dlrm_values, field)
@@ -59,6 +59,7 @@ static const struct option_row options[] = {
     {"stats", 0, OPTION_FILE, "FILE", AT(stats),
      .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no page, only warnings and errors"},
+    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
     {0},
 };
 
@@ -210,6 +211,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if ((exit_code = watch_check(values.quiet, values.verbose)) != SUTRA_OK)
+        return exit_code;
     if (values.open && (!values.output || values.no_report))
         return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
     if (values.n_threads == 0)
@@ -217,7 +220,7 @@ static int run(const struct command *command, int argc, char **argv) {
     struct job job = {.values = &values,
                       .input = operands.words[0],
                       .begin = clock_seconds(),
-                      .watch = watch_start(!values.quiet, true, false)};
+                      .watch = watch_start(!values.quiet, true, values.verbose)};
     exit_code = run_job(&job);
     sutra_dlrm_free(job.dlrm);
     sutra_device_trace_free(job.trace);

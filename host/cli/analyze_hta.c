@@ -29,7 +29,7 @@ struct hta_values {
     const char *output, *stats;
     uint64_t n_threads, n_kernels, kernel_delay;
     int format;
-    bool last_step, all_launches, nanoseconds, no_series, no_report, open, strict, lenient, quiet;
+    bool last_step, all_launches, nanoseconds, no_series, no_report, open, strict, lenient, quiet, verbose;
 };
 
 static const char *const formats[] = {"csv", "json", NULL}; /* in the order of enum sutra_table_format */
@@ -66,6 +66,7 @@ static const struct option_row options[] = {
     {"stats", 0, OPTION_FILE, "FILE", AT(stats),
      .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no page, only warnings and errors"},
+    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
     {0},
 };
 
@@ -235,13 +236,16 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    if ((exit_code = watch_check(values.quiet, values.verbose)) != SUTRA_OK)
+        return exit_code;
     if (values.strict && values.lenient)
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
     if (values.open && (!values.output || values.no_report))
         return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
     if (values.n_threads == 0)
         values.n_threads = processors_usable();
-    struct job job = {.values = &values, .begin = clock_seconds(), .watch = watch_start(!values.quiet, true, false)};
+    struct job job = {
+        .values = &values, .begin = clock_seconds(), .watch = watch_start(!values.quiet, true, values.verbose)};
     exit_code = run_job(&job, &operands);
     sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);

@@ -82,8 +82,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if (values.quiet && values.verbose)
-        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
+    if ((exit_code = watch_check(values.quiet, values.verbose)) != SUTRA_OK)
+        return exit_code;
     if (paths_same(values.output, operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.output);
     if (values.n_threads == 0)

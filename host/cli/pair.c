@@ -28,8 +28,8 @@ int pair_check_named(const struct pair_values *values, const struct command *com
 }
 
 int pair_check_flags(struct pair_values *values) {
-    if (values->quiet && values->verbose)
-        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
+    if (watch_check(values->quiet, values->verbose) != SUTRA_OK)
+        return SUTRA_USAGE;
     if (values->strict && values->lenient)
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
     if (values->quiet && values->log_level < LOG_WARNING)

@@ -14,8 +14,8 @@ const char *const profile_editions[] = {"2", "1.13", NULL};
 int profile_values_check(struct profile_values *values, const char *input, bool there, const struct command *command) {
     if (!there)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if (values->quiet && values->verbose)
-        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
+    if (watch_check(values->quiet, values->verbose) != SUTRA_OK)
+        return SUTRA_USAGE;
     values->trace = input;
     if (paths_same(values->output, input) || (values->host && paths_same(values->output, values->host)))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values->output);
