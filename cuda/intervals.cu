@@ -200,9 +200,8 @@ void gpu_interval_states(struct gpu *gpu, void *arg) {
 #define LIMBS    4 /* of 32 bits in a wide sum */
 
 struct key_sums {
-    uint64_t n, min, max; /* extremes as sort keys */
-    uint64_t sum[LIMBS], squares[LIMBS];
-    uint32_t overflow;
+    uint64_t n, min, max;                /* extremes as sort keys */
+    uint64_t sum[LIMBS], squares[LIMBS]; /* below 2^32 additions of at most 2^38 each do not run over */
 };
 
 struct sum_columns {
@@ -214,36 +213,57 @@ struct sum_columns {
 };
 
 SHARED void put_nothing(const struct sum_columns &c, row_t key) {
-    struct key_sums none = {0, UINT64_MAX, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0};
+    struct key_sums none = {0, UINT64_MAX, 0, {0, 0, 0, 0}, {0, 0, 0, 0}};
     c.sums[key] = none;
 }
 
-SHARED void add_limbs(uint64_t *limbs, uwide_t value) {
-    for (int k = 0; k < LIMBS; k++)
-        add_to(&limbs[k], (uint64_t)(value >> 32 * k) & UINT32_MAX);
+/* The place behind the neighbours from `begin` on that have its key, at most `end`. */
+SHARED row_t end_of_key(const struct sum_columns &c, row_t begin, row_t end) {
+    row_t place = begin + 1;
+    while (place < end && c.keys[c.row[place]] == c.keys[c.row[begin]])
+        place++;
+    return place;
 }
 
-SHARED void add_moments(struct key_sums *sums, const struct moments *moments) {
-    add_to(&sums->n, moments->n);
-    keep_least(&sums->min, integer_sort_key(moments->min));
-    keep_most(&sums->max, integer_sort_key(moments->max));
-    add_limbs(sums->sum, (uwide_t)moments->sum);
-    add_limbs(sums->squares, moments->squares);
-    if (moments->overflow)
-        set_bits(&sums->overflow, 1);
-}
-
-SHARED void add_neighbours(const struct sum_columns &c, row_t part) {
-    uint64_t begin = (uint64_t)part * SUM_ROWS, end = begin + SUM_ROWS < c.n ? begin + SUM_ROWS : c.n;
-    struct moments moments = {};
-    for (uint64_t place = begin; place < end; place++) {
-        row_t row = c.row[place];
-        moments_add(&moments, c.values[row]);
-        if (place + 1 == end || c.keys[c.row[place + 1]] != c.keys[row]) {
-            struct moments none = {};
-            add_moments(&c.sums[c.keys[row]], &moments);
-            moments = none;
+/* What moments_add() adds up, for SUM_ROWS neighbours: their values, and, in another kernel, as both together take more
+ * registers than there are, their squares. */
+SHARED void add_values(const struct sum_columns &c, row_t part) {
+    row_t place = part * SUM_ROWS, end = c.n - place > SUM_ROWS ? place + SUM_ROWS : c.n;
+    while (place < end) {
+        row_t begin = place, key_end = end_of_key(c, place, end);
+        int64_t min = INT64_MAX, max = INT64_MIN, high = 0; /* of values, without their lowest 32 bits */
+        uint64_t low = 0;
+        for (; place < key_end; place++) {
+            int64_t value = c.values[c.row[place]];
+            min = value < min ? value : min;
+            max = value > max ? value : max;
+            low += (uint64_t)value & UINT32_MAX;
+            high += value >> 32;
         }
+        struct key_sums *sums = &c.sums[c.keys[c.row[begin]]];
+        uwide_t sum = ((uwide_t)high << 32) + low;
+        add_to(&sums->n, (uint64_t)(key_end - begin));
+        keep_least(&sums->min, integer_sort_key(min));
+        keep_most(&sums->max, integer_sort_key(max));
+        for (int k = 0; k < LIMBS; k++)
+            add_to(&sums->sum[k], (uint64_t)(sum >> 32 * k) & UINT32_MAX);
+    }
+}
+
+SHARED void add_squares(const struct sum_columns &c, row_t part) {
+    row_t place = part * SUM_ROWS, end = c.n - place > SUM_ROWS ? place + SUM_ROWS : c.n;
+    while (place < end) {
+        row_t begin = place, key_end = end_of_key(c, place, end);
+        uint64_t limbs[LIMBS] = {0, 0, 0, 0};
+        for (; place < key_end; place++) {
+            int64_t value = c.values[c.row[place]];
+            uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+            uwide_t square = (uwide_t)magnitude * magnitude;
+            for (int k = 0; k < LIMBS; k++)
+                limbs[k] += (uint64_t)(square >> 32 * k) & UINT32_MAX;
+        }
+        for (int k = 0; k < LIMBS; k++)
+            add_to(&c.sums[c.keys[c.row[begin]]].squares[k], limbs[k]);
     }
 }
 
@@ -252,7 +272,7 @@ static uwide_t join_limbs(const uint64_t *limbs, uint64_t *carry) {
     uwide_t value = 0;
     *carry = 0;
     for (int k = 0; k < LIMBS; k++) {
-        uint64_t limb = limbs[k] + *carry; /* a limb is a sum of less than 2^32 numbers of 32 bits */
+        uint64_t limb = limbs[k] + *carry;
         value |= (uwide_t)(limb & UINT32_MAX) << 32 * k;
         *carry = limb >> 32;
     }
@@ -268,7 +288,7 @@ static void take_sums(struct moments *moments, const struct key_sums *sums) {
     moments->max = (int64_t)(sums->max ^ (uint64_t)1 << 63);
     moments->sum = (wide_t)join_limbs(sums->sum, &ignored);
     moments->squares = join_limbs(sums->squares, &carry);
-    moments->overflow = sums->overflow || carry;
+    moments->overflow = carry != 0;
 }
 
 void gpu_sums_by_key(struct gpu *gpu, void *arg) {
@@ -287,7 +307,8 @@ void gpu_sums_by_key(struct gpu *gpu, void *arg) {
     groups_fill(gpu, c.keys, n, step->n_keys, c.row, c.first);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<put_nothing>(gpu, step->n_keys, c);
-    gpu_each<add_neighbours>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
+    gpu_each<add_values>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
+    gpu_each<add_squares>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
     gpu_enter(gpu, GPU_DOWN);
     struct key_sums *sums = static_cast<struct key_sums *>(calloc((size_t)step->n_keys + 1, sizeof *sums));
     step->no_memory = !sums;
