@@ -46,7 +46,8 @@ struct sutra_context_options {
     void (*temporary)(void *arg, const char *path);
     void *arg; /* given to the callbacks */
 
-    uint32_t device_number; /* the CUDA device to be taken, as sutra_device_count() counts them */
+    uint32_t device_number; /* the CUDA device to be taken, as sutra_device_count() counts them; work with it makes it
+                               the calling thread's current one */
     uint64_t device_memory; /* most bytes to take on it; 0: nine tenths of what is free */
 };
 
