@@ -20,9 +20,9 @@
 #ifndef CRITICAL_PATH_SEARCH_H
 #define CRITICAL_PATH_SEARCH_H
 
+#include "columns/tuples.h"
 #include "context/context.h"
 #include "critical_path/graph.h"
-#include "columns/tuples.h"
 #include "read/device_trace.h"
 #include "read/event_places.h"
 #include "read/fields.h"
