@@ -73,7 +73,7 @@ static int read_choice(const struct option_row *option, const char *text, size_t
 static int read_device(const struct option_row *option, const char *text, struct device_word *value) {
     size_t length = strcspn(text, ":"), last = 0;
     uint64_t number = 0;
-    int choice, status = read_choice(option, text, length, &choice);
+    int choice = 0, status = read_choice(option, text, length, &choice);
     for (size_t i = 1; option->choices[i]; i++)
         last = i;
     if (status == SUTRA_OK && text[length] && (size_t)choice != last)

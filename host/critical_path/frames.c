@@ -149,13 +149,11 @@ static enum sutra_status put_tokens(struct path_search *search, const row_t *row
     struct ends ends = {0};
     struct merge merge = {search, row, thread, n, &ends, 0, 0};
     uint32_t n_threads = count_threads(thread, n);
-    enum sutra_status status = SUTRA_OK;
     if (n > ROW_LIMIT / 3)
-        status = error_set(search->error, SUTRA_DATA, "more than %u events on threads: cut the trace", ROW_LIMIT / 3);
-    else if (!tokens_alloc(tokens, 3 * (uint64_t)n, n_threads))
-        status = error_memory(search->error);
-    if (!status)
-        status = sort_ends(search, row, thread, n, &ends);
+        return error_set(search->error, SUTRA_DATA, "more than %u events on threads: cut the trace", ROW_LIMIT / 3);
+    if (!tokens_alloc(tokens, 3 * (uint64_t)n, n_threads))
+        return error_memory(search->error);
+    enum sutra_status status = sort_ends(search, row, thread, n, &ends);
     for (uint32_t t = 0; t < n_threads && !status; t++) {
         put_thread(&merge, tokens);
         tokens->thread_start[t + 1] = tokens->table.n;
