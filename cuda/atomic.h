@@ -25,6 +25,15 @@ SHARED void add_to(uint32_t *place, uint32_t value) {
 #endif
 }
 
+/* What is there now, while other rows may change it. */
+SHARED uint32_t current(const uint32_t *place) {
+#ifdef __CUDA_ARCH__
+    return *(const volatile uint32_t *)place;
+#else
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+#endif
+}
+
 /* Sets bits; rows that find them set do not wait for each other. */
 SHARED void set_bits(uint32_t *place, uint32_t bits) {
 #ifdef __CUDA_ARCH__

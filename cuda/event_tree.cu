@@ -114,12 +114,13 @@ SHARED void put_no_adoption(const struct event_columns &c, row_t thread) {
     c.adopted[thread] = ROW_NONE;
 }
 
+/* Adoptions move to earlier rows only, so one that is seen late is seen in the next round. */
 SHARED void adopt(const struct event_columns &c, row_t place) {
     uint32_t forward;
     if (c.closing[place] == 0 || !falls_back_on(c, place, &forward))
         return;
     row_t row = c.row[place];
-    if (c.elsewhere[place] == ROW_NONE && c.adopted[forward] >= row)
+    if (c.elsewhere[place] == ROW_NONE && current(&c.adopted[forward]) >= row)
         return;
     if (keep_least(&c.adopted[c.group[row]], row))
         set_bits(c.changed, 1);
