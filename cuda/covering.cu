@@ -5,6 +5,7 @@
  */
 #include "cuda/atomic.h"
 #include "cuda/max_tree.h"
+#include "cuda/starts.h"
 #include "cuda/steps.h"
 
 enum moment_kind { MOMENT_DOUBLE = 1, MOMENT_LARGE = 2 };
@@ -19,8 +20,7 @@ struct covering_columns {
 };
 
 SHARED uint32_t moment_kind_of(struct number x) {
-    uint64_t magnitude = (int64_t)x.bits < 0 ? -x.bits : x.bits;
-    return number_is_double(x) ? MOMENT_DOUBLE : magnitude > (uint64_t)1 << 53 ? MOMENT_LARGE : 0;
+    return number_is_double(x) ? MOMENT_DOUBLE : number_fits_double(x) ? 0 : MOMENT_LARGE;
 }
 
 SHARED struct number covering_end(const struct covering_columns &c, row_t row) {
@@ -36,8 +36,7 @@ SHARED void look_at_moment(const struct covering_columns &c, row_t i) {
 }
 
 SHARED uint64_t moment_key(const struct covering_columns &c, struct number moment) {
-    return *c.kinds & MOMENT_DOUBLE ? double_sort_key(number_as_double(moment))
-                                    : integer_sort_key((int64_t)moment.bits);
+    return number_sort_key(moment, *c.kinds & MOMENT_DOUBLE);
 }
 
 /* An end that is no number is after no moment. */
@@ -47,26 +46,14 @@ SHARED void put_end(const struct covering_columns &c, row_t row) {
     c.end[row] = value == value ? moment_key(c, end) : 0;
 }
 
-SHARED row_t count_begun(const struct covering_columns &c, struct number at) {
-    row_t low = 0, high = c.n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (op_begins_before(number_at(c.ts, middle), at))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 SHARED void find_covering(const struct covering_columns &c, row_t i) {
     struct number at = number_at(c.at, i);
     uint64_t most, key = moment_key(c, at);
-    row_t last = tree_last_at_least(&c.ends, 0, count_begun(c, at), key + 1, &most);
+    row_t last = tree_last_at_least(&c.ends, 0, count_begun(c.ts, c.n, at), key + 1, &most);
     if (last != ROW_NONE && !op_start_counts(number_at(c.ts, last)))
         last = ROW_NONE;
     if (last != ROW_NONE)
-        last = tree_first_above(&c.ends, count_begun(c, number_at(c.ts, last)), c.n, key);
+        last = tree_first_above(&c.ends, count_begun(c.ts, c.n, number_at(c.ts, last)), c.n, key);
     c.found[i] = last;
 }
 

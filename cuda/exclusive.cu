@@ -25,6 +25,7 @@
 #include "cuda/atomic.h"
 #include "cuda/bits.h"
 #include "cuda/max_tree.h"
+#include "cuda/starts.h"
 #include "cuda/steps.h"
 
 #define WALK_STEPS 1024
@@ -81,8 +82,7 @@ SHARED struct number end_at(const struct exclusive_columns &c, row_t place) {
 SHARED uint32_t kinds_of(struct number time) {
     if (number_is_double(time))
         return TIME_DOUBLE | (isinf(number_as_double(time)) ? TIME_INFINITE : 0);
-    uint64_t magnitude = (int64_t)time.bits < 0 ? -time.bits : time.bits;
-    return TIME_INTEGER | (magnitude > MANTISSA ? TIME_LARGE : 0);
+    return TIME_INTEGER | (number_fits_double(time) ? 0 : TIME_LARGE);
 }
 
 SHARED int lowest_bit(uint64_t bits) {
@@ -138,8 +138,7 @@ SHARED bool times_have_keys(const struct findings *findings) {
 }
 
 SHARED uint64_t time_key(const struct findings *findings, struct number time) {
-    return findings->times & TIME_DOUBLE ? double_sort_key(number_as_double(time))
-                                         : integer_sort_key((int64_t)time.bits);
+    return number_sort_key(time, findings->times & TIME_DOUBLE);
 }
 
 /* Whether all times are integers on one grid, and the lengths of all intervals of one kind. */
@@ -195,9 +194,7 @@ struct order_columns {
     row_t *first; /* by row: the first row with its start */
 };
 
-SHARED void put_first(const struct order_columns &c, row_t row) {
-    bool same = row && !number_below(number_at(c.table.ts, row - 1), number_at(c.table.ts, row));
-    c.first[row] = same ? 0 : row;
+SHARED void put_row(const struct order_columns &c, row_t row) {
     c.pairs.rows[row] = row;
 }
 
@@ -230,9 +227,8 @@ SHARED void copy_row(const struct copy_columns &c, row_t i) {
 static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;
-    struct order_columns order = {c->table, pairs_take(gpu, n), gpu_take<row_t>(gpu, n)};
-    gpu_each<put_first>(gpu, n, order);
-    gpu_scan_max(gpu, order.first, n);
+    struct order_columns order = {c->table, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
+    gpu_each<put_row>(gpu, n, order);
     gpu_each<put_dur_rest>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, 64);
     gpu_each<put_dur>(gpu, n, order);

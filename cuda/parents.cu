@@ -10,11 +10,11 @@
 #include "cuda/atomic.h"
 #include "cuda/bits.h"
 #include "cuda/key_sort.h"
+#include "cuda/starts.h"
 #include "cuda/steps.h"
 
 struct parent_columns {
     struct gpu_table table;
-    struct sorted_keys sorted;                  /* by external id */
     struct pairs by_external;                   /* by thread and external id: keys are threads */
     value_key *external;                        /* by place in that order */
     row_t *plain_by_thread, *plain_by_external; /* by place: the last place that is not coalesced, plus 1 */
@@ -24,9 +24,7 @@ struct parent_columns {
 };
 
 SHARED void put_thread(const struct parent_columns &c, row_t place) {
-    row_t row = c.sorted.pairs.rows[place];
-    c.by_external.keys[place] = c.table.thread[row];
-    c.by_external.rows[place] = row;
+    c.by_external.keys[place] = c.table.thread[c.by_external.rows[place]];
 }
 
 SHARED void put_external(const struct parent_columns &c, row_t place) {
@@ -34,19 +32,6 @@ SHARED void put_external(const struct parent_columns &c, row_t place) {
     c.external[place] = c.table.external[by_external];
     c.plain_by_external[place] = c.table.coalesced[by_external] ? 0 : place + 1;
     c.plain_by_thread[place] = c.table.coalesced[by_thread] ? 0 : place + 1;
-}
-
-/* The number of operators that begin before the launch. */
-SHARED row_t count_begun(struct number_column ts, row_t n, struct number launch_ts) {
-    row_t low = 0, high = n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (op_begins_before(number_at(ts, middle), launch_ts))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 SHARED row_t count_thread_before(const struct parent_columns &c, row_t low, row_t high, row_t bound) {
@@ -109,8 +94,7 @@ static void index_by_external(struct gpu *gpu, struct parent_columns *c) {
     c->plain_by_thread = gpu_take<row_t>(gpu, n);
     c->plain_by_external = gpu_take<row_t>(gpu, n);
     gpu_enter(gpu, GPU_SORT);
-    c->sorted = keys_sort(gpu, c->table.external, n);
-    c->by_external = c->sorted.pairs;
+    c->by_external = keys_sort(gpu, c->table.external, n).pairs;
     gpu_each<put_thread>(gpu, n, *c);
     gpu_sort(gpu, &c->by_external, n, bits_of(c->table.n_threads));
     gpu_each<put_external>(gpu, n, *c);

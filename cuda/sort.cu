@@ -16,8 +16,7 @@ struct number_columns {
 SHARED void look_at(const struct number_columns &c, row_t row) {
     struct number x = number_at(c.numbers, row);
     uint32_t found = number_is_double(x) ? FOUND_DOUBLE : FOUND_INTEGER;
-    uint64_t magnitude = (int64_t)x.bits < 0 ? -x.bits : x.bits;
-    if (!number_is_double(x) && magnitude > (uint64_t)1 << 53)
+    if (!number_fits_double(x))
         found |= FOUND_LARGE;
     if (row && number_below(x, number_at(c.numbers, row - 1)))
         found |= FOUND_DISORDER;

@@ -7,6 +7,7 @@
  * another scan leads from each operator to the place where its group began. O(n), 110 bytes an operator. A table may
  * come in parts, one after the other, with what each must know of those before (struct order_carry).
  */
+#include "cuda/starts.h"
 #include "cuda/steps.h"
 
 struct order_columns {
@@ -22,10 +23,6 @@ struct order_columns {
 
 SHARED struct number ts_of(const struct order_columns &c, row_t row) {
     return number_at(c.table.ts, row);
-}
-
-SHARED void put_first(const struct order_columns &c, row_t row) {
-    c.first[row] = row && !number_below(ts_of(c, row - 1), ts_of(c, row)) ? 0 : row;
 }
 
 SHARED void put_choice(const struct order_columns &c, row_t row) {
@@ -94,13 +91,11 @@ void gpu_thread_order(struct gpu *gpu, void *arg) {
     if (step->carry)
         bring_carry_up(gpu, &c, step->carry);
     gpu_enter(gpu, GPU_ORDER);
-    c.first = gpu_take<row_t>(gpu, n);
+    c.first = starts_find_first(gpu, c.table.ts, n);
     c.choices = gpu_take<struct run_choice>(gpu, n);
     c.begun = gpu_take<struct begun>(gpu, n);
     c.head = gpu_take<row_t>(gpu, n);
     c.before = gpu_take<row_t>(gpu, n);
-    gpu_each<put_first>(gpu, n, c);
-    gpu_scan_max(gpu, c.first, n);
     gpu_each<put_choice>(gpu, n, c);
     gpu_scan_choices(gpu, c.choices, n);
     gpu_each<put_begun>(gpu, n, c);

@@ -71,6 +71,12 @@ SHARED double number_as_double(struct number x) {
     return d;
 }
 
+/* Whether it stays what it is as a double: all integers do up to 2^53 in magnitude, few beyond. */
+SHARED bool number_fits_double(struct number x) {
+    uint64_t magnitude = (int64_t)x.bits < 0 ? 0 - x.bits : x.bits;
+    return number_is_double(x) || magnitude <= (uint64_t)1 << 53;
+}
+
 /* -1, 0, 1: an integer against a double, exactly. */
 SHARED int integer_compare_double(int64_t i, double d) {
     if (!(d < 9223372036854775808.0)) /* NaN too, which readers keep out but a difference of infinities may give */
@@ -130,6 +136,11 @@ SHARED double double_of_sort_key(uint64_t key) {
     uint64_t bits = key >> 63 ? key ^ (uint64_t)1 << 63 : ~key;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/* The key among numbers that are all integers, or, with as_doubles, all fit doubles. */
+SHARED uint64_t number_sort_key(struct number x, bool as_doubles) {
+    return as_doubles ? double_sort_key(number_as_double(x)) : integer_sort_key((int64_t)x.bits);
 }
 
 /* Where integers beyond 2^53 meet doubles no 64-bit key holds both; such numbers are in the order of (whole, rest). The

@@ -72,12 +72,6 @@ static int lowest_digit(double value) {
     return (exponent ? exponent : 1) - 1075 + __builtin_ctzll(mantissa);
 }
 
-/* An integer that stays what it is as a double. */
-static bool fits_double(struct number x) {
-    int64_t value = (int64_t)x.bits;
-    return number_is_double(x) || (value <= (int64_t)MANTISSA && value >= -(int64_t)MANTISSA);
-}
-
 /* Collects the operators that take part. Either all ends must be integers or all doubles: then so are all lengths that
  * Python would subtract. */
 static bool collect(struct sweep *sweep, row_t begin, row_t end) {
@@ -89,7 +83,7 @@ static bool collect(struct sweep *sweep, row_t begin, row_t end) {
             continue;
         doubles |= number_is_double(i_end);
         integers |= !number_is_double(i_end);
-        rounded |= !fits_double(start);
+        rounded |= !number_fits_double(start);
         sweep->position[sweep->n++] = i;
     }
     sweep->doubles = doubles;

@@ -139,11 +139,10 @@ static struct census take_census(struct number_column numbers, row_t n) {
     struct census census = {.sorted = true};
     for (row_t i = 0; i < n; i++) {
         struct number x = number_at(numbers, i);
-        int64_t value = (int64_t)x.bits;
         bool is_double = number_is_double(x);
         census.doubles |= is_double;
         census.integers |= !is_double;
-        census.large |= !is_double && (value > (int64_t)1 << 53 || value < -((int64_t)1 << 53));
+        census.large |= !number_fits_double(x);
         census.sorted = census.sorted && (i == 0 || number_compare(number_at(numbers, i - 1), x) <= 0);
     }
     return census;
