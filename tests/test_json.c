@@ -300,9 +300,9 @@ static bool is_valid(const char *text, size_t size, struct pool *pool) {
     struct indexed indexed = index_text(text, size, pool);
     bool valid = indexed.status == SUTRA_OK;
     if (valid) {
-        struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0, &indexed.error);
+        struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0);
         walk_value(&walker);
-        valid = !walker.status && walker.at == size;
+        valid = !walker.expected && walker.at == size;
     }
     indexed_free(&indexed);
     return valid;
@@ -399,7 +399,7 @@ static const struct {
 static void check_written(const char *text, const char *expected, struct pool *pool) {
     struct indexed indexed = index_text(text, strlen(text), pool);
     assert_int_equal(indexed.status, SUTRA_OK);
-    struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0, &indexed.error);
+    struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0);
     struct buffer out = {0};
     struct json_emitter emitter = {.out = &out};
     buffer_append(&out, "[\n    ", 6);

@@ -407,7 +407,7 @@ void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *out) {
     out_add(out, "{\"schemaVersion\": null, \"traceEvents\": [");
     for (row_t i = 0; i < dlrm->n_trimmed; i++) {
         size_t begin = dlrm->events->text[dlrm->trimmed[i]];
-        struct json_walker walker = walk_from(&document->source, &document->index, begin, NULL);
+        struct json_walker walker = walk_from(&document->source, &document->index, begin);
         walk_value(&walker);
         size_t end = walker.at;
         while (document->source.bytes[end - 1] != '}')

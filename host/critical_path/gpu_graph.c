@@ -99,7 +99,7 @@ static bool arguments_cast(struct path_search *search, struct json_walker *walke
 
 static bool row_casts(struct path_search *search, row_t event) {
     const struct document *document = &search->trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, search->events->text[event], NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, search->events->text[event]);
     bool cast = true;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);

@@ -25,7 +25,7 @@ struct key_reading {
 static struct json_place place_of(const struct sutra_device_trace *trace, row_t event, enum event_field field) {
     const struct document *document = &trace->document;
     struct event_places places;
-    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event], NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
     if (walk_char(&walker) != '{')
         return (struct json_place){0};
     walk_event(&walker, &places);

@@ -188,7 +188,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
         walk_value(walker);
         wrong_type(part, FIELD_NONE, at);
     }
-    if (walker->status)
+    if (walker->expected)
         return;
     if (part->reader.failed || !make_room(part)) {
         part->reader.failed = true;
@@ -272,7 +272,7 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
 
 void event_find(const struct sutra_device_trace *trace, row_t event, struct event_places *places) {
     const struct document *document = &trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event], NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
     *places = (struct event_places){0};
     if (walk_char(&walker) == '{')
         walk_event(&walker, places);

@@ -15,7 +15,6 @@ struct part {
     size_t last_comma;  /* the comma behind its last element, or the closing bracket */
     bool closed;        /* the array ends in this part */
     struct json_walker walker;
-    struct sutra_error error;
 };
 
 struct parts {
@@ -60,7 +59,7 @@ static void walk_part(void *arg, size_t number) {
     struct json_walker *walker = &part->walker;
     size_t at = number ? chunk_word(index, chunk) * 64 : parts->open;
     *part = (struct part){.first_comma = SIZE_MAX};
-    *walker = walk_from(&parts->document->source, index, at, &part->error);
+    *walker = walk_from(&parts->document->source, index, at);
     if (parts->n == 1)
         end = SIZE_MAX;
     if (number) {
@@ -81,7 +80,7 @@ static void walk_part(void *arg, size_t number) {
         parts->reader->element(parts->reader->arg, number, walker);
         part->last_comma = walker->at;
     } while (walk_element_end(walker) && part->last_comma < end);
-    part->closed = !walker->status && walker->text[part->last_comma] == ']';
+    part->closed = !walker->expected && walker->text[part->last_comma] == ']';
 }
 
 /* Whether the parts meet, up to the one that closes the array or fails; that one's number goes to *last. */
@@ -95,37 +94,33 @@ static bool parts_meet(const struct parts *parts, size_t *last) {
             return false;
         expected = part->last_comma;
         *last = i;
-        if (part->closed || part->walker.status)
+        if (part->closed || part->walker.expected)
             return true;
     }
     return false;
 }
 
 /* Walks the array at *walker, which then stands behind it. */
-static enum sutra_status walk_parts(struct parts *parts, struct pool *pool, struct json_walker *walker) {
+static enum sutra_status walk_parts(struct parts *parts, struct pool *pool, struct json_walker *walker,
+                                    struct sutra_error *error) {
     const struct document_reader *reader = parts->reader;
     size_t last = 0;
     parts->list = calloc(parts->n, sizeof *parts->list);
     if (!parts->list)
-        return error_memory(walker->error);
-    enum sutra_status status = reader->begin(reader->arg, parts->n, walker->error);
+        return error_memory(error);
+    enum sutra_status status = reader->begin(reader->arg, parts->n, error);
     if (!status) {
         pool_run(pool, parts->n, walk_part, parts);
         if (!parts_meet(parts, &last) && parts->n > 1) {
             parts->n = 1;
             last = 0;
-            status = reader->begin(reader->arg, 1, walker->error);
+            status = reader->begin(reader->arg, 1, error);
             if (!status)
                 walk_part(parts, 0);
         }
     }
     if (!status) {
-        struct sutra_error *error = walker->error;
-        if (parts->list[last].walker.status && error)
-            *error = parts->list[last].error;
         *walker = parts->list[last].walker;
-        walker->error = error;
-        status = walker->status;
         reader->end(reader->arg, last + 1);
     }
     free(parts->list);
@@ -135,14 +130,14 @@ static enum sutra_status walk_parts(struct parts *parts, struct pool *pool, stru
 /* In parts, unless the array was there before: each attempt may look at all of the file behind, so there is only one.
  */
 static enum sutra_status walk_the_array(struct document *document, struct pool *pool,
-                                        const struct document_reader *reader, bool repeated,
-                                        struct json_walker *walker) {
+                                        const struct document_reader *reader, bool repeated, struct json_walker *walker,
+                                        struct sutra_error *error) {
     const struct json_index *index = &document->index;
     struct parts parts = {.document = document, .reader = reader, .open = walker->at};
     while (parts.first_chunk + 1 < index->n_chunks && chunk_word(index, parts.first_chunk + 1) * 64 <= walker->at)
         parts.first_chunk++;
     parts.n = repeated ? 1 : index->n_chunks - parts.first_chunk;
-    return walk_parts(&parts, pool, walker);
+    return walk_parts(&parts, pool, walker, error);
 }
 
 static enum sutra_status add_member(struct document *document, struct json_place key, size_t value,
@@ -161,25 +156,27 @@ static enum sutra_status add_member(struct document *document, struct json_place
 
 static enum sutra_status walk_members(struct document *document, struct pool *pool,
                                       const struct document_reader *reader, struct sutra_error *error) {
-    struct json_walker walker = walk_from(&document->source, &document->index, 0, error);
+    struct json_walker walker = walk_from(&document->source, &document->index, 0);
     enum sutra_status status = SUTRA_OK;
     for (bool more = walk_object(&walker); more && !status; more = !status && walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
-        if (walker.status)
+        if (walker.expected)
             break;
         status = add_member(document, key, walker.at, error);
         if (!status && reader->array && walk_char(&walker) == '[' && place_is(&document->source, key, reader->array)) {
             bool repeated = document->array != SIZE_MAX;
             document->array = document->n_members - 1;
-            status = walk_the_array(document, pool, reader, repeated, &walker);
+            status = walk_the_array(document, pool, reader, repeated, &walker, error);
         } else if (!status) {
             walk_value(&walker);
         }
     }
-    if (!status && !walker.status && walker.at < document->source.size)
+    if (!status)
+        status = walk_error(&walker, error);
+    if (!status && walker.at < document->source.size)
         status = source_error(&document->source, error, walker.at,
                               "malformed JSON: there is more behind the end of the trace's object");
-    return status ? status : walker.status;
+    return status;
 }
 
 /* What is no JSON object at all gets an error of its own kind. */
@@ -228,7 +225,7 @@ struct json_place document_member_of(const struct document *document, size_t at,
     struct json_place found = {0};
     if (document->source.bytes[at] != '{')
         return found;
-    struct json_walker walker = walk_from(&document->source, &document->index, at, NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         bool wanted = place_is(&document->source, walk_key(&walker), name);
         struct json_place value = walk_value(&walker);

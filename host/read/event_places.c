@@ -70,7 +70,7 @@ static inline enum event_field field_of(const struct json_walker *walker, struct
     return known(decoded, string_decode(raw, length, decoded));
 }
 
-static void walk_args(struct json_walker *walker, struct event_places *places) {
+static inline void walk_args(struct json_walker *walker, struct event_places *places) {
     for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
         places->field[field] = (struct json_place){0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
@@ -84,12 +84,13 @@ static void walk_args(struct json_walker *walker, struct event_places *places) {
     }
 }
 
-void walk_event(struct json_walker *walker, struct event_places *places) {
+void walk_event(struct json_walker *original, struct event_places *places) {
+    struct json_walker copy = *original, *walker = &copy; /* one that stays in registers */
     *places = (struct event_places){0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
         if (!key.at)
-            return;
+            break;
         enum event_field field = field_of(walker, key, outer_field);
         struct json_place value = {.at = walker->at};
         if (field == FIELD_ARGS && walk_char(walker) == '{')
@@ -99,6 +100,7 @@ void walk_event(struct json_walker *walker, struct event_places *places) {
         if (field != FIELD_NONE)
             places->field[field] = value;
     }
+    *original = copy;
 }
 
 const char *event_field_name(enum event_field field) {

@@ -224,7 +224,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
         return;
     }
     part->n_with_attributes += walk_node(walker, &places);
-    if (walker->status)
+    if (walker->expected)
         return;
     if (part->reader.failed || !make_room(part)) {
         part->reader.failed = true;
@@ -267,7 +267,7 @@ static const char *read_schema(const struct document *document, struct field_rea
     *length = 0;
     if (!schema || document->source.bytes[schema->value] != '"')
         return "";
-    struct json_walker walker = walk_from(&document->source, &document->index, schema->value, NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, schema->value);
     return field_string(reader, walk_string(&walker), length);
 }
 

@@ -2,8 +2,9 @@
  * json_walk.h - walking the tokens of an indexed JSON text, checking the grammar on the way.
  *
  * A walker stands on a token: `at` is the byte where it begins (the text's size at the end, where a zero byte stands).
- * Values are walked in one pass without recursion. Errors set `status` and fill the caller's sutra_error; the walker
- * then stands at the end, so that loops end by themselves.
+ * Values are walked in one pass without recursion. Where the text is malformed, the walker notes what was expected, and
+ * then stands at the end, so that loops end by themselves; walk_error() makes an error of it. No function here that is
+ * not inlined gets the walker's address: a local one lives in registers.
  */
 #ifndef READ_JSON_WALK_H
 #define READ_JSON_WALK_H
@@ -23,14 +24,14 @@
 #define DEPTH_MAX_TEXT "1,024"
 
 struct json_walker {
+    const struct source *source;
+    const struct json_index *index;
     const char *text;
     size_t at;
-    const uint64_t *marks;
-    size_t word, n_words;
-    uint64_t bits; /* marks of the current word that were not visited */
-    const struct source *source;
-    struct sutra_error *error;
-    enum sutra_status status;
+    size_t word;
+    uint64_t bits;        /* marks of the current word that were not visited */
+    const char *expected; /* what was expected at `failed_at`, or NULL: nothing malformed was seen */
+    size_t failed_at;
 };
 
 /* What stands at a value's place in the text: its first byte, and for strings the closing quote. 0: no such value. */
@@ -40,28 +41,28 @@ struct json_place {
 
 static inline void walk_next(struct json_walker *walker) {
     while (!walker->bits) {
-        if (++walker->word >= walker->n_words) {
-            walker->word = walker->n_words;
+        if (++walker->word >= walker->index->n_words) {
+            walker->word = walker->index->n_words;
             walker->at = walker->source->size;
             return;
         }
-        walker->bits = walker->marks[walker->word];
+        walker->bits = walker->index->marks[walker->word];
     }
     walker->at = walker->word * 64 + (size_t)__builtin_ctzll(walker->bits);
     walker->bits &= walker->bits - 1;
 }
 
+/* On to the first token at or behind byte `at`. */
+static inline void walk_to(struct json_walker *walker, size_t at) {
+    walker->word = at / 64;
+    walker->bits = walker->index->marks[at / 64] & (UINT64_MAX << at % 64);
+    walk_next(walker);
+}
+
 /* A walker on the first token at or behind byte `at`. */
-static inline struct json_walker walk_from(const struct source *source, const struct json_index *index, size_t at,
-                                           struct sutra_error *error) {
-    struct json_walker walker = {.text = source->bytes,
-                                 .marks = index->marks,
-                                 .word = at / 64,
-                                 .n_words = index->n_words,
-                                 .source = source,
-                                 .error = error};
-    walker.bits = index->marks[at / 64] & (UINT64_MAX << at % 64);
-    walk_next(&walker);
+static inline struct json_walker walk_from(const struct source *source, const struct json_index *index, size_t at) {
+    struct json_walker walker = {.source = source, .index = index, .text = source->bytes};
+    walk_to(&walker, at);
     return walker;
 }
 
@@ -69,24 +70,44 @@ static inline char walk_char(const struct json_walker *walker) {
     return walker->text[walker->at];
 }
 
-/* Says what was expected where the walker stands. */
-__attribute__((format(printf, 2, 3))) void walk_fail(struct json_walker *walker, const char *format, ...);
+/* Notes what was expected where the walker stands, if that is the first mistake, and goes to the end. */
+static inline void walk_fail(struct json_walker *walker, const char *expected) {
+    if (!walker->expected) {
+        walker->expected = expected;
+        walker->failed_at = walker->at;
+    }
+    walker->bits = 0;
+    walker->word = walker->index->n_words;
+    walker->at = walker->source->size;
+}
+
+/* SUTRA_DATA if something malformed was seen; the error says what and where. */
+enum sutra_status walk_error(const struct json_walker *walker, struct sutra_error *error);
 
 /* Steps over the token if it is `c`; else an error that says so. */
 static inline bool walk_expect(struct json_walker *walker, char c, const char *what) {
     if (walk_char(walker) != c || walker->at >= walker->source->size) {
-        walk_fail(walker, "%s", what);
+        walk_fail(walker, what);
         return false;
     }
     walk_next(walker);
     return true;
 }
 
-/* Whether a positive integer of up to 15 digits stands there, right before a comma or a closing bracket: by far the
- * most frequent scalar. */
-static inline bool is_short_integer(const char *text) {
-    size_t n = digit_run(text);
-    return n > 0 && n < SCAN_BYTES && *text != '0' && (text[n] == ',' || text[n] == ']' || text[n] == '}');
+/* Whether a number of the most frequent forms stands there, right before a comma or a closing bracket: 12, 0, 12.5,
+ * with up to 15 digits on either side of the point. */
+static inline bool is_short_number(const char *text) {
+    size_t n = digit_run_short(text);
+    if (n == 0 || n == SCAN_BYTES || (*text == '0' && n > 1))
+        return false;
+    text += n;
+    if (*text == '.') {
+        n = digit_run_short(text + 1);
+        if (n == 0 || n == SCAN_BYTES)
+            return false;
+        text += 1 + n;
+    }
+    return *text == ',' || *text == ']' || *text == '}';
 }
 
 /* From the opening quote to behind the closing one. */
@@ -98,25 +119,37 @@ static inline struct json_place walk_string(struct json_walker *walker) {
     return place;
 }
 
-/* From an opening bracket to behind the closing one, checking what is between. */
-void walk_brackets(struct json_walker *walker);
+/* Where something ends: the byte behind it; or the byte at which something else was expected. */
+struct json_end {
+    size_t at;
+    const char *expected; /* NULL: well-formed */
+};
 
-/* Checks the number or word at the walker, which is no short integer. */
-void walk_scalar(struct json_walker *walker);
+/* The end of the value that an opening bracket at byte `at` begins. */
+struct json_end brackets_end(const struct source *source, const struct json_index *index, size_t at);
+
+/* What was expected at byte `at` if neither a number nor a word stands there, or NULL. */
+const char *scalar_fault(const struct source *source, size_t at);
 
 /* Steps over a value of any kind, checking it, and returns its place. */
-static inline struct json_place walk_value(struct json_walker *walker) {
+__attribute__((always_inline)) static inline struct json_place walk_value(struct json_walker *walker) {
     const char *text = walker->text + walker->at;
     if (*text == '"')
         return walk_string(walker);
     struct json_place place = {.at = walker->at};
+    const char *fault = NULL;
     if (*text == '{' || *text == '[') {
-        walk_brackets(walker);
-        return place;
+        struct json_end end = brackets_end(walker->source, walker->index, walker->at);
+        walk_to(walker, end.at);
+        fault = end.expected;
+    } else {
+        if (!is_short_number(text))
+            fault = scalar_fault(walker->source, walker->at);
+        if (!fault)
+            walk_next(walker);
     }
-    if (!is_short_integer(text))
-        walk_scalar(walker);
-    walk_next(walker);
+    if (fault)
+        walk_fail(walker, fault);
     return place;
 }
 
@@ -145,7 +178,7 @@ static inline bool walk_open(struct json_walker *walker, char open, const char *
 static inline bool walk_close(struct json_walker *walker, char close, const char *what) {
     char c = walk_char(walker);
     if (c != ',' && c != close) {
-        walk_fail(walker, "%s", what);
+        walk_fail(walker, what);
         return false;
     }
     walk_next(walker);

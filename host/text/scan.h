@@ -19,7 +19,7 @@
 #define SCAN_BYTES 16
 
 /* Digits at the start of `text`, at most 16. */
-static inline size_t digit_run(const char *text) {
+static inline size_t digit_run_short(const char *text) {
 #ifdef __SSE2__
     __m128i less = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)text), _mm_set1_epi8('0'));
     __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(less, _mm_set1_epi8(9)), less);

@@ -65,7 +65,7 @@ struct event_reader {
 };
 
 static struct json_walker walk_at(const struct event_reader *reader, size_t at) {
-    return walk_from(&reader->document.source, &reader->document.index, at, reader->error);
+    return walk_from(&reader->document.source, &reader->document.index, at);
 }
 
 static const char *text_at(const struct event_reader *reader, struct json_place place) {

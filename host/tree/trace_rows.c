@@ -122,7 +122,7 @@ static bool read_times(struct trace_rows *rows, const struct device_events *even
 /* Where the arguments stand that the trace's columns lack. */
 static void find_arguments(const struct sutra_device_trace *trace, size_t at, struct json_place *places) {
     const struct document *document = &trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, at, NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, at);
     memset(places, 0, N_ARGUMENTS * sizeof *places);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);

@@ -89,13 +89,22 @@ static char *put_other_scalar(struct buffer *out, char *to, const char *text, un
     return to ? to + number_rewrite(text, length, form, to) : NULL;
 }
 
+/* Digits of a positive integer of at most 15 of them that stands right before a comma or a closing bracket, by far the
+ * most frequent scalar; else 0. */
+static inline size_t short_integer_length(const char *text) {
+    size_t n = digit_run_short(text);
+    bool whole = text[n] == ',' || text[n] == ']' || text[n] == '}';
+    return whole && n < SCAN_BYTES && (*text != '0' || n == 1) ? n : 0;
+}
+
 /* A number or a word, with room for a line of this level behind it; NULL: out of memory. */
 static inline char *put_scalar(struct buffer *out, char *to, const char *text, unsigned level) {
     to = room(out, to, 4 * (size_t)level + 4 * SLACK);
-    if (!to || !is_short_integer(text))
+    size_t n = short_integer_length(text);
+    if (!to || n == 0)
         return to ? put_other_scalar(out, to, text, level) : NULL;
     memcpy(to, text, SCAN_BYTES);
-    return to + digit_run(text);
+    return to + n;
 }
 
 /* A number that is the same for equal keys: from the last 8 bytes up to the key's end (with the quote and the spaces

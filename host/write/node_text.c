@@ -50,7 +50,7 @@ static bool reserve_fields(struct node_template *template, size_t n) {
 
 void node_template_read(struct node_template *template, const struct sutra_host_trace *host, row_t node) {
     struct json_emitter *emitter = &template->emitter;
-    struct json_walker walker = walk_from(&host->document.source, &host->document.index, host->nodes.text[node], NULL);
+    struct json_walker walker = walk_from(&host->document.source, &host->document.index, host->nodes.text[node]);
     template->text.length = 0;
     emitter->out = &template->text;
     emitter->members.n = 0;
@@ -99,7 +99,7 @@ static void write_string(struct buffer *out, const struct strings *strings, uint
 static struct json_place find_in_event(const struct sutra_device_trace *device, row_t event, enum event_field field) {
     const struct document *document = &device->document;
     struct event_places places;
-    struct json_walker walker = walk_from(&document->source, &document->index, device->events.text[event], NULL);
+    struct json_walker walker = walk_from(&document->source, &document->index, device->events.text[event]);
     if (walk_char(&walker) != '{')
         return (struct json_place){0};
     walk_event(&walker, &places);
@@ -117,7 +117,7 @@ static void write_from_event(struct node_template *template, const struct sutra_
                              enum event_field field, struct buffer *out) {
     struct json_place place = find_in_event(device, event, field);
     struct json_emitter emitter = {.out = out, .scratch = template->values};
-    struct json_walker walker = walk_from(&device->document.source, &device->document.index, place.at, NULL);
+    struct json_walker walker = walk_from(&device->document.source, &device->document.index, place.at);
     emit_value(&emitter, &walker, NODE_LEVEL + 1);
     template->failed |= emitter.failed;
     template->values = emitter.scratch;
