@@ -28,7 +28,7 @@ static struct json_place place_of(const struct sutra_device_trace *trace, row_t 
     struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
     if (walk_char(&walker) != '{')
         return (struct json_place){0};
-    walk_event(&walker, &places);
+    walk_event(&walker, NULL, &places);
     return places.field[field];
 }
 

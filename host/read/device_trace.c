@@ -17,6 +17,7 @@ struct part {
     struct device_events events;
     struct strings strings;
     struct field_reader reader;
+    struct event_forms forms;
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */
@@ -38,6 +39,7 @@ static void free_parts(struct parts *parts) {
     for (size_t i = 0; i < parts->n; i++) {
         device_events_free(&parts->list[i].events);
         strings_free(&parts->list[i].strings);
+        event_forms_free(&parts->list[i].forms);
         buffer_free(&parts->list[i].reader.scratch);
         free(parts->list[i].string_map);
     }
@@ -180,11 +182,12 @@ static bool make_room(struct part *part) {
 
 static void read_element(void *arg, size_t number, struct json_walker *walker) {
     struct part *part = &((struct parts *)arg)->list[number];
-    struct event_places places = {0};
+    struct event_places places;
     size_t at = walker->at;
     if (walk_char(walker) == '{') {
-        walk_event(walker, &places);
+        walk_event(walker, &part->forms, &places);
     } else {
+        places = (struct event_places){0};
         walk_value(walker);
         wrong_type(part, FIELD_NONE, at);
     }
@@ -275,7 +278,7 @@ void event_find(const struct sutra_device_trace *trace, row_t event, struct even
     struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
     *places = (struct event_places){0};
     if (walk_char(&walker) == '{')
-        walk_event(&walker, places);
+        walk_event(&walker, NULL, places);
 }
 
 struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name) {

@@ -1,5 +1,8 @@
 /*
  * event_places.c - walking one event and noting where the fields stand that we know.
+ *
+ * From value to value: the tokens between two of them are recognised by their bytes where such were seen before
+ * (event_forms.h), else walked one by one. Members of the event and of its "args" are one sequence.
  */
 #include "read/event_places.h"
 
@@ -70,35 +73,88 @@ static inline enum event_field field_of(const struct json_walker *walker, struct
     return known(decoded, string_decode(raw, length, decoded));
 }
 
-static inline void walk_args(struct json_walker *walker, struct event_places *places) {
-    for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
-        places->field[field] = (struct json_place){0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        if (!key.at)
+/* Walks the tokens from the event's opening bracket, or from behind a value, which began at byte `at`, to the next
+ * value, and says what they mean. */
+static inline void walk_form(struct json_walker *walker, size_t at, bool begins, bool inside, struct form *form) {
+    *form = (struct form){.inside = inside};
+    for (;;) {
+        size_t bracket = walker->at;
+        bool more = begins ? walk_object(walker) : walk_member_end(walker);
+        begins = false;
+        if (!more && form->inside) {
+            form->inside = false;
+            continue;
+        }
+        if (!more) {
+            form->ends = true;
+            form->length = (walker->text[bracket] == '}' ? bracket + 1 : walker->at) - at;
             return;
-        enum event_field field = field_of(walker, key, inner_field);
-        struct json_place value = walk_value(walker);
-        if (field != FIELD_NONE)
-            places->field[field] = value;
+        }
+        struct json_place key = walk_key(walker);
+        form->field = (uint8_t)field_of(walker, key, form->inside ? inner_field : outer_field);
+        form->length = walker->at - at;
+        if (form->field != FIELD_ARGS || walk_char(walker) != '{')
+            return;
+        form->args = form->length;
+        form->inside = begins = true;
     }
 }
 
-void walk_event(struct json_walker *original, struct event_places *places) {
+/* Walks the value at byte `at`; *end is the byte behind it. */
+static inline struct json_place walk_leaf(struct json_walker *walker, size_t at, size_t *end) {
+    const char *text = walker->text + at;
+    struct json_place place = {.at = at};
+    size_t n_digits;
+    if (*text == '"') {
+        place.end = mark_behind(walker->index, at);
+        *end = place.end + 1;
+    } else if ((n_digits = short_number_length(text))) {
+        *end = at + n_digits;
+    } else {
+        walk_to(walker, at);
+        walk_value(walker);
+        *end = trim_end(walker->text, walker->at);
+    }
+    return place;
+}
+
+static inline void enter_args(struct event_places *places, size_t at) {
+    places->field[FIELD_ARGS] = (struct json_place){.at = at};
+    for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
+        places->field[field].at = 0;
+}
+
+void walk_event(struct json_walker *original, struct event_forms *forms, struct event_places *places) {
     struct json_walker copy = *original, *walker = &copy; /* one that stays in registers */
-    *places = (struct event_places){0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        if (!key.at)
+    struct form unknown = {0};
+    struct form *form = forms ? &forms->begin : &unknown;
+    size_t begin = walker->at, at = begin;
+    for (int field = 0; field < FIELD_NONE; field++)
+        places->field[field].at = 0;
+    for (;;) {
+        struct form *next = form_find(form, walker->text + at);
+        if (!next) {
+            walk_to(walker, at);
+            walk_form(walker, at, at == begin, form->inside, &unknown);
+            if (walker->expected)
+                break;
+            if (form != &unknown)
+                event_forms_learn(forms, form, walker->text + at, &unknown);
+            next = &unknown;
+        }
+        form = next;
+        if (form->args)
+            enter_args(places, at + form->args);
+        at += form->length;
+        if (form->ends) {
+            walk_to(walker, at);
             break;
-        enum event_field field = field_of(walker, key, outer_field);
-        struct json_place value = {.at = walker->at};
-        if (field == FIELD_ARGS && walk_char(walker) == '{')
-            walk_args(walker, places);
-        else
-            value = walk_value(walker);
-        if (field != FIELD_NONE)
-            places->field[field] = value;
+        }
+        struct json_place place = walk_leaf(walker, at, &at);
+        if (walker->expected)
+            break;
+        if (form->field != FIELD_NONE)
+            places->field[form->field] = place;
     }
     *original = copy;
 }

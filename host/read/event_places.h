@@ -4,6 +4,7 @@
 #ifndef READ_EVENT_PLACES_H
 #define READ_EVENT_PLACES_H
 
+#include "read/event_forms.h"
 #include "read/json_walk.h"
 
 enum event_field {
@@ -35,8 +36,9 @@ struct event_places {
     struct json_place field[FIELD_NONE];
 };
 
-/* Walks one event, an object. Of repeated keys the last counts. */
-void walk_event(struct json_walker *walker, struct event_places *places);
+/* Walks one event, an object. Of repeated keys the last counts. `forms` makes it faster where many events are walked,
+ * and may be NULL. */
+void walk_event(struct json_walker *walker, struct event_forms *forms, struct event_places *places);
 
 /* The field's key in the file, for messages. */
 const char *event_field_name(enum event_field field);

@@ -230,11 +230,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
         part->reader.failed = true;
         return;
     }
-    /* The walker stands behind white space that may follow the node; its last brace is before that. */
-    size_t end = walker->at;
-    while (walker->text[end - 1] != '}')
-        end--;
-    append_node(part, &places, text, end);
+    append_node(part, &places, text, trim_end(walker->text, walker->at));
 }
 
 static void end_parts(void *arg, size_t n) {

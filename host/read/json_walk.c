@@ -85,7 +85,7 @@ static inline bool enter_value(struct json_walker *walker, struct kinds *kinds) 
         }
         walk_next(walker);
     } else {
-        const char *fault = is_short_number(text) ? NULL : scalar_fault(walker->source, walker->at);
+        const char *fault = short_number_length(text) ? NULL : scalar_fault(walker->source, walker->at);
         if (fault)
             walk_fail(walker, fault);
         else

@@ -94,20 +94,28 @@ static inline bool walk_expect(struct json_walker *walker, char c, const char *w
     return true;
 }
 
-/* Whether a number of the most frequent forms stands there, right before a comma or a closing bracket: 12, 0, 12.5,
- * with up to 15 digits on either side of the point. */
-static inline bool is_short_number(const char *text) {
+/* Length of a number of the most frequent forms that stands right before a comma or a closing bracket: 12, 0, 12.5,
+ * with up to 15 digits on either side of the point. 0: something else stands there. */
+static inline size_t short_number_length(const char *text) {
     size_t n = digit_run_short(text);
     if (n == 0 || n == SCAN_BYTES || (*text == '0' && n > 1))
-        return false;
-    text += n;
-    if (*text == '.') {
-        n = digit_run_short(text + 1);
-        if (n == 0 || n == SCAN_BYTES)
-            return false;
-        text += 1 + n;
+        return 0;
+    if (text[n] == '.') {
+        size_t n_fraction = digit_run_short(text + n + 1);
+        if (n_fraction == 0 || n_fraction == SCAN_BYTES)
+            return 0;
+        n += 1 + n_fraction;
     }
-    return *text == ',' || *text == ']' || *text == '}';
+    return text[n] == ',' || text[n] == ']' || text[n] == '}' ? n : 0;
+}
+
+/* The first token behind byte `at`, which is not the last one. */
+static inline size_t mark_behind(const struct json_index *index, size_t at) {
+    size_t word = (at + 1) / 64;
+    uint64_t bits = index->marks[word] & (UINT64_MAX << (at + 1) % 64);
+    while (!bits)
+        bits = index->marks[++word];
+    return word * 64 + (size_t)__builtin_ctzll(bits);
 }
 
 /* From the opening quote to behind the closing one. */
@@ -143,7 +151,7 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
         walk_to(walker, end.at);
         fault = end.expected;
     } else {
-        if (!is_short_number(text))
+        if (short_number_length(text) == 0)
             fault = scalar_fault(walker->source, walker->at);
         if (!fault)
             walk_next(walker);

@@ -1,7 +1,7 @@
 /*
- * scan.h - looking at 16 bytes at once: how many digits there are, whether a short string is plain.
+ * scan.h - looking at 16 bytes at once: how many digits there are, whether a short string is plain; and white space.
  *
- * Both may read up to 16 bytes from where they begin; sources keep padding.
+ * The first two may read up to 16 bytes from where they begin; sources keep padding.
  */
 #ifndef TEXT_SCAN_H
 #define TEXT_SCAN_H
@@ -30,6 +30,13 @@ static inline size_t digit_run_short(const char *text) {
         n++;
     return n;
 #endif
+}
+
+/* `end` without the white space of JSON before it; something else stands before that. */
+static inline size_t trim_end(const char *text, size_t end) {
+    while (text[end - 1] == ' ' || text[end - 1] == '\n' || text[end - 1] == '\r' || text[end - 1] == '\t')
+        end--;
+    return end;
 }
 
 /* Copies 16 bytes, and says whether the first `length` (at most 16) of them are written as they are: ASCII from space

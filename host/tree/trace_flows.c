@@ -9,23 +9,16 @@
  */
 #include "tree/trace_flows.h"
 
+#include "text/scan.h"
 #include "write/trace_copy.h"
-
-static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
 
 /* Where an event ends, behind which only white space and a comma stand before the next one. */
 static size_t event_end(const struct sutra_device_trace *trace, row_t event) {
     const char *bytes = trace->document.source.bytes;
     bool last = event + 1 == trace->events.n;
     size_t end = last ? trace_events_end(trace) : trace->events.text[event + 1];
-    while (is_space(bytes[end - 1]))
-        end--;
-    end -= !last && bytes[end - 1] == ',';
-    while (is_space(bytes[end - 1]))
-        end--;
-    return end;
+    end = trim_end(bytes, end);
+    return last || bytes[end - 1] != ',' ? end : trim_end(bytes, end - 1);
 }
 
 struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_out *text,

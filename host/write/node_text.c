@@ -102,7 +102,7 @@ static struct json_place find_in_event(const struct sutra_device_trace *device, 
     struct json_walker walker = walk_from(&document->source, &document->index, device->events.text[event]);
     if (walk_char(&walker) != '{')
         return (struct json_place){0};
-    walk_event(&walker, &places);
+    walk_event(&walker, NULL, &places);
     return places.field[field];
 }
 
