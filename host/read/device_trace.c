@@ -109,11 +109,12 @@ static value_key read_tid(struct part *part, const struct event_places *places) 
     return 0;
 }
 
-static uint32_t read_string(struct part *part, struct json_place place, uint32_t otherwise) {
-    if (place.at && part->reader.source->bytes[place.at] != '"')
-        return otherwise;
+/* The empty string if the field is absent, STRING_NONE if it is no string. */
+static uint32_t read_string(struct part *part, struct json_place place) {
     if (!place.at)
         return strings_intern(&part->strings, "", 0);
+    if (part->reader.source->bytes[place.at] != '"')
+        return STRING_NONE;
     return field_intern(&part->reader, place, &part->strings);
 }
 
@@ -154,8 +155,9 @@ static void append_event(struct part *part, const struct event_places *places, s
     uint8_t flags = read_flags(part, places);
     number_put(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
     number_put(events->dur, row, read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &flags));
-    events->name[row] = read_string(part, places->field[FIELD_NAME], strings_intern(&part->strings, "", 0));
-    events->category[row] = read_string(part, places->field[FIELD_CATEGORY], STRING_NONE);
+    struct json_place name = places->field[FIELD_NAME];
+    events->name[row] = read_string(part, flags & EVENT_NAME_NO_STRING ? (struct json_place){0} : name);
+    events->category[row] = read_string(part, places->field[FIELD_CATEGORY]);
     events->pid[row] = read_key(part, places, FIELD_PID, KEY_ABSENT);
     events->tid[row] = read_tid(part, places);
     events->external[row] = read_int(part, places, FIELD_EXTERNAL);

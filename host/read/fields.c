@@ -28,19 +28,24 @@ static bool is_number(const char *text) {
 }
 
 bool field_number(const char *value, struct number *number) {
+    int64_t integer;
+    double real;
+    enum number_form form = number_parse_short(value, &integer, &real);
+    if (form != NUMBER_FORM_BAD) {
+        *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
+        return true;
+    }
     if (!is_number(value))
         return read_boolean(value, number);
-    enum number_form form;
     size_t length = number_length(value, &form);
     if (form == NUMBER_FORM_INTEGER) {
-        int64_t integer;
         if (!integer_parse(value, length, &integer) || integer >= NUMBER_INTEGER_LIMIT ||
             integer <= -NUMBER_INTEGER_LIMIT)
             return false;
         *number = number_integer(integer);
         return true;
     }
-    double real = double_parse(value, length);
+    real = double_parse(value, length);
     if (isnan(real))
         return false;
     *number = number_double(real);
@@ -48,7 +53,10 @@ bool field_number(const char *value, struct number *number) {
 }
 
 bool field_integer(const char *value, int64_t *integer) {
-    enum number_form form;
+    double real;
+    enum number_form form = number_parse_short(value, integer, &real);
+    if (form != NUMBER_FORM_BAD)
+        return form == NUMBER_FORM_INTEGER;
     if (*value != '-' && (*value < '0' || *value > '9'))
         return false;
     size_t length = number_length(value, &form);
@@ -61,9 +69,12 @@ static value_key checked(struct field_reader *reader, value_key key) {
 }
 
 static value_key number_key(struct field_reader *reader, const char *text) {
-    enum number_form form;
-    size_t length = number_length(text, &form);
     int64_t integer;
+    double real;
+    enum number_form form = number_parse_short(text, &integer, &real);
+    if (form == NUMBER_FORM_INTEGER)
+        return integer;
+    size_t length = number_length(text, &form);
     if (form == NUMBER_FORM_REAL)
         return checked(reader, values_double(reader->values, double_parse(text, length)));
     if (integer_parse(text, length, &integer) && key_is_integer(integer))

@@ -51,13 +51,33 @@ static inline size_t digit_run(const char *text) {
     return n + (size_t)__builtin_ctzll(others) / 8;
 }
 
-/* The value of eight digits: neighbours are joined to pairs, pairs to fours, fours to the eight. */
-static inline uint64_t word_value(uint64_t digits) {
-    digits -= EACH_BYTE('0');
+/* The value of the first n characters of a word, which are digits; n is 1 to 8. Zeros are put before fewer than eight;
+ * then neighbours are joined to pairs, pairs to fours, fours to the eight. */
+static inline uint64_t word_value(uint64_t word, size_t n) {
+    uint64_t digits = (word ^ EACH_BYTE('0')) << (64 - 8 * n);
     digits = digits * 10 + (digits >> 8);
     uint64_t first = (digits & 0x000000ff000000ff) * (100 + ((uint64_t)1000000 << 32));
     uint64_t second = ((digits >> 16) & 0x000000ff000000ff) * (1 + ((uint64_t)10000 << 32));
     return (first + second) >> 32;
+}
+
+/* Adds the digits from `text` up to the first other character, or to `end`, to a value before them (which may overflow).
+ * Returns where they end; reads up to 8 bytes beyond that. */
+static inline const char *digits_read(const char *text, const char *end, uint64_t *value) {
+    static const uint32_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    while (text < end) {
+        uint64_t word = word_load(text), others = word_not_digits(word);
+        size_t n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
+        if (n > (size_t)(end - text))
+            n = (size_t)(end - text);
+        if (n == 0)
+            break;
+        *value = *value * tens[n] + word_value(word, n);
+        text += n;
+        if (n < 8)
+            break;
+    }
+    return text;
 }
 
 /* The eight digits (0 to 9, no text yet) of a value below 10^8: word_value backwards, division by multiplication. */

@@ -20,8 +20,9 @@
 /* More significant digits than the middle of two neighbouring doubles has (768). */
 #define DIGITS_KEPT 770
 
-/* Decimal digits that always fit 64 bits. */
-#define DIGITS_MAX 19
+/* Decimal digits that always fit 64 bits; and fewer of them. */
+#define DIGITS_MAX   19
+#define DIGITS_SHORT 17
 
 /* An exponent that no text in memory has the digits to bring back into range. */
 #define EXPONENT_ENOUGH ((int64_t)1 << 56)
@@ -38,19 +39,6 @@ struct decimal {
 };
 
 /* ---- reading the text ---- */
-
-static const char *read_digits(const char *text, const char *end, uint64_t *value) {
-    while (end - text >= 8) {
-        uint64_t word = word_load(text);
-        if (word_not_digits(word))
-            break;
-        *value = *value * 100000000 + word_value(word);
-        text += 8;
-    }
-    for (; text < end && is_digit(*text); text++)
-        *value = *value * 10 + (uint64_t)(*text - '0');
-    return text;
-}
 
 /* The exponent behind an "e"; what exceeds EXPONENT_ENOUGH may come out as anything else that does. */
 static int64_t read_exponent(const char *text, const char *end) {
@@ -83,11 +71,11 @@ static void read_first_digits(struct decimal *x, int64_t n_digits) {
 
 static struct decimal read_decimal(const char *text, const char *end) {
     struct decimal x = {.first = text};
-    const char *at = read_digits(text, end, &x.digits);
+    const char *at = digits_read(text, end, &x.digits);
     int64_t n_digits = at - text;
     if (at < end && *at == '.') {
         const char *fraction = at + 1;
-        at = read_digits(fraction, end, &x.digits);
+        at = digits_read(fraction, end, &x.digits);
         x.exponent = fraction - at;
         n_digits += at - fraction;
     }
@@ -242,9 +230,29 @@ static double nearest(const struct decimal *x) {
     return from_bits(order < 0 || (order == 0 && !(low & 1)) ? low : high);
 }
 
+/* The powers of ten that are doubles. */
+static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+enum number_form number_parse_short(const char *text, int64_t *integer, double *real) {
+    uint64_t digits = 0;
+    const char *end = digits_read(text, text + DIGITS_SHORT, &digits), *fraction = NULL;
+    if (end == text)
+        return NUMBER_FORM_BAD;
+    if (*end == '.') {
+        fraction = end + 1;
+        end = digits_read(fraction, text + DIGITS_SHORT + 1, &digits);
+    }
+    if (is_digit(*end) || *end == 'e' || *end == 'E' || digits > (uint64_t)1 << 53)
+        return NUMBER_FORM_BAD;
+    if (fraction)
+        *real = (double)digits / tens[end - fraction];
+    else
+        *integer = (int64_t)digits;
+    return fraction ? NUMBER_FORM_REAL : NUMBER_FORM_INTEGER;
+}
+
 static double magnitude_parse(const char *text, const char *end) {
-    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     struct decimal x = read_decimal(text, end);
     if (x.digits == 0)
         return 0;
