@@ -100,8 +100,26 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
     }
 }
 
+/* Walks a value of any kind at byte `at`; returns the byte behind it. */
+static inline size_t walk_any(struct json_walker *walker, size_t at) {
+    walk_to(walker, at);
+    walk_value(walker);
+    return trim_end(walker->text, walker->at);
+}
+
+/* Walks a list or object, or recognises it. */
+static inline size_t walk_list(struct json_walker *walker, struct event_forms *forms, size_t at) {
+    struct seen_value *seen = seen_find(forms, walker->text, at);
+    if (!seen_stands(seen, walker->text, walker->source->size, at)) {
+        size_t end = walk_any(walker, at);
+        *seen = (struct seen_value){at, walker->expected ? 0 : end - at};
+    }
+    return at + seen->length;
+}
+
 /* Walks the value at byte `at`; *end is the byte behind it. */
-static inline struct json_place walk_leaf(struct json_walker *walker, size_t at, size_t *end) {
+static inline struct json_place walk_leaf(struct json_walker *walker, struct event_forms *forms, size_t at,
+                                          size_t *end) {
     const char *text = walker->text + at;
     struct json_place place = {.at = at};
     size_t n_digits;
@@ -110,10 +128,10 @@ static inline struct json_place walk_leaf(struct json_walker *walker, size_t at,
         *end = place.end + 1;
     } else if ((n_digits = short_number_length(text))) {
         *end = at + n_digits;
+    } else if (forms && (*text == '[' || *text == '{')) {
+        *end = walk_list(walker, forms, at);
     } else {
-        walk_to(walker, at);
-        walk_value(walker);
-        *end = trim_end(walker->text, walker->at);
+        *end = walk_any(walker, at);
     }
     return place;
 }
@@ -150,7 +168,7 @@ void walk_event(struct json_walker *original, struct event_forms *forms, struct 
             walk_to(walker, at);
             break;
         }
-        struct json_place place = walk_leaf(walker, at, &at);
+        struct json_place place = walk_leaf(walker, forms, at, &at);
         if (walker->expected)
             break;
         if (form->field != FIELD_NONE)

@@ -61,10 +61,15 @@ static inline uint64_t word_value(uint64_t word, size_t n) {
     return (first + second) >> 32;
 }
 
-/* Adds the digits from `text` up to the first other character, or to `end`, to a value before them (which may overflow).
- * Returns where they end; reads up to 8 bytes beyond that. */
-static inline const char *digits_read(const char *text, const char *end, uint64_t *value) {
+/* The value of a number's digits and, behind them, the first n characters of a word, which are digits; n is 1 to 8. */
+static inline uint64_t digits_append(uint64_t value, uint64_t word, size_t n) {
     static const uint32_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    return value * tens[n] + word_value(word, n);
+}
+
+/* Adds the digits from `text` up to the first other character, or to `end`, to a value before them (which may
+ * overflow). Returns where they end; reads up to 8 bytes beyond that. */
+static inline const char *digits_read(const char *text, const char *end, uint64_t *value) {
     while (text < end) {
         uint64_t word = word_load(text), others = word_not_digits(word);
         size_t n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
@@ -72,7 +77,7 @@ static inline const char *digits_read(const char *text, const char *end, uint64_
             n = (size_t)(end - text);
         if (n == 0)
             break;
-        *value = *value * tens[n] + word_value(word, n);
+        *value = digits_append(*value, word, n);
         text += n;
         if (n < 8)
             break;

@@ -13,6 +13,7 @@
 #include "text/digits.h"
 #include "text/number_text.h"
 #include "text/powers.h"
+#include "text/scan.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,9 +21,8 @@
 /* More significant digits than the middle of two neighbouring doubles has (768). */
 #define DIGITS_KEPT 770
 
-/* Decimal digits that always fit 64 bits; and fewer of them. */
-#define DIGITS_MAX   19
-#define DIGITS_SHORT 17
+/* Decimal digits that always fit 64 bits. */
+#define DIGITS_MAX 19
 
 /* An exponent that no text in memory has the digits to bring back into range. */
 #define EXPONENT_ENOUGH ((int64_t)1 << 56)
@@ -235,21 +235,28 @@ static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 enum number_form number_parse_short(const char *text, int64_t *integer, double *real) {
-    uint64_t digits = 0;
-    const char *end = digits_read(text, text + DIGITS_SHORT, &digits), *fraction = NULL;
-    if (end == text)
+    size_t n = digit_run_short(text), n_fraction = 0;
+    if (n == 0 || n == SCAN_BYTES)
         return NUMBER_FORM_BAD;
-    if (*end == '.') {
-        fraction = end + 1;
-        end = digits_read(fraction, text + DIGITS_SHORT + 1, &digits);
+    uint64_t digits = word_value(word_load(text), n < 8 ? n : 8);
+    if (n > 8)
+        digits = digits_append(digits, word_load(text + 8), n - 8);
+    char after = text[n];
+    if (after == '.') {
+        n_fraction = digit_run_short(text + n + 1);
+        if (n_fraction == 0 || n_fraction > 4)
+            return NUMBER_FORM_BAD;
+        digits = digits_append(digits, word_load(text + n + 1), n_fraction);
+        after = text[n + 1 + n_fraction];
     }
-    if (is_digit(*end) || *end == 'e' || *end == 'E' || digits > (uint64_t)1 << 53)
+    if (after == 'e' || after == 'E' || digits > (uint64_t)1 << 53)
         return NUMBER_FORM_BAD;
-    if (fraction)
-        *real = (double)digits / tens[end - fraction];
-    else
+    if (n_fraction == 0) {
         *integer = (int64_t)digits;
-    return fraction ? NUMBER_FORM_REAL : NUMBER_FORM_INTEGER;
+        return NUMBER_FORM_INTEGER;
+    }
+    *real = (double)digits / tens[n_fraction];
+    return NUMBER_FORM_REAL;
 }
 
 static double magnitude_parse(const char *text, const char *end) {
