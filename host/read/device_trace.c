@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "read/fields.h"
 
 /* One part of the array. */
@@ -18,6 +19,7 @@ struct part {
     struct strings strings;
     struct field_reader reader;
     struct event_forms forms;
+    size_t size; /* of its text, about */
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */
@@ -60,6 +62,7 @@ static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *er
         part->bad_row = ROW_NONE;
         part->reader =
             (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
+        part->size = parts->trace->document.source.size / n;
         part->reader.failed = !strings_init(&part->strings);
     }
     return SUTRA_OK;
@@ -172,11 +175,13 @@ static void append_event(struct part *part, const struct event_places *places, s
     events->n++;
 }
 
-static bool make_room(struct part *part) {
+/* Room for the event at byte `at`. */
+static bool make_room(struct part *part, size_t at) {
     struct device_events *events = &part->events;
     if (events->n < events->capacity)
         return true;
-    uint64_t capacity = (uint64_t)events->capacity + events->capacity / 2 + 1024;
+    uint64_t n_bytes = events->n ? at - events->text[0] : 0;
+    uint64_t capacity = capacity_wanted(events->capacity, n_bytes, part->size);
     if (capacity > ROW_LIMIT)
         capacity = ROW_LIMIT;
     return events->n < capacity && device_events_reserve(events, (row_t)capacity);
@@ -195,7 +200,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
     }
     if (walker->expected)
         return;
-    if (part->reader.failed || !make_room(part)) {
+    if (part->reader.failed || !make_room(part, at)) {
         part->reader.failed = true;
         return;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "read/fields.h"
 #include "text/string_text.h"
 
@@ -33,6 +34,7 @@ struct part {
     struct host_nodes nodes;
     value_key *rf_attribute;
     struct field_reader reader;
+    size_t size; /* of its text, about */
     struct mismatch mismatches[NODE_FIELDS];
     uint64_t n_mismatches[NODE_FIELDS];
     uint64_t n_with_attributes; /* nodes of the form of later schemas */
@@ -71,6 +73,7 @@ static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *er
         part->reader =
             (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
         part->trace = parts->trace;
+        part->size = parts->trace->document.source.size / n;
         for (int field = 0; field < NODE_FIELDS; field++)
             part->mismatches[field].row = ROW_NONE;
     }
@@ -201,11 +204,13 @@ static void append_node(struct part *part, const struct node_places *places, siz
     nodes->n++;
 }
 
-static bool make_room(struct part *part) {
+/* Room for the node at byte `at`. */
+static bool make_room(struct part *part, size_t at) {
     struct host_nodes *nodes = &part->nodes;
     if (nodes->n < nodes->capacity)
         return true;
-    uint64_t capacity = (uint64_t)nodes->capacity + nodes->capacity / 2 + 256;
+    uint64_t n_bytes = nodes->n ? at - nodes->text[0] : 0;
+    uint64_t capacity = capacity_wanted(nodes->capacity, n_bytes, part->size);
     if (capacity > ROW_LIMIT)
         capacity = ROW_LIMIT;
     void *rf_attribute = reallocarray(part->rf_attribute, capacity, sizeof *part->rf_attribute);
@@ -226,7 +231,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
     part->n_with_attributes += walk_node(walker, &places);
     if (walker->expected)
         return;
-    if (part->reader.failed || !make_room(part)) {
+    if (part->reader.failed || !make_room(part, text)) {
         part->reader.failed = true;
         return;
     }
