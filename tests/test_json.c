@@ -108,7 +108,9 @@ static void backslashes_escape_across_blocks(void **state) {
     pool_free(pool);
 }
 
-/* Large texts are cut into chunks wherever that comes to be: in strings, runs of backslashes, characters, numbers. */
+/* Large texts are cut into chunks wherever that comes to be: in strings, runs of backslashes, characters, numbers. From
+ * seed 5 on they have lines, which tell several threads where strings are, from seed 7 on too long ones now and then.
+ */
 static void chunks_meet_anywhere(void **state) {
     (void)state;
     static const char *const pieces[] = {"\\\\", "\\\"", "\xf0\x9f\x98\x80", "{", "a", "\xc3\xa9", "\\\\\\\\\\\\\\\\"};
@@ -116,7 +118,7 @@ static void chunks_meet_anywhere(void **state) {
     size_t most = 1400000;
     char *text = malloc(most + 40000);
     assert_non_null(text);
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= 8; seed++) {
         struct random dice = {seed};
         size_t size = 1;
         text[0] = '[';
@@ -127,6 +129,8 @@ static void chunks_meet_anywhere(void **state) {
                 size += (size_t)sprintf(text + size, "%s", pieces[seed == 3 ? 0 : random_below(&dice, 7)]);
             size += (size_t)sprintf(text + size, "\" , 12345,{ }");
             text[size++] = ',';
+            if (seed > 4 && random_below(&dice, seed > 6 ? 4000 : 4) == 0)
+                text[size++] = '\n';
         }
         struct indexed indexed = index_text(text, size, pool);
         assert_int_equal(indexed.status, SUTRA_OK);
@@ -147,11 +151,11 @@ static void mistakes_are_found_in_any_chunk(void **state) {
     for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
         struct pool *pool = pool_create(n_threads);
         for (size_t at = 5; at < size; at += 149993)
-            for (int kind = 0; kind < 3; kind++) {
+            for (int kind = 0; kind < 4; kind++) {
                 memset(text, 'a', size);
                 memcpy(text, "[\"", 2);
                 memcpy(text + size - 2, "\"]", 2);
-                text[at] = kind == 0 ? '\x01' : kind == 1 ? '\x80' : '\\';
+                text[at] = "\x01\x80\\\n"[kind];
                 struct indexed indexed = index_text(text, size, pool);
                 assert_int_equal(indexed.status, SUTRA_DATA);
                 assert_int_equal(indexed.error.offset, at + (kind == 2));

@@ -50,8 +50,12 @@ static char *padded(const char *text) {
 
 static double parse(const char *text) {
     char *copy = padded(text);
-    double value = double_parse(copy, strlen(text));
+    double value = double_parse(copy, strlen(text)), real = 0;
+    int64_t integer = 0;
+    enum number_form form = number_parse_short(copy, &integer, &real);
     free(copy);
+    if (form != NUMBER_FORM_BAD)
+        assert_int_equal(bits_from(form == NUMBER_FORM_REAL ? real : (double)integer), bits_from(value));
     return value;
 }
 

@@ -19,7 +19,7 @@ struct part {
     struct strings strings;
     struct field_reader reader;
     struct event_forms forms;
-    size_t size; /* of its text, about */
+    size_t size;        /* of its text, about */
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */

@@ -12,7 +12,8 @@
  *
  * Where the same bytes stand behind the same values again, the same tokens do, for where a value has ended the grammar
  * of JSON does not depend on what the value was. So one comparison of bytes replaces finding, naming and checking each
- * token between two values. What is not in the tree is walked token by token, and learned.
+ * token between two values. What is not in the tree is walked token by token, and learned. (One form may begin another
+ * only by white space: "args" whose value is no object is not learned, for it begins those whose value is one.)
  *
  * Lists of shapes and types are few, too: where a list or object begins as one did that was walked before, and goes on
  * with the same bytes to its end, it is well-formed and ends there.

@@ -100,24 +100,18 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
     }
 }
 
-/* Walks a value of any kind at byte `at`; returns the byte behind it. */
-static inline size_t walk_any(struct json_walker *walker, size_t at) {
-    walk_to(walker, at);
-    walk_value(walker);
-    return trim_end(walker->text, walker->at);
-}
-
-/* Walks a list or object, or recognises it. */
+/* Walks a list or object at byte `at`, or recognises it; returns the byte behind it. */
 static inline size_t walk_list(struct json_walker *walker, struct event_forms *forms, size_t at) {
     struct seen_value *seen = seen_find(forms, walker->text, at);
     if (!seen_stands(seen, walker->text, walker->source->size, at)) {
-        size_t end = walk_any(walker, at);
-        *seen = (struct seen_value){at, walker->expected ? 0 : end - at};
+        walk_to(walker, at);
+        walk_value(walker);
+        *seen = (struct seen_value){at, walker->expected ? 0 : trim_end(walker->text, walker->at) - at};
     }
     return at + seen->length;
 }
 
-/* Walks the value at byte `at`; *end is the byte behind it. */
+/* Walks the value at byte `at`, before which there may be white space; *end is the byte behind it. */
 static inline struct json_place walk_leaf(struct json_walker *walker, struct event_forms *forms, size_t at,
                                           size_t *end) {
     const char *text = walker->text + at;
@@ -131,7 +125,9 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct eve
     } else if (forms && (*text == '[' || *text == '{')) {
         *end = walk_list(walker, forms, at);
     } else {
-        *end = walk_any(walker, at);
+        walk_to(walker, at);
+        place = walk_value(walker);
+        *end = trim_end(walker->text, walker->at);
     }
     return place;
 }
@@ -156,7 +152,7 @@ void walk_event(struct json_walker *original, struct event_forms *forms, struct 
             walk_form(walker, at, at == begin, form->inside, &unknown);
             if (walker->expected)
                 break;
-            if (form != &unknown)
+            if (form != &unknown && unknown.field != FIELD_ARGS) /* which may as well be an object */
                 event_forms_learn(forms, form, walker->text + at, &unknown);
             next = &unknown;
         }

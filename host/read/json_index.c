@@ -1,8 +1,11 @@
 /*
  * json_index.c - building the index.
  *
- * Whether a chunk begins inside a string follows from the parity of the quotes before it, so a first, cheaper pass
- * counts them (a single thread does without); the second pass makes the marks.
+ * Whether a chunk begins inside a string follows from the parity of the quotes before it. A single thread knows it when
+ * it gets there. Several threads begin where it is not known yet: but no string has a line break in it, so the quotes
+ * up to the next one tell, too, and only the first chunk's state and how the chunks meet must be right for all to be.
+ * Where lines are too long, or the chunks do not meet (a line break in a string), a first, cheaper pass counts the
+ * quotes of all chunks.
  */
 #include "read/json_index.h"
 
@@ -214,6 +217,10 @@ static struct passes choose_passes(void) {
 #endif
 }
 
+static bool is_scalar(char c) {
+    return !(c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '"' || strchr("{}[],:", c)) || c == 0;
+}
+
 /* Whether an odd number of backslashes stands right before byte `at`. */
 static uint64_t escaped_at(const char *text, size_t at) {
     size_t n = 0;
@@ -241,16 +248,49 @@ static void check_utf8(struct build *build, size_t chunk) {
         result->bad = bad;
 }
 
+/* Farthest that a line break is looked for. */
+#define LINE_BYTES (1 << 16)
+
+/* Whether the text is inside a string at byte `at`, if strings have no line breaks; false: none is near. */
+static bool guess_in_string(const struct source *source, size_t at, bool escaped, bool *in_string) {
+    size_t rest = source->size - at;
+    const char *text = source->bytes + at, *end = memchr(text, '\n', rest < LINE_BYTES ? rest : LINE_BYTES);
+    *in_string = false;
+    for (; end && text < end; text++) {
+        *in_string ^= *text == '"' && !escaped;
+        escaped = *text == '\\' && !escaped;
+    }
+    return end != NULL;
+}
+
+static bool guess_starts(struct build *build) {
+    for (size_t chunk = 1; chunk < build->index->n_chunks; chunk++) {
+        size_t at = chunk_word(build->index, chunk) * 64;
+        struct carry *start = &build->starts[chunk];
+        bool in_string;
+        start->escaped = escaped_at(build->source->bytes, at);
+        if (!guess_in_string(build->source, at, start->escaped, &in_string))
+            return false;
+        start->in_string = -(uint64_t)in_string;
+        start->scalar = !in_string && is_scalar(build->source->bytes[at - 1]);
+    }
+    return true;
+}
+
+/* Whether each chunk ends in the state in which the next one was taken to begin. */
+static bool chunks_meet(const struct build *build) {
+    for (size_t chunk = 1; chunk < build->index->n_chunks; chunk++)
+        if (build->results[chunk - 1].carry.in_string != build->starts[chunk].in_string)
+            return false;
+    return true;
+}
+
 static void count_quotes(void *arg, size_t chunk) {
     struct build *build = arg;
     size_t begin = chunk_word(build->index, chunk), end = chunk_word(build->index, chunk + 1);
     uint64_t escaped = escaped_at(build->source->bytes, begin * 64);
     build->starts[chunk].escaped = escaped;
     build->starts[chunk].in_string = choose_passes().parity(build->source->bytes, begin, end, escaped);
-}
-
-static bool is_scalar(char c) {
-    return !(c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '"' || strchr("{}[],:", c)) || c == 0;
 }
 
 /* From quotes per chunk to the state in which each chunk begins. */
@@ -340,6 +380,18 @@ static void mark_in_order(struct build *build) {
     }
 }
 
+static void mark_in_parallel(struct build *build, struct pool *pool) {
+    size_t n = build->index->n_chunks;
+    if (guess_starts(build)) {
+        pool_run(pool, n, mark_chunk, build);
+        if (chunks_meet(build))
+            return;
+    }
+    pool_run(pool, n, count_quotes, build);
+    find_starts(build);
+    pool_run(pool, n, mark_chunk, build);
+}
+
 enum sutra_status json_index_build(struct json_index *index, const struct source *source, struct pool *pool,
                                    struct sutra_error *error) {
     *index = (struct json_index){.n_words = source->size / 64 + (source->size % 64 != 0)};
@@ -353,13 +405,10 @@ enum sutra_status json_index_build(struct json_index *index, const struct source
         status = error_memory(error);
     } else {
         index->marks[index->n_words] = 0;
-        if (pool_threads(pool) > 1 && index->n_chunks > 1) {
-            pool_run(pool, index->n_chunks, count_quotes, &build);
-            find_starts(&build);
-            pool_run(pool, index->n_chunks, mark_chunk, &build);
-        } else {
+        if (pool_threads(pool) > 1 && index->n_chunks > 1)
+            mark_in_parallel(&build, pool);
+        else
             mark_in_order(&build);
-        }
         status = finish(&build, error);
     }
     free(build.results);
