@@ -114,14 +114,14 @@ static void check_places(const struct event_places *places, const struct event_p
 
 /* Walks the list with and without learning; returns the number of events. */
 static size_t check_walks(const struct source *source, const struct json_index *index, uint64_t seed) {
-    struct event_forms *forms = calloc(1, sizeof *forms);
+    struct events_learned *known = calloc(1, sizeof *known);
     struct json_walker plain = walk_from(source, index, 0), learned = plain;
     size_t n = 0;
-    assert_non_null(forms);
+    assert_non_null(known);
     for (bool more = walk_array(&plain) && walk_array(&learned); more && walk_char(&plain) == '{'; n++) {
         struct event_places expected, places;
         walk_event(&plain, NULL, &expected);
-        walk_event(&learned, forms, &places);
+        walk_event(&learned, known, &places);
         if (plain.expected) {
             assert_non_null(learned.expected);
             assert_string_equal(learned.expected, plain.expected);
@@ -134,8 +134,8 @@ static size_t check_walks(const struct source *source, const struct json_index *
         more = walk_element_end(&plain);
         assert_int_equal(walk_element_end(&learned), more);
     }
-    event_forms_free(forms);
-    free(forms);
+    event_forms_free(&known->forms);
+    free(known);
     return n;
 }
 

@@ -477,6 +477,72 @@ static void keys_that_differ_in_their_middle_stay_apart(void **state) {
     pool_free(pool);
 }
 
+/* A list of values that come again and again, in lists and objects of several levels. */
+static void make_repetitive(FILE *out, struct random *dice, unsigned depth) {
+    static const char *const repeated[] = {
+        "[256, 64]",
+        "[[256, 64], [], [8, 32, 64]]",
+        "[256, 65]",
+        "[\"Tensor(float)\", \"Int\"]",
+        "{\"name\": \"seq_id\", \"type\": \"int64\", \"value\": -1}",
+        "{\"name\": \"seq_id\", \"type\": \"int64\", \"value\": -1, \"name\": 1e2}",
+        "{\"name\": \"op_schema\", \"type\": \"string\", \"value\": \"aten::add(Tensor a)\"}",
+        "{\"name\": \"op_schema\", \"type\": \"string\", \"value\": \"aten::add(Tensor b)\"}",
+        "{\"a\":[1.0,{\"b\":\"\\u0041\"}]}",
+        "{}",
+        "[ ]",
+        "12"};
+    fputs("[", out);
+    for (unsigned n = 1 + random_below(dice, 9); n > 0; n--) {
+        unsigned which = random_below(dice, 14);
+        if (which < 12 || depth == 0)
+            fputs(repeated[which % 12], out);
+        else
+            fprintf(out, "{\"k%u\": ", which);
+        if (which >= 12 && depth > 0) {
+            make_repetitive(out, dice, depth - 1);
+            fputs("}", out);
+        }
+        if (n > 1)
+            fputs(random_below(dice, 9) ? ", " : ",\n", out);
+    }
+    fputs("]", out);
+}
+
+static void values_that_come_again_are_written_alike(void **state) {
+    (void)state;
+    struct pool *pool = pool_create(1);
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct random dice = {seed};
+        char *text = NULL;
+        size_t size;
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        make_repetitive(file, &dice, 5);
+        fclose(file);
+        struct indexed indexed = index_text(text, size, pool);
+        struct buffer plain = {0}, kept = {0};
+        struct json_emitter emitter = {.out = &plain}, keeper = {.out = &kept};
+        keeper.values = calloc(EMITTED_VALUES, sizeof *keeper.values);
+        assert_non_null(keeper.values);
+        for (unsigned level = 0; level < 3; level++) {
+            struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0), again = walker;
+            emit_value(&emitter, &walker, level);
+            emit_value(&keeper, &again, level);
+            assert_int_equal(again.at, size);
+        }
+        assert_int_equal(kept.length, plain.length);
+        assert_memory_equal(kept.bytes, plain.bytes, plain.length);
+        json_emitter_free(&emitter);
+        json_emitter_free(&keeper);
+        buffer_free(&plain);
+        buffer_free(&kept);
+        indexed_free(&indexed);
+        free(text);
+    }
+    pool_free(pool);
+}
+
 static void deep_values_are_written_on_their_lines(void **state) {
     (void)state;
     struct pool *pool = pool_create(1);
@@ -563,6 +629,7 @@ int main(void) {
         cmocka_unit_test(values_are_written_as_python_does),
         cmocka_unit_test(repeated_keys_of_large_objects_merge),
         cmocka_unit_test(keys_that_differ_in_their_middle_stay_apart),
+        cmocka_unit_test(values_that_come_again_are_written_alike),
         cmocka_unit_test(deep_values_are_written_on_their_lines),
         cmocka_unit_test(sources_are_whole_and_padded),
     };

@@ -18,7 +18,7 @@ struct part {
     struct device_events events;
     struct strings strings;
     struct field_reader reader;
-    struct event_forms forms;
+    struct events_learned learned;
     size_t size;        /* of its text, about */
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
@@ -41,7 +41,7 @@ static void free_parts(struct parts *parts) {
     for (size_t i = 0; i < parts->n; i++) {
         device_events_free(&parts->list[i].events);
         strings_free(&parts->list[i].strings);
-        event_forms_free(&parts->list[i].forms);
+        event_forms_free(&parts->list[i].learned.forms);
         buffer_free(&parts->list[i].reader.scratch);
         free(parts->list[i].string_map);
     }
@@ -192,7 +192,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
     struct event_places places;
     size_t at = walker->at;
     if (walk_char(walker) == '{') {
-        walk_event(walker, &part->forms, &places);
+        walk_event(walker, &part->learned, &places);
     } else {
         places = (struct event_places){0};
         walk_value(walker);

@@ -15,9 +15,6 @@
  * token between two values. What is not in the tree is walked token by token, and learned. (One form may begin another
  * only by white space: "args" whose value is no object is not learned, for it begins those whose value is one.)
  *
- * Lists of shapes and types are few, too: where a list or object begins as one did that was walked before, and goes on
- * with the same bytes to its end, it is well-formed and ends there.
- *
  * One tree for each thread. Cost: O(bytes compared), at most FORM_SIBLINGS comparisons for a value; up to FORMS_MAX
  * nodes.
  */
@@ -28,14 +25,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "columns/hash.h"
 #include "text/digits.h"
 
 /* Longer texts than this are not learned, nor more siblings or more nodes. */
 #define FORM_BYTES    64
 #define FORM_SIBLINGS 16
 #define FORMS_MAX     1024
-#define SEEN_VALUES   1024
 
 /* A node: bytes behind a value (or those that an event begins with), and what their tokens mean. */
 struct form {
@@ -50,16 +45,10 @@ struct form {
     bool ends;     /* no value follows: these are the last bytes of the event */
 };
 
-/* A list or object that was walked. */
-struct seen_value {
-    size_t at, length; /* 0 bytes: none */
-};
-
 struct event_forms {
     struct form begin; /* stands before all events */
     struct form *list; /* NULL until something is learned */
     size_t n;
-    struct seen_value seen[SEEN_VALUES]; /* the last one of each hash */
 };
 
 void event_forms_free(struct event_forms *forms);
@@ -81,18 +70,6 @@ static inline struct form *form_find(const struct form *parent, const char *text
     while (form && !form_stands(form, text))
         form = form->sibling;
     return form;
-}
-
-/* Where the list or object at byte `at` is noted if it was seen before. Reads 16 bytes there. */
-static inline struct seen_value *seen_find(struct event_forms *forms, const char *text, size_t at) {
-    uint64_t hash =
-        hash_fold(word_load(text + at) ^ 0x9e3779b97f4a7c15u, word_load(text + at + 8) ^ 0xe7037ed1a0b428dbu);
-    return &forms->seen[hash % SEEN_VALUES];
-}
-
-/* Whether the same bytes stand at `at`, in a text of `size` bytes. */
-static inline bool seen_stands(const struct seen_value *seen, const char *text, size_t size, size_t at) {
-    return seen->length > 0 && seen->length <= size - at && memcmp(text + seen->at, text + at, seen->length) == 0;
 }
 
 #endif

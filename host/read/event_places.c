@@ -100,19 +100,8 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
     }
 }
 
-/* Walks a list or object at byte `at`, or recognises it; returns the byte behind it. */
-static inline size_t walk_list(struct json_walker *walker, struct event_forms *forms, size_t at) {
-    struct seen_value *seen = seen_find(forms, walker->text, at);
-    if (!seen_stands(seen, walker->text, walker->source->size, at)) {
-        walk_to(walker, at);
-        walk_value(walker);
-        *seen = (struct seen_value){at, walker->expected ? 0 : trim_end(walker->text, walker->at) - at};
-    }
-    return at + seen->length;
-}
-
 /* Walks the value at byte `at`, before which there may be white space; *end is the byte behind it. */
-static inline struct json_place walk_leaf(struct json_walker *walker, struct event_forms *forms, size_t at,
+static inline struct json_place walk_leaf(struct json_walker *walker, struct events_learned *learned, size_t at,
                                           size_t *end) {
     const char *text = walker->text + at;
     struct json_place place = {.at = at};
@@ -122,8 +111,8 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct eve
         *end = place.end + 1;
     } else if ((n_digits = short_number_length(text))) {
         *end = at + n_digits;
-    } else if (forms && (*text == '[' || *text == '{')) {
-        *end = walk_list(walker, forms, at);
+    } else if (learned && (*text == '[' || *text == '{')) {
+        *end = seen_end(&learned->seen, walker, at);
     } else {
         walk_to(walker, at);
         place = walk_value(walker);
@@ -138,10 +127,10 @@ static inline void enter_args(struct event_places *places, size_t at) {
         places->field[field].at = 0;
 }
 
-void walk_event(struct json_walker *original, struct event_forms *forms, struct event_places *places) {
+void walk_event(struct json_walker *original, struct events_learned *learned, struct event_places *places) {
     struct json_walker copy = *original, *walker = &copy; /* one that stays in registers */
     struct form unknown = {0};
-    struct form *form = forms ? &forms->begin : &unknown;
+    struct form *form = learned ? &learned->forms.begin : &unknown;
     size_t begin = walker->at, at = begin;
     for (int field = 0; field < FIELD_NONE; field++)
         places->field[field].at = 0;
@@ -153,7 +142,7 @@ void walk_event(struct json_walker *original, struct event_forms *forms, struct 
             if (walker->expected)
                 break;
             if (form != &unknown && unknown.field != FIELD_ARGS) /* which may as well be an object */
-                event_forms_learn(forms, form, walker->text + at, &unknown);
+                event_forms_learn(&learned->forms, form, walker->text + at, &unknown);
             next = &unknown;
         }
         form = next;
@@ -164,7 +153,7 @@ void walk_event(struct json_walker *original, struct event_forms *forms, struct 
             walk_to(walker, at);
             break;
         }
-        struct json_place place = walk_leaf(walker, forms, at, &at);
+        struct json_place place = walk_leaf(walker, learned, at, &at);
         if (walker->expected)
             break;
         if (form->field != FIELD_NONE)

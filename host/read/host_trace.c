@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/fields.h"
+#include "read/seen_values.h"
 #include "text/string_text.h"
 
 enum node_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
@@ -34,6 +35,7 @@ struct part {
     struct host_nodes nodes;
     value_key *rf_attribute;
     struct field_reader reader;
+    struct seen_values seen;
     size_t size; /* of its text, about */
     struct mismatch mismatches[NODE_FIELDS];
     uint64_t n_mismatches[NODE_FIELDS];
@@ -105,7 +107,7 @@ static enum node_field field_of(const struct json_walker *walker, struct json_pl
 }
 
 /* One attribute, {"name": ..., "type": ..., "value": ...}: the place of its value if it is the rf_id. */
-static struct json_place walk_attribute(struct json_walker *walker) {
+static inline struct json_place walk_attribute(struct json_walker *walker) {
     struct json_place name = {0}, value = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
@@ -122,23 +124,49 @@ static struct json_place walk_attribute(struct json_walker *walker) {
     return found ? value : (struct json_place){0};
 }
 
-/* The list of attributes; the last rf_id counts. */
-static struct json_place walk_attributes(struct json_walker *walker) {
+/* The list of attributes; the last rf_id counts. Others are kept in `seen`. */
+static inline struct json_place walk_attributes(struct json_walker *walker, struct seen_values *seen) {
     struct json_place rf = {0};
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
-        struct json_place found = {0};
-        if (walk_char(walker) == '{')
-            found = walk_attribute(walker);
-        else
+        size_t at = walker->at;
+        struct seen_value *other = &seen->list[seen_slot(walker->text + at, SEEN_VALUES)];
+        if (walk_char(walker) != '{') {
             walk_value(walker);
-        if (found.at)
-            rf = found;
+        } else if (seen_stands(other, walker->source, at)) {
+            walk_to(walker, at + other->length);
+        } else {
+            struct json_place found = walk_attribute(walker);
+            if (found.at)
+                rf = found;
+            else
+                *other = seen_walked(walker, at);
+        }
     }
     return rf;
 }
 
+/* A value that is not looked into. Of an object the lists are likely to have been seen. */
+static inline void walk_other(struct json_walker *walker, struct seen_values *seen) {
+    if (walk_char(walker) == '[') {
+        walk_to(walker, seen_end(seen, walker, walker->at));
+        return;
+    }
+    if (walk_char(walker) != '{') {
+        walk_value(walker);
+        return;
+    }
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        walk_key(walker);
+        if (walk_char(walker) == '[')
+            walk_to(walker, seen_end(seen, walker, walker->at));
+        else
+            walk_value(walker);
+    }
+}
+
 /* Walks a node; true if it has the form of later schemas. */
-static bool walk_node(struct json_walker *walker, struct node_places *places) {
+static bool walk_node(struct json_walker *original, struct seen_values *seen, struct node_places *places) {
+    struct json_walker copy = *original, *walker = &copy; /* one that stays in registers */
     bool later = false;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
@@ -146,14 +174,17 @@ static bool walk_node(struct json_walker *walker, struct node_places *places) {
             break;
         enum node_field field = field_of(walker, key);
         later |= field == NODE_RF_ATTRIBUTE || field == NODE_CTRL_DEPS;
-        struct json_place value;
-        if (field == NODE_RF_ATTRIBUTE)
-            value = walk_char(walker) == '[' ? walk_attributes(walker) : (walk_value(walker), (struct json_place){0});
+        struct json_place value = {0};
+        if (field == NODE_RF_ATTRIBUTE && walk_char(walker) == '[')
+            value = walk_attributes(walker, seen);
+        else if (field == NODE_RF_ATTRIBUTE || field == NODE_FIELDS)
+            walk_other(walker, seen);
         else
             value = walk_value(walker);
         if (field != NODE_FIELDS)
             places->field[field] = value;
     }
+    *original = copy;
     return later;
 }
 
@@ -228,7 +259,7 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
         walk_fail(walker, "a node, which is an object,");
         return;
     }
-    part->n_with_attributes += walk_node(walker, &places);
+    part->n_with_attributes += walk_node(walker, &part->seen, &places);
     if (walker->expected)
         return;
     if (part->reader.failed || !make_room(part, text)) {

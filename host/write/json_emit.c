@@ -18,6 +18,7 @@
 #define FEW_MEMBERS 32
 
 void json_emitter_free(struct json_emitter *emitter) {
+    free(emitter->values);
     free(emitter->members.list);
     buffer_free(&emitter->scratch);
     *emitter = (struct json_emitter){0};
@@ -25,8 +26,12 @@ void json_emitter_free(struct json_emitter *emitter) {
 
 static const char line_and_spaces[SLACK + 1] = "\n                                                               ";
 
+static inline size_t newline_length(unsigned level) {
+    return 1 + 4 * (size_t)level;
+}
+
 static inline char *put_newline(char *to, unsigned level) {
-    size_t n = 1 + 4 * (size_t)level;
+    size_t n = newline_length(level);
     memcpy(to, line_and_spaces, SLACK);
     if (n > SLACK)
         memset(to + SLACK, ' ', n - SLACK);
@@ -34,7 +39,7 @@ static inline char *put_newline(char *to, unsigned level) {
 }
 
 void emit_newline(struct buffer *out, unsigned level) {
-    char *to = buffer_reserve(out, 1 + 4 * (size_t)level + SLACK);
+    char *to = buffer_reserve(out, newline_length(level) + SLACK);
     if (to)
         out->length = (size_t)(put_newline(to, level) - out->bytes);
 }
@@ -246,6 +251,7 @@ static void rewrite_members(struct json_emitter *emitter, size_t first, size_t s
 struct frame {
     size_t first_member; /* of an object, in the list of members */
     size_t start;        /* of its first member's text */
+    size_t at;           /* in the text that is read */
     bool object;
 };
 
@@ -280,6 +286,28 @@ static bool grow_frames(struct frames *frames) {
     return true;
 }
 
+/* The same list or object as it was written before, or NULL. */
+static inline const struct emitted_value *find_emitted(const struct json_emitter *emitter,
+                                                       const struct json_walker *walker, unsigned level) {
+    if (!emitter->values)
+        return NULL;
+    const struct emitted_value *value = &emitter->values[seen_slot(walker->text + walker->at, EMITTED_VALUES)];
+    return value->level == level && seen_stands(&value->seen, walker->source, walker->at) ? value : NULL;
+}
+
+/* Keeps what was written from `from` to `to` for the value that is read from byte `at` up to byte `end`. */
+static inline void keep_emitted(struct json_emitter *emitter, const char *text, size_t at, size_t end, unsigned level,
+                                const char *from, const char *to) {
+    size_t length = (size_t)(to - from);
+    if (!emitter->values || length > EMITTED_BYTES)
+        return;
+    struct emitted_value *value = &emitter->values[seen_slot(text + at, EMITTED_VALUES)];
+    value->seen = (struct seen_value){at, end - at};
+    value->level = level;
+    value->length = (unsigned)length;
+    memcpy(value->text, from, length);
+}
+
 /* The loop of emit_value(): a state machine over tokens, whose walker is a copy that can stay in registers. Everything
  * that is written leaves room behind it for a separator, a line of spaces and a bracket. NULL: out of memory. */
 static char *emit_tokens(struct json_emitter *emitter, struct json_walker *original, struct frames *frames,
@@ -291,12 +319,20 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
     while (to) {
         /* At a value. */
         char c = text[walker.at];
+        const struct emitted_value *known;
         if (c == '"') {
             struct json_place place = walk_string(&walker);
             if (!(to = room(out, to, string_room(place, level))))
                 return NULL;
             to = put_string(to, text, place);
+        } else if ((c == '{' || c == '[') && (known = find_emitted(emitter, &walker, level))) {
+            if (!(to = room(out, to, known->length + 4 * (size_t)level + 4 * SLACK)))
+                return NULL;
+            memcpy(to, known->text, known->length);
+            to += known->length;
+            walk_to(&walker, walker.at + known->seen.length);
         } else if (c == '{' || c == '[') {
+            size_t at = walker.at;
             if (frames->depth == frames->capacity && !grow_frames(frames))
                 return NULL;
             if (!(to = room(out, to, 4 * (size_t)level + 4 * SLACK)))
@@ -305,7 +341,8 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
             walk_next(&walker);
             if (text[walker.at] != c + 2) {
                 to = put_newline(to, ++level);
-                frames->list[frames->depth++] = (struct frame){emitter->members.n, (size_t)(to - out->bytes), c == '{'};
+                frames->list[frames->depth++] =
+                    (struct frame){emitter->members.n, (size_t)(to - out->bytes), at, c == '{'};
                 if (c == '{') {
                     struct json_place key = walk_string(&walker);
                     walk_next(&walker); /* the colon */
@@ -325,8 +362,10 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
             const struct frame *frame = &frames->list[--frames->depth];
             if (frame->object)
                 to = close_object(emitter, frame, to, level);
+            size_t bracket = frame->start - newline_length(level) - 1;
             to = put_newline(to, --level);
             *to++ = frame->object ? '}' : ']';
+            keep_emitted(emitter, text, frame->at, walker.at + 1, level, out->bytes + bracket, to);
             walk_next(&walker);
             if (!(to = room(out, to, 4 * (size_t)level + 4 * SLACK)))
                 return NULL;

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "columns/number.h"
 #include "read/json_walk.h"
+#include "read/seen_values.h"
 
 /* A member of an object as it stands in the output. */
 struct emitted_member {
@@ -23,8 +24,21 @@ struct emitted_members {
     size_t n, capacity;
 };
 
+/* Longest text of a value that is kept, and how many are. */
+#define EMITTED_BYTES  480
+#define EMITTED_VALUES 512
+
+/* A list or object as it was written at a level: where its bytes come again, they are written alike. */
+struct emitted_value {
+    struct seen_value seen;
+    unsigned level;
+    unsigned length;
+    char text[EMITTED_BYTES];
+};
+
 struct json_emitter {
     struct buffer *out;
+    struct emitted_value *values;   /* EMITTED_VALUES of them, of one text, each at its slot; NULL: none are kept */
     struct emitted_members members; /* of all open objects, the innermost last */
     struct buffer scratch;
     bool failed; /* out of memory; the buffer has a flag of its own */

@@ -53,6 +53,8 @@ void node_template_read(struct node_template *template, const struct sutra_host_
     struct json_walker walker = walk_from(&host->document.source, &host->document.index, host->nodes.text[node]);
     template->text.length = 0;
     emitter->out = &template->text;
+    if (!emitter->values) /* without them, for want of memory, it only takes longer */
+        emitter->values = calloc(EMITTED_VALUES, sizeof *emitter->values);
     emitter->members.n = 0;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         node_separate(&template->text, false);
