@@ -73,8 +73,8 @@ static inline enum event_field field_of(const struct json_walker *walker, struct
     return known(decoded, string_decode(raw, length, decoded));
 }
 
-/* Walks the tokens from the event's opening bracket, or from behind a value, which began at byte `at`, to the next
- * value, and says what they mean. */
+/* Walks the tokens from byte `at`, the event's opening bracket or the one behind a value, to the next value, and says
+ * what they mean. */
 static inline void walk_form(struct json_walker *walker, size_t at, bool begins, bool inside, struct form *form) {
     *form = (struct form){.inside = inside};
     for (;;) {

@@ -67,24 +67,6 @@ static inline uint64_t digits_append(uint64_t value, uint64_t word, size_t n) {
     return value * tens[n] + word_value(word, n);
 }
 
-/* Adds the digits from `text` up to the first other character, or to `end`, to a value before them (which may
- * overflow). Returns where they end; reads up to 8 bytes beyond that. */
-static inline const char *digits_read(const char *text, const char *end, uint64_t *value) {
-    while (text < end) {
-        uint64_t word = word_load(text), others = word_not_digits(word);
-        size_t n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
-        if (n > (size_t)(end - text))
-            n = (size_t)(end - text);
-        if (n == 0)
-            break;
-        *value = digits_append(*value, word, n);
-        text += n;
-        if (n < 8)
-            break;
-    }
-    return text;
-}
-
 /* The eight digits (0 to 9, no text yet) of a value below 10^8: word_value backwards, division by multiplication. */
 static inline uint64_t digits_of(uint32_t value) {
     uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;

@@ -40,6 +40,24 @@ struct decimal {
 
 /* ---- reading the text ---- */
 
+/* Adds the digits from `text` up to the first other character, or to `end`, to a value before them (which may
+ * overflow). Returns where they end; reads up to 8 bytes beyond that. */
+static const char *read_digits(const char *text, const char *end, uint64_t *value) {
+    while (text < end) {
+        uint64_t word = word_load(text), others = word_not_digits(word);
+        size_t n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
+        if (n > (size_t)(end - text))
+            n = (size_t)(end - text);
+        if (n == 0)
+            break;
+        *value = digits_append(*value, word, n);
+        text += n;
+        if (n < 8)
+            break;
+    }
+    return text;
+}
+
 /* The exponent behind an "e"; what exceeds EXPONENT_ENOUGH may come out as anything else that does. */
 static int64_t read_exponent(const char *text, const char *end) {
     bool negative = text < end && *text == '-';
@@ -71,11 +89,11 @@ static void read_first_digits(struct decimal *x, int64_t n_digits) {
 
 static struct decimal read_decimal(const char *text, const char *end) {
     struct decimal x = {.first = text};
-    const char *at = digits_read(text, end, &x.digits);
+    const char *at = read_digits(text, end, &x.digits);
     int64_t n_digits = at - text;
     if (at < end && *at == '.') {
         const char *fraction = at + 1;
-        at = digits_read(fraction, end, &x.digits);
+        at = read_digits(fraction, end, &x.digits);
         x.exponent = fraction - at;
         n_digits += at - fraction;
     }

@@ -76,8 +76,11 @@ bool integer_parse(const char *text, size_t length, int64_t *value) {
     if (n_digits == 0 || n_digits > 19)
         return false; /* 19 digits do not overflow 64 bits without sign */
     uint64_t magnitude = 0;
-    if (digits_read(text + negative, text + length, &magnitude) < text + length)
-        return false;
+    for (size_t i = negative; i < length; i++) {
+        if (!is_digit(text[i]))
+            return false;
+        magnitude = magnitude * 10 + (uint64_t)(text[i] - '0');
+    }
     if (magnitude > (uint64_t)INT64_MAX + negative)
         return false;
     *value = (int64_t)(negative ? -magnitude : magnitude);

@@ -1,7 +1,8 @@
 /*
  * number_text.h - numbers between their JSON text, doubles and the text that Python's json module writes.
  *
- * Text pointers may be read up to 32 bytes past the end that is given; sources keep that padding (zeros).
+ * Text pointers (but for integer_parse()) may be read up to 32 bytes past the end that is given; sources keep that
+ * padding (zeros).
  */
 #ifndef TEXT_NUMBER_TEXT_H
 #define TEXT_NUMBER_TEXT_H
