@@ -21,15 +21,17 @@ static enum sutra_status read_lower_external(struct sutra_dlrm *dlrm, struct sut
     dlrm->lower_external = column_new(events->n, sizeof *dlrm->lower_external);
     if (!dlrm->lower_external)
         return error_memory(error);
+    struct events_learned learned = {0};
     for (row_t event = 0; event < events->n; event++) {
         struct event_places places;
         dlrm->lower_external[event] = events->external[event];
         if (events->external[event] != -1)
             continue;
-        event_find(dlrm->trace, event, &places);
+        event_find(dlrm->trace, event, &learned, &places);
         if (places.field[FIELD_LOWER_EXTERNAL].at && !places.field[FIELD_EXTERNAL].at)
             field_int(&reader, places.field[FIELD_LOWER_EXTERNAL], &dlrm->lower_external[event]);
     }
+    event_forms_free(&learned.forms);
     buffer_free(&reader.scratch);
     return reader.failed ? error_memory(error) : SUTRA_OK;
 }

@@ -44,14 +44,16 @@ static void read_part(void *arg, size_t number) {
     struct shape_part *part = &reader->parts[number];
     const char *bytes = dlrm->trace->document.source.bytes;
     row_t end = (row_t)part_start(dlrm->forest.n, reader->n_parts, number + 1);
+    struct events_learned learned = {0};
     part->failed = !strings_init(&part->texts);
     for (row_t node = (row_t)part_start(dlrm->forest.n, reader->n_parts, number); node < end && !part->failed; node++) {
         struct event_places places = {0};
         if (dlrm->forest.flags[node] & NODE_OPERATOR)
-            event_find(dlrm->trace, dlrm->forest.event[node], &places);
+            event_find(dlrm->trace, dlrm->forest.event[node], &learned, &places);
         dlrm->input_shape[node] = read_shape(part, bytes, places.field[FIELD_INPUT_DIMS]);
         dlrm->output_shape[node] = read_shape(part, bytes, places.field[FIELD_OUTPUT_DIMS]);
     }
+    event_forms_free(&learned.forms);
 }
 
 static bool number_part(struct sutra_dlrm *dlrm, struct shape_part *part) {

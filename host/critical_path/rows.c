@@ -104,7 +104,7 @@ static enum sutra_status check_columns(struct path_search *search) {
     uint32_t seen = 0;
     for (row_t event = 0; event < search->events->n && seen != (1 << N_NEEDED) - 1; event++) {
         struct event_places places;
-        event_find(search->trace, event, &places);
+        event_find(search->trace, event, NULL, &places);
         for (int i = 0; i < N_NEEDED; i++)
             seen |= (uint32_t)(places.field[needed[i]].at > 0) << i;
     }
@@ -124,7 +124,7 @@ static bool needs_rounding(const struct device_events *events) {
 /* What the file has at a field whose column does not tell: the first character of its value, 0 where it is absent. */
 static char first_character(const struct path_search *search, row_t event, enum event_field field) {
     struct event_places places;
-    event_find(search->trace, event, &places);
+    event_find(search->trace, event, NULL, &places);
     size_t at = places.field[field].at;
     return at ? search->trace->document.source.bytes[at] : 0;
 }
@@ -156,7 +156,7 @@ static bool put_times(struct path_search *search, row_t event) {
 /* A stream of digits in quotes counts as that number; other strings stand for themselves. */
 static value_key stream_of_text(struct path_search *search, row_t event) {
     struct event_places places;
-    event_find(search->trace, event, &places);
+    event_find(search->trace, event, NULL, &places);
     value_key stream = search->events->stream[event];
     if (stream == KEY_NULL || stream == KEY_UNHASHABLE)
         return STREAM_NONE;
@@ -177,7 +177,7 @@ static void put_stream(struct path_search *search, row_t event) {
 
 static void note_wait(struct path_search *search, row_t event) {
     struct event_places places;
-    event_find(search->trace, event, &places);
+    event_find(search->trace, event, NULL, &places);
     struct wait_row wait = {.event = event,
                             .stream = event_key(search, &places, FIELD_WAIT_STREAM, STREAM_NONE),
                             .record = event_key(search, &places, FIELD_WAIT_RECORD, -1)};

@@ -12,7 +12,7 @@
 
 static value_key external_id(struct path_search *search, node_t node) {
     struct event_places places;
-    event_find(search->trace, node_event(&search->graph, node), &places);
+    event_find(search->trace, node_event(&search->graph, node), NULL, &places);
     return event_key(search, &places, FIELD_EXTERNAL, KEY_ABSENT);
 }
 

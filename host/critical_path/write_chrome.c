@@ -43,7 +43,7 @@ static row_t *list_events(const struct path_search *search, row_t *n) {
 static void mark_event(const struct path_search *search, struct text_out *text, row_t event, size_t *from) {
     const char *bytes = search->trace->document.source.bytes;
     struct event_places places;
-    event_find(search->trace, event, &places);
+    event_find(search->trace, event, NULL, &places);
     size_t args = places.field[FIELD_ARGS].at;
     if (!args) {
         trace_copy_to(search->trace, text, from, search->events->text[event] + 1);
@@ -75,7 +75,7 @@ static void write_time(const struct path_search *search, struct text_out *text, 
 /* One half of a flow. */
 static void write_flow(const struct path_search *search, struct text_out *text, node_t i, node_t node, bool begins) {
     struct event_places places;
-    event_find(search->trace, node_event(&search->graph, node), &places);
+    event_find(search->trace, node_event(&search->graph, node), NULL, &places);
     out_add(text, begins ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
     out_format(text, "\"critical_path_%u\"", i);
     out_add(text, ", \"pid\": ");

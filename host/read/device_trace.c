@@ -280,17 +280,18 @@ static enum sutra_status check_types(const struct parts *parts, struct sutra_err
     return SUTRA_OK;
 }
 
-void event_find(const struct sutra_device_trace *trace, row_t event, struct event_places *places) {
+void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
+                struct event_places *places) {
     const struct document *document = &trace->document;
     struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
     *places = (struct event_places){0};
     if (walk_char(&walker) == '{')
-        walk_event(&walker, NULL, places);
+        walk_event(&walker, learned, places);
 }
 
 struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name) {
     struct event_places places;
-    event_find(trace, event, &places);
+    event_find(trace, event, NULL, &places);
     size_t at = places.field[FIELD_ARGS].at;
     return at ? document_member_of(&trace->document, at, name) : (struct json_place){0};
 }

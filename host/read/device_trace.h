@@ -20,7 +20,8 @@ struct sutra_device_trace {
 };
 
 /* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */
-void event_find(const struct sutra_device_trace *trace, row_t event, struct event_places *places);
+void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
+                struct event_places *places);
 
 /* Where the value of args[name] stands; see document_member_of(). */
 struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name);

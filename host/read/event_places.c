@@ -36,18 +36,33 @@ static enum event_field outer_field(const char *key, size_t length) {
 
 static enum event_field inner_field(const char *key, size_t length) {
     switch (length) {
+    case 4:
+        return same(key, "Addr", 4) ? FIELD_ADDRESS : FIELD_NONE;
+    case 5:
+        return same(key, "Bytes", 5) ? FIELD_BYTES : FIELD_NONE;
     case 6:
         return same(key, "stream", 6) ? FIELD_STREAM : same(key, "Ev Idx", 6) ? FIELD_EVENT_INDEX : FIELD_NONE;
     case 10:
-        return same(key, "Input dims", 10) ? FIELD_INPUT_DIMS : FIELD_NONE;
+        return same(key, "Input Dims", 10)   ? FIELD_INPUT_SHAPES
+               : same(key, "Input type", 10) ? FIELD_INPUT_TYPES
+               : same(key, "Input dims", 10) ? FIELD_INPUT_DIMS
+                                             : FIELD_NONE;
     case 11:
         return same(key, "External id", 11)   ? FIELD_EXTERNAL
                : same(key, "correlation", 11) ? FIELD_CORRELATION
                : same(key, "external id", 11) ? FIELD_LOWER_EXTERNAL
                : same(key, "Output dims", 11) ? FIELD_OUTPUT_DIMS
                                               : FIELD_NONE;
+    case 13:
+        return same(key, "Fwd thread id", 13)   ? FIELD_FORWARD_THREAD
+               : same(key, "Input Strides", 13) ? FIELD_INPUT_STRIDES
+                                                : FIELD_NONE;
     case 14:
         return same(key, "wait_on_stream", 14) ? FIELD_WAIT_STREAM : FIELD_NONE;
+    case 15:
+        return same(key, "Sequence number", 15)   ? FIELD_SEQUENCE
+               : same(key, "Concrete Inputs", 15) ? FIELD_CONCRETE_INPUTS
+                                                  : FIELD_NONE;
     case 18:
         return same(key, "Record function id", 18)   ? FIELD_RF
                : same(key, "Process Group Name", 18) ? FIELD_PROCESS_GROUP
@@ -121,7 +136,8 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct eve
     return place;
 }
 
-static inline void enter_args(struct event_places *places, size_t at) {
+/* "args" is at this place; it replaces another that came before. */
+static inline void begin_args(struct event_places *places, size_t at) {
     places->field[FIELD_ARGS] = (struct json_place){.at = at};
     for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
         places->field[field].at = 0;
@@ -147,7 +163,7 @@ void walk_event(struct json_walker *original, struct events_learned *learned, st
         }
         form = next;
         if (form->args)
-            enter_args(places, at + form->args);
+            begin_args(places, at + form->args);
         at += form->length;
         if (form->ends) {
             walk_to(walker, at);
@@ -156,7 +172,9 @@ void walk_event(struct json_walker *original, struct events_learned *learned, st
         struct json_place place = walk_leaf(walker, learned, at, &at);
         if (walker->expected)
             break;
-        if (form->field != FIELD_NONE)
+        if (form->field == FIELD_ARGS)
+            begin_args(places, place.at);
+        else if (form->field != FIELD_NONE)
             places->field[form->field] = place;
     }
     *original = copy;
@@ -182,6 +200,14 @@ const char *event_field_name(enum event_field field) {
                                         "args[\"wait_on_cuda_event_record_corr_id\"]",
                                         "args[\"external id\"]",
                                         "args[\"Input dims\"]",
-                                        "args[\"Output dims\"]"};
+                                        "args[\"Output dims\"]",
+                                        "args[\"Sequence number\"]",
+                                        "args[\"Fwd thread id\"]",
+                                        "args[\"Addr\"]",
+                                        "args[\"Bytes\"]",
+                                        "args[\"Concrete Inputs\"]",
+                                        "args[\"Input type\"]",
+                                        "args[\"Input Dims\"]",
+                                        "args[\"Input Strides\"]"};
     return names[field];
 }

@@ -95,6 +95,6 @@ void write_thread_name(const struct sutra_profile *profile, row_t row, struct te
         out_integer(text, profile->tid[row]);
         return;
     }
-    event_find(profile->trace, profile->event[row], &places);
+    event_find(profile->trace, profile->event[row], NULL, &places);
     trace_copy_value(profile->trace, text, places.field[FIELD_TID]);
 }

@@ -48,7 +48,7 @@ struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, str
 static void write_half(const struct trace_flows *flows, row_t event, const char *head, uint64_t id, const char *name) {
     struct text_out *text = flows->text;
     struct event_places places;
-    event_find(flows->trace, event, &places);
+    event_find(flows->trace, event, NULL, &places);
     out_format(text, "%s\"id\": %llu, \"pid\": ", head, (unsigned long long)id);
     trace_copy_value(flows->trace, text, places.field[FIELD_PID]);
     out_add(text, ", \"tid\": ");

@@ -13,21 +13,6 @@
 #include "tree/input_lists.h"
 #include "tree/take_trace.h"
 
-static const char *const list_names[N_LISTS] = {[LIST_VALUES] = "Concrete Inputs",
-                                                [LIST_TYPES] = "Input type",
-                                                [LIST_SHAPES] = "Input Dims",
-                                                [LIST_STRIDES] = "Input Strides"};
-
-static void find_lists(const struct input_source *source, size_t args, struct json_place *places) {
-    struct json_walker walker = source_walk(source, args);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), value = walk_value(&walker);
-        for (int i = 0; i < N_LISTS; i++)
-            if (place_is(&source->document->source, key, list_names[i]))
-                places[i] = value;
-    }
-}
-
 static void add_list(struct input_source *source, const struct json_place *places) {
     struct json_place lists_at[N_LISTS] = {[LIST_SHAPES] = places[LIST_SHAPES], [LIST_STRIDES] = places[LIST_STRIDES]};
     struct json_place member[N_LISTS];
@@ -62,10 +47,12 @@ static void add_input(struct input_source *source, const struct json_place *plac
         source_add_tag(source, SUTRA_INPUT_UNDEFINED);
 }
 
-static void add_operator(struct input_source *source, size_t args) {
-    struct json_place places[N_LISTS] = {0}, input[N_LISTS];
-    if (args && *source_text(source, args) == '{')
-        find_lists(source, args, places);
+static void add_operator(struct input_source *source, const struct event_places *event) {
+    struct json_place input[N_LISTS];
+    const struct json_place places[N_LISTS] = {[LIST_VALUES] = event->field[FIELD_CONCRETE_INPUTS],
+                                               [LIST_TYPES] = event->field[FIELD_INPUT_TYPES],
+                                               [LIST_SHAPES] = event->field[FIELD_INPUT_SHAPES],
+                                               [LIST_STRIDES] = event->field[FIELD_INPUT_STRIDES]};
     struct input_lists lists = lists_open(source, places);
     while (lists_step(&lists, LIST_TYPES, input) && !source->status)
         add_input(source, input);
@@ -77,15 +64,17 @@ enum sutra_status take_inputs(struct taking *taking) {
     enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, taking->error);
     if (status)
         return status;
+    struct events_learned learned = {0};
     struct input_source source = {
         .document = &taking->trace->document, .inputs = profile->inputs, .error = taking->error};
     for (row_t row = 0; row < profile->n && !source.status; row++) {
         struct event_places places;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
-        event_find(taking->trace, profile->event[row], &places);
-        add_operator(&source, places.field[FIELD_ARGS].at);
+        event_find(taking->trace, profile->event[row], &learned, &places);
+        add_operator(&source, &places);
     }
+    event_forms_free(&learned.forms);
     buffer_free(&source.sizes);
     return source.status;
 }

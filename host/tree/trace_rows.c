@@ -36,10 +36,6 @@ static const struct {
     {"forward_backward", ROLE_AUTOGRAD_FLOW},
 };
 
-enum argument { ARGUMENT_SEQUENCE, ARGUMENT_FORWARD, ARGUMENT_ADDRESS, ARGUMENT_BYTES, N_ARGUMENTS };
-
-static const char *const argument_names[N_ARGUMENTS] = {"Sequence number", "Fwd thread id", "Addr", "Bytes"};
-
 #define ROWS_A_PART 8192
 
 struct reading {
@@ -48,6 +44,7 @@ struct reading {
     size_t n_parts;
     struct part {
         struct field_reader fields;
+        struct events_learned learned;
         uint64_t n_dropped;
         row_t n_untimed;
     } * parts;
@@ -119,20 +116,6 @@ static bool read_times(struct trace_rows *rows, const struct device_events *even
     return endless || (rows->end[event] < NUMBER_INTEGER_LIMIT && rows->end[event] > -NUMBER_INTEGER_LIMIT);
 }
 
-/* Where the arguments stand that the trace's columns lack. */
-static void find_arguments(const struct sutra_device_trace *trace, size_t at, struct json_place *places) {
-    const struct document *document = &trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
-    memset(places, 0, N_ARGUMENTS * sizeof *places);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker);
-        struct json_place value = walk_value(&walker);
-        for (int i = 0; i < N_ARGUMENTS; i++)
-            if (place_is(&document->source, key, argument_names[i]))
-                places[i] = value;
-    }
-}
-
 /* Reads an argument; where it is no integer it counts as absent. */
 static void read_argument(struct part *part, struct json_place place, int64_t *value) {
     const char *text = part->fields.source->bytes + place.at;
@@ -142,19 +125,16 @@ static void read_argument(struct part *part, struct json_place place, int64_t *v
 
 static void read_arguments(struct reading *reading, struct part *part, row_t event, const struct event_places *places) {
     struct trace_rows *rows = &reading->taking->rows;
-    const char *bytes = part->fields.source->bytes;
-    struct json_place arguments[N_ARGUMENTS] = {0};
     int64_t address = 0;
     rows->index[event] = rows->sequence[event] = -1;
     rows->flow[event] = places->field[FIELD_ID].at ? field_key(&part->fields, places->field[FIELD_ID]) : KEY_ABSENT;
-    size_t args = places->field[FIELD_ARGS].at;
-    if (args && bytes[args] == '{' && rows->role[event] <= ROLE_INSTANT)
-        find_arguments(reading->taking->trace, args, arguments);
     read_argument(part, places->field[FIELD_EVENT_INDEX], &rows->index[event]);
-    read_argument(part, arguments[ARGUMENT_SEQUENCE], &rows->sequence[event]);
-    read_argument(part, arguments[ARGUMENT_FORWARD], &rows->forward_tid[event]);
-    read_argument(part, arguments[ARGUMENT_BYTES], &rows->bytes[event]);
-    read_argument(part, arguments[ARGUMENT_ADDRESS], &address);
+    if (rows->role[event] > ROLE_INSTANT)
+        return;
+    read_argument(part, places->field[FIELD_SEQUENCE], &rows->sequence[event]);
+    read_argument(part, places->field[FIELD_FORWARD_THREAD], &rows->forward_tid[event]);
+    read_argument(part, places->field[FIELD_BYTES], &rows->bytes[event]);
+    read_argument(part, places->field[FIELD_ADDRESS], &address);
     rows->memory[event] = (uint64_t)address;
 }
 
@@ -164,7 +144,7 @@ static void read_event(struct reading *reading, struct part *part, row_t event) 
     taking->rows.role[event] = (uint8_t)role_of(reading, event);
     if (taking->rows.role[event] == ROLE_NONE)
         return;
-    event_find(taking->trace, event, &places);
+    event_find(taking->trace, event, &part->learned, &places);
     if (!read_times(&taking->rows, &taking->trace->events, event, part->fields.source->bytes, &places)) {
         taking->rows.role[event] = ROLE_NONE;
         part->n_untimed++;
@@ -229,8 +209,10 @@ enum sutra_status trace_rows_read(struct taking *taking) {
         if (reading.parts[i].fields.failed)
             status = error_memory(taking->error);
     }
-    for (size_t i = 0; i < reading.n_parts && reading.parts; i++)
+    for (size_t i = 0; i < reading.n_parts && reading.parts; i++) {
         buffer_free(&reading.parts[i].fields.scratch);
+        event_forms_free(&reading.parts[i].learned.forms);
+    }
     free(reading.parts);
     free(reading.roles);
     return status ? status : number_threads(taking);

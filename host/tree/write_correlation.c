@@ -55,7 +55,7 @@ static const char *name_of(const struct page *page, row_t row, size_t *length) {
 static void add_field(const struct page *page, row_t row, enum event_field field) {
     const struct sutra_profile *profile = page->correlation->profile;
     struct event_places places;
-    event_find(profile->trace, profile->event[row], &places);
+    event_find(profile->trace, profile->event[row], NULL, &places);
     trace_copy_value(profile->trace, page->text, places.field[field]);
 }
 

@@ -18,11 +18,22 @@ static const char *const kind_words[] = {"operator",        "backend",          
 
 /* Thousandths, as a decimal number without rounding. */
 static void write_us(struct text_out *text, int64_t ns) {
-    out_format(text, "%lld.%03d", (long long)(ns / 1000), (int)(ns % 1000));
+    int64_t us = ns / 1000, rest = ns % 1000 < 0 ? -(ns % 1000) : ns % 1000;
+    const char thousandths[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
+    if (ns < 0 && us == 0)
+        out_add(text, "-");
+    out_integer(text, us);
+    buffer_append(&text->out, thousandths, sizeof thousandths);
 }
 
-static void write_times(struct text_out *text, const char *name, int64_t total, int64_t self) {
-    out_format(text, ", \"%s\": {\"total\": ", name);
+static void write_integer(struct text_out *text, const char *key, int64_t value) {
+    out_add(text, key);
+    out_integer(text, value);
+}
+
+static void write_times(struct text_out *text, const char *key, int64_t total, int64_t self) {
+    out_add(text, key);
+    out_add(text, "{\"total\": ");
     write_us(text, total);
     out_add(text, ", \"self\": ");
     write_us(text, self);
@@ -45,8 +56,10 @@ static void write_place(const struct sutra_tree *tree, struct text_out *text, ro
         out_add(text, "null");
     else
         out_integer(text, tree->parent[i]);
-    out_format(text, ", \"depth\": %u, \"thread\": %u, \"start_ns\": %lld, \"end_ns\": ", tree->depth[i],
-               tree->sorted.thread[i], (long long)tree->sorted.start[i]);
+    write_integer(text, ", \"depth\": ", tree->depth[i]);
+    write_integer(text, ", \"thread\": ", tree->sorted.thread[i]);
+    write_integer(text, ", \"start_ns\": ", tree->sorted.start[i]);
+    out_add(text, ", \"end_ns\": ");
     if (tree->end[i] == EVENT_NO_END)
         out_add(text, "null");
     else
@@ -57,7 +70,7 @@ static void write_place(const struct sutra_tree *tree, struct text_out *text, ro
 static void write_shape(struct text_out *text, const struct sutra_input *input) {
     out_add(text, "[");
     for (uint32_t i = 0; i < input->n_sizes; i++)
-        out_format(text, i ? ", %lld" : "%lld", (long long)input->sizes[i]);
+        write_integer(text, i ? ", " : "", input->sizes[i]);
     out_add(text, "]");
 }
 
@@ -100,7 +113,8 @@ static void write_ids(const struct sutra_tree *tree, struct text_out *text, row_
         out_add(text, ", \"tensor_ids\": ");
         write_tensor_ids(ids, &reader, text);
     } else if (ids->allocation && ids->allocation[i] != STORAGE_NONE) {
-        out_format(text, ", \"tensor_id\": %u, \"allocation_id\": %u", ids->allocation[i], ids->storage[i]);
+        write_integer(text, ", \"tensor_id\": ", ids->allocation[i]);
+        write_integer(text, ", \"allocation_id\": ", ids->storage[i]);
     }
 }
 
@@ -109,17 +123,19 @@ static void write_node(const struct sutra_tree *tree, struct text_out *text, row
     const struct sutra_profile *profile = tree->profile;
     row_t row = tree->sorted.order[i];
     uint32_t name = profile->name[row];
-    out_format(text, "%s\n{\"event\": %u, \"kind\": \"%s\", \"name\": ", i ? "," : "", profile->event[row],
-               kind_words[profile->kind[row]]);
+    write_integer(text, i ? ",\n{\"event\": " : "\n{\"event\": ", profile->event[row]);
+    out_add(text, ", \"kind\": \"");
+    out_add(text, kind_words[profile->kind[row]]);
+    out_add(text, "\", \"name\": ");
     out_string(text, strings_text(profile->strings, name), strings_length(profile->strings, name));
     write_place(tree, text, i);
-    write_times(text, "host_us", tree->host[i], tree->host_self[i]);
-    write_times(text, "device_us", tree->device[i], tree->device_self[i]);
+    write_times(text, ", \"host_us\": ", tree->host[i], tree->host_self[i]);
+    write_times(text, ", \"device_us\": ", tree->device[i], tree->device_self[i]);
     if (at)
         write_inputs(text, *at);
     write_ids(tree, text, i, at);
     if (profile->kind[row] == SUTRA_EVENT_ALLOCATION)
-        out_format(text, ", \"bytes\": %lld", (long long)profile->bytes[row]);
+        write_integer(text, ", \"bytes\": ", profile->bytes[row]);
     write_children(tree, text, i);
     out_add(text, "}");
     out_step(text);

@@ -14,10 +14,6 @@ void out_flush(struct text_out *text) {
     text->out.length = 0;
 }
 
-void out_add(struct text_out *text, const char *string) {
-    buffer_append(&text->out, string, strlen(string));
-}
-
 void out_integer(struct text_out *text, int64_t value) {
     char *to = buffer_reserve(&text->out, NUMBER_TEXT_MAX);
     if (to)
