@@ -5,6 +5,7 @@
  */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <cub/version.cuh>
 
 #include "cuda/gpu.h"
 
@@ -33,8 +34,17 @@ void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
     gpu_release(gpu, mark);
 }
 
+/* Scans count in int until CUB 2.7, which came with CUDA 12.8. */
+#if CUB_VERSION < 200700
+#define MOST_SCANNED ((row_t)INT32_MAX)
+#else
+#define MOST_SCANNED ROW_LIMIT
+#endif
+
 template <class T, class Merge> static void scan(struct gpu *gpu, T *values, Merge merge, row_t n) {
     size_t bytes = 0, mark = gpu_mark(gpu);
+    if (n > MOST_SCANNED)
+        gpu_fail(gpu, "scanning: the CUDA toolkit of this build scans no more than %u values", MOST_SCANNED);
     if (gpu->failed || n == 0)
         return;
     check(gpu, cub::DeviceScan::InclusiveScan(NULL, bytes, values, values, merge, n, stream_of(gpu)), "scanning");
