@@ -199,7 +199,7 @@ template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, cons
 #else
 
 void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row_t begin, row_t end),
-                 const void *columns);
+                 const void *columns, size_t bytes);
 
 template <auto body, class Columns> void each_row(const void *columns, row_t begin, row_t end) {
     for (row_t i = begin; i < end; i++)
@@ -208,7 +208,7 @@ template <auto body, class Columns> void each_row(const void *columns, row_t beg
 
 template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, const Columns &columns) {
     if (!gpu_idle(gpu) && n)
-        device_each(gpu, n, each_row<body, Columns>, &columns);
+        device_each(gpu, n, each_row<body, Columns>, &columns, sizeof columns);
 }
 
 #endif

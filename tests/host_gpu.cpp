@@ -7,13 +7,12 @@
  * plain.
  */
 #include "host_gpu.h"
+#include "host_cub.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
-#include <vector>
+#include <utility>
 
 extern "C" {
 #include "base/error.h"
@@ -82,7 +81,7 @@ static void run_part(void *arg, size_t i) {
 }
 
 void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row_t begin, row_t end),
-                 const void *columns) {
+                 const void *columns, size_t) {
     if (gpu->device->n_kernels++ >= gpu->device->fails_from) {
         gpu_fail(gpu, "the device was taken away");
         return;
@@ -94,58 +93,14 @@ void device_each(struct gpu *gpu, row_t n, void (*rows)(const void *columns, row
 void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits) {
     if (gpu_idle(gpu))
         return;
-    uint64_t mask = bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
-    std::vector<row_t> order(n);
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](row_t a, row_t b) { return (pairs->keys[a] & mask) < (pairs->keys[b] & mask); });
-    for (row_t i = 0; i < n; i++) {
-        pairs->other_keys[i] = pairs->keys[order[i]];
-        pairs->other_rows[i] = pairs->rows[order[i]];
-    }
+    host_sort(*pairs, n, bits);
     std::swap(pairs->keys, pairs->other_keys);
     std::swap(pairs->rows, pairs->other_rows);
 }
 
-void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n) {
-    for (row_t i = 1; i < n && !gpu_idle(gpu); i++)
-        values[i] = std::max(values[i], values[i - 1]);
-}
-
-void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n) {
-    for (row_t i = 1; i < n && !gpu_idle(gpu); i++)
-        values[i] += values[i - 1];
-}
-
-/* A device merges in any grouping: here in runs of 1, 2, 3, ... values, each merged first and then to those before. */
-template <class T, T (*merge)(const T *earlier, const T *later)> static void scan(T *values, row_t n) {
-    for (row_t begin = 0, length = 1; begin < n; begin += length++) {
-        row_t end = n - begin < length ? n : begin + length;
-        for (row_t i = begin + 1; i < end; i++)
-            values[i] = merge(&values[i - 1], &values[i]);
-        for (row_t i = begin; i < end && begin; i++)
-            values[i] = merge(&values[begin - 1], &values[i]);
-    }
-}
-
-void gpu_scan_choices(struct gpu *gpu, struct run_choice *values, row_t n) {
+void device_scan(struct gpu *gpu, void (*scan)(void *values, row_t n), void *values, row_t n) {
     if (!gpu_idle(gpu))
-        scan<struct run_choice, run_choice_merge>(values, n);
-}
-
-void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n) {
-    if (!gpu_idle(gpu))
-        scan<struct begun, begun_merge>(values, n);
-}
-
-void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n) {
-    if (!gpu_idle(gpu))
-        scan<struct frame_depth, frame_depth_merge>(values, n);
-}
-
-void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n) {
-    if (!gpu_idle(gpu))
-        scan<struct segment_end, segment_end_merge>(values, n);
+        scan(values, n);
 }
 
 struct cuda_engine *host_gpu_open(struct pool *pool, const struct cuda_engine_options *options, size_t memory,
