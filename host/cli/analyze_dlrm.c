@@ -13,7 +13,6 @@
 #include "cli/figures.h"
 #include "cli/message.h"
 #include "cli/paths.h"
-#include "cli/processors.h"
 #include "cli/report_place.h"
 #include "cli/run_figures.h"
 #include "cli/watch.h"
@@ -22,7 +21,7 @@
 struct dlrm_values {
     struct where where;
     const char *output, *model, *marker, *percentage, *time, *stats;
-    uint64_t iters, skip_iters, batch, n_threads;
+    uint64_t iters, skip_iters, batch;
     bool compat, whole, no_report, open, lenient, quiet, verbose;
 };
 
@@ -53,8 +52,6 @@ static const struct option_row options[] = {
     {"no-report", 0, OPTION_FLAG, AT(no_report), .help = "write only the results"},
     {"open", 0, OPTION_FLAG, AT(open), .help = "print the path of the report, and its address for a browser"},
     WHERE_ROWS(where),
-    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
     {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
     {"stats", 0, OPTION_FILE, "FILE", AT(stats),
      .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
@@ -120,8 +117,7 @@ static enum sutra_status write_report(struct job *job, struct sutra_error *error
 static enum sutra_status job_run(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
     const struct dlrm_values *values = job->values;
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
+    struct sutra_context_options context_options = {.size = sizeof context_options, .lenient = values->lenient};
     where_set(&values->where, &context_options);
     watch_attach(&job->watch, &context_options);
     enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
@@ -174,7 +170,7 @@ static int job_tell(struct job *job) {
     const struct dlrm_values *values = job->values;
     run_figures_take(&job->figures, &job->watch, job->begin, job->context, path_size(job->input));
     job->figures.input_bytes = path_size(job->input);
-    job->figures.n_threads = (unsigned)values->n_threads;
+    job->figures.n_threads = where_threads(&values->where);
     if (!values->quiet) {
         dlrm_page_print(job->dlrm, job->input, values->output);
         fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
@@ -215,8 +211,6 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (values.open && (!values.output || values.no_report))
         return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
-    if (values.n_threads == 0)
-        values.n_threads = processors_usable();
     struct job job = {.values = &values,
                       .input = operands.words[0],
                       .begin = clock_seconds(),

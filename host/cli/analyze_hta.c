@@ -16,7 +16,6 @@
 #include "cli/hta_page.h"
 #include "cli/message.h"
 #include "cli/paths.h"
-#include "cli/processors.h"
 #include "cli/report_place.h"
 #include "cli/run_figures.h"
 #include "cli/trace_list.h"
@@ -27,7 +26,7 @@
 struct hta_values {
     struct where where;
     const char *output, *stats;
-    uint64_t n_threads, n_kernels, kernel_delay;
+    uint64_t n_kernels, kernel_delay;
     int format;
     bool last_step, all_launches, nanoseconds, no_series, no_report, open, strict, lenient, quiet, verbose;
 };
@@ -59,8 +58,6 @@ static const struct option_row options[] = {
     {"no-report", 0, OPTION_FLAG, AT(no_report), .help = "write only the tables"},
     {"open", 0, OPTION_FLAG, AT(open), .help = "print the path of the report, and its address for a browser"},
     WHERE_ROWS(where),
-    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
     {"strict", 0, OPTION_FLAG, AT(strict), .help = "fail if one of several traces cannot be read"},
     {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
     {"stats", 0, OPTION_FILE, "FILE", AT(stats),
@@ -136,10 +133,8 @@ static enum sutra_status write_report(struct job *job, struct sutra_error *error
 
 static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
     const struct hta_values *values = job->values;
-    struct sutra_context_options context_options = {.size = sizeof context_options,
-                                                    .n_threads = (unsigned)values->n_threads,
-                                                    .strict = values->strict,
-                                                    .lenient = values->lenient};
+    struct sutra_context_options context_options = {
+        .size = sizeof context_options, .strict = values->strict, .lenient = values->lenient};
     struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                     .hta = {.size = sizeof ranks_options.hta,
                                                             .n_kernels = values->n_kernels,
@@ -190,9 +185,9 @@ static void print_stats(FILE *file, const void *result) {
 static int job_tell(struct job *job) {
     const struct hta_values *values = job->values;
     run_figures_take(&job->figures, &job->watch, job->begin, job->context,
-                     trace_list_largest(&job->traces, (size_t)values->n_threads));
+                     trace_list_largest(&job->traces, where_threads(&values->where)));
     job->figures.input_bytes = job->traces.streams ? 0 : job->traces.n_bytes;
-    job->figures.n_threads = (unsigned)values->n_threads;
+    job->figures.n_threads = where_threads(&values->where);
     if (!values->quiet) {
         hta_page_print(job->ranks, values->output);
         fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
@@ -242,8 +237,6 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
     if (values.open && (!values.output || values.no_report))
         return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
-    if (values.n_threads == 0)
-        values.n_threads = processors_usable();
     struct job job = {
         .values = &values, .begin = clock_seconds(), .watch = watch_start(!values.quiet, true, values.verbose)};
     exit_code = run_job(&job, &operands);

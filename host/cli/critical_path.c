@@ -7,14 +7,13 @@
 #include "cli/arguments.h"
 #include "cli/message.h"
 #include "cli/paths.h"
-#include "cli/processors.h"
 #include "cli/watch.h"
 #include "cli/where.h"
 #include "sutra/sutra.h"
 
 struct path_values {
     const char *annotation, *output;
-    uint64_t instance, n_threads;
+    uint64_t instance;
     struct where where;
     int format;
     bool lenient, quiet, verbose;
@@ -36,8 +35,6 @@ static const struct option_row options[] = {
     {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
      .help = "which of the events of that name, the first is 0 (default: 0)"},
     WHERE_ROWS(where),
-    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
     {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
     {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
@@ -54,8 +51,7 @@ struct job {
 
 static enum sutra_status job_run(struct job *job, const struct path_values *values, const char *trace,
                                  struct sutra_error *error) {
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
+    struct sutra_context_options context_options = {.size = sizeof context_options, .lenient = values->lenient};
     struct sutra_critical_path_options path_options = {
         .size = sizeof path_options, .annotation = values->annotation, .instance = values->instance};
     where_set(&values->where, &context_options);
@@ -86,8 +82,6 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (paths_same(values.output, operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.output);
-    if (values.n_threads == 0)
-        values.n_threads = processors_usable();
     struct job job = {.watch = watch_start(!values.quiet, !values.quiet, values.verbose)};
     struct sutra_error error;
     enum sutra_status status = job_run(&job, &values, operands.words[0], &error);

@@ -36,7 +36,7 @@ static const struct option_row options[] = {
      .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
     {"rank", 0, OPTION_NUMBER, "N", AT(rank), .maximum = INT64_MAX,
      .help = "the rank that recorded the traces; for chakra_trace_link's command line, the output is the same for any"},
-    PAIR_ROWS_WHERE,
+    WHERE_ROWS(pair.where),
     {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
     {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
      .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},

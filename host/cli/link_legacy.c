@@ -54,7 +54,7 @@ static const struct option_row options[] = {
      .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
     {"compat-path", 0, OPTION_FLAG, AT(compat_path),
      .help = "name the output as the older program does: every .json in the path is replaced"},
-    PAIR_ROWS_WHERE,
+    WHERE_ROWS(pair.where),
     {"strict", 0, OPTION_FLAG, AT(pair.strict),
      .help = "fail where the numbers of operators differ, instead of warning"},
     {"lenient", 0, OPTION_FLAG, AT(pair.lenient),

@@ -5,7 +5,6 @@
 
 #include "cli/message.h"
 #include "cli/paths.h"
-#include "cli/processors.h"
 
 const char *const pair_log_levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", NULL};
 
@@ -34,8 +33,6 @@ int pair_check_flags(struct pair_values *values) {
         return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
     if (values->quiet && values->log_level < LOG_WARNING)
         values->log_level = LOG_WARNING;
-    if (values->n_threads == 0)
-        values->n_threads = processors_usable();
     return SUTRA_OK;
 }
 
@@ -61,7 +58,6 @@ struct pair pair_start(const struct pair_values *values, bool notes) {
 static enum sutra_status make_context(struct pair *pair, struct sutra_error *error) {
     struct sutra_context_options options = {
         .size = sizeof options,
-        .n_threads = (unsigned)pair->values->n_threads,
         .strict = pair->values->strict,
         .lenient = pair->values->lenient,
     };
@@ -89,7 +85,7 @@ void pair_measure(struct pair *pair, struct run_figures *figures) {
     uint64_t n_host_bytes = path_size(values->host), n_device_bytes = path_size(values->device);
     run_figures_take(figures, &pair->watch, pair->begin, pair->context, n_host_bytes + n_device_bytes);
     figures->input_bytes = n_host_bytes && n_device_bytes ? n_host_bytes + n_device_bytes : 0;
-    figures->n_threads = (unsigned)values->n_threads;
+    figures->n_threads = where_threads(&values->where);
     figures->output = values->output;
 }
 

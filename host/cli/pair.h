@@ -23,18 +23,12 @@ extern const char *const pair_log_levels[];
 /* First member of the values of such a command. */
 struct pair_values {
     const char *host, *device, *output, *stats;
-    uint64_t n_threads;
     struct where where;
     int log_level;
     bool strict, lenient, quiet, verbose;
 };
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
-#define PAIR_ROWS_WHERE                                                                                                \
-    WHERE_ROWS(pair.where), {                                                                                          \
-        "threads", 'T', OPTION_NUMBER, "N", AT(pair.n_threads),                                                        \
-            .maximum = 256, .help = "how many threads, 0 for one per processor (default: 0)"                           \
-    }
 #define PAIR_ROWS_STATS                                                                                                \
     {"stats",        0,                                                                                                \
      OPTION_FILE,    "FILE",                                                                                           \
@@ -55,7 +49,7 @@ struct pair_values {
 int pair_take_operands(struct pair_values *values, const struct operands *operands);
 /* Whether both traces are named. */
 int pair_check_named(const struct pair_values *values, const struct command *command);
-/* Whether the flags go together; then --quiet lowers the log level, and the threads are counted. */
+/* Whether the flags go together; then --quiet lowers the log level. */
 int pair_check_flags(struct pair_values *values);
 /* Whether the files, the output's among them, are different ones. */
 int pair_check_files(const struct pair_values *values);

@@ -7,7 +7,6 @@
 
 #include "cli/figures.h"
 #include "cli/paths.h"
-#include "cli/processors.h"
 
 const char *const profile_editions[] = {"2", "1.13", NULL};
 
@@ -21,8 +20,6 @@ int profile_values_check(struct profile_values *values, const char *input, bool 
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values->output);
     if (values->host && paths_same(values->host, input))
         return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", input);
-    if (values->n_threads == 0)
-        values->n_threads = processors_usable();
     return SUTRA_OK;
 }
 
@@ -43,8 +40,7 @@ static enum sutra_status read_traces(struct profile_job *job, bool inputs, struc
 
 enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs,
                                    struct sutra_error *error) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = (unsigned)job->values->n_threads, .lenient = job->values->lenient};
+    struct sutra_context_options options = {.size = sizeof options, .lenient = job->values->lenient};
     where_set(&job->values->where, &options);
     watch_attach(&job->watch, &options);
     enum sutra_status status = sutra_output_check(job->values->output, error);

@@ -20,7 +20,6 @@ extern const char *const profile_editions[]; /* in the order of enum sutra_editi
 /* First member, `profile`, of the values of such a command. */
 struct profile_values {
     const char *trace, *host, *output;
-    uint64_t n_threads;
     struct where where;
     int edition;
     bool rocm, lenient, quiet, verbose;
@@ -48,13 +47,6 @@ struct profile_values {
         {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
          .help = "let the first start of a flow count instead of failing at a second one"},                            \
         WHERE_ROWS(profile.where),                                                                                     \
-        {"threads",                                                                                                    \
-         'T',                                                                                                          \
-         OPTION_NUMBER,                                                                                                \
-         "N",                                                                                                          \
-         AT(profile.n_threads),                                                                                        \
-         .maximum = 256,                                                                                               \
-         .help = "how many threads, 0 for one per processor (default: 0)"},                                            \
         {"lenient", 0, OPTION_FLAG, AT(profile.lenient),                                                               \
          .help = "take fields of a wrong type as absent instead of failing"},                                          \
         {"quiet", 'q', OPTION_FLAG, AT(profile.quiet), .help = "no progress, no summary and no warnings"}, {           \
