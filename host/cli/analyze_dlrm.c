@@ -1,34 +1,26 @@
 /*
  * analyze_dlrm.c - `sutra analyze dlrm`: a device trace in; a page on the terminal and a folder of results out.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/arguments.h"
+#include "cli/analysis_job.h"
 #include "cli/dlrm_page.h"
-#include "cli/figures.h"
-#include "cli/message.h"
 #include "cli/paths.h"
-#include "cli/report_place.h"
-#include "cli/run_figures.h"
-#include "cli/watch.h"
-#include "cli/where.h"
 
 struct dlrm_values {
-    struct where where;
-    const char *output, *model, *marker, *percentage, *time, *stats;
+    struct analysis_values analysis;
+    const char *model, *marker, *percentage, *time;
     uint64_t iters, skip_iters, batch;
-    bool compat, whole, no_report, open, lenient, quiet, verbose;
+    bool compat, whole;
 };
 
 #define AT(field) .offset = offsetof(struct dlrm_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(output),
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.output),
      .help = "write the results into the folder DIR, which is made, and report.html with its charts"},
     {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
      .help = "cut N iterations out of the trace, or, if it has not as many, say that it has N (default: 10 if it has, "
@@ -49,14 +41,9 @@ static const struct option_row options[] = {
              "name begins so)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
-    {"no-report", 0, OPTION_FLAG, AT(no_report), .help = "write only the results"},
-    {"open", 0, OPTION_FLAG, AT(open), .help = "print the path of the report, and its address for a browser"},
-    WHERE_ROWS(where),
-    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
-    {"stats", 0, OPTION_FILE, "FILE", AT(stats),
-     .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no page, only warnings and errors"},
-    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the results"},
+    ANALYSIS_ROWS_WHERE,
+    ANALYSIS_ROWS_HOW,
     {0},
 };
 
@@ -98,39 +85,34 @@ static int read_options(const struct dlrm_values *values, struct sutra_dlrm_opti
 struct job {
     const struct dlrm_values *values;
     const char *input;
-    struct watch watch;
-    double begin;
-    struct sutra_context *context;
+    struct analysis_job analysis;
     struct sutra_device_trace *trace;
     struct sutra_dlrm *dlrm;
-    struct run_figures figures;
 };
 
 static enum sutra_status write_report(struct job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
-    enum sutra_status status =
-        sutra_report_write_dlrm(job->context, job->dlrm, job->input, job->values->output, &n_bytes, error);
-    job->figures.output_bytes += n_bytes;
+    enum sutra_status status = sutra_report_write_dlrm(job->analysis.context, job->dlrm, job->input,
+                                                       job->values->analysis.output, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
 
 static enum sutra_status job_run(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
-    const struct dlrm_values *values = job->values;
-    struct sutra_context_options context_options = {.size = sizeof context_options, .lenient = values->lenient};
-    where_set(&values->where, &context_options);
-    watch_attach(&job->watch, &context_options);
-    enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
+    const char *output = job->values->analysis.output;
+    struct analysis_job *analysis = &job->analysis;
+    enum sutra_status status = analysis_job_open(analysis, error);
     if (!status)
-        status = sutra_device_trace_read(job->context, job->input, &job->trace, error);
+        status = sutra_device_trace_read(analysis->context, job->input, &job->trace, error);
     if (!status)
-        status = sutra_dlrm_analyze(job->context, job->trace, options_of_dlrm, &job->dlrm, error);
-    if (!status && values->output)
-        status =
-            sutra_dlrm_write(job->context, job->dlrm, values->output, values->model, &job->figures.output_bytes, error);
-    if (!status && values->output && !values->no_report)
+        status = sutra_dlrm_analyze(analysis->context, job->trace, options_of_dlrm, &job->dlrm, error);
+    if (!status && output)
+        status = sutra_dlrm_write(analysis->context, job->dlrm, output, job->values->model,
+                                  &analysis->figures.output_bytes, error);
+    if (!status && output && !job->values->analysis.no_report)
         status = write_report(job, error);
-    progress_clear(&job->watch.progress);
+    progress_clear(&analysis->watch.progress);
     return status;
 }
 
@@ -163,37 +145,24 @@ static void print_stats(FILE *file, const void *result) {
     for (size_t i = 0; i < n; i++)
         fprintf(file, "    \"%s\": %" PRIu64 "%s\n", counts[i].name, counts[i].count, i + 1 < n ? "," : "");
     fprintf(file, "  },\n");
-    run_figures_print_json(file, &job->figures);
+    run_figures_print_json(file, &job->analysis.figures);
 }
 
 static int job_tell(struct job *job) {
-    const struct dlrm_values *values = job->values;
-    run_figures_take(&job->figures, &job->watch, job->begin, job->context, path_size(job->input));
-    job->figures.input_bytes = path_size(job->input);
-    job->figures.n_threads = where_threads(&values->where);
-    if (!values->quiet) {
-        dlrm_page_print(job->dlrm, job->input, values->output);
-        fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
-                bytes_text(job->figures.peak_memory).text);
-    }
-    if (values->open)
-        report_place_print(values->output);
-    return values->stats ? (int)stats_write(values->stats, print_stats, job) : SUTRA_OK;
+    analysis_job_measure(&job->analysis, path_size(job->input), path_size(job->input));
+    if (!job->values->analysis.quiet)
+        dlrm_page_print(job->dlrm, job->input, job->values->analysis.output);
+    return analysis_job_close(&job->analysis, print_stats, job);
 }
 
 /* ---- The command ---- */
 
 static int run_job(struct job *job) {
-    const struct dlrm_values *values = job->values;
     struct sutra_dlrm_options options_of_dlrm;
     struct sutra_error error;
-    int exit_code = read_options(values, &options_of_dlrm);
-    if (exit_code == SUTRA_OK && values->stats && paths_same(values->stats, job->input))
-        exit_code = message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", values->stats);
-    if (exit_code == SUTRA_OK && values->stats && sutra_output_check(values->stats, &error))
-        exit_code = message_error(&error);
-    if (exit_code == SUTRA_OK && values->output && !path_make_folder(values->output))
-        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: %s", values->output, strerror(errno));
+    int exit_code = read_options(job->values, &options_of_dlrm);
+    if (exit_code == SUTRA_OK)
+        exit_code = analysis_values_place(&job->values->analysis, &job->input, 1);
     if (exit_code == SUTRA_OK && job_run(job, &options_of_dlrm, &error))
         exit_code = message_error(&error);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
@@ -205,20 +174,13 @@ static int run(const struct command *command, int argc, char **argv) {
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if ((exit_code = watch_check(values.quiet, values.verbose)) != SUTRA_OK)
+    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
-    if (values.open && (!values.output || values.no_report))
-        return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
-    struct job job = {.values = &values,
-                      .input = operands.words[0],
-                      .begin = clock_seconds(),
-                      .watch = watch_start(!values.quiet, true, values.verbose)};
+    struct job job = {.values = &values, .input = operands.words[0], .analysis = analysis_job_start(&values.analysis)};
     exit_code = run_job(&job);
     sutra_dlrm_free(job.dlrm);
     sutra_device_trace_free(job.trace);
-    sutra_context_free(job.context);
+    sutra_context_free(job.analysis.context);
     return exit_code;
 }
 

@@ -5,30 +5,19 @@
  * Tables of a single rank (each launch, each change of a queue) are written as soon as the rank is done, so that they
  * need not be kept; the others at the end.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/arguments.h"
-#include "cli/figures.h"
+#include "cli/analysis_job.h"
 #include "cli/hta_page.h"
-#include "cli/message.h"
-#include "cli/paths.h"
-#include "cli/report_place.h"
-#include "cli/run_figures.h"
 #include "cli/trace_list.h"
-#include "cli/watch.h"
-#include "cli/where.h"
-#include "sutra/sutra.h"
 
 struct hta_values {
-    struct where where;
-    const char *output, *stats;
+    struct analysis_values analysis;
     uint64_t n_kernels, kernel_delay;
     int format;
-    bool last_step, all_launches, nanoseconds, no_series, no_report, open, strict, lenient, quiet, verbose;
+    bool last_step, all_launches, nanoseconds, no_series;
 };
 
 static const char *const formats[] = {"csv", "json", NULL}; /* in the order of enum sutra_table_format */
@@ -36,7 +25,7 @@ static const char *const formats[] = {"csv", "json", NULL}; /* in the order of e
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(output),
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.output),
      .help = "write a file for each table into the folder DIR, and report.html with its charts"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help =
@@ -55,28 +44,20 @@ static const struct option_row options[] = {
      .help = "keep fractions of microseconds, as HTA does with HTA_DISABLE_NS_ROUNDING=1"},
     {"no-series", 0, OPTION_FLAG, AT(no_series),
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
-    {"no-report", 0, OPTION_FLAG, AT(no_report), .help = "write only the tables"},
-    {"open", 0, OPTION_FLAG, AT(open), .help = "print the path of the report, and its address for a browser"},
-    WHERE_ROWS(where),
-    {"strict", 0, OPTION_FLAG, AT(strict), .help = "fail if one of several traces cannot be read"},
-    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
-    {"stats", 0, OPTION_FILE, "FILE", AT(stats),
-     .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no page, only warnings and errors"},
-    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_WHERE,
+    {"strict", 0, OPTION_FLAG, AT(analysis.strict), .help = "fail if one of several traces cannot be read"},
+    ANALYSIS_ROWS_HOW,
     {0},
 };
 
 /* What lives while traces are analyzed. */
 struct job {
     const struct hta_values *values;
-    struct watch watch;
-    double begin;
+    struct analysis_job analysis;
     struct trace_list traces;
-    struct sutra_context *context;
     struct sutra_hta_ranks *ranks;
     struct sutra_report *report; /* NULL: none is written */
-    struct run_figures figures;
 };
 
 /* Writes a table to its file; `rank` below 0: the table is of all ranks. */
@@ -85,17 +66,17 @@ static enum sutra_status write_table(struct job *job, const struct sutra_table *
     char path[4096], of_rank[32] = "";
     if (rank >= 0)
         snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
-    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->output, sutra_table_name(table), of_rank,
-                          formats[job->values->format]);
+    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->analysis.output, sutra_table_name(table),
+                          of_rank, formats[job->values->format]);
     if (length < 0 || (size_t)length >= sizeof path) {
         *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
         snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
         return SUTRA_NO_OUTPUT;
     }
     uint64_t n_bytes = 0;
-    enum sutra_status status =
-        sutra_table_write(job->context, table, (enum sutra_table_format)job->values->format, path, &n_bytes, error);
-    job->figures.output_bytes += n_bytes;
+    enum sutra_status status = sutra_table_write(job->analysis.context, table,
+                                                 (enum sutra_table_format)job->values->format, path, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
 
@@ -125,16 +106,16 @@ static enum sutra_status write_tables(struct job *job, struct sutra_error *error
 
 static enum sutra_status write_report(struct job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
-    enum sutra_status status =
-        sutra_report_write_hta(job->context, job->report, job->ranks, job->values->output, &n_bytes, error);
-    job->figures.output_bytes += n_bytes;
+    enum sutra_status status = sutra_report_write_hta(job->analysis.context, job->report, job->ranks,
+                                                      job->values->analysis.output, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
 
 static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
     const struct hta_values *values = job->values;
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options, .strict = values->strict, .lenient = values->lenient};
+    const char *output = values->analysis.output;
+    struct analysis_job *analysis = &job->analysis;
     struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                     .hta = {.size = sizeof ranks_options.hta,
                                                             .n_kernels = values->n_kernels,
@@ -142,21 +123,19 @@ static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
                                                             .last_step = values->last_step,
                                                             .all_launches = values->all_launches,
                                                             .nanoseconds = values->nanoseconds},
-                                                    .visit = values->output ? on_rank : NULL,
+                                                    .visit = output ? on_rank : NULL,
                                                     .arg = job};
-    where_set(&values->where, &context_options);
-    watch_attach(&job->watch, &context_options);
-    enum sutra_status status = sutra_context_create(&context_options, &job->context, error);
-    if (!status && values->output && !values->no_report)
+    enum sutra_status status = analysis_job_open(analysis, error);
+    if (!status && output && !values->analysis.no_report)
         status = sutra_report_create(&job->report, error);
     if (!status)
-        status = sutra_hta_ranks_make(job->context, (const char *const *)job->traces.paths, job->traces.n,
+        status = sutra_hta_ranks_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n,
                                       &ranks_options, &job->ranks, error);
-    if (!status && values->output)
+    if (!status && output)
         status = write_tables(job, error);
     if (!status && job->report)
         status = write_report(job, error);
-    progress_clear(&job->watch.progress);
+    progress_clear(&analysis->watch.progress);
     return status;
 }
 
@@ -179,45 +158,26 @@ static void print_stats(FILE *file, const void *result) {
     fprintf(file, "    \"n_events\": %" PRIu64 ",\n    \"n_kernels\": %" PRIu64 ",\n", n_events, n_kernels);
     fprintf(file, "    \"n_launches\": %" PRIu64 ",\n    \"n_bad_times\": %" PRIu64 "\n  },\n", n_launches,
             n_bad_times);
-    run_figures_print_json(file, &job->figures);
+    run_figures_print_json(file, &job->analysis.figures);
 }
 
 static int job_tell(struct job *job) {
-    const struct hta_values *values = job->values;
-    run_figures_take(&job->figures, &job->watch, job->begin, job->context,
-                     trace_list_largest(&job->traces, where_threads(&values->where)));
-    job->figures.input_bytes = job->traces.streams ? 0 : job->traces.n_bytes;
-    job->figures.n_threads = where_threads(&values->where);
-    if (!values->quiet) {
+    const struct analysis_values *values = &job->values->analysis;
+    analysis_job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
+                         trace_list_largest(&job->traces, where_threads(&values->where)));
+    if (!values->quiet)
         hta_page_print(job->ranks, values->output);
-        fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
-                bytes_text(job->figures.peak_memory).text);
-    }
-    if (values->open)
-        report_place_print(values->output);
-    return values->stats ? (int)stats_write(values->stats, print_stats, job) : SUTRA_OK;
+    return analysis_job_close(&job->analysis, print_stats, job);
 }
 
 /* ---- The command ---- */
 
-/* Whether a trace would be overwritten. */
-static int check_stats(const char *stats, const struct trace_list *traces) {
-    for (size_t i = 0; stats && i < traces->n; i++)
-        if (paths_same(stats, traces->paths[i]))
-            return message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", stats);
-    return SUTRA_OK;
-}
-
 static int run_job(struct job *job, const struct operands *operands) {
-    const struct hta_values *values = job->values;
     struct sutra_error error;
     int exit_code = trace_list_make(&job->traces, operands);
     if (exit_code == SUTRA_OK)
-        exit_code = check_stats(values->stats, &job->traces);
-    if (exit_code == SUTRA_OK && values->stats && sutra_output_check(values->stats, &error))
-        exit_code = message_error(&error);
-    if (exit_code == SUTRA_OK && values->output && !path_make_folder(values->output))
-        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: %s", values->output, strerror(errno));
+        exit_code =
+            analysis_values_place(&job->values->analysis, (const char *const *)job->traces.paths, job->traces.n);
     if (exit_code == SUTRA_OK && job_run(job, &error))
         exit_code = message_error(&error);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
@@ -229,20 +189,13 @@ static int run(const struct command *command, int argc, char **argv) {
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if ((exit_code = watch_check(values.quiet, values.verbose)) != SUTRA_OK)
+    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
-    if (values.strict && values.lenient)
-        return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
-    if (values.open && (!values.output || values.no_report))
-        return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
-    struct job job = {
-        .values = &values, .begin = clock_seconds(), .watch = watch_start(!values.quiet, true, values.verbose)};
+    struct job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
     exit_code = run_job(&job, &operands);
     sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);
-    sutra_context_free(job.context);
+    sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);
     return exit_code;
 }
