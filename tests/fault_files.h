@@ -48,20 +48,19 @@ static inline void files_check(const struct fault_files *files, bool all) {
     assert_int_equal(mkdir(files->folder, 0700), 0);
 }
 
+static inline enum sutra_status files_work(void *arg, struct sutra_error *error) {
+    const struct fault_files *files = arg;
+    return files->work(files, error);
+}
+
+static inline void files_check_run(void *arg, long n, enum sutra_status status) {
+    (void)n;
+    files_check(arg, status == SUTRA_OK);
+}
+
 /* Refuses each allocation in turn until the work needs no more; returns how many there were. */
-static inline long files_refuse_each(const struct fault_files *files, bool lasting_refusal) {
-    for (long n = 1;; n++) {
-        struct sutra_error error = {0};
-        refuse_from(n, lasting_refusal);
-        enum sutra_status status = files->work(files, &error);
-        bool was_refused = atomic_load(&refused);
-        refuse_from(0, false);
-        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
-            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
-        files_check(files, status == SUTRA_OK);
-        if (!was_refused)
-            return n - 1;
-    }
+static inline long files_refuse_each(struct fault_files *files, bool all) {
+    return refuse_each(&(struct refusable){files, files_work, files_check_run}, all);
 }
 
 static inline void files_forget(struct fault_files *files) {

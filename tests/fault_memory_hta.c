@@ -4,13 +4,6 @@
  *
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "hta_table.h"
@@ -28,7 +21,10 @@
 
 static const char *const texts[] = {TRACE(EVENTS(2)), TRACE(EVENTS(1)), TRACE("")};
 
-enum { N_RANKS = sizeof texts / sizeof *texts };
+enum {
+    N_RANKS = sizeof texts / sizeof *texts,
+    N_TABLES = SUTRA_HTA_N_TABLES - 2, /* those that the ranks share */
+};
 
 struct run {
     char folder[64], in[N_RANKS][96], out[96];
@@ -58,7 +54,8 @@ static enum sutra_status write_tables(struct run *run, struct sutra_context *con
     return status;
 }
 
-static enum sutra_status run_once(struct run *run, struct sutra_error *error) {
+static enum sutra_status run_once(void *arg, struct sutra_error *error) {
+    struct run *run = arg;
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_rank, .arg = run};
     struct sutra_context *context = NULL;
@@ -89,35 +86,24 @@ static struct run make_run(void) {
     return run;
 }
 
-/* Refuses each allocation in turn until a run needs no more; returns how many there were. */
-static long refuse_each(struct run *run, unsigned n_tables, bool lasting_refusal) {
-    for (long n = 1;; n++) {
-        struct sutra_error error = {0};
-        refuse_from(n, lasting_refusal);
-        enum sutra_status status = run_once(run, &error);
-        bool was_refused = atomic_load(&refused);
-        refuse_from(0, false);
-        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
-            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
-        if (status == SUTRA_OK)
-            assert_int_equal(run->n_tables, n_tables);
-        unlink(run->out);
-        if (!was_refused)
-            return n - 1;
-    }
+static void check(void *arg, long n, enum sutra_status status) {
+    const struct run *run = arg;
+    if (status == SUTRA_OK && run->n_tables != N_TABLES)
+        fail_msg("allocation %ld: %u tables", n, run->n_tables);
+    unlink(run->out);
 }
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
     struct run run = make_run();
+    const struct refusable refusable = {&run, run_once, check};
     struct sutra_error error;
     for (size_t i = 0; i < N_RANKS; i++)
         run.list[i] = run.in[i];
     assert_int_equal(run_once(&run, &error), SUTRA_OK);
-    unsigned n_tables = run.n_tables;
-    assert_int_equal(n_tables, SUTRA_HTA_N_TABLES - 2);
-    assert_true(refuse_each(&run, n_tables, false) > 400);
-    assert_true(refuse_each(&run, n_tables, true) > 400);
+    assert_int_equal(run.n_tables, N_TABLES);
+    assert_true(refuse_each(&refusable, false) > 400);
+    assert_true(refuse_each(&refusable, true) > 400);
     for (size_t i = 0; i < N_RANKS; i++)
         unlink(run.in[i]);
     assert_int_equal(rmdir(run.folder), 0); /* nothing is left behind */

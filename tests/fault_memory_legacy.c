@@ -69,6 +69,7 @@ enum way { WAY_EXACT, WAY_APPROXIMATE, WAY_POSITIONAL, WAY_ADVICE, N_WAYS };
 struct run {
     char *host, *device;
     enum way way;
+    unsigned n_threads;
     char path[64];
     char *expected; /* of a run in which nothing failed */
 };
@@ -106,8 +107,9 @@ static enum sutra_status link_with(struct sutra_context *context, const struct r
     return status;
 }
 
-static enum sutra_status link_once(unsigned n_threads, const struct run *run, struct sutra_error *error) {
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};
+static enum sutra_status link_once(void *arg, struct sutra_error *error) {
+    const struct run *run = arg;
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = run->n_threads};
     struct sutra_context *context = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
@@ -116,10 +118,8 @@ static enum sutra_status link_once(unsigned n_threads, const struct run *run, st
     return status;
 }
 
-static void check(const struct run *run, long n, enum sutra_status status, const struct sutra_error *error) {
-    refuse_from(0, false);
-    if (status != SUTRA_OK && (status != SUTRA_SYSTEM || error->status != SUTRA_SYSTEM))
-        fail_msg("way %d, allocation %ld: status %d, %s", run->way, n, status, error->message);
+static void check(void *arg, long n, enum sutra_status status) {
+    const struct run *run = arg;
     if (status == SUTRA_OK && run->way != WAY_ADVICE) {
         char *text = file_text(run->path);
         if (strcmp(text, run->expected) != 0)
@@ -129,32 +129,22 @@ static void check(const struct run *run, long n, enum sutra_status status, const
     unlink(run->path);
 }
 
-static void refuse_each(const struct run *run, unsigned n_threads, bool all) {
-    bool was_refused = true;
-    long n = 1;
-    for (; was_refused; n++) {
-        struct sutra_error error = {0};
-        refuse_from(n, all);
-        enum sutra_status status = link_once(n_threads, run, &error);
-        was_refused = atomic_load(&refused);
-        check(run, n, status, &error);
-    }
-    assert_true(n > 100);
-}
-
 static void any_allocation_may_fail_in_any_way_of_linking(void **state) {
     (void)state;
     for (int way = 0; way < N_WAYS; way++) {
-        struct run run = {
-            .host = quotes_doubled(host_source), .device = quotes_doubled(device_source), .way = (enum way)way};
+        struct run run = {.host = quotes_doubled(host_source),
+                          .device = quotes_doubled(device_source),
+                          .way = (enum way)way,
+                          .n_threads = 1};
         struct sutra_error error;
         snprintf(run.path, sizeof run.path, "%s/sutra_fault_%d.json", P_tmpdir, (int)getpid());
-        if (link_once(1, &run, &error))
+        if (link_once(&run, &error))
             fail_msg("way %d: %s", way, error.message);
         run.expected = way == WAY_ADVICE ? NULL : file_text(run.path);
         unlink(run.path);
-        refuse_each(&run, 1, false);
-        refuse_each(&run, 2, true);
+        assert_true(refuse_each(&(struct refusable){&run, link_once, check}, false) > 100);
+        run.n_threads = 2;
+        assert_true(refuse_each(&(struct refusable){&run, link_once, check}, true) > 100);
         free(run.expected);
         free(run.host);
         free(run.device);

@@ -4,18 +4,8 @@
  * Each such run must end with SUTRA_SYSTEM, or with all files; files that are there are whole, and nothing else is
  * there.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <dirent.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "fault_folder.h"
 #include "hta_table.h"
-#include "refuse.h"
 
 #define LABEL                                                                                                          \
     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"## Forward ##\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":90}"
@@ -65,8 +55,9 @@ static enum sutra_status report_dlrm(struct sutra_context *context, const char *
     return status;
 }
 
-/* `run` NULL: the report of analyze dlrm. */
-static enum sutra_status run_once(const struct run *run, const char *folder, struct sutra_error *error) {
+/* Without a struct run: the report of analyze dlrm. */
+static enum sutra_status run_once(const void *of, const char *folder, struct sutra_error *error) {
+    const struct run *run = of;
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
@@ -76,84 +67,9 @@ static enum sutra_status run_once(const struct run *run, const char *folder, str
     return status;
 }
 
-static bool same_files(const char *one, const char *two) {
-    FILE *a = fopen(one, "r"), *b = fopen(two, "r");
-    assert_true(a && b);
-    int from_a, from_b;
-    do {
-        from_a = getc(a);
-        from_b = getc(b);
-    } while (from_a == from_b && from_a != EOF);
-    fclose(a);
-    fclose(b);
-    return from_a == from_b;
-}
-
-/* Removes the files of a folder, which must be those of `whole`. Returns how many there were. */
-static int sweep_folder(const char *folder, const char *whole) {
-    int n = 0;
-    DIR *entries = opendir(folder);
-    for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        char path[600], of_whole[600];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        snprintf(of_whole, sizeof of_whole, "%s/%s", whole, entry->d_name);
-        if (entry->d_type == DT_DIR)
-            continue;
-        if (!same_files(path, of_whole))
-            fail_msg("%s is not %s", path, of_whole);
-        assert_int_equal(unlink(path), 0);
-        n++;
-    }
-    if (entries)
-        closedir(entries);
-    return n;
-}
-
-static int sweep(const char *folder, const char *whole) {
-    char charts[600], charts_of_whole[600];
-    snprintf(charts, sizeof charts, "%s/charts", folder);
-    snprintf(charts_of_whole, sizeof charts_of_whole, "%s/charts", whole);
-    int n = sweep_folder(charts, charts_of_whole);
-    rmdir(charts);
-    return n + sweep_folder(folder, whole);
-}
-
-/* Refuses each allocation in turn until a run needs no more; returns how many there were. */
-static long refuse_each(const struct run *run, const char *folder, const char *whole, int n_files,
-                        bool lasting_refusal) {
-    for (long n = 1;; n++) {
-        struct sutra_error error = {0};
-        refuse_from(n, lasting_refusal);
-        enum sutra_status status = run_once(run, folder, &error);
-        bool was_refused = atomic_load(&refused);
-        refuse_from(0, false);
-        if (status != SUTRA_OK && status != SUTRA_SYSTEM)
-            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
-        int n_left = sweep(folder, whole);
-        if (status == SUTRA_OK)
-            assert_int_equal(n_left, n_files);
-        if (!was_refused)
-            return n - 1;
-    }
-}
-
-static void check_report(const struct run *run, int n_files) {
-    char folder[] = P_tmpdir "/sutra_fault_XXXXXX", whole[] = P_tmpdir "/sutra_whole_XXXXXX";
-    struct sutra_error error;
-    assert_true(mkdtemp(folder) && mkdtemp(whole));
-    assert_int_equal(run_once(run, whole, &error), SUTRA_OK);
-    assert_int_equal(run_once(run, folder, &error), SUTRA_OK);
-    assert_int_equal(sweep(folder, whole), n_files);
-    assert_true(refuse_each(run, folder, whole, n_files, false) > 200);
-    assert_true(refuse_each(run, folder, whole, n_files, true) > 200);
-    sweep(whole, whole);
-    assert_int_equal(rmdir(folder), 0); /* nothing is left behind */
-    assert_int_equal(rmdir(whole), 0);
-}
-
 static void a_report_of_operators_is_whole_or_not_there(void **state) {
     (void)state;
-    check_report(NULL, 5);
+    assert_int_equal(folder_refuse_each(&(struct fault_folder){.work = run_once}, 200), 5);
 }
 
 static void a_report_of_ranks_is_whole_or_not_there(void **state) {
@@ -169,7 +85,7 @@ static void a_report_of_ranks_is_whole_or_not_there(void **state) {
         fputs(texts[i], file);
         fclose(file);
     }
-    check_report(&run, 7);
+    assert_int_equal(folder_refuse_each(&(struct fault_folder){.of = &run, .work = run_once}, 200), 7);
     for (int i = 0; i < N_RANKS; i++)
         unlink(run.in[i]);
     assert_int_equal(rmdir(folder), 0);

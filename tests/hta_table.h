@@ -10,8 +10,14 @@
 #define TESTS_HTA_TABLE_H
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "sutra/sutra.h"
 #include "text/number_text.h"

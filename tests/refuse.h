@@ -3,13 +3,24 @@
  *
  * The linker sends the allocations of our objects (not those inside of other libraries) to the functions __wrap_...
  * below, which refuse the n-th one, or all from the n-th on. One program includes this once.
+ *
+ * refuse_each() does a piece of work again and again, each time without the next allocation: it must end with
+ * SUTRA_OK or SUTRA_SYSTEM.
  */
 #ifndef TESTS_REFUSE_H
 #define TESTS_REFUSE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "sutra/error.h"
 
 /* Allocations until one is refused; 0: none is. */
 static atomic_long countdown;
@@ -62,6 +73,29 @@ static inline void refuse_from(long n, bool all) {
     atomic_store(&refused, false);
     atomic_store(&lasting, all);
     atomic_store(&countdown, n);
+}
+
+struct refusable {
+    void *arg;
+    enum sutra_status (*work)(void *arg, struct sutra_error *error);
+    /* Looks at what the work left behind, without its n-th allocation, and takes that away. */
+    void (*check)(void *arg, long n, enum sutra_status status);
+};
+
+/* Refuses each allocation in turn (or all from it on) until the work needs no more; returns how many there were. */
+static inline long refuse_each(const struct refusable *refusable, bool all) {
+    for (long n = 1;; n++) {
+        struct sutra_error error = {0};
+        refuse_from(n, all);
+        enum sutra_status status = refusable->work(refusable->arg, &error);
+        bool was_refused = atomic_load(&refused);
+        refuse_from(0, false);
+        if (status != SUTRA_OK && (status != SUTRA_SYSTEM || error.status != SUTRA_SYSTEM))
+            fail_msg("allocation %ld: status %d, %s", n, status, error.message);
+        refusable->check(refusable->arg, n, status);
+        if (!was_refused)
+            return n - 1;
+    }
 }
 
 #endif

@@ -1,12 +1,6 @@
 /*
  * test_hta.c - each table of HTA on traces so small that the answer is plain.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "hta_table.h"

@@ -2,12 +2,6 @@
  * test_hta_ranks.c - the traces of many ranks: their numbers, their tables together, the slowest of them, and broken
  * ones among them, with any number of threads.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
