@@ -117,9 +117,14 @@ void gpu_merge_intervals(struct gpu *gpu, void *arg) {
 
 /* ---- States ---- */
 
-/* Time in a state, in halves of 32 bits, and whether it occurred. */
-struct state_sum {
+/* A sum of times, in halves of 32 bits. */
+struct time_sum {
     uint64_t low, high;
+};
+
+/* Time in a state, and whether it occurred. */
+struct state_sum {
+    struct time_sum whole, exact;
     uint32_t seen;
 };
 
@@ -151,14 +156,23 @@ SHARED void put_change(const struct state_columns &c, row_t place) {
     c.state[place] = list % 2 ? 0 - bit : bit;
 }
 
+SHARED void add_time(struct time_sum *sum, uint64_t time) {
+    add_to(&sum->low, time & UINT32_MAX);
+    add_to(&sum->high, time >> 32);
+}
+
 SHARED void add_stretch(const struct state_columns &c, row_t place) {
     int32_t state = (int32_t)c.state[place];
     if (state <= 0 || state >= N_STATES)
         return;
-    uint64_t whole = (uint64_t)stretch_whole((int64_t)(c.pairs.keys[place + 1] - c.pairs.keys[place]), c.unit);
-    add_to(&c.sums[state].low, whole & UINT32_MAX);
-    add_to(&c.sums[state].high, whole >> 32);
+    uint64_t stretch = c.pairs.keys[place + 1] - c.pairs.keys[place];
+    add_time(&c.sums[state].whole, (uint64_t)stretch_whole((int64_t)stretch, c.unit));
+    add_time(&c.sums[state].exact, stretch);
     set_bits(&c.sums[state].seen, 1);
+}
+
+static wide_t time_of(struct time_sum sum) {
+    return ((wide_t)sum.high << 32) + sum.low;
 }
 
 void gpu_interval_states(struct gpu *gpu, void *arg) {
@@ -189,7 +203,8 @@ void gpu_interval_states(struct gpu *gpu, void *arg) {
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, sums, c.sums, N_STATES);
     for (int state = 0; state < N_STATES; state++) {
-        step->states.length[state] = ((wide_t)sums[state].high << 32) + sums[state].low;
+        step->states.length[state] = time_of(sums[state].whole);
+        step->states.exact[state] = time_of(sums[state].exact);
         step->states.seen[state] = sums[state].seen;
     }
 }

@@ -33,6 +33,7 @@ static void compare_states(const struct engines *engines, const struct merged *m
             SUTRA_OK);
     for (int s = 1; s < N_STATES; s++) {
         assert_true(states[0].length[s] == states[1].length[s]);
+        assert_true(states[0].exact[s] == states[1].exact[s]);
         assert_int_equal(states[0].seen[s], states[1].seen[s]);
     }
 }

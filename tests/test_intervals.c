@@ -113,6 +113,9 @@ static void whole_units_are_counted_stretch_by_stretch(void **unused) {
     assert_int_equal((int64_t)states.length[1], 1000); /* 1,400 alone, */
     assert_int_equal((int64_t)states.length[3], 1000); /* 1,500 together, */
     assert_int_equal((int64_t)states.length[2], 2000); /* 2,100 alone */
+    assert_int_equal((int64_t)states.exact[1], 1400);
+    assert_int_equal((int64_t)states.exact[3], 1500);
+    assert_int_equal((int64_t)states.exact[2], 2100);
     merged_free(&merged);
 }
 

@@ -47,23 +47,18 @@ static enum sutra_status measure_types(struct sutra_hta *hta, const struct merge
     struct sutra_hta_summary *summary = &hta->summary;
     const struct engine *engine = &hta->context->engine;
     int64_t unit = hta_unit(&hta->options);
-    struct interval_states pair, exact;
+    const wide_t *without_memory = hta->types[0].exact, *with_memory = hta->types[1].exact;
     enum sutra_status status = engine->interval_states(engine->state, types, 2, unit, &hta->types[0], error);
     if (!status)
         status = engine->interval_states(engine->state, types, 3, unit, &hta->types[1], error);
-    if (!status)
-        status = engine->interval_states(engine->state, types, 2, 1, &pair, error);
-    if (!status)
-        status = engine->interval_states(engine->state, types, 3, 1, &exact, error);
     if (status)
         return status;
-    int both = BIT(KERNEL_COMPUTATION) | BIT(KERNEL_COMMUNICATION);
     summary->compute_us = us_of_wide(cpu_merged_length(types, KERNEL_COMPUTATION));
     summary->communication_us = us_of_wide(cpu_merged_length(types, KERNEL_COMMUNICATION));
-    summary->overlap_us = us_of_wide(pair.length[both]);
-    summary->exposed_us = us_of_wide(exact.length[BIT(KERNEL_COMMUNICATION)]);
+    summary->overlap_us = us_of_wide(without_memory[BIT(KERNEL_COMPUTATION) | BIT(KERNEL_COMMUNICATION)]);
+    summary->exposed_us = us_of_wide(with_memory[BIT(KERNEL_COMMUNICATION)]);
     summary->memory_us =
-        us_of_wide(exact.length[BIT(KERNEL_MEMORY)] + exact.length[BIT(KERNEL_MEMORY) | BIT(KERNEL_COMMUNICATION)]);
+        us_of_wide(with_memory[BIT(KERNEL_MEMORY)] + with_memory[BIT(KERNEL_MEMORY) | BIT(KERNEL_COMMUNICATION)]);
     return SUTRA_OK;
 }
 

@@ -127,6 +127,7 @@ static void sweep(struct bounds *lists, uint32_t n_lists, int64_t unit, struct i
     for (struct bounds *list; (list = lowest(lists, n_lists)); at = *list->at++) {
         if (state > 0 && state < N_STATES) {
             states->length[state] += stretch_whole(*list->at - at, unit);
+            states->exact[state] += *list->at - at;
             states->seen[state] = true;
         }
         state += list->change;

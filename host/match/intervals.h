@@ -69,14 +69,15 @@ SHARED int64_t stretch_whole(int64_t length, int64_t unit) {
 /* For how long which segments cover the time together. State s stands for the segments whose bits 1 << segment are set
  * in it. */
 struct interval_states {
-    wide_t length[N_STATES];
-    bool seen[N_STATES]; /* whether the state occurred, if only for no time */
+    wide_t length[N_STATES]; /* of whole units */
+    wide_t exact[N_STATES];  /* of all time */
+    bool seen[N_STATES];     /* whether the state occurred, if only for no time */
 };
 
 /* Sweeps over the bounds of the groups of the first `n_sets` segments in the order of (time, segment, starts before
  * ends); between each bound and the next, the state is the sum of 1 << segment over starts before, less that over ends
- * before, and the stretch counts in whole units. State 0, and sums that are no state because groups end before they
- * start, are left out. O(n) where ends rise within each segment, else O(n log n). */
+ * before, and the stretch counts, also in whole units. State 0, and sums that are no state because groups end before
+ * they start, are left out. O(n) where ends rise within each segment, else O(n log n). */
 enum sutra_status cpu_interval_states(const struct merged *merged, uint32_t n_sets, int64_t unit,
                                       struct interval_states *states, struct sutra_error *error);
 
