@@ -32,7 +32,6 @@
 #define SHORT_RUN  32 /* operators of one start that one row sorts */
 
 #define EXPONENT_BIAS 4096 /* makes exponents positive */
-#define MANTISSA      ((uint64_t)1 << 53)
 
 enum time_kind {
     TIME_INTEGER = 1,
@@ -85,30 +84,13 @@ SHARED uint32_t kinds_of(struct number time) {
     return TIME_INTEGER | (number_fits_double(time) ? 0 : TIME_LARGE);
 }
 
-SHARED int lowest_bit(uint64_t bits) {
-    int digit = 0;
-    for (int width = 32; width; width /= 2)
-        if (!(bits & (((uint64_t)1 << width) - 1))) {
-            bits >>= width;
-            digit += width;
-        }
-    return digit;
-}
-
 /* For a row of its own. */
 SHARED void find_digits(struct findings *findings, struct number time) {
     double value = number_as_double(time);
-    uint64_t bits = number_double(value).bits;
     if (value == 0 || isinf(value))
         return;
-    int exponent = (int)(bits >> 52 & 0x7ff);
-    uint64_t mantissa = bits & (MANTISSA / 2 - 1);
-    if (exponent)
-        mantissa |= MANTISSA / 2;
-    else
-        exponent = 1;
-    uint64_t lowest = (uint64_t)exponent + (EXPONENT_BIAS - 1075) + (uint64_t)lowest_bit(mantissa);
-    uint64_t highest = (uint64_t)exponent + (EXPONENT_BIAS - 1022);
+    struct digits digits = digits_of(value);
+    uint64_t lowest = (uint64_t)digits.lowest + EXPONENT_BIAS, highest = (uint64_t)digits.above + EXPONENT_BIAS;
     findings->lowest = lowest < findings->lowest ? lowest : findings->lowest;
     findings->highest = highest > findings->highest ? highest : findings->highest;
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
+#include "match/rules.h"
 #include "match/steps.h"
 #include "match_table.h"
 
@@ -234,6 +235,29 @@ static void a_negative_duration_stands_alone(void **state) {
     check(cases, 4, (struct exclusive_anomalies){0, 2, 1});
 }
 
+static void the_digits_of_a_double_lie_where_its_sum_of_powers_says(void **state) {
+    static const struct {
+        double value;
+        struct digits digits;
+    } cases[] = {
+        {1, {0, 1}},
+        {-6, {1, 3}},
+        {0.75, {-2, 0}},
+        {0x1.fffffffffffffp52, {0, 53}},
+        {0x1p60, {60, 61}},
+        {0x1p-1022, {-1022, -1021}},
+        {0x1p-1074, {-1074, -1021}},
+        {0x3p-1070, {-1070, -1021}},
+        {0x1.8p1023, {1022, 1024}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct digits digits = digits_of(cases[i].value);
+        if (digits.lowest != cases[i].digits.lowest || digits.above != cases[i].digits.above)
+            fail_msg("%a: from %d to %d", cases[i].value, digits.lowest, digits.above);
+    }
+}
+
 static void no_operators_are_fine(void **state) {
     (void)state;
     check(NULL, 0, none);
@@ -445,6 +469,7 @@ int main(void) {
         cmocka_unit_test(an_end_before_its_start_is_not_looked_for_beyond_the_next_start),
         cmocka_unit_test(a_result_below_zero_is_mended_and_counted),
         cmocka_unit_test(a_negative_duration_stands_alone),
+        cmocka_unit_test(the_digits_of_a_double_lie_where_its_sum_of_powers_says),
         cmocka_unit_test(no_operators_are_fine),
         cmocka_unit_test(walk_and_sweep_follow_the_rule_on_any_threads),
     };

@@ -26,7 +26,6 @@
 #include "match/steps.h"
 
 #define MOST_OPS  ((row_t)1 << 29) /* so that numbers of places fit 32 bits */
-#define MANTISSA  ((uint64_t)1 << 53)
 #define FAR_POINT 0x1p62
 
 /* The places of a segment tree's node; ends are numbers of points, counted from 1. */
@@ -62,16 +61,6 @@ struct sweep {
     struct total renamed;
 };
 
-/* The binary exponent of the lowest digit of a finite double other than 0. */
-static int lowest_digit(double value) {
-    uint64_t bits = number_double(value).bits;
-    int exponent = (int)(bits >> 52 & 0x7ff);
-    uint64_t mantissa = bits & (MANTISSA / 2 - 1);
-    if (exponent)
-        mantissa |= MANTISSA / 2;
-    return (exponent ? exponent : 1) - 1075 + __builtin_ctzll(mantissa);
-}
-
 /* Collects the operators that take part. Either all ends must be integers or all doubles: then so are all lengths that
  * Python would subtract. */
 static bool collect(struct sweep *sweep, row_t begin, row_t end) {
@@ -95,7 +84,7 @@ static bool widen_grid(int *grid, bool *any, double value) {
         return false;
     if (value == 0)
         return true;
-    int digit = lowest_digit(value);
+    int digit = digits_of(value).lowest;
     if (!*any || digit < *grid)
         *grid = digit;
     *any = true;

@@ -46,6 +46,26 @@ SHARED bool op_contains(struct number end, struct number later_end) {
     return !number_below(end, later_end);
 }
 
+/* Where the binary digits of a finite double other than 0 lie: it is a multiple of 2^lowest, and its magnitude is below
+ * 2^above. */
+struct digits {
+    int lowest, above;
+};
+
+SHARED struct digits digits_of(double value) {
+    uint64_t bits = number_double(value).bits, hidden = (uint64_t)1 << 52, mantissa = bits & (hidden - 1);
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    if (exponent)
+        mantissa |= hidden;
+    else
+        exponent = 1;
+    /* The last digit is a power of two, so that its own exponent counts the zeros behind it. */
+    double last = (double)(int64_t)(mantissa & (0 - mantissa));
+    int zeros = (int)(number_double(last).bits >> 52) - 1023;
+    struct digits digits = {exponent - 1075 + zeros, exponent - 1022};
+    return digits;
+}
+
 /* A duration from which intervals are taken away that come in the order of their starts. Those that touch or overlap
  * merge; only the last merged interval is still open, all before it are subtracted already. Zero-initialise all but
  * `rest`. */
