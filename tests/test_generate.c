@@ -351,15 +351,6 @@ static void options_out_of_range_are_refused(void **state) {
     }
 }
 
-static void shapes_are_found_by_name(void **state) {
-    (void)state;
-    enum generate_shape shape = GENERATE_REALISTIC;
-    assert_true(generate_shape_named("deep", &shape));
-    assert_int_equal(shape, GENERATE_DEEP);
-    assert_false(generate_shape_named("shallow", &shape));
-    assert_int_equal(shape, GENERATE_DEEP);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_options_give_the_same_bytes),
@@ -373,7 +364,6 @@ int main(void) {
         cmocka_unit_test(failed_writes_are_reported_and_leave_nothing),
         cmocka_unit_test(files_that_cannot_be_created_are_reported),
         cmocka_unit_test(options_out_of_range_are_refused),
-        cmocka_unit_test(shapes_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

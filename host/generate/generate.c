@@ -20,15 +20,6 @@ const char *const generate_shape_names[] = {[GENERATE_REALISTIC] = "realistic", 
                                             [GENERATE_DEEP] = "deep",           NULL};
 #define N_SHAPES (sizeof generate_shape_names / sizeof generate_shape_names[0] - 1)
 
-bool generate_shape_named(const char *name, enum generate_shape *shape) {
-    for (size_t i = 0; i < N_SHAPES; i++)
-        if (strcmp(generate_shape_names[i], name) == 0) {
-            *shape = (enum generate_shape)i;
-            return true;
-        }
-    return false;
-}
-
 static struct generate_options with_defaults(const struct generate_options *options) {
     struct generate_options full = *options;
     full.n_threads = full.n_threads ? full.n_threads : 2;

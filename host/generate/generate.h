@@ -46,9 +46,6 @@ struct generate_options {
 /* Names of the shapes, in the order of the enum, ended by NULL. */
 extern const char *const generate_shape_names[];
 
-/* Finds a shape by its name ("realistic", "unmatched", "nested", ...); false where there is none. */
-bool generate_shape_named(const char *name, enum generate_shape *shape);
-
 /* Writes both files, over what was there. On failure neither stays.
  * SUTRA_USAGE: an option is out of range. SUTRA_NO_OUTPUT: a file cannot be created. SUTRA_IO: writing failed, a full
  * disk for instance. SUTRA_SYSTEM: out of memory. */
