@@ -4,6 +4,13 @@
 #ifndef TESTS_CUDA_COMPARE_H
 #define TESTS_CUDA_COMPARE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "engine_tables.h"
 #include "host_gpu.h"
 
@@ -27,13 +34,6 @@ static inline void on_note(void *arg, const char *message) {
 static inline struct cuda_engine_options options_for(bool may_fall_back, struct said *said) {
     return (struct cuda_engine_options){
         .may_fall_back = may_fall_back, .warn = on_warning, .note = on_note, .arg = said};
-}
-
-static inline void expect_rows(const char *what, const char *name, uint64_t seed, const uint32_t *got,
-                               const uint32_t *expected, row_t n) {
-    struct difference difference;
-    if (rows_differ(what, got, expected, n, &difference))
-        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", name, n, seed, difference.text);
 }
 
 static inline void expect_equal(const char *name, uint64_t seed, row_t n, const struct results *got,

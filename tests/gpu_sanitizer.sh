@@ -8,7 +8,8 @@ PATH=$PATH:$(dirname "$(readlink -f "${nvcc:-nvcc}")")
 command -v compute-sanitizer >/dev/null || { echo "skipped: no compute-sanitizer in the path or beside nvcc"; exit 77; }
 status=0
 for tool in memcheck racecheck initcheck synccheck; do
-    for test in both_engines_agree_at_the_edges_of_warps_and_blocks a_device_that_is_too_small_works_in_pieces; do
+    for test in both_engines_agree_at_the_edges_of_warps_and_blocks a_device_that_is_too_small_works_in_pieces \
+        both_engines_agree_on_columns_at_the_edges_of_warps; do
         echo "$tool: $test"
         compute-sanitizer --tool $tool --error-exitcode 9 "$steps" $test || status=1
     done

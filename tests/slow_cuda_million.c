@@ -1,13 +1,6 @@
 /*
  * slow_cuda_million.c - the steps of the CUDA engine on a million operators.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/pool.h"
 #include "cuda_compare.h"
 

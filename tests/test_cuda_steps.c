@@ -3,15 +3,6 @@
  * shapes and sizes, devices that are too small, devices that fail. The kernels' functions run on the CPU
  * (host_gpu.cpp).
  */
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/pool.h"
 #include "cuda_compare.h"
 
