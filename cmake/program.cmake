@@ -1,5 +1,7 @@
 # The program, its second name, and what it says about itself: manual page and completions.
-add_executable(sutra ${CLI_SOURCES})
+add_library(sutra_cli OBJECT ${CLI_SOURCES})
+target_link_libraries(sutra_cli PUBLIC sutra_host)
+add_executable(sutra $<TARGET_OBJECTS:sutra_cli>)
 target_link_libraries(sutra PRIVATE sutra_objects)
 add_custom_command(TARGET sutra POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink sutra chakra_trace_link
   COMMAND ${CMAKE_COMMAND} -E create_symlink sutra trace_link)
