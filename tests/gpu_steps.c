@@ -5,7 +5,7 @@
  */
 #include "base/pool.h"
 #include "cuda/engine_cuda.h"
-#include "engine_columns.h"
+#include "engine_compare.h"
 
 struct engines {
     struct pool *pool;
@@ -34,22 +34,6 @@ static void engines_close(struct engines *engines) {
     pool_free(engines->pool);
 }
 
-static void compare(const struct engines *engines, const struct shape *shape, uint64_t seed, row_t n) {
-    struct big big;
-    struct results got, expected;
-    struct sutra_error error;
-    struct difference difference;
-    make(shape, seed, n, &big);
-    assert_int_equal(run_all(&engines->engine[0], &big, &expected, &error), SUTRA_OK);
-    if (run_all(&engines->engine[1], &big, &got, &error))
-        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", shape->name, n, seed, error.message);
-    if (results_differ(&got, &expected, n, &difference))
-        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", shape->name, n, seed, difference.text);
-    results_free(&got);
-    results_free(&expected);
-    big_free(&big);
-}
-
 static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
     (void)state;
     static const row_t sizes[] = {0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 255, 256, 257, 65535, 65536, 65537};
@@ -57,7 +41,7 @@ static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
     engines_open(&engines, 0);
     for (size_t s = 0; s < N_SHAPES; s++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            compare(&engines, &shapes[s], i + 1, sizes[i]);
+            compare_table(engines.engine, &shapes[s], i + 1, sizes[i]);
     engines_close(&engines);
 }
 
@@ -67,7 +51,7 @@ static void both_engines_agree_on_random_tables(void **state) {
     engines_open(&engines, 0);
     for (size_t s = 0; s < N_SHAPES; s++)
         for (uint64_t seed = 1; seed <= 100; seed++)
-            compare(&engines, &shapes[s], seed, (row_t)(seed * 97));
+            compare_table(engines.engine, &shapes[s], seed, (row_t)(seed * 97));
     engines_close(&engines);
 }
 
@@ -77,7 +61,7 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
     struct engines engines;
     engines_open(&engines, 3000000);
     for (uint64_t seed = 1; seed <= 20; seed++)
-        compare(&engines, &many_threads, seed, 20000);
+        compare_table(engines.engine, &many_threads, seed, 20000);
     engines_close(&engines);
 }
 
@@ -87,7 +71,7 @@ static void both_engines_agree_on_twenty_million_operators(void **state) {
     static const struct shape large = {"nested doubles", 4, (int64_t)1 << 32, 5000, true, DOUBLES};
     struct engines engines;
     engines_open(&engines, 0);
-    compare(&engines, &large, 1, 20000000);
+    compare_table(engines.engine, &large, 1, 20000000);
     engines_close(&engines);
 }
 

@@ -1,7 +1,6 @@
 /*
  * slow_cuda_million.c - the steps of the CUDA engine on a million operators.
  */
-#include "base/pool.h"
 #include "cuda_compare.h"
 
 static void both_engines_agree_on_a_million_operators(void **state) {

@@ -2,9 +2,7 @@
  * test_cuda_intervals.c - merged intervals, states and sums by the steps of the CUDA engine (on the CPU, host_gpu.cpp)
  * against the CPU engine: random intervals that nest, touch, repeat and end before they start, and values of any size.
  */
-#include "base/pool.h"
 #include "cuda_compare.h"
-#include "engine_columns.h"
 
 static void intervals_and_states_agree(void **state) {
     (void)state;

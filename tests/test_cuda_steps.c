@@ -3,7 +3,6 @@
  * shapes and sizes, devices that are too small, devices that fail. The kernels' functions run on the CPU
  * (host_gpu.cpp).
  */
-#include "base/pool.h"
 #include "cuda_compare.h"
 
 static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
@@ -35,30 +34,26 @@ static void what_does_not_fit_in_pieces_is_the_cpus_or_an_error(void **state) {
     struct big big;
     struct results got, expected;
     struct sutra_error error;
-    struct said said = {0, 0};
-    struct pool *pool = pool_create(1);
-    struct engine cpu = engine_cpu(pool), cuda;
+    struct engines engines;
     make(&shapes[3], 1, 1000, &big);
-    assert_int_equal(run_all(&cpu, &big, &expected, &error), SUTRA_OK);
 
-    struct cuda_engine_options options = options_for(true, &said);
-    struct cuda_engine *made = host_gpu_open(pool, &options, 30000, NEVER, &cuda);
-    assert_int_equal(run_all(&cuda, &big, &got, &error), SUTRA_OK);
+    engines_open_on(&engines, 1, true, 30000, NEVER);
+    assert_int_equal(run_all(&engines.engine[0], &big, &expected, &error), SUTRA_OK);
+    assert_int_equal(run_all(&engines.engine[1], &big, &got, &error), SUTRA_OK);
     expect_equal("too small", 1, 1000, &got, &expected);
-    assert_in_range(said.warnings, 1, 10);
+    assert_in_range(engines.said.warnings, 1, 10);
     results_free(&got);
-    host_gpu_close(made);
+    engines_close(&engines);
 
-    options = options_for(false, &said);
-    made = host_gpu_open(pool, &options, 30000, NEVER, &cuda);
-    assert_int_equal(cuda.exclusive_durations(cuda.state, &big.ops, expected.exclusive, &expected.anomalies, &error),
+    engines_open_on(&engines, 1, false, 30000, NEVER);
+    const struct engine *cuda = &engines.engine[1];
+    assert_int_equal(cuda->exclusive_durations(cuda->state, &big.ops, expected.exclusive, &expected.anomalies, &error),
                      SUTRA_SYSTEM);
     assert_non_null(strstr(error.message, "MB are needed on the GPU"));
     assert_non_null(strstr(error.message, "--device auto"));
-    host_gpu_close(made);
+    engines_close(&engines);
     results_free(&expected);
     big_free(&big);
-    pool_free(pool);
 }
 
 static void a_device_that_fails_is_replaced_or_an_error(void **state) {
@@ -66,77 +61,58 @@ static void a_device_that_fails_is_replaced_or_an_error(void **state) {
     struct big big;
     struct results got, expected;
     struct sutra_error error;
-    struct pool *pool = pool_create(2);
-    struct engine cpu = engine_cpu(pool), cuda;
+    struct engines engines;
     make(&shapes[0], 1, 300, &big);
-    assert_int_equal(run_all(&cpu, &big, &expected, &error), SUTRA_OK);
+    engines_open(&engines);
+    assert_int_equal(run_all(&engines.engine[0], &big, &expected, &error), SUTRA_OK);
+    engines_close(&engines);
     for (row_t kernel = 0; kernel < 60; kernel++) {
-        struct said said = {0, 0};
-        struct cuda_engine_options options = options_for(true, &said);
-        struct cuda_engine *made = host_gpu_open(pool, &options, UNLIMITED, kernel, &cuda);
-        assert_int_equal(run_all(&cuda, &big, &got, &error), SUTRA_OK);
+        engines_open_on(&engines, 2, true, UNLIMITED, kernel);
+        assert_int_equal(run_all(&engines.engine[1], &big, &got, &error), SUTRA_OK);
         expect_equal("failing", kernel, 300, &got, &expected);
-        assert_in_range(said.warnings, 0, 1);
-        bool failed = said.warnings > 0;
+        assert_in_range(engines.said.warnings, 0, 1);
+        bool failed = engines.said.warnings > 0;
         results_free(&got);
-        host_gpu_close(made);
+        engines_close(&engines);
 
-        options = options_for(false, &said);
-        made = host_gpu_open(pool, &options, UNLIMITED, kernel, &cuda);
-        assert_int_equal(run_all(&cuda, &big, &got, &error), failed ? SUTRA_SYSTEM : SUTRA_OK);
+        engines_open_on(&engines, 2, false, UNLIMITED, kernel);
+        assert_int_equal(run_all(&engines.engine[1], &big, &got, &error), failed ? SUTRA_SYSTEM : SUTRA_OK);
         assert_true(!failed || strstr(error.message, "the device was taken away"));
         assert_true(failed || kernel > 40);
         results_free(&got);
-        host_gpu_close(made);
+        engines_close(&engines);
     }
     results_free(&expected);
     big_free(&big);
-    pool_free(pool);
 }
 
 static void far_overlaps_are_left_to_the_cpu_with_a_note(void **state) {
     (void)state;
     static const struct shape shape = {"far overlaps", 2, 1 << 12, 1 << 14, false, DOUBLES};
-    struct big big;
-    struct results got, expected;
-    struct sutra_error error;
-    struct said said = {0, 0};
-    struct pool *pool = pool_create(2);
-    struct engine cpu = engine_cpu(pool), cuda;
-    struct cuda_engine_options options = options_for(false, &said);
-    struct cuda_engine *made = host_gpu_open(pool, &options, UNLIMITED, NEVER, &cuda);
-    make(&shape, 1, 5000, &big);
-    assert_int_equal(run_all(&cpu, &big, &expected, &error), SUTRA_OK);
-    assert_int_equal(run_all(&cuda, &big, &got, &error), SUTRA_OK);
-    expect_equal(shape.name, 1, 5000, &got, &expected);
-    assert_int_equal(said.notes, 1);
-    results_free(&got);
-    results_free(&expected);
-    big_free(&big);
-    host_gpu_close(made);
-    pool_free(pool);
+    struct engines engines;
+    engines_open(&engines);
+    compare_table(engines.engine, &shape, 1, 5000);
+    assert_int_equal(engines.said.notes, 1);
+    engines_close(&engines);
 }
 
 static void a_table_that_was_not_loaded_may_change_between_steps(void **state) {
     (void)state;
     struct big big;
     struct exclusive_anomalies anomalies;
-    struct said said = {0, 0};
-    struct cuda_engine_options options = options_for(false, &said);
-    struct pool *pool = pool_create(1);
-    struct engine cuda;
-    struct cuda_engine *made = host_gpu_open(pool, &options, UNLIMITED, NEVER, &cuda);
+    struct engines engines;
+    engines_open(&engines);
+    const struct engine *cuda = &engines.engine[1];
     make(&shapes[3], 1, 1, &big);
     struct number_column exclusive = numbers(1);
     for (int64_t dur = 5; dur < 7; dur++) {
         column_set(big.dur, 0, integer(dur));
-        assert_int_equal(cuda.exclusive_durations(cuda.state, &big.ops, exclusive, &anomalies, NULL), SUTRA_OK);
+        assert_int_equal(cuda->exclusive_durations(cuda->state, &big.ops, exclusive, &anomalies, NULL), SUTRA_OK);
         assert_int_equal(exclusive.bits[0], dur);
     }
     free(exclusive.bits), free(exclusive.kind);
-    host_gpu_close(made);
+    engines_close(&engines);
     big_free(&big);
-    pool_free(pool);
 }
 
 static enum sutra_status exclusive_alone(const struct engine *engine, const struct cpu_ops *ops) {
@@ -152,25 +128,22 @@ static enum sutra_status exclusive_alone(const struct engine *engine, const stru
 static void what_fits_an_empty_device_fits_it_after_other_steps(void **state) {
     (void)state;
     struct big large, small;
-    struct said said = {0, 0};
-    struct cuda_engine_options options = options_for(false, &said);
-    struct pool *pool = pool_create(1);
-    struct engine cuda;
+    struct engines engines;
+    const struct engine *cuda = &engines.engine[1];
     unsigned n_fitting = 0;
     make(&shapes[3], 1, 5000, &large);
     for (row_t n = 1000; n < 5000; n += 100) {
         make(&shapes[3], 1, n, &small);
-        struct cuda_engine *made = host_gpu_open(pool, &options, 330000, NEVER, &cuda);
-        enum sutra_status alone = exclusive_alone(&cuda, &small.ops);
-        assert_int_equal(exclusive_alone(&cuda, &large.ops), SUTRA_SYSTEM);
-        assert_int_equal(exclusive_alone(&cuda, &small.ops), alone);
+        engines_open_on(&engines, 1, false, 330000, NEVER);
+        enum sutra_status alone = exclusive_alone(cuda, &small.ops);
+        assert_int_equal(exclusive_alone(cuda, &large.ops), SUTRA_SYSTEM);
+        assert_int_equal(exclusive_alone(cuda, &small.ops), alone);
         n_fitting += alone == SUTRA_OK;
-        host_gpu_close(made);
+        engines_close(&engines);
         big_free(&small);
     }
     assert_in_range(n_fitting, 10, 39);
     big_free(&large);
-    pool_free(pool);
 }
 
 int main(void) {

@@ -2,9 +2,7 @@
  * test_cuda_tree.c - parents of events and ids of tensors by the steps of the CUDA engine (on the CPU, host_gpu.cpp)
  * against the CPU engine: random events that nest, overlap, never end and fall back on other threads.
  */
-#include "base/pool.h"
 #include "cuda_compare.h"
-#include "engine_columns.h"
 
 static void parents_of_events_agree(void **state) {
     (void)state;

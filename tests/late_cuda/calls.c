@@ -2,13 +2,6 @@
  * calls.c - cuda/runtime.cu where calls of CUDA fail: each of them in turn, while an engine is opened, runs all steps,
  * and is closed. The CPU takes over, and nothing is left behind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cuda_compare.h"
 #include "late_cuda/late_cuda.h"
 

@@ -1,10 +1,10 @@
 /*
- * engine_columns.h - made-up columns for the steps that know no operators (profiler events, storages of tensors,
- * intervals, values), and both engines on them, array by array. engines[0] is the engine that is right, engines[1] the
- * one under test.
+ * engine_compare.h - two engines, array by array: all steps on made-up tables of operators, and those that know no
+ * operators on columns of profiler events, storages of tensors, intervals and values. engines[0] is the engine that is
+ * right, engines[1] the one under test.
  */
-#ifndef TESTS_ENGINE_COLUMNS_H
-#define TESTS_ENGINE_COLUMNS_H
+#ifndef TESTS_ENGINE_COMPARE_H
+#define TESTS_ENGINE_COMPARE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,30 @@ static inline void expect_rows(const char *what, const char *name, uint64_t seed
     struct difference difference;
     if (rows_differ(what, got, expected, n, &difference))
         fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", name, n, seed, difference.text);
+}
+
+/* ---- Tables of operators ---- */
+
+static inline void expect_equal(const char *name, uint64_t seed, row_t n, const struct results *got,
+                                const struct results *expected) {
+    struct difference difference;
+    if (results_differ(got, expected, n, &difference))
+        fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", name, n, seed, difference.text);
+}
+
+static inline void compare_table(const struct engine engines[2], const struct shape *shape, uint64_t seed, row_t n) {
+    struct big big;
+    struct results results[2];
+    make(shape, seed, n, &big);
+    for (int e = 0; e < 2; e++) {
+        struct sutra_error error;
+        if (run_all(&engines[e], &big, &results[e], &error))
+            fail_msg("%s, %" PRIu32 " rows, seed %" PRIu64 ": %s", shape->name, n, seed, error.message);
+    }
+    expect_equal(shape->name, seed, n, &results[1], &results[0]);
+    results_free(&results[0]);
+    results_free(&results[1]);
+    big_free(&big);
 }
 
 /* ---- Parents of profiler events ---- */
