@@ -58,12 +58,12 @@ static inline void files_check_run(void *arg, long n, enum sutra_status status) 
     files_check(arg, status == SUTRA_OK);
 }
 
-/* Refuses each allocation in turn until the work needs no more; returns how many there were. */
-static inline long files_refuse_each(struct fault_files *files, bool all) {
-    return refuse_each(&(struct refusable){files, files_work, files_check_run}, all);
-}
-
-static inline void files_forget(struct fault_files *files) {
+/* Refuses each allocation, and then all from each on, of which there are at least so many; forgets the files. */
+static inline void files_refuse_each(struct fault_files *files, long n_least) {
+    const struct refusable refusable = {files, files_work, files_check_run};
+    files_check(files, true);
+    assert_true(refuse_each(&refusable, false) > n_least);
+    assert_true(refuse_each(&refusable, true) > n_least);
     rmdir(files->folder);
     for (int i = 0; i < files->n; i++)
         free(files->expected[i]);
