@@ -158,6 +158,19 @@ void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct text_o
     free(times);
 }
 
+/* An object with a member for each stream. */
+static void write_by_stream(const struct sutra_dlrm *dlrm, struct text_out *out,
+                            void (*write_value)(const struct sutra_dlrm *dlrm, struct json_out *json,
+                                                const struct sutra_dlrm_stream *stream)) {
+    struct json_out json = indented(out);
+    json_open(&json, '{');
+    for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
+        json_text_key(&json, dlrm, dlrm->streams[i].name);
+        write_value(dlrm, &json, &dlrm->streams[i]);
+    }
+    json_close(&json, '}');
+}
+
 /* ---- Breakdown ---- */
 
 /* The rows below one, or of a stream's top level. */
@@ -209,27 +222,24 @@ static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, con
     }
 }
 
-void dlrm_write_breakdown(const struct sutra_dlrm *dlrm, struct text_out *out) {
-    struct json_out json = indented(out);
+static void write_stream(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
     double host = dlrm->report.host_us;
-    json_open(&json, '{');
-    for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
-        const struct sutra_dlrm_stream *stream = &dlrm->streams[i];
-        json_text_key(&json, dlrm, stream->name);
-        json_open(&json, '{');
-        json_name(&json, "active_us");
-        json_double(&json, stream->active_us);
-        json_name(&json, "idle_us");
-        json_double(&json, stream->idle_us);
-        json_name(&json, "active_pct");
-        json_double(&json, stream->active_us / host * 100);
-        json_name(&json, "idle_pct");
-        json_double(&json, stream->idle_us / host * 100);
-        json_name(&json, "tree");
-        write_tree(dlrm, &json, stream);
-        json_close(&json, '}');
-    }
-    json_close(&json, '}');
+    json_open(json, '{');
+    json_name(json, "active_us");
+    json_double(json, stream->active_us);
+    json_name(json, "idle_us");
+    json_double(json, stream->idle_us);
+    json_name(json, "active_pct");
+    json_double(json, stream->active_us / host * 100);
+    json_name(json, "idle_pct");
+    json_double(json, stream->idle_us / host * 100);
+    json_name(json, "tree");
+    write_tree(dlrm, json, stream);
+    json_close(json, '}');
+}
+
+void dlrm_write_breakdown(const struct sutra_dlrm *dlrm, struct text_out *out) {
+    write_by_stream(dlrm, out, write_stream);
 }
 
 /* ---- Dominating operators ---- */
@@ -245,35 +255,33 @@ static void write_key(const struct sutra_dlrm *dlrm, struct json_out *json, uint
     json_close(json, ']');
 }
 
-void dlrm_write_dominating(const struct sutra_dlrm *dlrm, struct text_out *out) {
-    struct json_out json = indented(out);
-    json_open(&json, '{');
-    for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
-        const struct sutra_dlrm_stream *stream = &dlrm->streams[i];
-        json_text_key(&json, dlrm, stream->name);
-        json_open(&json, '[');
-        for (uint64_t j = 0; j < stream->n_dominating; j++) {
-            const struct sutra_dlrm_dominating *entry = &dlrm->dominating[stream->first_dominating + j];
-            json_open(&json, '{');
-            json_name(&json, "key");
-            write_key(dlrm, &json, entry->name, entry->shape);
-            json_name(&json, "runtime");
-            json_double(&json, entry->us);
-            json_name(&json, "subs");
-            json_open(&json, '[');
-            for (uint64_t k = 0; k < entry->n_parts; k++) {
-                const struct sutra_dlrm_part *part = &dlrm->parts[entry->first_part + k];
-                json_open(&json, '[');
-                write_key(dlrm, &json, part->name, part->shape);
-                json_double(&json, part->us);
-                json_close(&json, ']');
-            }
-            json_close(&json, ']');
-            json_close(&json, '}');
+static void write_dominating(const struct sutra_dlrm *dlrm, struct json_out *json,
+                             const struct sutra_dlrm_stream *stream) {
+    json_open(json, '[');
+    for (uint64_t i = 0; i < stream->n_dominating; i++) {
+        const struct sutra_dlrm_dominating *entry = &dlrm->dominating[stream->first_dominating + i];
+        json_open(json, '{');
+        json_name(json, "key");
+        write_key(dlrm, json, entry->name, entry->shape);
+        json_name(json, "runtime");
+        json_double(json, entry->us);
+        json_name(json, "subs");
+        json_open(json, '[');
+        for (uint64_t k = 0; k < entry->n_parts; k++) {
+            const struct sutra_dlrm_part *part = &dlrm->parts[entry->first_part + k];
+            json_open(json, '[');
+            write_key(dlrm, json, part->name, part->shape);
+            json_double(json, part->us);
+            json_close(json, ']');
         }
-        json_close(&json, ']');
+        json_close(json, ']');
+        json_close(json, '}');
     }
-    json_close(&json, '}');
+    json_close(json, ']');
+}
+
+void dlrm_write_dominating(const struct sutra_dlrm *dlrm, struct text_out *out) {
+    write_by_stream(dlrm, out, write_dominating);
 }
 
 /* ---- Charts ---- */
@@ -296,32 +304,29 @@ static void write_bar(const struct sutra_dlrm *dlrm, struct json_out *json, cons
     json_close(json, ']');
 }
 
-void dlrm_write_chart(const struct sutra_dlrm *dlrm, struct text_out *out) {
-    struct json_out json = indented(out);
-    json_open(&json, '{');
-    for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
-        const struct sutra_dlrm_stream *stream = &dlrm->streams[i];
-        json_text_key(&json, dlrm, stream->name);
-        json_open(&json, '[');
-        for (uint64_t j = 0; j < stream->n_groups; j++) {
-            const struct sutra_dlrm_group *group = &dlrm->groups[stream->first_group + j];
-            json_open(&json, '{');
-            json_name(&json, "group");
-            json_text(&json, dlrm, group->name);
-            json_name(&json, "us");
-            json_double(&json, group->us);
-            json_name(&json, "n_all_variants");
-            json_integer(&json, (int64_t)group->n_all_variants);
-            json_name(&json, "variants");
-            json_open(&json, '[');
-            for (uint64_t k = 0; k < group->n_variants; k++)
-                write_bar(dlrm, &json, &dlrm->variants[group->first_variant + k]);
-            json_close(&json, ']');
-            json_close(&json, '}');
-        }
-        json_close(&json, ']');
+static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
+    json_open(json, '[');
+    for (uint64_t i = 0; i < stream->n_groups; i++) {
+        const struct sutra_dlrm_group *group = &dlrm->groups[stream->first_group + i];
+        json_open(json, '{');
+        json_name(json, "group");
+        json_text(json, dlrm, group->name);
+        json_name(json, "us");
+        json_double(json, group->us);
+        json_name(json, "n_all_variants");
+        json_integer(json, (int64_t)group->n_all_variants);
+        json_name(json, "variants");
+        json_open(json, '[');
+        for (uint64_t k = 0; k < group->n_variants; k++)
+            write_bar(dlrm, json, &dlrm->variants[group->first_variant + k]);
+        json_close(json, ']');
+        json_close(json, '}');
     }
-    json_close(&json, '}');
+    json_close(json, ']');
+}
+
+void dlrm_write_chart(const struct sutra_dlrm *dlrm, struct text_out *out) {
+    write_by_stream(dlrm, out, write_chart);
 }
 
 /* A list of numbers as Python's pprint does: in one line if that has at most 80 characters, else one in a line. */
