@@ -89,7 +89,7 @@ SHARED void find_digits(struct findings *findings, struct number time) {
     double value = number_as_double(time);
     if (value == 0 || isinf(value))
         return;
-    struct digits digits = digits_of(value);
+    struct binary_digits digits = binary_digits_of(value);
     uint64_t lowest = (uint64_t)digits.lowest + EXPONENT_BIAS, highest = (uint64_t)digits.above + EXPONENT_BIAS;
     findings->lowest = lowest < findings->lowest ? lowest : findings->lowest;
     findings->highest = highest > findings->highest ? highest : findings->highest;

@@ -238,7 +238,7 @@ static void a_negative_duration_stands_alone(void **state) {
 static void the_digits_of_a_double_lie_where_its_sum_of_powers_says(void **state) {
     static const struct {
         double value;
-        struct digits digits;
+        struct binary_digits digits;
     } cases[] = {
         {1, {0, 1}},
         {-6, {1, 3}},
@@ -252,7 +252,7 @@ static void the_digits_of_a_double_lie_where_its_sum_of_powers_says(void **state
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct digits digits = digits_of(cases[i].value);
+        struct binary_digits digits = binary_digits_of(cases[i].value);
         if (digits.lowest != cases[i].digits.lowest || digits.above != cases[i].digits.above)
             fail_msg("%a: from %d to %d", cases[i].value, digits.lowest, digits.above);
     }

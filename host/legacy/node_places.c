@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "read/attribute.h"
+
 static const struct {
     const char *key;
     size_t length;
@@ -28,21 +30,6 @@ static enum placed_field field_of(const struct json_walker *walker, struct json_
     return N_PLACED;
 }
 
-/* One attribute, {"name": ..., "value": ...}: the place of its value if it is the tid. */
-static struct json_place walk_attribute(struct json_walker *walker) {
-    struct json_place name = {0}, value = {0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        struct json_place place = walk_value(walker);
-        if (place_is(walker->source, key, "name"))
-            name = place;
-        else if (place_is(walker->source, key, "value"))
-            value = place;
-    }
-    bool is_tid = name.end && place_is(walker->source, name, "tid");
-    return is_tid ? value : (struct json_place){0};
-}
-
 static void walk_attributes(struct json_walker *walker, struct json_place *tid) {
     if (walk_char(walker) != '[') {
         walk_value(walker);
@@ -51,7 +38,7 @@ static void walk_attributes(struct json_walker *walker, struct json_place *tid) 
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
         struct json_place found = {0};
         if (walk_char(walker) == '{')
-            found = walk_attribute(walker);
+            found = walk_attribute(walker, "tid");
         else
             walk_value(walker);
         if (found.at)

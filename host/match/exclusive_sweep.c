@@ -84,7 +84,7 @@ static bool widen_grid(int *grid, bool *any, double value) {
         return false;
     if (value == 0)
         return true;
-    int digit = digits_of(value).lowest;
+    int digit = binary_digits_of(value).lowest;
     if (!*any || digit < *grid)
         *grid = digit;
     *any = true;

@@ -48,11 +48,11 @@ SHARED bool op_contains(struct number end, struct number later_end) {
 
 /* Where the binary digits of a finite double other than 0 lie: it is a multiple of 2^lowest, and its magnitude is below
  * 2^above. */
-struct digits {
+struct binary_digits {
     int lowest, above;
 };
 
-SHARED struct digits digits_of(double value) {
+SHARED struct binary_digits binary_digits_of(double value) {
     uint64_t bits = number_double(value).bits, hidden = (uint64_t)1 << 52, mantissa = bits & (hidden - 1);
     int exponent = (int)(bits >> 52 & 0x7ff);
     if (exponent)
@@ -62,7 +62,7 @@ SHARED struct digits digits_of(double value) {
     /* The last digit is a power of two, so that its own exponent counts the zeros behind it. */
     double last = (double)(int64_t)(mantissa & (0 - mantissa));
     int zeros = (int)(number_double(last).bits >> 52) - 1023;
-    struct digits digits = {exponent - 1075 + zeros, exponent - 1022};
+    struct binary_digits digits = {exponent - 1075 + zeros, exponent - 1022};
     return digits;
 }
 

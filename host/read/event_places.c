@@ -143,22 +143,22 @@ static inline void begin_args(struct event_places *places, size_t at) {
         places->field[field].at = 0;
 }
 
-void walk_event(struct json_walker *original, struct events_learned *learned, struct event_places *places) {
-    struct json_walker copy = *original, *walker = &copy; /* one that stays in registers */
+void walk_event(struct json_walker *walker, struct events_learned *learned, struct event_places *places) {
+    struct json_walker local = *walker; /* which stays in registers */
     struct form unknown = {0};
     struct form *form = learned ? &learned->forms.begin : &unknown;
-    size_t begin = walker->at, at = begin;
+    size_t begin = local.at, at = begin;
     for (int field = 0; field < FIELD_NONE; field++)
         places->field[field].at = 0;
     for (;;) {
-        struct form *next = form_find(form, walker->text + at);
+        struct form *next = form_find(form, local.text + at);
         if (!next) {
-            walk_to(walker, at);
-            walk_form(walker, at, at == begin, form->inside, &unknown);
-            if (walker->expected)
+            walk_to(&local, at);
+            walk_form(&local, at, at == begin, form->inside, &unknown);
+            if (local.expected)
                 break;
             if (form != &unknown && unknown.field != FIELD_ARGS) /* which may as well be an object */
-                event_forms_learn(&learned->forms, form, walker->text + at, &unknown);
+                event_forms_learn(&learned->forms, form, local.text + at, &unknown);
             next = &unknown;
         }
         form = next;
@@ -166,18 +166,18 @@ void walk_event(struct json_walker *original, struct events_learned *learned, st
             begin_args(places, at + form->args);
         at += form->length;
         if (form->ends) {
-            walk_to(walker, at);
+            walk_to(&local, at);
             break;
         }
-        struct json_place place = walk_leaf(walker, learned, at, &at);
-        if (walker->expected)
+        struct json_place place = walk_leaf(&local, learned, at, &at);
+        if (local.expected)
             break;
         if (form->field == FIELD_ARGS)
             begin_args(places, place.at);
         else if (form->field != FIELD_NONE)
             places->field[form->field] = place;
     }
-    *original = copy;
+    *walker = local;
 }
 
 const char *event_field_name(enum event_field field) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "read/attribute.h"
 #include "read/fields.h"
 #include "read/seen_values.h"
 #include "text/string_text.h"
@@ -106,24 +107,6 @@ static enum node_field field_of(const struct json_walker *walker, struct json_pl
     }
 }
 
-/* One attribute, {"name": ..., "type": ..., "value": ...}: the place of its value if it is the rf_id. */
-static inline struct json_place walk_attribute(struct json_walker *walker) {
-    struct json_place name = {0}, value = {0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        if (!key.at)
-            break;
-        if (place_is(walker->source, key, "name"))
-            name = walk_value(walker);
-        else if (place_is(walker->source, key, "value"))
-            value = walk_value(walker);
-        else
-            walk_value(walker);
-    }
-    bool found = name.end && place_is(walker->source, name, "rf_id");
-    return found ? value : (struct json_place){0};
-}
-
 /* The list of attributes; the last rf_id counts. Others are kept in `seen`. */
 static inline struct json_place walk_attributes(struct json_walker *walker, struct seen_values *seen) {
     struct json_place rf = {0};
@@ -135,7 +118,7 @@ static inline struct json_place walk_attributes(struct json_walker *walker, stru
         } else if (seen_stands(other, walker->source, at)) {
             walk_to(walker, at + other->length);
         } else {
-            struct json_place found = walk_attribute(walker);
+            struct json_place found = walk_attribute(walker, "rf_id");
             if (found.at)
                 rf = found;
             else
@@ -165,26 +148,26 @@ static inline void walk_other(struct json_walker *walker, struct seen_values *se
 }
 
 /* Walks a node; true if it has the form of later schemas. */
-static bool walk_node(struct json_walker *original, struct seen_values *seen, struct node_places *places) {
-    struct json_walker copy = *original, *walker = &copy; /* one that stays in registers */
+static bool walk_node(struct json_walker *walker, struct seen_values *seen, struct node_places *places) {
+    struct json_walker local = *walker; /* which stays in registers */
     bool later = false;
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
+    for (bool more = walk_object(&local); more; more = walk_member_end(&local)) {
+        struct json_place key = walk_key(&local);
         if (!key.at)
             break;
-        enum node_field field = field_of(walker, key);
+        enum node_field field = field_of(&local, key);
         later |= field == NODE_RF_ATTRIBUTE || field == NODE_CTRL_DEPS;
         struct json_place value = {0};
-        if (field == NODE_RF_ATTRIBUTE && walk_char(walker) == '[')
-            value = walk_attributes(walker, seen);
+        if (field == NODE_RF_ATTRIBUTE && walk_char(&local) == '[')
+            value = walk_attributes(&local, seen);
         else if (field == NODE_RF_ATTRIBUTE || field == NODE_FIELDS)
-            walk_other(walker, seen);
+            walk_other(&local, seen);
         else
-            value = walk_value(walker);
+            value = walk_value(&local);
         if (field != NODE_FIELDS)
             places->field[field] = value;
     }
-    *original = copy;
+    *walker = local;
     return later;
 }
 
