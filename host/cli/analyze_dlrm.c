@@ -122,10 +122,7 @@ static void print_stats(FILE *file, const void *result) {
     const struct job *job = result;
     struct sutra_dlrm_report report;
     sutra_dlrm_report(job->dlrm, &report);
-    const struct {
-        const char *name;
-        uint64_t count;
-    } counts[] = {
+    const struct named_count counts[] = {
         {"n_events", report.n_events},
         {"n_host_events", report.n_nodes},
         {"n_operators", report.n_ops},
@@ -140,11 +137,7 @@ static void print_stats(FILE *file, const void *result) {
         {"n_orphans", report.n_orphans},
         {"n_without_stream", report.n_without_stream},
     };
-    size_t n = sizeof counts / sizeof *counts;
-    fprintf(file, "{\n  \"version\": \"%s\",\n  \"counts\": {\n", sutra_version());
-    for (size_t i = 0; i < n; i++)
-        fprintf(file, "    \"%s\": %" PRIu64 "%s\n", counts[i].name, counts[i].count, i + 1 < n ? "," : "");
-    fprintf(file, "  },\n");
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
     run_figures_print_json(file, &job->analysis.figures);
 }
 

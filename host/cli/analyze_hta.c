@@ -153,11 +153,11 @@ static void print_stats(FILE *file, const void *result) {
         n_launches += rank->summary.n_launches;
         n_bad_times += rank->summary.n_bad_times;
     }
-    fprintf(file, "{\n  \"version\": \"%s\",\n  \"counts\": {\n", sutra_version());
-    fprintf(file, "    \"n_ranks\": %" PRIu64 ",\n    \"n_left_out\": %" PRIu64 ",\n", n_ranks, n_left_out);
-    fprintf(file, "    \"n_events\": %" PRIu64 ",\n    \"n_kernels\": %" PRIu64 ",\n", n_events, n_kernels);
-    fprintf(file, "    \"n_launches\": %" PRIu64 ",\n    \"n_bad_times\": %" PRIu64 "\n  },\n", n_launches,
-            n_bad_times);
+    const struct named_count counts[] = {
+        {"n_ranks", n_ranks},     {"n_left_out", n_left_out}, {"n_events", n_events},
+        {"n_kernels", n_kernels}, {"n_launches", n_launches}, {"n_bad_times", n_bad_times},
+    };
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
     run_figures_print_json(file, &job->analysis.figures);
 }
 

@@ -51,6 +51,21 @@ static void print_summary(const struct profile_job *job, const struct sutra_corr
     run_figures_print(&job->figures);
 }
 
+static void tell(struct profile_job *job, const struct sutra_correlation *correlation) {
+    struct sutra_correlation_report report;
+    sutra_correlation_report(correlation, &report);
+    const struct named_count counts[] = {
+        {"n_fwdbwd", report.n_fwdbwd},
+        {"n_launches", report.n_launches},
+        {"n_operators_of_launches", report.n_operators},
+        {"n_unmatched", report.pairs.n_unmatched},
+        {"n_overwritten", report.pairs.n_overwritten},
+    };
+    if (profile_job_finish(job))
+        print_summary(job, &report);
+    profile_job_write_stats(job, counts, sizeof counts / sizeof *counts);
+}
+
 static enum sutra_status job_run(struct profile_job *job, const struct correlate_values *values,
                                  struct sutra_error *error) {
     struct sutra_correlation *correlation = NULL;
@@ -63,11 +78,8 @@ static enum sutra_status job_run(struct profile_job *job, const struct correlate
     if (!status)
         status = sutra_correlation_write(job->context, correlation, (enum sutra_correlation_format)values->format,
                                          values->profile.output, &job->figures.output_bytes, error);
-    if (!status && profile_job_finish(job)) {
-        struct sutra_correlation_report report;
-        sutra_correlation_report(correlation, &report);
-        print_summary(job, &report);
-    }
+    if (!status)
+        tell(job, correlation);
     sutra_correlation_free(correlation);
     return status;
 }

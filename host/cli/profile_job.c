@@ -10,6 +10,15 @@
 
 const char *const profile_editions[] = {"2", "1.13", NULL};
 
+static int check_stats(const struct profile_values *values) {
+    const char *stats = values->stats;
+    if (stats && (paths_same(stats, values->trace) || (values->host && paths_same(stats, values->host))))
+        return message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", stats);
+    if (stats && (paths_same(stats, values->output) || (path_is_stream(stats) && path_is_stream(values->output))))
+        return message_fail(SUTRA_USAGE, "%s: the output and the statistics are the same file", stats);
+    return SUTRA_OK;
+}
+
 int profile_values_check(struct profile_values *values, const char *input, bool there, const struct command *command) {
     if (!there)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
@@ -20,7 +29,7 @@ int profile_values_check(struct profile_values *values, const char *input, bool 
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values->output);
     if (values->host && paths_same(values->host, input))
         return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", input);
-    return SUTRA_OK;
+    return check_stats(values);
 }
 
 struct profile_job profile_job_start(const struct profile_values *values) {
@@ -44,6 +53,8 @@ enum sutra_status profile_job_read(struct profile_job *job, const char *events, 
     where_set(&job->values->where, &options);
     watch_attach(&job->watch, &options);
     enum sutra_status status = sutra_output_check(job->values->output, error);
+    if (!status && job->values->stats)
+        status = sutra_output_check(job->values->stats, error);
     if (!status)
         status = sutra_context_create(&options, &job->context, error);
     if (status)
@@ -54,12 +65,11 @@ enum sutra_status profile_job_read(struct profile_job *job, const char *events, 
 bool profile_job_finish(struct profile_job *job) {
     const struct profile_values *values = job->values;
     progress_clear(&job->watch.progress);
-    if (values->quiet || path_is_stream(values->output))
-        return false;
     uint64_t n_bytes = path_size(values->trace), n_host_bytes = values->host ? path_size(values->host) : 0;
     run_figures_take(&job->figures, &job->watch, job->begin, job->context, n_bytes + n_host_bytes);
     job->figures.input_bytes = n_bytes == 0 || (values->host && n_host_bytes == 0) ? 0 : n_bytes + n_host_bytes;
-    return true;
+    job->figures.n_threads = where_threads(&values->where);
+    return !values->quiet && !path_is_stream(values->output);
 }
 
 void profile_job_print(const struct profile_job *job, const char *done) {
@@ -93,6 +103,31 @@ void profile_job_print(const struct profile_job *job, const char *done) {
                 sources[report.threads]);
 }
 
+struct profile_stats {
+    const struct profile_job *job;
+    const struct named_count *counts;
+    size_t n;
+};
+
+static void print_stats(FILE *file, const void *result) {
+    const struct profile_stats *stats = result;
+    struct sutra_profile_report report;
+    sutra_profile_report(stats->job->profile, &report);
+    const struct named_count counts[] = {
+        {"n_events", report.n_events}, {"n_operators", report.n_operators}, {"n_python", report.n_python},
+        {"n_memory", report.n_memory}, {"n_kineto", report.n_kineto},       {"n_launched", report.n_launched},
+        {"n_linked", report.n_linked}, {"n_other", report.n_other},         {"n_threads", report.n_threads},
+    };
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, stats->counts, stats->n);
+    run_figures_print_json(file, &stats->job->figures);
+}
+
+void profile_job_write_stats(struct profile_job *job, const struct named_count *counts, size_t n) {
+    const struct profile_stats stats = {job, counts, n};
+    if (job->values->stats)
+        job->stats_status = stats_write(job->values->stats, print_stats, &stats);
+}
+
 int profile_job_end(struct profile_job *job, enum sutra_status status, const struct sutra_error *error) {
     progress_clear(&job->watch.progress);
     if (status)
@@ -101,5 +136,5 @@ int profile_job_end(struct profile_job *job, enum sutra_status status, const str
     sutra_host_trace_free(job->host);
     sutra_device_trace_free(job->device);
     sutra_context_free(job->context);
-    return (int)status;
+    return (int)(status ? status : job->stats_status);
 }

@@ -19,7 +19,7 @@ extern const char *const profile_editions[]; /* in the order of enum sutra_editi
 
 /* First member, `profile`, of the values of such a command. */
 struct profile_values {
-    const char *trace, *host, *output;
+    const char *trace, *host, *output, *stats;
     struct where where;
     int edition;
     bool rocm, lenient, quiet, verbose;
@@ -49,6 +49,12 @@ struct profile_values {
         WHERE_ROWS(profile.where),                                                                                     \
         {"lenient", 0, OPTION_FLAG, AT(profile.lenient),                                                               \
          .help = "take fields of a wrong type as absent instead of failing"},                                          \
+        {"stats",                                                                                                      \
+         0,                                                                                                            \
+         OPTION_FILE,                                                                                                  \
+         "FILE",                                                                                                       \
+         AT(profile.stats),                                                                                            \
+         .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},              \
         {"quiet", 'q', OPTION_FLAG, AT(profile.quiet), .help = "no progress, no summary and no warnings"}, {           \
         "verbose", 'v', OPTION_FLAG, AT(profile.verbose), .help = "also say what is done and why"                      \
     }
@@ -63,6 +69,7 @@ struct profile_job {
     struct sutra_host_trace *host;
     struct sutra_profile *profile;
     struct run_figures figures;
+    enum sutra_status stats_status; /* what writing the statistics came to */
 };
 
 /* Takes the input (if there is one), and checks that files differ. SUTRA_USAGE after it has said what is wrong. */
@@ -78,6 +85,9 @@ bool profile_job_finish(struct profile_job *job);
 
 /* The first lines of the summary, on standard error. */
 void profile_job_print(const struct profile_job *job, const char *done);
+
+/* Writes the statistics if they are wanted: counts of the profile, then those of what the command made of it. */
+void profile_job_write_stats(struct profile_job *job, const struct named_count *counts, size_t n);
 
 /* Prints the error if there is one, and frees all; returns the exit code. */
 int profile_job_end(struct profile_job *job, enum sutra_status status, const struct sutra_error *error);

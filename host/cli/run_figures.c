@@ -12,6 +12,7 @@
 #include "cli/memory.h"
 #include "cli/message.h"
 #include "cli/paths.h"
+#include "sutra/sutra.h"
 
 void run_figures_take(struct run_figures *figures, struct watch *watch, double begin, struct sutra_context *context,
                       uint64_t n_mapped_bytes) {
@@ -32,6 +33,16 @@ void run_figures_print(const struct run_figures *figures) {
     if (figures->input_bytes > 0 && figures->seconds > 0)
         fprintf(stderr, "at %.1f MB/s of input, ", (double)figures->input_bytes / figures->seconds / 1e6);
     fprintf(stderr, "%s of memory at the peak\n", bytes_text(figures->peak_memory).text);
+}
+
+void run_counts_print_json(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
+                           size_t n_more) {
+    fprintf(file, "{\n  \"version\": \"%s\",\n  \"counts\": {", sutra_version());
+    for (size_t i = 0; i < n + n_more; i++) {
+        const struct named_count *count = i < n ? &counts[i] : &more[i - n];
+        fprintf(file, "%s\n    \"%s\": %" PRIu64, i ? "," : "", count->name, count->count);
+    }
+    fputs("\n  },\n", file);
 }
 
 void run_figures_print_json(FILE *file, const struct run_figures *figures) {

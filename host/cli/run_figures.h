@@ -35,6 +35,15 @@ void run_figures_take(struct run_figures *figures, struct watch *watch, double b
 /* The closing lines on standard error: bytes read and written, seconds, memory. */
 void run_figures_print(const struct run_figures *figures);
 
+struct named_count {
+    const char *name;
+    uint64_t count;
+};
+
+/* What --stats begins with: the version, and "counts" with both lists, of which the second may be none. */
+void run_counts_print_json(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
+                           size_t n_more);
+
 /* What --stats writes behind the counts: the rest of a JSON object, from its "seconds" to its end. */
 void run_figures_print_json(FILE *file, const struct run_figures *figures);
 

@@ -50,6 +50,19 @@ static void print_summary(const struct profile_job *job, const struct sutra_tree
     run_figures_print(&job->figures);
 }
 
+static void tell(struct profile_job *job, const struct sutra_tree *tree) {
+    struct sutra_tree_report report;
+    sutra_tree_report(tree, &report);
+    const struct named_count counts[] = {
+        {"n_roots", report.n_roots},       {"n_adopted", report.n_adopted}, {"max_depth", report.max_depth},
+        {"n_borrowed", report.n_borrowed}, {"n_endless", report.n_endless}, {"n_reversed", report.n_reversed},
+        {"n_tensors", report.n_tensors},
+    };
+    if (profile_job_finish(job))
+        print_summary(job, &report);
+    profile_job_write_stats(job, counts, sizeof counts / sizeof *counts);
+}
+
 /* Without a word about it, a trace's tree is written as JSON, and that of a list of events as lists. */
 static enum sutra_tree_format format_of(const struct tree_values *values) {
     if (values->format >= 0)
@@ -69,11 +82,8 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
     if (!status)
         status = sutra_tree_write(job->context, tree, format, &how, values->profile.output, &job->figures.output_bytes,
                                   error);
-    if (!status && profile_job_finish(job)) {
-        struct sutra_tree_report report;
-        sutra_tree_report(tree, &report);
-        print_summary(job, &report);
-    }
+    if (!status)
+        tell(job, tree);
     sutra_tree_free(tree);
     return status;
 }

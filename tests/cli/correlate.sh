@@ -21,7 +21,10 @@ sutra correlate once.json --format chrome --kind all -q -o twice.json
 cmp once.json twice.json && echo "the same"
 echo "summary:"
 sutra correlate device.json --kind all -o pairs.json 2>&1 | sed -E '/read$|written$|memory at the peak$/d'
+echo "statistics:"
+sutra correlate device.json --kind all -o pairs.json -q --stats - | sed -n '/counts/,/}/p'
 echo "refused:"
+try sutra correlate device.json --stats device.json
 try sutra correlate
 try sutra correlate missing.json
 try sutra correlate device.json --kind some

@@ -30,7 +30,17 @@ echo '{"events": [{"kind": "TorchOp", "name": "aten::relu", "start_ns": 1, "end_
 {"kind": "Allocation", "start_ns": 2, "tid": 1, "ptr": 6, "bytes": 8}]}' >events.json
 sutra tree --events events.json -q
 sutra tree --events events.json -q --format text
+echo "statistics:"
+sutra tree device.json -o tree.json -q --threads 2 --stats stats.json
+sed -E 's/[0-9]+\.[0-9]{6}/SECONDS/; s/(peak_[a-z_]*|output_bytes)": [0-9]+/\1": BYTES/; s/(engine": ").*"/\1ENGINE"/' stats.json
+sutra tree --events events.json -o tree.json -q --stats - | sed -n '/"n_events"/p; /"n_tensors"/p; /"open events"/p' |
+    sed 's/[0-9.]*[0-9],/N,/'
 echo "refused:"
+try sutra tree device.json -q --stats -
+try sutra tree device.json -q --stats device.json
+try sutra tree device.json --host-trace host.json -q --stats host.json
+try sutra tree device.json -q -o tree.json --stats tree.json
+try sutra tree device.json -q -o tree.json --stats missing/stats.json
 try sutra tree
 try sutra tree device.json -o device.json
 try sutra tree device.json --host-trace device.json
