@@ -5,7 +5,7 @@
 #define ANALYZE_RANK_NUMBER_H
 
 #include "read/device_trace.h"
-#include "sutra/analyze.h"
+#include "sutra/trace.h"
 
 /* "rank" of the trace's "distributedInfo", else the number behind the last "rank" of the name of the file, else
  * `position`. */

@@ -102,14 +102,10 @@ int64_t sutra_hta_rank_of(const struct sutra_hta *hta);
 
 struct sutra_hta_ranks;
 
-/* Where the number of a rank comes from. */
-enum sutra_rank_source { SUTRA_RANK_INFO, SUTRA_RANK_NAME, SUTRA_RANK_POSITION };
-
 /* One trace of several. */
 struct sutra_hta_rank {
     const char *path;
-    int64_t rank; /* "rank" of the trace's "distributedInfo", else the number behind the last "rank" of the file's name,
-                     else the place in the list */
+    int64_t rank;
     enum sutra_rank_source source;
     const char *reason; /* why the trace is left out; NULL: it is not, and `summary` is set */
     struct sutra_hta_summary summary;

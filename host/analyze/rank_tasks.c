@@ -1,0 +1,222 @@
+/*
+ * rank_tasks.c - a pool's tasks that read traces, claim their ranks in the order of the list, and hand them to the
+ * analysis. Memory is that of as many traces as the context has threads.
+ */
+#include "analyze/rank_tasks.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rank_number.h"
+#include "base/error.h"
+#include "columns/pair_table.h"
+
+/* What the tasks share. */
+struct rank_run {
+    struct rank_tasks *tasks;
+    struct sutra_context *context;
+    rank_work *work;
+    void *arg;
+    unsigned n_threads; /* for each trace */
+    pthread_mutex_t mutex, visiting;
+    pthread_cond_t turn;
+    bool stopped;             /* a visitor failed: none is called again */
+    size_t n_claimed;         /* tasks that have claimed their rank, or cannot */
+    struct pair_table claims; /* from a rank to its task */
+};
+
+/* ---- A task ---- */
+
+static void keep_warning(void *arg, const char *message) {
+    struct rank_task *task = arg;
+    buffer_append(&task->warnings, message, strlen(message) + 1);
+}
+
+static void wait_turn(struct rank_run *run, size_t number) {
+    pthread_mutex_lock(&run->mutex);
+    while (run->n_claimed != number)
+        pthread_cond_wait(&run->turn, &run->mutex);
+    pthread_mutex_unlock(&run->mutex);
+}
+
+static void pass_turn(struct rank_run *run) {
+    pthread_mutex_lock(&run->mutex);
+    run->n_claimed++;
+    pthread_cond_broadcast(&run->turn);
+    pthread_mutex_unlock(&run->mutex);
+}
+
+/* Claims the rank of a task whose turn it is, unless an earlier trace has it. */
+static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct sutra_error *error) {
+    const struct rank_task *tasks = run->tasks->list;
+    int64_t rank = tasks[number].rank;
+    struct pair_entry *claim = pair_table_take(&run->claims, (uint64_t)rank, 0);
+    if (!claim)
+        return error_memory(error);
+    if (claim->number != PAIR_NONE)
+        return error_file(error, SUTRA_DATA, tasks[number].path, "rank %lld again, as in %s", (long long)rank,
+                          tasks[claim->number].path);
+    claim->number = (uint32_t)number;
+    return SUTRA_OK;
+}
+
+enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit *visit, void *arg,
+                                 struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    pthread_mutex_lock(&run->visiting);
+    if (!run->stopped)
+        status = visit(arg, number, run->context, error);
+    run->stopped |= status != SUTRA_OK;
+    pthread_mutex_unlock(&run->visiting);
+    run->tasks->list[number].ends_all = status != SUTRA_OK;
+    return status;
+}
+
+static void run_with(struct rank_run *run, size_t number, struct sutra_context *context) {
+    struct rank_task *task = &run->tasks->list[number];
+    struct sutra_device_trace *trace = NULL;
+    task->status = sutra_device_trace_read(context, task->path, &trace, &task->error);
+    if (!task->status)
+        task->rank = rank_number(trace, task->path, number, &task->source);
+    wait_turn(run, number);
+    if (!task->status)
+        task->status = claim_rank(run, number, &task->error);
+    pass_turn(run);
+    if (!task->status)
+        task->status = run->work(run->arg, run, number, context, trace, &task->error);
+    else
+        sutra_device_trace_free(trace);
+}
+
+static void run_task(void *arg, size_t number) {
+    struct rank_run *run = arg;
+    struct rank_task *task = &run->tasks->list[number];
+    struct sutra_context_options options = {.size = sizeof options,
+                                            .n_threads = run->n_threads,
+                                            .device = SUTRA_DEVICE_CPU, /* as many at a time as there are threads */
+                                            .strict = run->context->options.strict,
+                                            .lenient = run->context->options.lenient,
+                                            .warning = keep_warning,
+                                            .arg = task};
+    struct sutra_context *context = NULL;
+    task->status = sutra_context_create(&options, &context, &task->error);
+    if (!task->status) {
+        run_with(run, number, context);
+        sutra_context_free(context);
+        return;
+    }
+    wait_turn(run, number);
+    pass_turn(run);
+}
+
+/* ---- All of them together ---- */
+
+/* Hands warnings on; the first error that ends all, if there is one. */
+static enum sutra_status hand_on(struct rank_run *run, struct sutra_error *error) {
+    for (size_t i = 0; i < run->tasks->n; i++) {
+        struct rank_task *task = &run->tasks->list[i];
+        for (size_t at = 0; at < task->warnings.length; at += strlen(task->warnings.bytes + at) + 1)
+            context_warn(run->context, "%s: %s", task->path, task->warnings.bytes + at);
+        bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || run->context->options.strict;
+        if (task->status && ends_all) {
+            *error = task->error;
+            return task->status;
+        }
+    }
+    return SUTRA_OK;
+}
+
+/* Decides whether the work as a whole failed. */
+static enum sutra_status judge(struct rank_run *run, struct sutra_error *error) {
+    const struct rank_tasks *tasks = run->tasks;
+    size_t n_good = 0;
+    enum sutra_status status = hand_on(run, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < tasks->n; i++)
+        n_good += !tasks->list[i].status;
+    if (n_good == 0) {
+        *error = tasks->list[0].error;
+        return tasks->list[0].status;
+    }
+    for (size_t i = 0; i < tasks->n; i++) {
+        char text[sizeof tasks->list[i].error.message + 512];
+        if (!tasks->list[i].status)
+            continue;
+        sutra_error_text(&tasks->list[i].error, text, sizeof text);
+        context_warn(run->context, "left out: %s", text);
+    }
+    return SUTRA_OK;
+}
+
+static int compare_tasks(const void *left, const void *right, void *arg) {
+    const struct rank_task *tasks = arg;
+    size_t i = *(const size_t *)left, j = *(const size_t *)right;
+    const struct rank_task *a = &tasks[i], *b = &tasks[j];
+    if (!a->status != !b->status)
+        return a->status ? 1 : -1;
+    if (!a->status && a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+/* One trace with all threads, and all that a person sees of the work; several in a thread each. */
+static void run_all(struct rank_run *run) {
+    unsigned n_threads = pool_threads(run->context->pool);
+    size_t n = run->tasks->n;
+    run->n_threads = n < n_threads ? n_threads / (unsigned)n : 1;
+    pthread_mutex_init(&run->mutex, NULL);
+    pthread_mutex_init(&run->visiting, NULL);
+    pthread_cond_init(&run->turn, NULL);
+    if (n == 1) {
+        run_with(run, 0, run->context);
+    } else {
+        if (run->context->options.device == SUTRA_DEVICE_CUDA)
+            context_warn(run->context, "several ranks are the CPU's work: each of its threads takes one at a time");
+        stage_begin(run->context, "analyze ranks", n);
+        pool_run(run->context->pool, n, run_task, run);
+        stage_end(run->context);
+    }
+    pthread_cond_destroy(&run->turn);
+    pthread_mutex_destroy(&run->visiting);
+    pthread_mutex_destroy(&run->mutex);
+}
+
+enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, rank_work *work, void *arg,
+                                 struct sutra_error *error) {
+    struct rank_run run = {.tasks = tasks, .context = context, .work = work, .arg = arg};
+    if (!pair_table_init(&run.claims))
+        return error_memory(error);
+    run_all(&run);
+    pair_table_free(&run.claims);
+    enum sutra_status status = judge(&run, error);
+    for (size_t i = 0; i < tasks->n; i++)
+        tasks->order[i] = i;
+    qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
+    return status;
+}
+
+enum sutra_status rank_tasks_init(struct rank_tasks *tasks, const char *const *paths, size_t n,
+                                  struct sutra_error *error) {
+    *tasks = (struct rank_tasks){0};
+    if (n == 0 || n >= PAIR_NONE)
+        return error_set(error, SUTRA_USAGE, n ? "too many traces" : "no traces");
+    tasks->list = calloc(n, sizeof *tasks->list);
+    tasks->order = calloc(n, sizeof *tasks->order);
+    bool ok = tasks->list && tasks->order;
+    for (; ok && tasks->n < n; tasks->n++) {
+        tasks->list[tasks->n].path = strdup(paths[tasks->n]);
+        ok = tasks->list[tasks->n].path != NULL;
+    }
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+void rank_tasks_free(struct rank_tasks *tasks) {
+    for (size_t i = 0; i < tasks->n; i++) {
+        free(tasks->list[i].path);
+        buffer_free(&tasks->list[i].warnings);
+    }
+    free(tasks->list);
+    free(tasks->order);
+}

@@ -1,0 +1,64 @@
+/*
+ * rank_tasks.h - the traces of many ranks, several at a time.
+ *
+ * Each trace is a task: it is read, its rank found, and worked on. A task has a context of its own, whose warnings are
+ * kept and handed on in the order of the list, so that nothing depends on which thread was faster. Ranks are claimed in
+ * that order as well: tasks begin in rising order, so those that a task waits for are under way.
+ *
+ * A trace that cannot be read or worked on, or whose rank an earlier one has, is left out with a warning; in a strict
+ * context that is an error, as it is if no trace is left.
+ */
+#ifndef ANALYZE_RANK_TASKS_H
+#define ANALYZE_RANK_TASKS_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "context/context.h"
+#include "read/device_trace.h"
+
+/* One trace of the list. */
+struct rank_task {
+    char *path;
+    int64_t rank;
+    enum sutra_rank_source source;
+    enum sutra_status status; /* SUTRA_OK, or why it is left out */
+    struct sutra_error error;
+    bool ends_all;          /* the error is that of a visitor: the others are in vain */
+    struct buffer warnings; /* lines, each with a NUL */
+};
+
+struct rank_tasks {
+    size_t n;
+    struct rank_task *list;
+    size_t *order; /* tasks by rank, those that were left out last */
+};
+
+/* Paths are copied. SUTRA_USAGE: no traces, or too many. rank_tasks_free() is due in any case. */
+enum sutra_status rank_tasks_init(struct rank_tasks *tasks, const char *const *paths, size_t n,
+                                  struct sutra_error *error);
+void rank_tasks_free(struct rank_tasks *tasks);
+
+struct rank_run;
+
+/* Works on one trace, which becomes its own, with `context`; called from several threads at a time. */
+typedef enum sutra_status rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                    struct sutra_device_trace *trace, struct sutra_error *error);
+
+/* Has all traces worked on, and puts them in order. A list of one is worked on in `context` itself. */
+enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, rank_work *work, void *arg,
+                                 struct sutra_error *error);
+
+/* Called by a rank_work: calls `visit` while no other thread is in a visitor, unless one failed before. `context` is
+ * that of all tasks. */
+typedef enum sutra_status rank_visit(void *arg, size_t number, struct sutra_context *context,
+                                     struct sutra_error *error);
+enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit *visit, void *arg,
+                                 struct sutra_error *error);
+
+/* The task at a place of the order. */
+static inline const struct rank_task *rank_task_at(const struct rank_tasks *tasks, size_t i) {
+    return &tasks->list[tasks->order[i]];
+}
+
+#endif
