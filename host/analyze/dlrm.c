@@ -229,6 +229,7 @@ void sutra_dlrm_free(struct sutra_dlrm *dlrm) {
         dlrm->overheads_by_shape,
         dlrm->stream_names,
         dlrm->op_shapes,
+        dlrm->kept,
     };
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         free(columns[i]);

@@ -182,6 +182,8 @@ struct sutra_dlrm {
     struct dlrm_samples samples, samples_by_shape;
     struct dlrm_launches launches, launches_by_shape;
     struct sutra_dlrm_overhead *overheads, *overheads_by_shape;
+    double *kept;        /* samples by shape that count, those of one row of overheads_by_shape behind the other's */
+    bool kept_fractions; /* one of them was no integer */
 };
 
 /* The stages, in their order. */

@@ -225,3 +225,12 @@ enum sutra_status dlrm_samples_take(struct sutra_dlrm *dlrm, bool by_shape, stru
     tuples_free(&measuring.named);
     return ok ? SUTRA_OK : error_memory(error);
 }
+
+bool dlrm_number_operators(const struct sutra_dlrm *dlrm, struct tuples *names) {
+    bool ok = tuples_number(names, (struct tuple){{SUTRA_DLRM_NONE}}) == 0;
+    for (row_t op = 0; op < dlrm->n_ops && ok; op++) {
+        uint32_t name = dlrm->name_text[dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]]];
+        ok = tuples_number(names, (struct tuple){{name}}) != TUPLE_NONE;
+    }
+    return ok;
+}

@@ -24,6 +24,9 @@ struct statistics {
     row_t *order;    /* samples by group */
     row_t *by_value; /* by group and value; by shape only */
     double *taken;   /* the values of one group that count */
+    double *kept;    /* those of all groups, in the order of the rows; by shape only */
+    uint64_t n_kept;
+    bool has_fractions; /* a kept value was read as a real number */
     struct sutra_dlrm_overhead *list;
     uint64_t n_rows;
 };
@@ -93,8 +96,20 @@ static double quantile(const struct statistics *statistics, row_t first, row_t e
     return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
 }
 
+void dlrm_mean_of(double *list, uint64_t n, double *mean, double *deviation) {
+    *mean = n ? sum_in_pairs(list, n) / (double)n : NAN;
+    for (uint64_t i = 0; i < n; i++)
+        list[i] = (list[i] - *mean) * (list[i] - *mean);
+    *deviation = n ? sqrt(sum_in_pairs(list, n) / (double)n) : NAN;
+}
+
+static void keep(struct statistics *statistics, row_t sample, double us) {
+    statistics->kept[statistics->n_kept++] = us;
+    statistics->has_fractions |= us > 0 && number_is_double(statistics->samples->list[sample].us);
+}
+
 /* Mean and deviation of the samples at [first, end) of `order`, which are those of one row. */
-static void measure(const struct statistics *statistics, struct sutra_dlrm_overhead *row, row_t first, row_t end) {
+static void measure(struct statistics *statistics, struct sutra_dlrm_overhead *row, row_t first, row_t end) {
     double *taken = statistics->taken, least = -INFINITY, most = INFINITY;
     if (statistics->by_shape && row->kind != SUTRA_T4 && first < end) {
         double low = quantile(statistics, first, end, 0.25), high = quantile(statistics, first, end, 0.75);
@@ -103,13 +118,13 @@ static void measure(const struct statistics *statistics, struct sutra_dlrm_overh
     }
     for (row_t i = first; i < end; i++) {
         double us = value(statistics, statistics->order[i]);
-        if (us >= least && us <= most)
-            taken[row->n++] = us;
+        if (!(us >= least && us <= most))
+            continue;
+        taken[row->n++] = us;
+        if (statistics->by_shape)
+            keep(statistics, statistics->order[i], us);
     }
-    row->mean_us = row->n ? sum_in_pairs(taken, row->n) / (double)row->n : NAN;
-    for (uint64_t i = 0; i < row->n; i++)
-        taken[i] = (taken[i] - row->mean_us) * (taken[i] - row->mean_us);
-    row->std_us = row->n ? sqrt(sum_in_pairs(taken, row->n) / (double)row->n) : NAN;
+    dlrm_mean_of(taken, row->n, &row->mean_us, &row->std_us);
 }
 
 /* Stably by group. */
@@ -161,8 +176,9 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct s
     statistics->order = column_new(n, sizeof *statistics->order);
     statistics->by_value = column_new(statistics->by_shape ? n : 0, sizeof *statistics->by_value);
     statistics->taken = column_new(n, sizeof *statistics->taken);
+    statistics->kept = column_new(statistics->by_shape ? n : 0, sizeof *statistics->kept);
     if (!numbers_new(&statistics->us, n) || !statistics->group || !statistics->order || !statistics->by_value ||
-        !statistics->taken || !number_groups(statistics))
+        !statistics->taken || !statistics->kept || !number_groups(statistics))
         return error_memory(error);
     statistics->list = column_new(statistics->groups.n, sizeof *statistics->list);
     if (!statistics->list)
@@ -187,6 +203,12 @@ static enum sutra_status run(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm
     free(statistics.order);
     free(statistics.by_value);
     free(statistics.taken);
+    if (by_shape) {
+        dlrm->kept = statistics.kept;
+        dlrm->kept_fractions = statistics.has_fractions;
+    } else {
+        free(statistics.kept);
+    }
     tuples_free(&statistics.groups);
     return status;
 }

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/dlrm_raw.h"
 #include "base/error.h"
+#include "write/text_file.h"
 
 static const struct {
     const char *name;
@@ -24,6 +26,7 @@ static const struct {
     {"launches.json", dlrm_write_launches},
     {"multistream.json", dlrm_write_streams},
     {"qps.json", dlrm_write_headline},
+    {"summary.log", dlrm_write_summary},
 };
 
 struct target {
@@ -72,10 +75,8 @@ static char *file_name(const char *before, const char *word, size_t length, cons
     return name;
 }
 
-/* The trace's name without folders and what its kind puts behind it. */
-static const char *model_of(const struct sutra_dlrm *dlrm, size_t *length) {
-    const char *path = dlrm->trace->document.source.name, *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+const char *dlrm_model_of(const char *path, size_t *length) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     *length = strcspn(name, ".");
     if (*length == 0 || strcmp(path, "standard input") == 0) {
         *length = strlen("trace");
@@ -84,16 +85,33 @@ static const char *model_of(const struct sutra_dlrm *dlrm, size_t *length) {
     return name;
 }
 
-static enum sutra_status write_overheads_file(const struct target *target, const char *model) {
-    size_t length = model ? strlen(model) : 0;
-    if (!model || !*model)
-        model = model_of(target->dlrm, &length);
+static enum sutra_status write_overheads_file(const struct target *target, const char *model, size_t length) {
     char *name = file_name("overheads_", model, length, ".json");
     if (!name)
         return error_memory(target->error);
     enum sutra_status status = write_file(target, name, dlrm_write_overheads_file, NULL);
     free(name);
     return status;
+}
+
+static enum sutra_status write_raw(const struct target *target, const char *model, size_t length) {
+    const struct sutra_dlrm *dlrm = target->dlrm;
+    struct dlrm_raw raw;
+    const struct dlrm_raw_part part = {&raw, model, length, dlrm->report.batch};
+    enum sutra_status status = dlrm_raw_take(dlrm, &raw, target->error);
+    if (!status)
+        status = text_file_write_in(target->context, target->folder, "overheads_by_shape_raw.csv", dlrm_raw_write,
+                                    &(struct dlrm_raw_table){&part, 1}, target->n_bytes, target->error);
+    dlrm_raw_free(&raw);
+    return status;
+}
+
+static enum sutra_status write_with_model(const struct target *target, const char *model) {
+    size_t length = model ? strlen(model) : 0;
+    if (length == 0)
+        model = dlrm_model_of(target->dlrm->trace->document.source.name, &length);
+    enum sutra_status status = write_overheads_file(target, model, length);
+    return status ? status : write_raw(target, model, length);
 }
 
 static enum sutra_status write_variants(const struct target *target) {
@@ -118,7 +136,7 @@ enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct s
     if (dlrm->report.trimmed)
         status = write_file(&target, "trimmed_trace.json", dlrm_write_trimmed, NULL);
     if (!status)
-        status = write_overheads_file(&target, model);
+        status = write_with_model(&target, model);
     if (!status)
         status = write_variants(&target);
     for (size_t i = 0; i < sizeof files / sizeof *files && !status; i++)

@@ -20,11 +20,16 @@ void dlrm_write_overheads_file(const struct sutra_dlrm *dlrm, struct text_out *o
 void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *out);
 void dlrm_write_overheads_by_shape(const struct sutra_dlrm *dlrm, struct text_out *out);
 void dlrm_write_launches(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out);
 void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *out);
 void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *out);
 
 /* How many bars each group of a stream has, before and behind equal ones were left out. */
 void dlrm_write_variants(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_stream *stream, struct text_out *out);
+
+/* What stands for the model's name where nobody gave one: the trace's without folders and what its kind puts behind it.
+ */
+const char *dlrm_model_of(const char *path, size_t *length);
 
 static inline void json_text(struct json_out *json, const struct sutra_dlrm *dlrm, uint32_t text) {
     json_string(json, strings_text(&dlrm->texts, text), strings_length(&dlrm->texts, text));

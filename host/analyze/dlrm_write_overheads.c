@@ -2,6 +2,7 @@
  * dlrm_write_overheads.c - T1..T5 as JSON: statistics by name, in the form of the original's file, by shape, and all
  * samples.
  */
+#include "analyze/dlrm_overheads.h"
 #include "analyze/dlrm_write.h"
 #include "analyze/shape_text.h"
 
@@ -168,13 +169,8 @@ static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm 
     uint64_t n = dlrm->samples.n;
     sorted->keys = column_new(n, sizeof *sorted->keys);
     sorted->order = column_new(n, sizeof *sorted->order);
-    if (!sorted->keys || !sorted->order || tuples_number(&sorted->names, (struct tuple){{SUTRA_DLRM_NONE}}) != 0)
+    if (!sorted->keys || !sorted->order || !dlrm_number_operators(dlrm, &sorted->names))
         return false;
-    for (row_t op = 0; op < dlrm->n_ops; op++) {
-        uint32_t name = dlrm->name_text[dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]]];
-        if (tuples_number(&sorted->names, (struct tuple){{name}}) == TUPLE_NONE)
-            return false;
-    }
     for (row_t i = 0; i < n; i++) {
         const struct dlrm_sample *sample = &dlrm->samples.list[i];
         bool apart = sample->kind == SUTRA_T1 || sample->kind == SUTRA_T4;

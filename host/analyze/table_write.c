@@ -7,28 +7,8 @@
 #include <math.h>
 
 #include "analyze/table.h"
+#include "write/csv_text.h"
 #include "write/text_file.h"
-
-static void csv_text(struct text_out *text, const char *bytes, size_t length) {
-    bool quoted = false;
-    for (size_t i = 0; i < length && !quoted; i++)
-        quoted = bytes[i] == ',' || bytes[i] == '"' || bytes[i] == '\n' || bytes[i] == '\r';
-    if (!quoted) {
-        buffer_append(&text->out, bytes, length);
-        return;
-    }
-    out_add(text, "\"");
-    for (size_t i = 0; i < length; i++)
-        buffer_append(&text->out, bytes[i] == '"' ? "\"\"" : &bytes[i], bytes[i] == '"' ? 2 : 1);
-    out_add(text, "\"");
-}
-
-static void csv_real(struct text_out *text, double value) {
-    if (isinf(value))
-        out_add(text, value < 0 ? "-inf" : "inf");
-    else if (!isnan(value))
-        out_number(text, value);
-}
 
 static void csv_value(struct text_out *text, const struct sutra_table *table, uint32_t column, uint64_t row) {
     size_t length;
@@ -78,7 +58,7 @@ static void csv_head(struct text_out *text, const struct sutra_table *table) {
     csv_line(text, names, 0, table->n_columns);
 }
 
-static bool write_csv(const void *of, struct text_out *text) {
+bool table_write_csv(const void *of, struct text_out *text) {
     const struct sutra_table *table = of;
     (table->group ? csv_group_head : csv_head)(text, table);
     for (uint64_t row = 0; row < table->n_rows; row++) {
@@ -125,5 +105,6 @@ static bool write_json(const void *of, struct text_out *text) {
 enum sutra_status sutra_table_write(struct sutra_context *context, const struct sutra_table *table,
                                     enum sutra_table_format format, const char *path, uint64_t *n_bytes,
                                     struct sutra_error *error) {
-    return text_file_write(context, path, format == SUTRA_TABLE_JSON ? write_json : write_csv, table, n_bytes, error);
+    return text_file_write(context, path, format == SUTRA_TABLE_JSON ? write_json : table_write_csv, table, n_bytes,
+                           error);
 }

@@ -13,4 +13,9 @@ enum sutra_status text_file_write(struct sutra_context *context, const char *pat
                                   bool (*write)(const void *of, struct text_out *text), const void *of,
                                   uint64_t *n_bytes, struct sutra_error *error);
 
+/* The same for a file in a folder; adds to *n_bytes. */
+enum sutra_status text_file_write_in(struct sutra_context *context, const char *folder, const char *name,
+                                     bool (*write)(const void *of, struct text_out *text), const void *of,
+                                     uint64_t *n_bytes, struct sutra_error *error);
+
 #endif

@@ -53,6 +53,8 @@ struct sutra_dlrm_options {
     uint64_t batch;      /* queries in an iteration; 0: 2048 */
     enum sutra_trim trim;
     double from, to;
+    double iteration_us; /* an iteration's time without the profiler, which summary.log compares busy streams with; 0:
+                            that of the host in the trace */
 };
 
 /* Analyzes the trace, which must outlive the result. *dlrm is the caller's; free it with sutra_dlrm_free().
