@@ -2,11 +2,14 @@
  * fault_memory_dlrm.c - runs out of memory at every allocation, one after the other, while traces are analyzed and the
  * results are written to a folder.
  *
+ * The same for two ranks: the files of the first one and those of all ranks go to one folder.
+ *
  * Each such run must end with SUTRA_SYSTEM, or with all files; files that are there are whole, and nothing else is
  * there.
  */
 #include "dlrm_table.h"
 #include "fault_folder.h"
+#include "trace_folder.h"
 
 #define EVENTS                                                                                                         \
     LABEL("## Forward ##", 0, 90)                                                                                      \
@@ -47,6 +50,41 @@ static enum sutra_status run_once(const void *of, const char *folder, struct sut
     return status;
 }
 
+/* ---- Ranks ---- */
+
+static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
+                                 const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
+    return rank->rank == 0 ? sutra_dlrm_write(context, dlrm, arg, "m", NULL, error) : SUTRA_OK;
+}
+
+static enum sutra_status run_ranks(const void *of, const char *folder, struct sutra_error *error) {
+    const struct folder *traces = of;
+    char path[64];
+    snprintf(path, sizeof path, "%s", folder);
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_dlrm_ranks_options how = {.size = sizeof how, .dlrm = runs[0].options, .visit = on_rank, .arg = path};
+    struct sutra_context *context = NULL;
+    struct sutra_dlrm_ranks *ranks = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_dlrm_ranks_make(context, traces->list, traces->n, &how, &ranks, error);
+    if (!status)
+        status = sutra_dlrm_ranks_write(context, ranks, folder, NULL, NULL, error);
+    sutra_dlrm_ranks_free(ranks);
+    sutra_context_free(context);
+    return status;
+}
+
+static void any_allocation_may_fail_with_several_ranks(void **state) {
+    (void)state;
+    struct folder traces = make_folder();
+    add_file(&traces, "rank0.json", runs[0].text);
+    add_file(&traces, "rank1.json", runs[1].text);
+    list_files(&traces);
+    assert_true(folder_refuse_each(&(struct fault_folder){.of = &traces, .work = run_ranks}, 600) >= 17);
+    remove_folder(&traces);
+}
+
 static void any_allocation_may_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
@@ -54,6 +92,7 @@ static void any_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail),
+                                       cmocka_unit_test(any_allocation_may_fail_with_several_ranks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

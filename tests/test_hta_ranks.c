@@ -2,44 +2,8 @@
  * test_hta_ranks.c - the traces of many ranks: their numbers, their tables together, the slowest of them, and broken
  * ones among them, with any number of threads.
  */
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "hta_table.h"
-
-#define N_PATHS 8
-
-/* Files in a folder of their own. */
-struct folder {
-    char name[64];
-    size_t n;
-    char paths[N_PATHS][128];
-    const char *list[N_PATHS];
-};
-
-static struct folder make_folder(void) {
-    struct folder folder = {.name = P_tmpdir "/sutra_ranks_XXXXXX"};
-    assert_non_null(mkdtemp(folder.name));
-    return folder;
-}
-
-static void add_file(struct folder *folder, const char *name, const char *text) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder->name, name);
-    memcpy(folder->paths[folder->n], path, sizeof path);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
-    assert_int_equal(fclose(file), 0);
-    folder->n++;
-}
-
-static void remove_folder(struct folder *folder) {
-    for (size_t i = 0; i < folder->n; i++)
-        unlink(folder->paths[i]);
-    assert_int_equal(rmdir(folder->name), 0);
-}
+#include "trace_folder.h"
 
 struct told {
     unsigned n_warnings, n_visits;
@@ -71,8 +35,7 @@ static enum sutra_status make(struct folder *folder, unsigned n_threads, bool st
     struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .visit = on_visit, .arg = told};
     struct sutra_error error;
     *told = (struct told){0};
-    for (size_t i = 0; i < folder->n; i++)
-        folder->list[i] = folder->paths[i];
+    list_files(folder);
     assert_int_equal(sutra_context_create(&options, context, NULL), SUTRA_OK);
     return sutra_hta_ranks_make(*context, folder->list, folder->n, &ranks_options, ranks, &error);
 }
@@ -219,8 +182,7 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     struct sutra_hta_ranks_options options = {.size = sizeof options, .visit = refuse, .arg = &n_visits};
     add_file(&folder, "a.json", RANKED(0, WORK_OF(10, 10)));
     add_file(&folder, "b.json", RANKED(1, WORK_OF(10, 10)));
-    for (size_t i = 0; i < folder.n; i++)
-        folder.list[i] = folder.paths[i];
+    list_files(&folder);
     assert_int_equal(sutra_hta_ranks_make(context, folder.list, folder.n, &options, &ranks, &error), SUTRA_IO);
     assert_string_equal(error.message, "no room");
     assert_int_equal(n_visits, 1);

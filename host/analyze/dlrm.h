@@ -13,6 +13,8 @@
  *     dlrm_overheads.c   T1..T5, their statistics
  *     dlrm_streams.c     idle and overlapping time of the streams
  *
+ * Of many ranks (dlrm_ranks.c) each keeps its samples (dlrm_raw.c), whose statistics are made together (dlrm_shared.c).
+ *
  * A node is a host event in the forest; nodes are numbered in pre-order, so that a subtree is a range and all stages
  * are loops over arrays. Cost: O(n log n) for the sorts and the forest, O(n) for the rest (the breakdown: times the
  * nesting of labels, which is cut at LEVELS_MAX).

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "sutra/table.h"
+#include "write/text_out.h"
 
 #define TABLE_COLUMNS_MAX 12
 
@@ -63,5 +64,8 @@ void table_reorder(struct sutra_table *table, const uint64_t *order);
 int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row);
 double table_get_real(const struct sutra_table *table, uint32_t column, uint64_t row);
 const char *table_get_text(const struct sutra_table *table, uint32_t column, uint64_t row, size_t *length);
+
+/* Appends a struct sutra_table as sutra_table_write() does. */
+bool table_write_csv(const void *table, struct text_out *text);
 
 #endif

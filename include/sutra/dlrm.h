@@ -3,6 +3,7 @@
  *
  *     device trace --> sutra_dlrm_analyze() --> struct sutra_dlrm --> sutra_dlrm_report()   numbers and tables
  *                                                                 --> sutra_dlrm_write()    a folder of files
+ *     many of them --> sutra_dlrm_ranks_make() --> struct sutra_dlrm_ranks --> sutra_dlrm_ranks_write()
  *
  * What is measured is what the trace analysis for DLRM of ml_perf_model (owensgroup, commit 1703a83) measures: queries
  * per second, device time of each operator, its breakdown below labels and modules for each stream, the operators that
@@ -182,6 +183,57 @@ void sutra_dlrm_report(const struct sutra_dlrm *dlrm, struct sutra_dlrm_report *
  * overheads_{model}.json; NULL: the trace's name. *n_bytes (may be NULL): bytes written. */
 enum sutra_status sutra_dlrm_write(struct sutra_context *context, const struct sutra_dlrm *dlrm, const char *folder,
                                    const char *model, uint64_t *n_bytes, struct sutra_error *error);
+
+/* ---- Many ranks ---- */
+
+struct sutra_dlrm_ranks;
+
+/* One trace of several. */
+struct sutra_dlrm_rank {
+    const char *path;
+    int64_t rank;
+    enum sutra_rank_source source;
+    const char *reason;                    /* why the trace is left out; NULL: it is not, and what follows is set */
+    struct sutra_dlrm_report report;       /* figures only: marker and arrays are NULL */
+    double overhead_us[SUTRA_N_OVERHEADS]; /* means of the samples of each kind that count in the variant by shape; NaN:
+                                              there are none */
+};
+
+/* Called once for each rank that was analyzed, as long as its analysis is there. Calls come from any thread and in any
+ * order, but one at a time; `context` serves to write files. */
+typedef enum sutra_status sutra_dlrm_visit(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
+                                           const struct sutra_dlrm_rank *rank, struct sutra_error *error);
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_dlrm_ranks_options {
+    size_t size;
+    struct sutra_dlrm_options dlrm; /* of each rank */
+    sutra_dlrm_visit *visit;        /* may be NULL */
+    void *arg;
+};
+
+/* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is
+ * that of as many traces as the context has threads, and of the samples of the overheads of all. A trace that cannot
+ * be read or analyzed, or whose rank an earlier one has, is left out with a warning; in a strict context that is an
+ * error, as it is if no trace is left. *ranks is the caller's, and does not depend on the number of threads. */
+enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                        const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
+                                        struct sutra_error *error);
+void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks);
+
+/* The ranks by rising number, and behind them the traces that were left out; NULL where `i` is too large. */
+const struct sutra_dlrm_rank *sutra_dlrm_ranks_at(const struct sutra_dlrm_ranks *ranks, size_t i);
+
+/* The overheads of all ranks together: of the samples of each rank that count in its variant by shape, whatever their
+ * shapes. Names are numbers of texts of the ranks. */
+const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n);
+const char *sutra_dlrm_ranks_text(const struct sutra_dlrm_ranks *ranks, uint32_t text);
+
+/* Writes the overheads of all ranks, overheads_merged.json and overheads_merged_raw.csv, and their figures, ranks.csv,
+ * to a folder that is there; the rest as for sutra_dlrm_write(). */
+enum sutra_status sutra_dlrm_ranks_write(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                         const char *folder, const char *model, uint64_t *n_bytes,
+                                         struct sutra_error *error);
 
 #pragma GCC visibility pop
 

@@ -1,7 +1,9 @@
 # Wrong command lines of analyze dlrm: one line that names what is wrong; exit codes of sysexits.h.
 . "$TOOLS/common.sh"
 try sutra analyze dlrm
-try sutra analyze dlrm a b
+try sutra analyze dlrm nowhere.json elsewhere.json
+try sutra analyze dlrm x --iteration-time 0
+try sutra analyze dlrm x --iteration-time 5ms
 try sutra analyze dlrm x --iters 0
 try sutra analyze dlrm x --percentage 40
 try sutra analyze dlrm x --percentage 60:40
