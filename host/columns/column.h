@@ -42,9 +42,9 @@ static inline bool column_grow(void *column, uint64_t n, uint64_t *capacity, siz
     return true;
 }
 
-/* How many rows to make room for when `capacity` are full, which took the first `n_bytes` of about `size` bytes of text: as
- * many as all of it needs if it goes on like this, but half as many again at least, and eight times as many at most. So
- * columns are seldom moved; room that is not used costs no memory. */
+/* How many rows to make room for when `capacity` are full, which took the first `n_bytes` of about `size` bytes of
+ * text: as many as all of it needs if it goes on like this, but half as many again at least, and eight times as many at
+ * most. So columns are seldom moved; room that is not used costs no memory. */
 static inline uint64_t capacity_wanted(uint64_t capacity, uint64_t n_bytes, uint64_t size) {
     uint64_t least = capacity + capacity / 2 + 1024, most = capacity * 8;
     double wanted = n_bytes ? 1.02 * (double)capacity * (double)size / (double)n_bytes : 0;

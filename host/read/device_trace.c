@@ -159,7 +159,9 @@ static void append_event(struct part *part, const struct event_places *places, s
     number_put(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
     number_put(events->dur, row, read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &flags));
     struct json_place name = places->field[FIELD_NAME];
-    events->name[row] = read_string(part, flags & EVENT_NAME_NO_STRING ? (struct json_place){0} : name);
+    if (flags & EVENT_NAME_NO_STRING)
+        name.at = 0;
+    events->name[row] = read_string(part, name);
     events->category[row] = read_string(part, places->field[FIELD_CATEGORY]);
     events->pid[row] = read_key(part, places, FIELD_PID, KEY_ABSENT);
     events->tid[row] = read_tid(part, places);
