@@ -175,7 +175,9 @@ static void run_all(struct rank_run *run) {
         if (run->context->options.device == SUTRA_DEVICE_CUDA)
             context_warn(run->context, "several ranks are the CPU's work: each of its threads takes one at a time");
         stage_begin(run->context, "analyze ranks", n);
+        run->context->stage_held = true; /* visitors write files with this context */
         pool_run(run->context->pool, n, run_task, run);
+        run->context->stage_held = false;
         stage_end(run->context);
     }
     pthread_cond_destroy(&run->turn);

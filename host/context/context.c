@@ -93,6 +93,8 @@ void sutra_context_free(struct sutra_context *context) {
 }
 
 void stage_begin(struct sutra_context *context, const char *name, uint64_t total) {
+    if (context->stage_held)
+        return;
     stage_end(context);
     context->stage = name;
     context->stage_total = total;
@@ -101,7 +103,7 @@ void stage_begin(struct sutra_context *context, const char *name, uint64_t total
 }
 
 void stage_end(struct sutra_context *context) {
-    if (!context->stage)
+    if (!context->stage || context->stage_held)
         return;
     report_progress(context, context->stage_total);
     double seconds = now() - context->stage_began;

@@ -24,6 +24,7 @@ struct sutra_context {
     double stage_began;
     const char *stage; /* the running one, or NULL */
     uint64_t stage_total;
+    bool stage_held; /* threads work in this stage: what they call begins and ends none */
 };
 
 /* Begin a stage (ending the one before) and end it. Names are constants; `total` is what progress counts to. What the
