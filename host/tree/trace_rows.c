@@ -44,7 +44,6 @@ struct reading {
     size_t n_parts;
     struct part {
         struct field_reader fields;
-        struct events_learned learned;
         uint64_t n_dropped;
         row_t n_untimed;
     } * parts;
@@ -138,13 +137,13 @@ static void read_arguments(struct reading *reading, struct part *part, row_t eve
     rows->memory[event] = (uint64_t)address;
 }
 
-static void read_event(struct reading *reading, struct part *part, row_t event) {
+static void read_event(struct reading *reading, struct part *part, struct events_learned *learned, row_t event) {
     struct taking *taking = reading->taking;
     struct event_places places;
     taking->rows.role[event] = (uint8_t)role_of(reading, event);
     if (taking->rows.role[event] == ROLE_NONE)
         return;
-    event_find(taking->trace, event, &part->learned, &places);
+    event_find(taking->trace, event, learned, &places);
     if (!read_times(&taking->rows, &taking->trace->events, event, part->fields.source->bytes, &places)) {
         taking->rows.role[event] = ROLE_NONE;
         part->n_untimed++;
@@ -155,10 +154,12 @@ static void read_event(struct reading *reading, struct part *part, row_t event) 
 
 static void read_part(void *arg, size_t number) {
     struct reading *reading = arg;
+    struct events_learned learned = {0};
     row_t n = reading->taking->trace->events.n;
     row_t end = (row_t)part_start(n, reading->n_parts, number + 1);
     for (row_t event = (row_t)part_start(n, reading->n_parts, number); event < end; event++)
-        read_event(reading, &reading->parts[number], event);
+        read_event(reading, &reading->parts[number], &learned, event);
+    event_forms_free(&learned.forms);
 }
 
 /* Numbers threads by process and tid, in the order of events. */
@@ -209,10 +210,8 @@ enum sutra_status trace_rows_read(struct taking *taking) {
         if (reading.parts[i].fields.failed)
             status = error_memory(taking->error);
     }
-    for (size_t i = 0; i < reading.n_parts && reading.parts; i++) {
+    for (size_t i = 0; i < reading.n_parts && reading.parts; i++)
         buffer_free(&reading.parts[i].fields.scratch);
-        event_forms_free(&reading.parts[i].learned.forms);
-    }
     free(reading.parts);
     free(reading.roles);
     return status ? status : number_threads(taking);
