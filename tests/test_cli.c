@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "cli/figures.c"
-#include "cli/interrupt.c"
-#include "cli/json_text.c"
-#include "cli/memory.c"
-#include "cli/nearest.c"
-#include "cli/paths.c"
+#include "cli/tool/figures.c"
+#include "cli/tool/interrupt.c"
+#include "cli/tool/json_text.c"
+#include "cli/tool/memory.c"
+#include "cli/tool/nearest.c"
+#include "cli/tool/paths.c"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
     (void)state;

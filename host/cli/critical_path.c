@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/arguments.h"
-#include "cli/message.h"
-#include "cli/paths.h"
-#include "cli/watch.h"
-#include "cli/where.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/message.h"
+#include "cli/tool/paths.h"
+#include "cli/tool/watch.h"
+#include "cli/tool/where.h"
 #include "sutra/sutra.h"
 
 struct path_values {

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/arguments.h"
-#include "cli/figures.h"
-#include "cli/json_text.h"
-#include "cli/message.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/json_text.h"
+#include "cli/tool/message.h"
 #include "context/engine_choice.h"
 #include "sutra/sutra.h"
 

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/arguments.h"
-#include "cli/message.h"
-#include "cli/paths.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/message.h"
+#include "cli/tool/paths.h"
 #include "generate/generate.h"
 
 struct gen_values {

@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "cli/arguments.h"
-#include "cli/figures.h"
 #include "cli/info_pair.h"
-#include "cli/json_text.h"
-#include "cli/message.h"
-#include "cli/paths.h"
-#include "cli/watch.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/json_text.h"
+#include "cli/tool/message.h"
+#include "cli/tool/paths.h"
+#include "cli/tool/watch.h"
 #include "sutra/sutra.h"
 
 struct info_values {

@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/advice.h"
-#include "cli/figures.h"
-#include "cli/json_text.h"
-#include "cli/message.h"
-#include "cli/watch.h"
+#include "cli/tool/advice.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/json_text.h"
+#include "cli/tool/message.h"
+#include "cli/tool/watch.h"
 #include "sutra/sutra.h"
 
 /* Room for two file names and an annotation. */

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/help.h"
-#include "cli/interrupt.h"
-#include "cli/message.h"
+#include "cli/tool/command.h"
+#include "cli/tool/help.h"
+#include "cli/tool/interrupt.h"
+#include "cli/tool/message.h"
 #include "sutra/context.h"
 
 static const char *base_name(const char *path) {

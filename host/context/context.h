@@ -9,7 +9,6 @@
 #include "context/engine_choice.h"
 #include "match/engine.h"
 #include "sutra/context.h"
-#include "sutra/link.h"
 
 #define STAGES_MAX 32
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "write/node_layout.h"
+#include "link/node_layout.h"
 
 /* Writes the value at a walker, leaving the emitter's list of members as it was. */
 static void put_value(struct json_emitter *emitter, struct json_walker *walker) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/dlrm.h"
+#include "analyze/dlrm/dlrm.h"
 
 /* A legend and the sum of its shares. */
 struct weight {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/dlrm_operator_times.h"
+#include "analyze/dlrm/dlrm_operator_times.h"
 #include "report/dlrm_grid.h"
 #include "report/table_order.h"
 

@@ -62,6 +62,17 @@ void sutra_context_free(struct sutra_context *context);
 /* The engine that does the work, or did the last piece of it: "cpu" or "cuda". */
 const char *sutra_context_engine(const struct sutra_context *context);
 
+/* Seconds per stage since the context was made, in the order in which the stages first ran. */
+struct sutra_stage {
+    const char *name;
+    double seconds;
+};
+size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages);
+
+/* Seconds of the CUDA device's work since the context was made: copies to it ("up") and from it ("down"), sorts and
+ * other parts. They are within those of the stages. 0 and nothing where no device was taken. */
+size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages);
+
 /* The library's version, such as "0.1.0". */
 const char *sutra_version(void);
 

@@ -74,17 +74,6 @@ enum sutra_status sutra_output_check(const char *path, struct sutra_error *error
 
 void sutra_linked_free(struct sutra_linked *linked);
 
-/* Seconds per stage since the context was made, in the order in which the stages first ran. */
-struct sutra_stage {
-    const char *name;
-    double seconds;
-};
-size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages);
-
-/* Seconds of the CUDA device's work since the context was made: copies to it ("up") and from it ("down"), sorts and
- * other parts. They are within those of the stages. 0 and nothing where no device was taken. */
-size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages);
-
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

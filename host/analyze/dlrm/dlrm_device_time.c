@@ -1,0 +1,251 @@
+/*
+ * dlrm_device_time.c - device time of operators, by stream, kernel and shape.
+ *
+ * In come the launches below each operator; out come, for each group of operators, blocks of one stream with their
+ * kernels, in the order of first sight. A kernel's key is its short name and the shape of the call's caller. Times are
+ * added up in the order of the forest (ordered_sums.h), as the original does, so that printed digits are the same.
+ *
+ * Cost: O(n) for the nodes, O(m log depth) for the m launches, O(m log m) for the order of blocks.
+ */
+#include "analyze/dlrm/dlrm_names.h"
+
+#include <stdlib.h>
+
+#include "analyze/dlrm/dlrm_id_order.h"
+#include "analyze/ordered_sums.h"
+#include "base/error.h"
+#include "match/key_index.h"
+
+struct kernel_sum {
+    struct dlrm_kernel kernel;
+    struct ordered_sum sum;
+    row_t block, last_op, last_visit;
+};
+
+/* Visits of an operator's nodes whose depth is the least from them on, up to the last visit. */
+struct least_depths {
+    row_t *visit; /* a place in the order of visits */
+    uint32_t *depth;
+    uint32_t n;
+};
+
+struct summing {
+    struct sutra_dlrm *dlrm;
+    const row_t *group;    /* per operator */
+    uint32_t *depth;       /* per node, below its operator */
+    struct id_order order; /* in compat mode; else the nodes' own */
+    struct least_depths least;
+    struct tuples blocks, kernels;
+    uint32_t *block_stream; /* texts */
+    struct kernel_sum *sums;
+    uint64_t blocks_capacity, sums_capacity;
+    struct ordered_sums waiting;
+    uint64_t n_without_stream;
+};
+
+/* Depth at which the node of a visit was left for that of the last one: where the two meet. */
+static uint32_t meeting_depth(const struct summing *summing, row_t visit) {
+    uint32_t low = 0, high = summing->least.n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (summing->least.visit[middle] > visit)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return summing->least.depth[low] - 1;
+}
+
+/* A node with the id of a sibling before it is added to what that one has, as if it were below it. */
+static void visit_node(struct summing *summing, row_t op, row_t node, row_t visit) {
+    struct least_depths *least = &summing->least;
+    uint32_t depth = node == op ? 0 : summing->depth[summing->dlrm->forest.parent[node]] + 1;
+    summing->depth[node] = depth;
+    depth += node != op && summing->order.again && summing->order.again[node];
+    while (least->n && least->depth[least->n - 1] >= depth)
+        least->n--;
+    least->visit[least->n] = visit;
+    least->depth[least->n++] = depth;
+}
+
+static uint32_t number_block(struct summing *summing, row_t group, value_key stream) {
+    uint32_t n = summing->blocks.n, block = tuples_number(&summing->blocks, (struct tuple){{group, stream}});
+    if (block != n || block == TUPLE_NONE)
+        return block;
+    if (!column_grow(&summing->block_stream, block, &summing->blocks_capacity, sizeof *summing->block_stream))
+        return TUPLE_NONE;
+    summing->block_stream[block] = dlrm_id_text(summing->dlrm, stream);
+    return summing->block_stream[block] == STRING_NONE ? TUPLE_NONE : block;
+}
+
+static struct kernel_sum *find_kernel(struct summing *summing, uint32_t block, uint32_t name, uint32_t shape) {
+    uint32_t n = summing->kernels.n, kernel = tuples_number(&summing->kernels, (struct tuple){{block, name, shape}});
+    if (kernel == TUPLE_NONE || !column_grow(&summing->sums, kernel, &summing->sums_capacity, sizeof *summing->sums))
+        return NULL;
+    if (kernel == n)
+        summing->sums[kernel] = (struct kernel_sum){.kernel = {.name = name, .shape = shape}, .block = block};
+    return &summing->sums[kernel];
+}
+
+/* Counts what a launch below an operator started. */
+static bool add_launch(struct summing *summing, row_t op, row_t node, row_t visit) {
+    struct sutra_dlrm *dlrm = summing->dlrm;
+    row_t link = dlrm->forest.link[node], executor = dlrm->links.executor[link], caller = dlrm->links.caller[link];
+    value_key stream = dlrm->events->stream[executor];
+    if (!key_is_value(stream)) {
+        summing->n_without_stream++;
+        return true;
+    }
+    uint32_t name = dlrm_short_name(dlrm, dlrm->events->name[executor]);
+    uint32_t shape = caller == ROW_NONE ? strings_intern(&dlrm->texts, "[-1]", 4) : dlrm->input_shape[caller];
+    uint32_t block = number_block(summing, summing->group[op], stream);
+    if (name == STRING_NONE || shape == STRING_NONE || block == TUPLE_NONE)
+        return false;
+    struct kernel_sum *sum = find_kernel(summing, block, name, shape);
+    if (!sum)
+        return false;
+    uint32_t depth = sum->kernel.count && sum->last_op == op ? meeting_depth(summing, sum->last_visit) : 0;
+    sum->kernel.count++;
+    sum->last_op = op;
+    sum->last_visit = visit;
+    return ordered_sum_add(&summing->waiting, &sum->sum, depth, number_as_double(event_dur(dlrm, executor)));
+}
+
+static bool add_operators(struct summing *summing) {
+    const struct dlrm_forest *forest = &summing->dlrm->forest;
+    for (row_t op = 0; op < summing->dlrm->n_ops; op++) {
+        row_t root = summing->dlrm->ops[op];
+        if (!(forest->flags[root] & NODE_DEVICE))
+            continue;
+        summing->least.n = 0;
+        row_t first = summing->order.node ? summing->order.place[root] : root;
+        for (row_t visit = first; visit - first < forest->end[root] - root; visit++) {
+            row_t node = summing->order.node ? summing->order.node[visit] : visit;
+            visit_node(summing, root, node, visit);
+            if ((forest->flags[node] & NODE_LAUNCH) && !add_launch(summing, op, node, visit))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- The table ---- */
+
+/* order[i] = which of n elements comes i-th, stably by key. */
+static enum sutra_status order_by(const struct sutra_dlrm *dlrm, uint64_t *keys, row_t *order, row_t n,
+                                  struct sutra_error *error) {
+    const struct engine *engine = &dlrm->context->engine;
+    for (row_t i = 0; i < n; i++)
+        order[i] = i;
+    return engine->sort_keys(engine->state, keys, order, n, error);
+}
+
+/* Puts the kernels in their places, and their times into their blocks. */
+static void fill_kernels(const struct summing *summing, struct dlrm_device_time *time, const row_t *order,
+                         const row_t *block_at) {
+    for (row_t i = 0; i < time->n_kernels; i++) {
+        const struct kernel_sum *sum = &summing->sums[order[i]];
+        struct dlrm_block *block = &time->blocks[block_at[sum->block]];
+        if (i == 0 || summing->sums[order[i - 1]].block != sum->block)
+            block->kernel = i;
+        time->kernels[i] = sum->kernel;
+        time->kernels[i].us = ordered_sum_total(&summing->waiting, &sum->sum);
+        block->us += time->kernels[i].us;
+    }
+    time->blocks[time->n_blocks].kernel = time->n_kernels;
+}
+
+static void fill_blocks(const struct summing *summing, struct dlrm_device_time *time, const row_t *order,
+                        row_t *block_at) {
+    for (row_t i = 0; i < time->n_blocks; i++) {
+        row_t block = order[i];
+        block_at[block] = i;
+        time->blocks[i].stream = summing->block_stream[block];
+        time->group_block[(row_t)summing->blocks.list[block].part[0] + 1]++;
+    }
+    for (row_t group = 0; group < time->n_groups; group++)
+        time->group_block[group + 1] += time->group_block[group];
+}
+
+static enum sutra_status make_table(const struct summing *summing, struct dlrm_device_time *time,
+                                    struct sutra_error *error) {
+    row_t n_blocks = summing->blocks.n, n_kernels = summing->kernels.n, n = n_kernels; /* not fewer than blocks */
+    row_t *order = column_new(n, sizeof *order), *block_at = column_new(n_blocks, sizeof *block_at);
+    uint64_t *keys = column_new(n, sizeof *keys);
+    enum sutra_status status = SUTRA_OK;
+    *time = (struct dlrm_device_time){summing->dlrm->n_ops, n_blocks, n_kernels, NULL, NULL, NULL};
+    time->group_block = column_new((size_t)time->n_groups + 1, sizeof *time->group_block);
+    time->blocks = column_new((size_t)n_blocks + 1, sizeof *time->blocks);
+    time->kernels = column_new(n_kernels, sizeof *time->kernels);
+    if (!order || !block_at || !keys || !time->group_block || !time->blocks || !time->kernels) {
+        status = error_memory(error);
+        goto out;
+    }
+    for (row_t i = 0; i < n_blocks; i++)
+        keys[i] = (uint64_t)summing->blocks.list[i].part[0];
+    status = order_by(summing->dlrm, keys, order, n_blocks, error);
+    if (status)
+        goto out;
+    fill_blocks(summing, time, order, block_at);
+    for (row_t i = 0; i < n_kernels; i++)
+        keys[i] = block_at[summing->sums[i].block];
+    status = order_by(summing->dlrm, keys, order, n_kernels, error);
+    if (!status)
+        fill_kernels(summing, time, order, block_at);
+out:
+    free(order);
+    free(block_at);
+    free(keys);
+    return status;
+}
+
+/* Device time of the groups that `group` gives for each operator. */
+static enum sutra_status sum_groups(struct sutra_dlrm *dlrm, const row_t *group, struct dlrm_device_time *time,
+                                    struct sutra_error *error) {
+    struct summing summing = {.dlrm = dlrm, .group = group};
+    enum sutra_status status = SUTRA_OK;
+    summing.depth = column_new(dlrm->forest.n, sizeof *summing.depth);
+    summing.least.visit = column_new(dlrm->forest.n, sizeof *summing.least.visit);
+    summing.least.depth = column_new(dlrm->forest.n, sizeof *summing.least.depth);
+    if (!summing.depth || !summing.least.visit || !summing.least.depth ||
+        (dlrm->options.compat && !id_order_make(&summing.order, dlrm)) || !add_operators(&summing))
+        status = error_memory(error);
+    if (!status)
+        status = make_table(&summing, time, error);
+    dlrm->report.n_without_stream = summing.n_without_stream;
+    free(summing.depth);
+    free(summing.least.visit);
+    free(summing.least.depth);
+    id_order_free(&summing.order);
+    free(summing.block_stream);
+    free(summing.sums);
+    free(summing.waiting.list);
+    tuples_free(&summing.blocks);
+    tuples_free(&summing.kernels);
+    return status;
+}
+
+/* Files have a row for each id, which several operators may share: then they need a table of their own. */
+static enum sutra_status sum_by_id(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    struct key_index index = {0};
+    row_t second = ROW_NONE, *group = column_new(dlrm->n_ops, sizeof *group);
+    value_key *ids = column_new(dlrm->n_ops, sizeof *ids);
+    enum sutra_status status = ids && group ? SUTRA_OK : error_memory(error);
+    for (row_t op = 0; op < dlrm->n_ops && !status; op++)
+        ids[op] = dlrm_external_id(dlrm, dlrm->forest.event[dlrm->ops[op]]);
+    if (!status)
+        status = key_index_build(&index, &dlrm->context->engine, ids, dlrm->n_ops, KEY_FIRST, &second, error);
+    for (row_t op = 0; op < dlrm->n_ops && !status; op++)
+        group[op] = key_index_find(&index, ids[op]);
+    if (!status && second != ROW_NONE)
+        status = sum_groups(dlrm, group, &dlrm->device_time_by_id, error);
+    key_index_free(&index);
+    free(group);
+    free(ids);
+    return status;
+}
+
+enum sutra_status dlrm_device_time_sum(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    enum sutra_status status = sum_groups(dlrm, dlrm->op_group, &dlrm->device_time, error);
+    return status || dlrm->options.compat ? status : sum_by_id(dlrm, error);
+}

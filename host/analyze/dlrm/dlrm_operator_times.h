@@ -1,0 +1,19 @@
+/*
+ * dlrm_operator_times.h - device time of operators, by their names.
+ */
+#ifndef ANALYZE_DLRM_OPERATOR_TIMES_H
+#define ANALYZE_DLRM_OPERATOR_TIMES_H
+
+#include "analyze/dlrm/dlrm.h"
+
+struct dlrm_operator_time {
+    uint32_t name; /* text */
+    uint64_t calls, kernels;
+    double us;
+};
+
+/* All names of operators that started device work, in the order of first sight; *times is the caller's to free. Returns
+ * false when memory runs out, and leaves both alone. O(operators + kernels). */
+bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct dlrm_operator_time **times, uint32_t *n);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * dlrm_overheads.c - the host's overheads T1..T5 as samples, in two variants.
+ *
+ *          op                                                   next op
+ *     |----------------------------------------------------|   |------
+ *         T2    launch      T5       launch        T3        T1
+ *     |--------|xxxxxx|-------------|xxxxxx|---------------|---|
+ *
+ * The profiler's own time for each host event in between is subtracted. Events are counted in pre-order: a counter goes
+ * up at each one and starts again at a call that has nothing below it and is none of those that start nothing; calls
+ * that are no launches leave what they counted to the next. O(n).
+ */
+#include "analyze/dlrm/dlrm_overheads.h"
+
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+/* Gaps between operators from here on are something else, such as loading of data. */
+#define GAP_LIMIT_US 200
+
+/* A launch inside of an operator and the events before it, since the last one. */
+struct launch {
+    row_t event;
+    uint32_t n_before;
+};
+
+struct measuring {
+    struct sutra_dlrm *dlrm;
+    bool by_shape;
+    uint32_t *n_events; /* per node: it and the nodes below it, those that start nothing left out with theirs */
+    struct launch *launches;
+    uint32_t n_launches;
+    struct tuples shapes;  /* (input, output) */
+    uint32_t *shapes_text; /* of each */
+    uint64_t shapes_capacity;
+    struct tuples named; /* operators whose launches are listed */
+    struct dlrm_samples *samples;
+    struct dlrm_launches *lists;
+};
+
+static bool add_sample(struct measuring *measuring, enum sutra_dlrm_overhead_kind kind, uint32_t name, uint32_t shapes,
+                       struct number us) {
+    struct dlrm_samples *samples = measuring->samples;
+    if (!column_grow(&samples->list, samples->n, &samples->capacity, sizeof *samples->list))
+        return false;
+    samples->list[samples->n++] = (struct dlrm_sample){kind, name, shapes, us};
+    return true;
+}
+
+/* a - b - the profiler's time for n host events */
+static struct number difference(struct number a, struct number b, int64_t n) {
+    return number_subtract(number_subtract(a, b), number_integer(CPU_EVENT_OVERHEAD * n));
+}
+
+static void count_events(struct measuring *measuring) {
+    const struct sutra_dlrm *dlrm = measuring->dlrm;
+    const row_t *parent = dlrm->forest.parent;
+    for (row_t node = dlrm->forest.n; node-- > 0;) {
+        measuring->n_events[node]++;
+        if (parent[node] != ROW_NONE && !node_is(dlrm, node, NAME_IGNORED))
+            measuring->n_events[parent[node]] += measuring->n_events[node];
+    }
+}
+
+static void find_launches(struct measuring *measuring, row_t op) {
+    const struct sutra_dlrm *dlrm = measuring->dlrm;
+    const struct dlrm_forest *forest = &dlrm->forest;
+    uint32_t counter = 0, before = 0, role = NAME_LAUNCH | (measuring->by_shape ? NAME_STREAM_SYNC : 0u);
+    measuring->n_launches = 0;
+    for (row_t node = op + 1; node < forest->end[op]; node++) {
+        counter++;
+        if (forest->end[node] != node + 1 || (forest->flags[node] & NODE_OPERATOR) || node_is(dlrm, node, NAME_IGNORED))
+            continue;
+        before += counter - 1;
+        counter = 0;
+        if (!node_is(dlrm, node, role))
+            continue;
+        measuring->launches[measuring->n_launches++] = (struct launch){forest->event[node], before};
+        before = 0;
+    }
+}
+
+/* The text of both shapes, by which the variant by shape tells calls of an operator apart. */
+static uint32_t shapes_of(struct measuring *measuring, row_t op) {
+    struct sutra_dlrm *dlrm = measuring->dlrm;
+    uint32_t input = dlrm->input_shape[op], output = dlrm->output_shape[op], n = measuring->shapes.n;
+    uint32_t shapes = tuples_number(&measuring->shapes, (struct tuple){{input, output}});
+    if (shapes == TUPLE_NONE ||
+        !column_grow(&measuring->shapes_text, shapes, &measuring->shapes_capacity, sizeof *measuring->shapes_text))
+        return STRING_NONE;
+    if (shapes == n) {
+        struct buffer text = {0};
+        buffer_append(&text, "[", 1);
+        buffer_append(&text, strings_text(&dlrm->texts, input), strings_length(&dlrm->texts, input));
+        buffer_append(&text, ", ", 2);
+        buffer_append(&text, strings_text(&dlrm->texts, output), strings_length(&dlrm->texts, output));
+        buffer_append(&text, "]", 1);
+        measuring->shapes_text[shapes] =
+            text.failed ? STRING_NONE : strings_intern(&dlrm->texts, text.bytes, text.length);
+        buffer_free(&text);
+    }
+    return measuring->shapes_text[shapes];
+}
+
+/* Lists the launches of an operator's first call that has any. */
+static bool list_launches(struct measuring *measuring, uint32_t name) {
+    struct sutra_dlrm *dlrm = measuring->dlrm;
+    struct dlrm_launches *lists = measuring->lists;
+    uint32_t n = measuring->named.n, named = tuples_number(&measuring->named, (struct tuple){{name}});
+    if (named == TUPLE_NONE ||
+        !column_grow(&lists->lists, lists->n_lists, &lists->lists_capacity, sizeof *lists->lists))
+        return false;
+    if (named != n)
+        return true;
+    struct dlrm_launch_list *list = &lists->lists[lists->n_lists++];
+    *list = (struct dlrm_launch_list){.name = name, .first = lists->n_names};
+    for (uint32_t i = 0; i < measuring->n_launches; i++) {
+        row_t event = measuring->launches[i].event;
+        if (event_is(dlrm, event, NAME_STREAM_SYNC))
+            continue;
+        uint32_t launch = dlrm_name(dlrm, dlrm->events->name[event]);
+        if (launch == STRING_NONE ||
+            !column_grow(&lists->names, lists->n_names, &lists->names_capacity, sizeof *lists->names))
+            return false;
+        lists->names[lists->n_names++] = launch;
+        list->n++;
+    }
+    return true;
+}
+
+/* T4, which is a constant. */
+static bool add_launch_lengths(struct measuring *measuring) {
+    struct sutra_dlrm *dlrm = measuring->dlrm;
+    for (uint32_t i = 0; i < measuring->n_launches; i++) {
+        row_t event = measuring->launches[i].event;
+        uint32_t name = dlrm_name(dlrm, dlrm->events->name[event]);
+        if (event_is(dlrm, event, NAME_STREAM_SYNC))
+            continue;
+        if (name == STRING_NONE ||
+            !add_sample(measuring, SUTRA_T4, name, SUTRA_DLRM_NONE,
+                        number_integer(KERNEL_LAUNCH_LENGTH - CPU_EVENT_OVERHEAD - GPU_EVENT_OVERHEAD)))
+            return false;
+    }
+    return true;
+}
+
+/* T2, T3 and T5 of an operator with launches. */
+static bool add_between(struct measuring *measuring, row_t op, uint32_t name, uint32_t shapes) {
+    const struct sutra_dlrm *dlrm = measuring->dlrm;
+    const struct launch *launches = measuring->launches;
+    row_t event = dlrm->forest.event[op];
+    uint32_t n = measuring->n_launches;
+    int64_t trailing = measuring->n_events[op];
+    for (uint32_t i = 0; i < n; i++)
+        trailing -= (int64_t)launches[i].n_before + 1;
+    struct number t3 = difference(event_end(dlrm, event), event_end(dlrm, launches[n - 1].event), trailing);
+    if (measuring->by_shape && number_compare(t3, number_integer(0)) < 0)
+        t3 = number_integer(0);
+    bool ok = add_sample(measuring, SUTRA_T2, name, shapes,
+                         difference(event_ts(dlrm, launches[0].event), event_ts(dlrm, event), launches[0].n_before)) &&
+              add_sample(measuring, SUTRA_T3, name, shapes, t3);
+    for (uint32_t i = 1; i < n && ok; i++)
+        ok = add_sample(measuring, SUTRA_T5, name, shapes,
+                        difference(event_ts(dlrm, launches[i].event), event_end(dlrm, launches[i - 1].event),
+                                   launches[i].n_before));
+    return ok && (n > 1 || add_sample(measuring, SUTRA_T5, name, shapes, number_integer(0)));
+}
+
+/* T1, from the operator before this one to it, if both stand below the same parent. */
+static bool add_gap(struct measuring *measuring, row_t op) {
+    const struct sutra_dlrm *dlrm = measuring->dlrm;
+    const struct dlrm_forest *forest = &dlrm->forest;
+    row_t node = dlrm->ops[op], before = op ? dlrm->ops[op - 1] : node;
+    if (op == 0 || forest->parent[before] != forest->parent[node])
+        return true;
+    struct number gap = number_subtract(event_ts(dlrm, forest->event[node]), event_end(dlrm, forest->event[before]));
+    if (number_compare(gap, number_integer(GAP_LIMIT_US)) >= 0 ||
+        (measuring->by_shape && number_compare(gap, number_integer(CPU_EVENT_OVERHEAD)) <= 0))
+        return true;
+    return add_sample(measuring, SUTRA_T1, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE,
+                      number_subtract(gap, number_integer(CPU_EVENT_OVERHEAD)));
+}
+
+static bool measure_operator(struct measuring *measuring, row_t op) {
+    struct sutra_dlrm *dlrm = measuring->dlrm;
+    row_t node = dlrm->ops[op], event = dlrm->forest.event[node];
+    uint32_t name = dlrm_name(dlrm, dlrm->events->name[event]);
+    uint32_t shapes = measuring->by_shape ? shapes_of(measuring, node) : SUTRA_DLRM_NONE;
+    if (name == STRING_NONE || (measuring->by_shape && shapes == STRING_NONE))
+        return false;
+    if (measuring->by_shape)
+        dlrm->op_shapes[op] = shapes;
+    find_launches(measuring, node);
+    bool ok;
+    if (measuring->n_launches) {
+        ok = add_between(measuring, node, name, shapes) && add_launch_lengths(measuring) &&
+             list_launches(measuring, name);
+    } else {
+        if (event_is(dlrm, event, NAME_TO)) /* nothing was copied; the gap before it is left out as well */
+            return true;
+        ok = add_sample(measuring, SUTRA_T5, name, shapes,
+                        difference(event_dur(dlrm, event), number_integer(0), measuring->n_events[node]));
+    }
+    return ok && add_gap(measuring, op);
+}
+
+enum sutra_status dlrm_samples_take(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm_samples *samples,
+                                    struct dlrm_launches *launches, struct sutra_error *error) {
+    struct measuring measuring = {.dlrm = dlrm, .by_shape = by_shape, .samples = samples, .lists = launches};
+    measuring.n_events = column_new(dlrm->forest.n, sizeof *measuring.n_events);
+    measuring.launches = column_new(dlrm->forest.n, sizeof *measuring.launches);
+    if (by_shape)
+        dlrm->op_shapes = column_new(dlrm->n_ops, sizeof *dlrm->op_shapes);
+    bool ok = measuring.n_events && measuring.launches && (!by_shape || dlrm->op_shapes);
+    if (ok)
+        count_events(&measuring);
+    for (row_t op = 0; op < dlrm->n_ops && ok; op++)
+        ok = measure_operator(&measuring, op);
+    free(measuring.n_events);
+    free(measuring.launches);
+    free(measuring.shapes_text);
+    tuples_free(&measuring.shapes);
+    tuples_free(&measuring.named);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+bool dlrm_number_operators(const struct sutra_dlrm *dlrm, struct tuples *names) {
+    bool ok = tuples_number(names, (struct tuple){{SUTRA_DLRM_NONE}}) == 0;
+    for (row_t op = 0; op < dlrm->n_ops && ok; op++) {
+        uint32_t name = dlrm->name_text[dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]]];
+        ok = tuples_number(names, (struct tuple){{name}}) != TUPLE_NONE;
+    }
+    return ok;
+}

@@ -1,0 +1,252 @@
+/*
+ * dlrm_ranks.c - the traces of many ranks, and their overheads together.
+ *
+ * Each trace is a task: analyze, show to the visitor, free. What stays of a rank are its figures and the samples of its
+ * overheads, eight bytes each.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dlrm/dlrm_shared.h"
+#include "analyze/dlrm/dlrm_write.h"
+#include "analyze/rank_tasks.h"
+#include "analyze/table.h"
+#include "base/error.h"
+#include "write/text_file.h"
+
+/* One trace of the list. */
+struct analyzed {
+    struct sutra_dlrm_rank rank;
+    struct dlrm_raw raw;
+};
+
+struct sutra_dlrm_ranks {
+    struct rank_tasks tasks;
+    struct analyzed *analyzed;   /* of each task */
+    size_t n_analyzed;           /* those that were not left out, which are the first ones by rank */
+    struct dlrm_raw_part *parts; /* of these, by rank; without a model */
+    struct dlrm_shared shared;
+};
+
+/* What the tasks share. */
+struct work {
+    struct sutra_dlrm_ranks_options options;
+    struct sutra_dlrm_ranks *ranks;
+};
+
+/* ---- A task ---- */
+
+/* What a visitor is shown. */
+struct showing {
+    const struct work *work;
+    const struct sutra_dlrm *dlrm;
+};
+
+static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
+    const struct showing *showing = arg;
+    const struct sutra_dlrm_ranks_options *options = &showing->work->options;
+    return options->visit(options->arg, context, showing->dlrm, &showing->work->ranks->analyzed[number].rank, error);
+}
+
+static void take_means(struct analyzed *analyzed) {
+    double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
+    const double *us = analyzed->raw.us;
+    for (uint64_t i = 0; i < analyzed->raw.n_groups; us += analyzed->raw.groups[i++].n) {
+        const struct dlrm_raw_group *group = &analyzed->raw.groups[i];
+        n[group->kind] += (double)group->n;
+        for (uint64_t j = 0; j < group->n; j++)
+            sum[group->kind] += us[j];
+    }
+    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+        analyzed->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
+}
+
+static void take_figures(struct analyzed *analyzed, const struct sutra_dlrm *dlrm) {
+    struct sutra_dlrm_report *report = &analyzed->rank.report;
+    *report = dlrm->report;
+    report->marker = NULL;
+    report->streams = NULL;
+    report->rows = NULL;
+    report->by_time = NULL;
+    report->dominating = NULL;
+    report->parts = NULL;
+    report->groups = NULL;
+    report->variants = NULL;
+    report->shares = NULL;
+    report->overheads = NULL;
+    report->overheads_by_shape = NULL;
+}
+
+/* What the tasks know of a trace. */
+static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
+    const struct rank_task *task = &ranks->tasks.list[number];
+    struct sutra_dlrm_rank *rank = &ranks->analyzed[number].rank;
+    rank->path = task->path;
+    rank->rank = task->rank;
+    rank->source = task->source;
+    rank->reason = task->status ? task->error.message : NULL;
+}
+
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct work *work = arg;
+    struct analyzed *analyzed = &work->ranks->analyzed[number];
+    struct sutra_dlrm_options options = work->options.dlrm;
+    struct sutra_dlrm *dlrm = NULL;
+    options.size = sizeof options;
+    enum sutra_status status = sutra_dlrm_analyze(context, trace, &options, &dlrm, error);
+    if (!status)
+        status = dlrm_raw_take(dlrm, &analyzed->raw, error);
+    if (!status) {
+        name_rank(work->ranks, number);
+        take_figures(analyzed, dlrm);
+        take_means(analyzed);
+    }
+    if (!status && work->options.visit)
+        status = rank_run_visit(run, number, visit, &(struct showing){work, dlrm}, error);
+    sutra_dlrm_free(dlrm);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+/* ---- All of them together ---- */
+
+static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_error *error) {
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        ranks->n_analyzed += !ranks->tasks.list[i].status;
+    ranks->parts = calloc(ranks->n_analyzed + 1, sizeof *ranks->parts);
+    if (!ranks->parts)
+        return error_memory(error);
+    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+        const struct analyzed *analyzed = &ranks->analyzed[ranks->tasks.order[i]];
+        ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->rank.report.batch};
+    }
+    return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
+}
+
+static enum sutra_status make(struct work *work, struct sutra_context *context, struct sutra_error *error) {
+    struct sutra_dlrm_ranks *ranks = work->ranks;
+    enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        name_rank(ranks, i);
+    return status ? status : share(ranks, error);
+}
+
+/* ---- The public functions ---- */
+
+enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                        const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
+                                        struct sutra_error *error) {
+    struct work work = {.ranks = calloc(1, sizeof *work.ranks)};
+    if (options)
+        memcpy(&work.options, options, options->size < sizeof work.options ? options->size : sizeof work.options);
+    if (!work.ranks)
+        return error_memory(error);
+    enum sutra_status status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
+    if (!status) {
+        work.ranks->analyzed = calloc(n_paths, sizeof *work.ranks->analyzed);
+        status = work.ranks->analyzed ? make(&work, context, error) : error_memory(error);
+    }
+    if (status)
+        sutra_dlrm_ranks_free(work.ranks);
+    else
+        *ranks = work.ranks;
+    return status;
+}
+
+void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
+    if (!ranks)
+        return;
+    for (size_t i = 0; i < ranks->tasks.n && ranks->analyzed; i++)
+        dlrm_raw_free(&ranks->analyzed[i].raw);
+    dlrm_shared_free(&ranks->shared);
+    rank_tasks_free(&ranks->tasks);
+    free(ranks->analyzed);
+    free(ranks->parts);
+    free(ranks);
+}
+
+const struct sutra_dlrm_rank *sutra_dlrm_ranks_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
+    return i < ranks->tasks.n ? &ranks->analyzed[ranks->tasks.order[i]].rank : NULL;
+}
+
+const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n) {
+    *n = ranks->shared.n;
+    return ranks->shared.list;
+}
+
+const char *sutra_dlrm_ranks_text(const struct sutra_dlrm_ranks *ranks, uint32_t text) {
+    return text < ranks->shared.texts.n ? strings_text(&ranks->shared.texts, text) : "";
+}
+
+/* ---- Files ---- */
+
+static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table *table) {
+    static const struct column_spec columns[] = {
+        {"rank", SUTRA_COLUMN_INTEGER},  {"trace", SUTRA_COLUMN_TEXT},    {"iterations", SUTRA_COLUMN_INTEGER},
+        {"qps", SUTRA_COLUMN_REAL},      {"host(us)", SUTRA_COLUMN_REAL}, {"busy(us)", SUTRA_COLUMN_REAL},
+        {"idle(us)", SUTRA_COLUMN_REAL}, {"t1(us)", SUTRA_COLUMN_REAL},   {"t2(us)", SUTRA_COLUMN_REAL},
+        {"t3(us)", SUTRA_COLUMN_REAL},   {"t4(us)", SUTRA_COLUMN_REAL},   {"t5(us)", SUTRA_COLUMN_REAL},
+    };
+    table_init(table, "ranks", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+        const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_at(ranks, i);
+        table_integer(table, rank->rank);
+        table_text(table, rank->path, strlen(rank->path));
+        table_integer(table, (int64_t)rank->report.iters);
+        table_real(table, rank->report.qps);
+        table_real(table, rank->report.host_us);
+        table_real(table, rank->report.has_streams ? rank->report.union_us : NAN);
+        table_real(table, rank->report.has_streams ? rank->report.idle_us : NAN);
+        for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+            table_real(table, rank->overhead_us[kind]);
+    }
+}
+
+static enum sutra_status write_table(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                     const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
+    struct sutra_table table;
+    fill_table(ranks, &table);
+    enum sutra_status status =
+        table.failed ? error_memory(error)
+                     : text_file_write_in(context, folder, "ranks.csv", table_write_csv, &table, n_bytes, error);
+    table_free(&table);
+    return status;
+}
+
+static enum sutra_status write_raw(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                   const char *folder, const char *model, uint64_t *n_bytes,
+                                   struct sutra_error *error) {
+    struct dlrm_raw_part *parts = calloc(ranks->n_analyzed + 1, sizeof *parts);
+    if (!parts)
+        return error_memory(error);
+    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+        parts[i] = ranks->parts[i];
+        parts[i].model = model;
+        parts[i].model_length = model ? strlen(model) : 0;
+        if (parts[i].model_length == 0)
+            parts[i].model = dlrm_model_of(sutra_dlrm_ranks_at(ranks, i)->path, &parts[i].model_length);
+    }
+    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
+                                                  &(struct dlrm_raw_table){parts, ranks->n_analyzed}, n_bytes, error);
+    free(parts);
+    return status;
+}
+
+enum sutra_status sutra_dlrm_ranks_write(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                         const char *folder, const char *model, uint64_t *n_bytes,
+                                         struct sutra_error *error) {
+    uint64_t n_written = 0;
+    stage_begin(context, "write", 0);
+    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged.json", dlrm_shared_write,
+                                                  &ranks->shared, &n_written, error);
+    if (!status)
+        status = write_raw(context, ranks, folder, model, &n_written, error);
+    if (!status)
+        status = write_table(context, ranks, folder, &n_written, error);
+    stage_end(context);
+    if (!status && n_bytes)
+        *n_bytes = n_written;
+    return status;
+}

@@ -1,0 +1,151 @@
+/*
+ * dlrm_trim.c - which events are looked at: some iterations out of many, a part of the time, or all.
+ *
+ * In comes the whole trace; out go rows in file order, or NULL for all of them, and the number of iterations that they
+ * stand for. An iteration begins with each event whose name contains DataLoader or, failing that, ## Forward ##, in the
+ * order of the file. O(n).
+ */
+#include "analyze/dlrm/dlrm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+#define ITERS_DEFAULT 10
+
+struct span {
+    struct number from, to;
+    bool with_from, with_to; /* whether the ends belong to it */
+};
+
+static bool has_ts(const struct sutra_dlrm *dlrm, row_t event) {
+    return (dlrm->events->flags[event] & EVENT_HAS_TS) != 0;
+}
+
+static bool in_span(const struct span *span, struct number ts) {
+    int from = number_compare(ts, span->from), to = number_compare(ts, span->to);
+    return (from > 0 || (span->with_from && from == 0)) && (to < 0 || (span->with_to && to == 0));
+}
+
+static enum sutra_status keep_span(struct sutra_dlrm *dlrm, const struct span *span, struct sutra_error *error) {
+    row_t *rows = column_new(dlrm->events->n, sizeof *rows);
+    if (!rows)
+        return error_memory(error);
+    for (row_t event = 0; event < dlrm->events->n; event++)
+        if (has_ts(dlrm, event) && in_span(span, event_ts(dlrm, event)))
+            rows[dlrm->n_trimmed++] = event;
+    dlrm->trimmed = rows;
+    dlrm->report.trimmed = true;
+    return SUTRA_OK;
+}
+
+/* ---- Iterations ---- */
+
+/* The span from the event of this role number `skip` to the one `iters` later; false if there are not as many. */
+static bool find_iterations(const struct sutra_dlrm *dlrm, uint32_t role, uint64_t skip, uint64_t iters,
+                            struct span *span) {
+    uint64_t n = 0;
+    for (row_t event = 0; event < dlrm->events->n; event++) {
+        if (!event_is(dlrm, event, role) || !has_ts(dlrm, event))
+            continue;
+        if (n == skip)
+            span->from = event_ts(dlrm, event);
+        if (n++ - skip == iters) {
+            span->to = event_ts(dlrm, event);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many of the kept events of the role have a duration of more than `us` and are the host's. */
+static uint64_t count_iterations(const struct sutra_dlrm *dlrm, uint32_t role, int64_t us) {
+    uint64_t n = 0;
+    for (row_t i = 0; i < dlrm->report.n_events; i++) {
+        row_t event = dlrm->trimmed ? dlrm->trimmed[i] : i;
+        n += event_is(dlrm, event, role) && dlrm->events->stream[event] == KEY_ABSENT &&
+             number_compare(event_dur(dlrm, event), number_integer(us)) > 0;
+    }
+    return n;
+}
+
+/* The iterations of the kept events, as far as those show them. */
+static uint64_t iterations_shown(const struct sutra_dlrm *dlrm) {
+    uint64_t n = count_iterations(dlrm, NAME_LOADER, 100);
+    if (!n)
+        n = count_iterations(dlrm, NAME_FORWARD, 0);
+    if (!n)
+        n = count_iterations(dlrm, NAME_STEP, 0);
+    return n ? n : 1;
+}
+
+static enum sutra_status keep_iterations(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    const struct sutra_dlrm_options *options = &dlrm->options;
+    uint64_t iters = options->iters ? options->iters : ITERS_DEFAULT;
+    struct span span = {.with_from = true};
+    if (find_iterations(dlrm, NAME_LOADER, options->skip_iters, iters, &span) ||
+        find_iterations(dlrm, NAME_FORWARD, options->skip_iters, iters, &span)) {
+        dlrm->report.iters = iters;
+        return keep_span(dlrm, &span, error);
+    }
+    if (options->iters || options->compat)
+        context_warn(dlrm->context,
+                     "no %llu iterations behind the first %llu, which DataLoader or ## Forward ## would begin: all of "
+                     "the trace is analyzed, as %llu iterations",
+                     (unsigned long long)iters, (unsigned long long)options->skip_iters, (unsigned long long)iters);
+    return SUTRA_OK;
+}
+
+/* ---- Parts of the time ---- */
+
+/* First and last start; false if no event has one. */
+static bool find_starts(const struct sutra_dlrm *dlrm, struct number *first, struct number *last) {
+    bool found = false;
+    for (row_t event = 0; event < dlrm->events->n; event++) {
+        if (!has_ts(dlrm, event))
+            continue;
+        struct number ts = event_ts(dlrm, event);
+        if (!found || number_compare(ts, *first) < 0)
+            *first = ts;
+        if (!found || number_compare(ts, *last) > 0)
+            *last = ts;
+        found = true;
+    }
+    return found;
+}
+
+static enum sutra_status keep_time(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    const struct sutra_dlrm_options *options = &dlrm->options;
+    struct number first = {0}, last = {0};
+    if (!find_starts(dlrm, &first, &last))
+        return SUTRA_OK;
+    double begin = number_as_double(first), end = number_as_double(last);
+    struct span span = {.with_from = true, .with_to = true};
+    span.from = number_double(options->from);
+    span.to = number_double(options->to);
+    if (options->trim == SUTRA_TRIM_PERCENTAGE) {
+        double range = end - begin;
+        span = (struct span){.from = number_double(begin + options->from / 100 * range),
+                             .to = number_double(begin + options->to / 100 * range)};
+    } else if (options->from < begin || options->to > end) {
+        return error_file(error, SUTRA_USAGE, dlrm->trace->document.source.name,
+                          "the span of time is not inside the trace, whose events start from %.17g to %.17g us", begin,
+                          end);
+    }
+    return keep_span(dlrm, &span, error);
+}
+
+enum sutra_status dlrm_trim(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    if (dlrm->options.trim == SUTRA_TRIM_AUTO)
+        status = keep_iterations(dlrm, error);
+    else if (dlrm->options.trim != SUTRA_TRIM_NONE)
+        status = keep_time(dlrm, error);
+    dlrm->report.n_events = dlrm->trimmed ? dlrm->n_trimmed : dlrm->events->n;
+    if (!dlrm->report.iters)
+        dlrm->report.iters = dlrm->options.iters    ? dlrm->options.iters
+                             : dlrm->options.compat ? ITERS_DEFAULT
+                                                    : iterations_shown(dlrm);
+    return status;
+}

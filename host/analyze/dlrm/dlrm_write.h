@@ -1,0 +1,46 @@
+/*
+ * dlrm_write.h - writers of the files of sutra_dlrm_write(). They append to the text; what they cannot append for want
+ * of memory shows in the text's buffer.
+ */
+#ifndef ANALYZE_DLRM_WRITE_H
+#define ANALYZE_DLRM_WRITE_H
+
+#include "analyze/dlrm/dlrm.h"
+#include "write/json_out.h"
+
+void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_device_time(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_breakdown(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_dominating(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_text(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_chart(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_overheads(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_overheads_file(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_overheads_by_shape(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_launches(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *out);
+void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *out);
+
+/* How many bars each group of a stream has, before and behind equal ones were left out. */
+void dlrm_write_variants(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_stream *stream, struct text_out *out);
+
+/* What stands for the model's name where nobody gave one: the trace's without folders and what its kind puts behind it.
+ */
+const char *dlrm_model_of(const char *path, size_t *length);
+
+static inline void json_text(struct json_out *json, const struct sutra_dlrm *dlrm, uint32_t text) {
+    json_string(json, strings_text(&dlrm->texts, text), strings_length(&dlrm->texts, text));
+}
+
+static inline void json_text_key(struct json_out *json, const struct sutra_dlrm *dlrm, uint32_t text) {
+    json_key(json, strings_text(&dlrm->texts, text), strings_length(&dlrm->texts, text));
+}
+
+static inline void json_shape(struct json_out *json, const struct sutra_dlrm *dlrm, uint32_t text) {
+    json_list(json, strings_text(&dlrm->texts, text));
+}
+
+#endif

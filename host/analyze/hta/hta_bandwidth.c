@@ -1,0 +1,172 @@
+/*
+ * hta_bandwidth.c - the bandwidth of memory copies and sets while they run, by kind: each adds its own at its start and
+ * takes it away at its end (a microsecond later at least).
+ *
+ * Kinds are "Memset" and the first eleven characters of a copy, "Memcpy HtoD". The moments when nothing runs are left
+ * out. Bandwidths are added as doubles in the order of time, ends behind starts, else as in the table. O(n) for copies,
+ * sorts aside, and a look at the text of each, since bandwidths are no column.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/hta/hta.h"
+#include "base/error.h"
+#include "read/fields.h"
+
+struct bandwidth {
+    struct strings kinds;
+    row_t n;          /* copies; changes are those at starts, then those at ends */
+    uint32_t *kind;   /* of each copy */
+    double *gbps;     /* of each copy */
+    uint64_t *keys;   /* of each change */
+    row_t *order;     /* changes by time */
+    double *levels;   /* those above 0, by time */
+    uint32_t *groups; /* and their kinds */
+    row_t n_levels;
+};
+
+static void bandwidth_free(struct bandwidth *bandwidth) {
+    strings_free(&bandwidth->kinds);
+    free(bandwidth->kind);
+    free(bandwidth->gbps);
+    free(bandwidth->keys);
+    free(bandwidth->order);
+    free(bandwidth->levels);
+    free(bandwidth->groups);
+}
+
+static enum sutra_status bandwidth_init(struct bandwidth *bandwidth, row_t n, struct sutra_error *error) {
+    size_t room = 2 * (size_t)n + 1;
+    bandwidth->kind = malloc(room * sizeof *bandwidth->kind);
+    bandwidth->gbps = malloc(room * sizeof *bandwidth->gbps);
+    bandwidth->keys = malloc(room * sizeof *bandwidth->keys);
+    bandwidth->order = malloc(room * sizeof *bandwidth->order);
+    bandwidth->levels = malloc(room * sizeof *bandwidth->levels);
+    bandwidth->groups = malloc(room * sizeof *bandwidth->groups);
+    bool ok = bandwidth->kind && bandwidth->gbps && bandwidth->keys && bandwidth->order && bandwidth->levels &&
+              bandwidth->groups && strings_init(&bandwidth->kinds);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+static bool is_copy(const struct sutra_hta *hta, row_t event) {
+    return hta->rows.state[event] & ROW_STREAM &&
+           hta->kernels.of_name[hta->rows.events->name[event]] == KERNEL_MEMORY + 1;
+}
+
+static row_t count_copies(const struct sutra_hta *hta) {
+    row_t n = 0;
+    for (row_t i = 0; i < hta->rows.n; i++)
+        n += is_copy(hta, hta->rows.list[i]);
+    return n;
+}
+
+/* The number of the copy's kind; STRING_NONE: out of memory. */
+static uint32_t kind_of(struct strings *kinds, const char *name, size_t length) {
+    enum { KIND_CHARACTERS = 11 };
+    if (length >= 6 && memcmp(name, "Memset", 6) == 0)
+        return strings_intern(kinds, "Memset", 6);
+    if (length < 6 || memcmp(name, "Memcpy", 6) != 0)
+        return strings_intern(kinds, "Memcpy Unknown", 14);
+    size_t end = 0;
+    for (int i = 0; i < KIND_CHARACTERS && end < length; i++)
+        do
+            end++;
+        while (end < length && ((unsigned char)name[end] & 0xc0) == 0x80);
+    return strings_intern(kinds, name, end);
+}
+
+/* 0 where the event has none. */
+static double gbps_of(const struct sutra_device_trace *trace, row_t event) {
+    struct json_place place = event_find_argument(trace, event, "memory bandwidth (GB/s)");
+    struct number number;
+    if (!place.at || !field_number(trace->document.source.bytes + place.at, &number))
+        return 0;
+    double gbps = number_as_double(number);
+    return gbps - gbps == 0 ? gbps : 0; /* no infinities */
+}
+
+/* Takes one of the `n` copies; false: out of memory. */
+static bool take_copy(struct bandwidth *bandwidth, const struct hta_rows *rows, row_t event, row_t n) {
+    row_t i = bandwidth->n;
+    uint32_t name = rows->events->name[event];
+    int64_t dur = rows->dur[event] == 0 ? NS_PER_US : rows->dur[event];
+    bandwidth->kind[i] =
+        kind_of(&bandwidth->kinds, strings_text(rows->strings, name), strings_length(rows->strings, name));
+    bandwidth->gbps[i] = gbps_of(rows->trace, event);
+    bandwidth->keys[i] = integer_sort_key(rows->start[event]);
+    bandwidth->keys[n + i] = integer_sort_key(rows->start[event] + dur);
+    bandwidth->n++;
+    return bandwidth->kind[i] != STRING_NONE;
+}
+
+static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct engine *engine,
+                                     struct sutra_error *error) {
+    row_t n = bandwidth->n;
+    double *now = calloc((size_t)bandwidth->kinds.n + 1, sizeof *now);
+    if (!now)
+        return error_memory(error);
+    for (row_t i = 0; i < 2 * n; i++)
+        bandwidth->order[i] = i;
+    enum sutra_status status = engine->sort_keys(engine->state, bandwidth->keys, bandwidth->order, 2 * n, error);
+    for (row_t i = 0; i < 2 * n && !status; i++) {
+        row_t change = bandwidth->order[i], copy = change < n ? change : change - n;
+        uint32_t kind = bandwidth->kind[copy];
+        now[kind] += change < n ? bandwidth->gbps[copy] : -bandwidth->gbps[copy];
+        if (!(now[kind] > 0))
+            continue;
+        bandwidth->levels[bandwidth->n_levels] = now[kind];
+        bandwidth->groups[bandwidth->n_levels++] = kind;
+    }
+    free(now);
+    return status;
+}
+
+static int compare_kinds(const void *left, const void *right, void *arg) {
+    const struct strings *kinds = arg;
+    return strcmp(strings_text(kinds, *(const uint32_t *)left), strings_text(kinds, *(const uint32_t *)right));
+}
+
+static enum sutra_status add_rows(struct sutra_hta *hta, struct bandwidth *bandwidth, struct sutra_error *error) {
+    uint32_t n = bandwidth->kinds.n;
+    struct description *descriptions = malloc(((size_t)n + 1) * sizeof *descriptions);
+    uint32_t *order = malloc(((size_t)n + 1) * sizeof *order);
+    enum sutra_status status = descriptions && order ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = describe_reals(&hta->context->engine, bandwidth->groups, bandwidth->levels, bandwidth->n_levels, n,
+                                descriptions, error);
+    for (uint32_t i = 0; i < n && !status; i++)
+        order[i] = i;
+    if (!status)
+        qsort_r(order, n, sizeof *order, compare_kinds, &bandwidth->kinds);
+    struct sutra_table *table = status ? NULL : hta_table_begin(hta, SUTRA_HTA_BANDWIDTH);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        const struct strings *kinds = &bandwidth->kinds;
+        if (!(descriptions[order[i]].count > 0))
+            continue;
+        table_integer(table, hta->options.rank);
+        table_text(table, strings_text(kinds, order[i]), strings_length(kinds, order[i]));
+        table_describe(table, &descriptions[order[i]], 0);
+    }
+    free(order);
+    free(descriptions);
+    return status;
+}
+
+enum sutra_status hta_bandwidth(struct sutra_hta *hta, struct sutra_error *error) {
+    struct bandwidth bandwidth = {0};
+    row_t n = count_copies(hta);
+    if (n == 0) {
+        hta_table_missing(hta, SUTRA_HTA_BANDWIDTH, "no event on a stream is a copy or set of memory");
+        return SUTRA_OK;
+    }
+    enum sutra_status status = bandwidth_init(&bandwidth, n, error);
+    for (row_t i = 0; i < hta->rows.n && !status; i++)
+        if (is_copy(hta, hta->rows.list[i]) && !take_copy(&bandwidth, &hta->rows, hta->rows.list[i], n))
+            status = error_memory(error);
+    if (!status)
+        status = find_levels(&bandwidth, &hta->context->engine, error);
+    if (!status)
+        status = add_rows(hta, &bandwidth, error);
+    bandwidth_free(&bandwidth);
+    return status;
+}

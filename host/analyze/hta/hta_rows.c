@@ -1,0 +1,406 @@
+/*
+ * hta_rows.c - which events count, their times, streams and links; the reference's loading and filtering.
+ *
+ * An event counts if it has a start, a duration and a category other than "Trace". It is of the GPU if it has a stream
+ * and a correlation, or is a synchronisation of the GPU. Rows of the two sides with one correlation are linked, the
+ * last of the other side counts. If there are several names with "ProfilerStep", the last step and all behind it is cut
+ * off: rows of the CPU by their start, rows of the GPU with the launch that they belong to. O(n).
+ *
+ * Unlike the reference, a trace's own steps decide, whatever traces of other ranks have; streams and correlations that
+ * are no numbers do no harm; and rows that would be repeated more than is sensible, because many launches share a
+ * correlation, are taken once.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/hta/hta.h"
+#include "base/error.h"
+#include "text/number_text.h"
+#include "text/string_text.h"
+
+/* Microseconds beyond it (some 95 years from 1970) are left out: all sums of two times fit 64 bits as nanoseconds. */
+#define US_LIMIT 3e15
+
+/* Most rows of the GPU, with repetitions: so many, and more for each event of the trace. */
+#define REPEATS_MOST      1000000
+#define REPEATS_PER_EVENT 4
+
+enum string_role {
+    ROLE_STEP = 1,  /* contains "ProfilerStep" */
+    ROLE_SYNC = 2,  /* a synchronisation of the GPU */
+    ROLE_NONE = 4,  /* a category that does not count */
+    ROLE_WORK = 8,  /* a category of kernels, copies and sets */
+    ROLE_SEEN = 16, /* a row has this name */
+};
+
+/* Calls that the reference counts in its launch statistics and in its queues. */
+static const struct {
+    const char *name;
+    uint8_t lists;
+} launch_calls[] = {
+    {"cudaLaunchKernel", LAUNCH_STATS | LAUNCH_QUEUE},
+    {"cudaLaunchKernelExC", LAUNCH_STATS | LAUNCH_QUEUE},
+    {"cudaMemcpyAsync", LAUNCH_STATS | LAUNCH_QUEUE},
+    {"cudaMemsetAsync", LAUNCH_STATS | LAUNCH_QUEUE},
+    {"runFunction - job_prep_and_submit_for_execution", LAUNCH_STATS | LAUNCH_QUEUE},
+    {"cuLaunchKernel", LAUNCH_QUEUE},
+    {"hipLaunchKernel", LAUNCH_QUEUE},
+    {"hipExtModuleLaunchKernel", LAUNCH_QUEUE},
+    {"hipMemsetAsync", LAUNCH_QUEUE},
+    {"hipMemcpyAsync", LAUNCH_QUEUE},
+    {"hipMemcpyWithStream", LAUNCH_QUEUE},
+};
+
+struct reading {
+    struct sutra_hta *hta;
+    struct hta_rows *rows;
+    uint8_t *roles; /* of strings */
+    bool rounded;
+};
+
+static enum sutra_status give_roles(struct reading *reading, struct sutra_error *error) {
+    static const struct {
+        const char *text;
+        uint8_t role;
+    } known[] = {{"Event Sync", ROLE_SYNC}, {"Context Sync", ROLE_SYNC},   {"Trace", ROLE_NONE},
+                 {"", ROLE_NONE},           {"kernel", ROLE_WORK},         {"Kernel", ROLE_WORK},
+                 {"gpu_memset", ROLE_WORK}, {"Memset", ROLE_WORK},         {"gpu_memcpy", ROLE_WORK},
+                 {"Memcpy", ROLE_WORK},     {"mtia_ccp_events", ROLE_WORK}};
+    const struct strings *strings = reading->rows->strings;
+    reading->roles = calloc((size_t)strings->n + 1, 1);
+    reading->rows->launches = calloc((size_t)strings->n + 1, 1);
+    if (!reading->roles || !reading->rows->launches)
+        return error_memory(error);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint32_t string = strings_find(strings, known[i].text, strlen(known[i].text));
+        if (string != STRING_NONE)
+            reading->roles[string] |= known[i].role;
+    }
+    for (size_t i = 0; i < sizeof launch_calls / sizeof *launch_calls; i++) {
+        uint32_t string = strings_find(strings, launch_calls[i].name, strlen(launch_calls[i].name));
+        if (string != STRING_NONE)
+            reading->rows->launches[string] = launch_calls[i].lists;
+    }
+    for (uint32_t string = 0; string < strings->n; string++)
+        if (memmem(strings_text(strings, string), strings_length(strings, string), "ProfilerStep", 12))
+            reading->roles[string] |= ROLE_STEP;
+    return SUTRA_OK;
+}
+
+/* What the columns of the reference's table hold, and whether it rounds, depends on all events. */
+static void judge_times(struct reading *reading) {
+    const struct device_events *events = reading->rows->events;
+    bool ts_missing = false, ts_real = false, dur_missing = false, dur_real = false;
+    for (row_t event = 0; event < events->n; event++) {
+        ts_missing |= !(events->flags[event] & EVENT_HAS_TS);
+        dur_missing |= !(events->flags[event] & EVENT_HAS_DUR);
+        ts_real |= events->ts.kind[event] == NUMBER_DOUBLE;
+        dur_real |= events->dur.kind[event] == NUMBER_DOUBLE;
+    }
+    reading->rounded = (ts_missing || ts_real) && !reading->hta->options.nanoseconds;
+    reading->rows->starts_real = ts_missing || (ts_real && !reading->rounded);
+    reading->rows->durs_real = reading->rounded ? ts_missing || dur_missing : dur_missing || dur_real;
+}
+
+/* Microseconds as nanoseconds. */
+static int64_t ns_of(struct number us) {
+    if (!number_is_double(us))
+        return (int64_t)us.bits * NS_PER_US;
+    double whole = floor(number_as_double(us));
+    return (int64_t)whole * NS_PER_US + llrint((number_as_double(us) - whole) * NS_PER_US);
+}
+
+static bool in_range(struct number us) {
+    return fabs(number_as_double(us)) <= US_LIMIT;
+}
+
+static bool put_times(struct reading *reading, row_t event) {
+    struct hta_rows *rows = reading->rows;
+    struct number ts = number_at(rows->events->ts, event), dur = number_at(rows->events->dur, event);
+    if (!(rows->events->flags[event] & EVENT_HAS_TS) || !in_range(ts) || !in_range(dur))
+        return false;
+    rows->start[event] = ns_of(ts);
+    rows->dur[event] = ns_of(dur);
+    if (reading->rounded && (number_is_double(ts) || number_is_double(dur))) {
+        double start = number_as_double(ts), end = start + number_as_double(dur);
+        rows->start[event] = (int64_t)ceil(start) * NS_PER_US;
+        rows->dur[event] = (int64_t)floor(end) * NS_PER_US - rows->start[event];
+    }
+    return true;
+}
+
+/* What Python's int() makes of a stream that is no integer; STREAM_NONE where it would raise an exception. */
+static int64_t stream_of_value(const struct values *values, value_key key) {
+    if (key < KEY_VALUES)
+        return STREAM_NONE;
+    uint32_t string = (uint32_t)(key - KEY_VALUES); /* a letter for the type, then the value */
+    const char *text = strings_text(&values->strings, string);
+    size_t length = strings_length(&values->strings, string) - 1;
+    double real;
+    if (*text == 'd' && length == sizeof real) {
+        memcpy(&real, text + 1, sizeof real);
+        return fabs(real) < US_LIMIT ? (int64_t)real : STREAM_NONE;
+    }
+    char digits[64 + NUMBER_TEXT_MAX] = "";
+    int64_t stream;
+    if (*text != 's' || length >= 64)
+        return STREAM_NONE;
+    size_t n_digits = python_int(text + 1, length, digits);
+    return n_digits && integer_parse(digits, n_digits, &stream) ? stream : STREAM_NONE;
+}
+
+static int64_t stream_of(const struct reading *reading, value_key key) {
+    return key_is_integer(key) ? key : stream_of_value(&reading->hta->context->values, key);
+}
+
+static bool is_on_gpu(const struct reading *reading, row_t event) {
+    const struct hta_rows *rows = reading->rows;
+    value_key correlation = rows->events->correlation[event];
+    bool launched = key_is_integer(correlation) ? correlation >= 0 : is_correlation(correlation);
+    return (rows->stream[event] >= 0 && launched) || reading->roles[rows->events->name[event]] & ROLE_SYNC;
+}
+
+static void take_row(struct reading *reading, row_t event) {
+    struct hta_rows *rows = reading->rows;
+    struct sutra_hta_summary *summary = &reading->hta->summary;
+    uint32_t category = rows->events->category[event];
+    bool counts = rows->events->flags[event] & EVENT_HAS_DUR && category != STRING_NONE &&
+                  !(reading->roles[category] & ROLE_NONE);
+    rows->link[event] = ROW_NONE;
+    if (!counts)
+        return;
+    if (!put_times(reading, event)) {
+        summary->n_bad_times++;
+        return;
+    }
+    summary->n_negative += number_as_double(number_at(rows->events->dur, event)) < 0;
+    rows->stream[event] = stream_of(reading, rows->events->stream[event]);
+    rows->state[event] = (uint8_t)(ROW_KEPT | (is_on_gpu(reading, event) ? ROW_GPU : 0) |
+                                   (rows->stream[event] != STREAM_NONE ? ROW_STREAM : 0));
+    if (rows->state[event] & ROW_STREAM && reading->roles[category] & ROLE_WORK)
+        rows->state[event] |= ROW_WORK;
+    reading->roles[rows->events->name[event]] |= ROLE_SEEN;
+    reading->roles[category] |= ROLE_SEEN;
+    rows->list[rows->n++] = event;
+}
+
+/* Times count from the first start. */
+static void shift_times(struct hta_rows *rows) {
+    int64_t first = INT64_MAX;
+    for (row_t i = 0; i < rows->n; i++)
+        if (rows->start[rows->list[i]] < first)
+            first = rows->start[rows->list[i]];
+    for (row_t i = 0; i < rows->n; i++)
+        rows->start[rows->list[i]] -= first;
+    rows->base = rows->n ? first : 0;
+}
+
+/* ---- The two sides ---- */
+
+/* The rows of one side, in the order of the list. */
+struct side {
+    row_t n;
+    row_t *event;
+    value_key *correlation;
+    row_t *match; /* of each row: the last row of the other side with its correlation */
+};
+
+static void side_free(struct side *side) {
+    free(side->event);
+    free(side->correlation);
+    free(side->match);
+}
+
+static enum sutra_status side_init(struct side *side, row_t n, struct sutra_error *error) {
+    *side = (struct side){.event = malloc(((size_t)n + 1) * sizeof *side->event),
+                          .correlation = malloc(((size_t)n + 1) * sizeof *side->correlation),
+                          .match = malloc(((size_t)n + 1) * sizeof *side->match)};
+    return side->event && side->correlation && side->match ? SUTRA_OK : error_memory(error);
+}
+
+static void side_add(struct side *side, const struct hta_rows *rows, row_t event) {
+    side->event[side->n] = event;
+    side->correlation[side->n++] = rows->events->correlation[event];
+}
+
+static enum sutra_status match(const struct engine *engine, struct side *from, const struct side *in,
+                               struct sutra_error *error) {
+    return engine->join(engine->state, in->correlation, in->n, from->correlation, from->n, from->match, error);
+}
+
+/* Rows that have a correlation and no partner are linked with row 0, as the reference has it. */
+static void put_links(struct hta_rows *rows, const struct side *from, const struct side *to) {
+    for (row_t i = 0; i < from->n; i++)
+        rows->link[from->event[i]] = from->match[i] == ROW_NONE ? 0 : to->event[from->match[i]];
+}
+
+static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *engine, struct sutra_error *error) {
+    struct side cpu = {0}, gpu = {0};
+    enum sutra_status status = side_init(&cpu, rows->n, error);
+    if (!status)
+        status = side_init(&gpu, rows->n, error);
+    for (row_t i = 0; i < rows->n && !status; i++)
+        if (is_correlation(rows->events->correlation[rows->list[i]]))
+            side_add(rows->state[rows->list[i]] & ROW_GPU ? &gpu : &cpu, rows, rows->list[i]);
+    if (!status)
+        status = match(engine, &cpu, &gpu, error);
+    if (!status)
+        status = match(engine, &gpu, &cpu, error);
+    if (!status) {
+        put_links(rows, &cpu, &gpu);
+        put_links(rows, &gpu, &cpu);
+    }
+    side_free(&cpu);
+    side_free(&gpu);
+    return status;
+}
+
+/* ---- Steps ---- */
+
+static uint32_t count_steps(const struct reading *reading) {
+    uint32_t n = 0;
+    for (uint32_t string = 0; string < reading->rows->strings->n; string++)
+        n += (reading->roles[string] & (ROLE_STEP | ROLE_SEEN)) == (ROLE_STEP | ROLE_SEEN);
+    return n;
+}
+
+/* The moment from which rows of the CPU are cut off. */
+static int64_t last_moment(const struct reading *reading) {
+    const struct hta_rows *rows = reading->rows;
+    bool whole = reading->hta->options.last_step;
+    int64_t moment = INT64_MIN;
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (rows->state[event] & ROW_GPU || !(reading->roles[rows->events->name[event]] & ROLE_STEP))
+            continue;
+        int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
+        moment = at > moment ? at : moment;
+    }
+    return moment;
+}
+
+/* For each row of the GPU, how many rows of the CPU have its correlation. One is enough where there is no correlation:
+ * such rows only ever count as time that is covered. */
+static enum sutra_status count_launches(const struct engine *engine, struct side *cpu, struct side *gpu,
+                                        uint64_t *total, row_t *times, struct sutra_error *error) {
+    row_t *n_equal = calloc((size_t)cpu->n + 1, sizeof *n_equal);
+    if (!n_equal)
+        return error_memory(error);
+    enum sutra_status status = match(engine, cpu, cpu, error);
+    if (!status)
+        status = match(engine, gpu, cpu, error);
+    for (row_t i = 0; i < cpu->n && !status; i++)
+        n_equal[cpu->match[i]]++;
+    *total = 0;
+    for (row_t i = 0; i < gpu->n && !status; i++) {
+        times[i] = gpu->match[i] == ROW_NONE ? 0 : n_equal[gpu->match[i]];
+        if (times[i] > 1 && !is_correlation(gpu->correlation[i]))
+            times[i] = 1;
+        *total += times[i];
+    }
+    free(n_equal);
+    return status;
+}
+
+/* Puts the rows that are left into the list: first those of the GPU, each as often as its launches. */
+static enum sutra_status join_sides(struct hta_rows *rows, const struct side *cpu, const struct side *gpu,
+                                    const row_t *times, bool once, uint64_t total, struct sutra_error *error) {
+    row_t *list = malloc((size_t)(total + cpu->n + 1) * sizeof *list), n = 0;
+    if (!list)
+        return error_memory(error);
+    for (row_t i = 0; i < gpu->n; i++)
+        for (row_t k = 0; k < (once ? times[i] > 0 : times[i]); k++)
+            list[n++] = gpu->event[i];
+    memcpy(list + n, cpu->event, cpu->n * sizeof *list);
+    for (row_t i = 0; i < rows->n; i++)
+        rows->state[rows->list[i]] &= (uint8_t)~ROW_KEPT;
+    free(rows->list);
+    rows->list = list;
+    rows->n = n + cpu->n;
+    for (row_t i = 0; i < rows->n; i++)
+        rows->state[list[i]] |= ROW_KEPT;
+    return SUTRA_OK;
+}
+
+static enum sutra_status cut_steps(struct reading *reading, struct sutra_error *error) {
+    struct hta_rows *rows = reading->rows;
+    const struct engine *engine = &reading->hta->context->engine;
+    int64_t moment = last_moment(reading);
+    struct side cpu = {0}, gpu = {0};
+    uint64_t total = 0;
+    row_t *times = calloc((size_t)rows->n + 1, sizeof *times);
+    enum sutra_status status = times ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = side_init(&cpu, rows->n, error);
+    if (!status)
+        status = side_init(&gpu, rows->n, error);
+    for (row_t i = 0; i < rows->n && !status; i++) {
+        row_t event = rows->list[i];
+        if (rows->state[event] & ROW_GPU)
+            side_add(&gpu, rows, event);
+        else if (rows->start[event] < moment)
+            side_add(&cpu, rows, event);
+    }
+    if (!status)
+        status = count_launches(engine, &cpu, &gpu, &total, times, error);
+    bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + REPEATS_MOST || total + cpu.n > ROW_LIMIT;
+    if (!status && once)
+        context_warn(reading->hta->context, "many launches share a correlation: their kernels count once");
+    if (!status)
+        status = join_sides(rows, &cpu, &gpu, times, once, once ? gpu.n : total, error);
+    side_free(&cpu);
+    side_free(&gpu);
+    free(times);
+    return status;
+}
+
+static enum sutra_status make_columns(struct hta_rows *rows, struct sutra_error *error) {
+    size_t n = (size_t)rows->events->n + 1;
+    rows->start = calloc(n, sizeof *rows->start);
+    rows->dur = calloc(n, sizeof *rows->dur);
+    rows->stream = malloc(n * sizeof *rows->stream);
+    rows->link = malloc(n * sizeof *rows->link);
+    rows->state = calloc(n, sizeof *rows->state);
+    rows->list = calloc(n, sizeof *rows->list);
+    bool ok = rows->start && rows->dur && rows->stream && rows->link && rows->state && rows->list;
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+enum sutra_status hta_rows_make(struct sutra_hta *hta, const struct sutra_device_trace *trace,
+                                struct sutra_error *error) {
+    struct reading reading = {.hta = hta, .rows = &hta->rows};
+    struct hta_rows *rows = &hta->rows;
+    rows->trace = trace;
+    rows->events = &trace->events;
+    rows->strings = &trace->strings;
+    enum sutra_status status = give_roles(&reading, error);
+    if (!status)
+        status = make_columns(rows, error);
+    if (!status) {
+        judge_times(&reading);
+        for (row_t event = 0; event < rows->events->n; event++)
+            take_row(&reading, event);
+        shift_times(rows);
+        status = link_rows(rows, &hta->context->engine, error);
+    }
+    if (!status)
+        hta->summary.n_steps = count_steps(&reading);
+    if (!status && hta->summary.n_steps > 1)
+        status = cut_steps(&reading, error);
+    free(reading.roles);
+    hta->summary.n_events = rows->events->n;
+    hta->summary.n_rows = rows->n;
+    return status;
+}
+
+void hta_rows_free(struct hta_rows *rows) {
+    free(rows->start);
+    free(rows->dur);
+    free(rows->stream);
+    free(rows->link);
+    free(rows->state);
+    free(rows->list);
+    free(rows->launches);
+    *rows = (struct hta_rows){0};
+}

@@ -1,0 +1,99 @@
+/*
+ * arena.c - blocks in a chain, newest first; a release frees the blocks that are newer than the mark.
+ */
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SHARED_BLOCK 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHARED_BLOCK 0
+#endif
+#endif
+#ifndef SHARED_BLOCK
+#define SHARED_BLOCK ((size_t)1 << 16) /* pieces below a quarter of it share blocks */
+#endif
+
+#define ALIGNMENT _Alignof(max_align_t)
+
+struct arena_block {
+    struct arena_block *older;
+    size_t size, used; /* of bytes[] */
+    size_t zero_from;  /* bytes from here on were never handed out and are 0 */
+    max_align_t bytes[];
+};
+
+static struct arena_block *block_add(struct arena *arena, size_t size) {
+    struct arena_block *block = size > SIZE_MAX - sizeof *block ? NULL : calloc(1, sizeof *block + size);
+    if (!block)
+        return NULL;
+    block->older = arena->newest;
+    block->size = size;
+    arena->newest = block;
+    arena->held += size;
+    if (arena->held > arena->most)
+        arena->most = arena->held;
+    return block;
+}
+
+/* The block that has room for n more bytes. */
+static struct arena_block *block_with_room(struct arena *arena, size_t n) {
+    struct arena_block *newest = arena->newest;
+    if (newest && newest->size - newest->used >= n)
+        return newest;
+    return block_add(arena, n < SHARED_BLOCK / 4 ? SHARED_BLOCK : n);
+}
+
+static void *piece_take(struct arena *arena, size_t n, size_t size, bool zeroed) {
+    size_t bytes;
+    if (arena->failed)
+        return NULL;
+    bool fits = !__builtin_mul_overflow(n, size, &bytes) && bytes < SIZE_MAX - ALIGNMENT;
+    bytes = fits ? (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT : 0; /* one byte at least */
+    struct arena_block *block = fits ? block_with_room(arena, bytes) : NULL;
+    if (!block) {
+        arena->failed = true;
+        return NULL;
+    }
+    char *piece = (char *)block->bytes + block->used;
+    if (zeroed && block->used < block->zero_from) {
+        size_t dirty = block->zero_from - block->used;
+        memset(piece, 0, dirty < bytes ? dirty : bytes);
+    }
+    block->used += bytes;
+    if (block->zero_from < block->used)
+        block->zero_from = block->used;
+    return piece;
+}
+
+void *arena_take(struct arena *arena, size_t n, size_t size) {
+    return piece_take(arena, n, size, false);
+}
+
+void *arena_zeros(struct arena *arena, size_t n, size_t size) {
+    return piece_take(arena, n, size, true);
+}
+
+struct arena_mark arena_mark(const struct arena *arena) {
+    return (struct arena_mark){arena->newest, arena->newest ? arena->newest->used : 0};
+}
+
+void arena_release(struct arena *arena, struct arena_mark mark) {
+    while (arena->newest != mark.block) {
+        struct arena_block *block = arena->newest;
+        arena->newest = block->older;
+        arena->held -= block->size;
+        free(block);
+    }
+    if (mark.block)
+        mark.block->used = mark.used;
+}
+
+void arena_free(struct arena *arena) {
+    arena_release(arena, (struct arena_mark){0});
+    *arena = (struct arena){0};
+}

@@ -1,0 +1,46 @@
+/*
+ * analyze.c - `sutra analyze`: the analyses of device traces, each a command of its own below this one, in a file of
+ * its own (analyze_*.c): `sutra analyze hta TRACE...`.
+ */
+#include <stdio.h>
+
+#include "cli/tool/arguments.h"
+#include "cli/tool/message.h"
+#include "sutra/error.h"
+
+static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, NULL};
+
+static int run(const struct command *command, int argc, char **argv) {
+    if (argc > 1 && argv[1][0] != '-') {
+        const struct command *below = command_find(analyses, argv[1]);
+        return below ? below->run(below, argc - 1, argv + 1) : command_unknown(analyses, command->called, argv[1]);
+    }
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))
+        return exit_code;
+    return message_fail(SUTRA_USAGE, "which analysis? See '%s --help'", command->called);
+}
+
+static const char *const synopses[] = {"ANALYSIS TRACE... [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Says where the time of one or many device traces went. 'sutra analyze ANALYSIS --help' has the options of each.",
+    NULL,
+};
+static const struct option_row options[] = {{0}};
+static const struct example examples[] = {
+    {"sutra analyze hta traces/ -o tables", "the tables of Holistic Trace Analysis for all ranks of a job"},
+    {0},
+};
+
+const struct command analyze_command = {
+    .name = "analyze",
+    .called = "sutra analyze",
+    .summary = "say where the time of device traces went",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .commands = analyses,
+    .run = run,
+};

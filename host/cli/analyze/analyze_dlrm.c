@@ -1,0 +1,307 @@
+/*
+ * analyze_dlrm.c - `sutra analyze dlrm`: the device trace of a rank in, or those of many; a page on the terminal and a
+ * folder of results out, in which each of many ranks has a folder of its own.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/dlrm_page.h"
+#include "cli/analyze/dlrm_ranks_page.h"
+#include "cli/tool/paths.h"
+#include "cli/tool/trace_list.h"
+
+struct dlrm_values {
+    struct analysis_values analysis;
+    const char *model, *marker, *percentage, *time, *iteration_time;
+    uint64_t iters, skip_iters, batch;
+    bool compat, whole;
+};
+
+#define AT(field) .offset = offsetof(struct dlrm_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.output),
+     .help = "write the results into the folder DIR, which is made, and report.html with its charts; those of several "
+             "traces into a folder for each rank, and the overheads of all ranks together into DIR"},
+    {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "cut N iterations out of the trace, or, if it has not as many, say that it has N (default: 10 if it has, "
+             "else as many as it shows)"},
+    {"skip-iters", 0, OPTION_NUMBER, "M", AT(skip_iters), .maximum = UINT32_MAX,
+     .help = "iterations before those that are cut out (default: 50)"},
+    {"percentage", 0, OPTION_TEXT, "FROM:TO", AT(percentage),
+     .help = "cut out the events that begin between these percentages of the time instead"},
+    {"time", 0, OPTION_TEXT, "FROM:TO", AT(time),
+     .help = "cut out the events that begin between these times instead, in microseconds as in the trace"},
+    {"whole", 0, OPTION_FLAG, AT(whole), .help = "cut nothing out"},
+    {"batch", 'b', OPTION_NUMBER, "B", AT(batch), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "queries in an iteration (default: 2048)"},
+    {"iteration-time", 0, OPTION_TEXT, "US", AT(iteration_time),
+     .help = "microseconds of an iteration without the profiler, of which summary.log gives the shares of streams "
+             "(default: the host's time in the trace)"},
+    {"model", 'm', OPTION_TEXT, "NAME", AT(model),
+     .help = "the model's name, for overheads_NAME.json (default: the trace's name)"},
+    {"module-marker", 0, OPTION_TEXT, "TEXT", AT(marker),
+     .help = "how names of labels begin, by which the main thread is found (default: '## ', or ProfilerStep where no "
+             "name begins so)"},
+    {"compat", 0, OPTION_FLAG, AT(compat),
+     .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the results"},
+    ANALYSIS_ROWS_WHERE,
+    {"strict", 0, OPTION_FLAG, AT(analysis.strict), .help = "fail if one of several traces cannot be read"},
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
+
+/* Reads "FROM:TO". */
+static int read_span(const char *option, const char *text, struct sutra_dlrm_options *dlrm) {
+    char *end = NULL;
+    dlrm->from = strtod(text, &end);
+    bool ok = end != text && *end == ':' && end[1];
+    if (ok)
+        dlrm->to = strtod(end + 1, &end);
+    if (!ok || *end || !(dlrm->from < dlrm->to))
+        return message_fail(SUTRA_USAGE, "--%s: '%s' is not FROM:TO, two rising numbers", option, text);
+    return SUTRA_OK;
+}
+
+static int read_iteration_time(const char *text, struct sutra_dlrm_options *dlrm) {
+    char *end = NULL;
+    dlrm->iteration_us = strtod(text, &end);
+    if (end == text || *end || !(dlrm->iteration_us > 0 && dlrm->iteration_us < 1e18))
+        return message_fail(SUTRA_USAGE, "--iteration-time: '%s' is no time in microseconds", text);
+    return SUTRA_OK;
+}
+
+static int read_options(const struct dlrm_values *values, struct sutra_dlrm_options *dlrm) {
+    *dlrm = (struct sutra_dlrm_options){.size = sizeof *dlrm,
+                                        .compat = values->compat,
+                                        .module_marker = values->marker,
+                                        .iters = values->iters,
+                                        .skip_iters = values->skip_iters,
+                                        .batch = values->batch};
+    if ((values->whole != 0) + (values->percentage != NULL) + (values->time != NULL) > 1)
+        return message_fail(SUTRA_USAGE, "only one of --whole, --percentage and --time can be given");
+    if (values->iteration_time && read_iteration_time(values->iteration_time, dlrm) != SUTRA_OK)
+        return SUTRA_USAGE;
+    if (values->whole)
+        dlrm->trim = SUTRA_TRIM_NONE;
+    if (values->percentage) {
+        dlrm->trim = SUTRA_TRIM_PERCENTAGE;
+        return read_span("percentage", values->percentage, dlrm);
+    }
+    if (values->time) {
+        dlrm->trim = SUTRA_TRIM_TIME;
+        return read_span("time", values->time, dlrm);
+    }
+    return SUTRA_OK;
+}
+
+/* What lives while traces are analyzed. */
+struct job {
+    const struct dlrm_values *values;
+    struct trace_list traces;
+    struct analysis_job analysis;
+    struct sutra_device_trace *trace; /* of one */
+    struct sutra_dlrm *dlrm;
+    struct sutra_dlrm_ranks *ranks; /* of several */
+};
+
+static enum sutra_status write_results(struct job *job, struct sutra_context *context, const struct sutra_dlrm *dlrm,
+                                       const char *trace, const char *folder, struct sutra_error *error) {
+    uint64_t n_bytes = 0, n_report_bytes = 0;
+    enum sutra_status status = sutra_dlrm_write(context, dlrm, folder, job->values->model, &n_bytes, error);
+    if (!status && !job->values->analysis.no_report)
+        status = sutra_report_write_dlrm(context, dlrm, trace, folder, &n_report_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes + n_report_bytes;
+    return status;
+}
+
+static enum sutra_status run_one(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
+                                 struct sutra_error *error) {
+    const char *output = job->values->analysis.output, *input = job->traces.paths[0];
+    struct sutra_context *context = job->analysis.context;
+    enum sutra_status status = sutra_device_trace_read(context, input, &job->trace, error);
+    if (!status)
+        status = sutra_dlrm_analyze(context, job->trace, options_of_dlrm, &job->dlrm, error);
+    return !status && output ? write_results(job, context, job->dlrm, input, output, error) : status;
+}
+
+/* ---- Many ranks ---- */
+
+/* One rank is done. */
+static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
+                                 const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
+    struct job *job = arg;
+    char folder[4096];
+    int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->values->analysis.output, rank->rank);
+    if (length < 0 || (size_t)length >= sizeof folder)
+        errno = ENAMETOOLONG;
+    else if (path_make_folder(folder))
+        return write_results(job, context, dlrm, rank->path, folder, error);
+    *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
+    snprintf(error->message, sizeof error->message, "%.300s: %s", folder, strerror(errno));
+    return SUTRA_NO_OUTPUT;
+}
+
+static enum sutra_status run_many(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
+                                  struct sutra_error *error) {
+    const char *output = job->values->analysis.output;
+    const struct sutra_dlrm_ranks_options ranks_options = {
+        .size = sizeof ranks_options, .dlrm = *options_of_dlrm, .visit = output ? on_rank : NULL, .arg = job};
+    uint64_t n_bytes = 0;
+    enum sutra_status status = sutra_dlrm_ranks_make(job->analysis.context, (const char *const *)job->traces.paths,
+                                                     job->traces.n, &ranks_options, &job->ranks, error);
+    if (!status && output)
+        status = sutra_dlrm_ranks_write(job->analysis.context, job->ranks, output, job->values->model, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
+    return status;
+}
+
+static enum sutra_status job_run(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
+                                 struct sutra_error *error) {
+    enum sutra_status status = analysis_job_open(&job->analysis, error);
+    if (!status)
+        status = (job->traces.n == 1 ? run_one : run_many)(job, options_of_dlrm, error);
+    progress_clear(&job->analysis.watch.progress);
+    return status;
+}
+
+/* ---- Figures ---- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} counts[] = {
+#define COUNT(name, field)                                                                                             \
+    { name, offsetof(struct sutra_dlrm_report, field) }
+    COUNT("n_events", n_events),
+    COUNT("n_host_events", n_nodes),
+    COUNT("n_operators", n_ops),
+    COUNT("n_launches", n_launches),
+    COUNT("n_launches_executed", n_launches_executed),
+    COUNT("n_streams", n_streams),
+    COUNT("n_without_ts", n_without_ts),
+    COUNT("n_negative", n_negative),
+    COUNT("n_odd_tid", n_odd_tid),
+    COUNT("n_crossing", n_crossing),
+    COUNT("n_hidden", n_hidden),
+    COUNT("n_orphans", n_orphans),
+    COUNT("n_without_stream", n_without_stream),
+#undef COUNT
+};
+
+#define N_COUNTS (sizeof counts / sizeof *counts)
+
+static void add_counts(struct named_count *sums, const struct sutra_dlrm_report *report) {
+    for (size_t i = 0; i < N_COUNTS; i++) {
+        uint64_t count;
+        memcpy(&count, (const char *)report + counts[i].offset, sizeof count);
+        sums[i].name = counts[i].name;
+        sums[i].count += count;
+    }
+}
+
+static void print_stats(FILE *file, const void *result) {
+    const struct job *job = result;
+    const struct sutra_dlrm_rank *rank;
+    struct named_count of_ranks[] = {{"n_ranks", 0}, {"n_left_out", 0}}, sums[N_COUNTS] = {{0}};
+    if (job->ranks) {
+        for (size_t i = 0; (rank = sutra_dlrm_ranks_at(job->ranks, i)); i++) {
+            of_ranks[rank->reason != NULL].count++;
+            add_counts(sums, &rank->report);
+        }
+    } else {
+        struct sutra_dlrm_report report;
+        sutra_dlrm_report(job->dlrm, &report);
+        add_counts(sums, &report);
+    }
+    run_counts_print_json(file, of_ranks, job->ranks ? 2 : 0, sums, N_COUNTS);
+    run_figures_print_json(file, &job->analysis.figures);
+}
+
+static int job_tell(struct job *job) {
+    const struct analysis_values *values = &job->values->analysis;
+    const struct trace_list *traces = &job->traces;
+    analysis_job_measure(&job->analysis, traces->streams ? 0 : traces->n_bytes,
+                         trace_list_largest(traces, where_threads(&values->where)));
+    if (!values->quiet && job->ranks)
+        dlrm_ranks_page_print(job->ranks, values->output);
+    else if (!values->quiet)
+        dlrm_page_print(job->dlrm, traces->paths[0], values->output);
+    return analysis_job_close(&job->analysis, print_stats, job);
+}
+
+/* ---- The command ---- */
+
+static int run_job(struct job *job, const struct operands *operands) {
+    struct sutra_dlrm_options options_of_dlrm;
+    struct sutra_error error;
+    const struct analysis_values *values = &job->values->analysis;
+    int exit_code = read_options(job->values, &options_of_dlrm);
+    if (exit_code == SUTRA_OK)
+        exit_code = trace_list_make(&job->traces, operands);
+    if (exit_code == SUTRA_OK && values->open && job->traces.n > 1)
+        exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
+    if (exit_code == SUTRA_OK)
+        exit_code = analysis_values_place(values, (const char *const *)job->traces.paths, job->traces.n);
+    if (exit_code == SUTRA_OK && job_run(job, &options_of_dlrm, &error))
+        exit_code = message_error(&error);
+    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct dlrm_values values = {.skip_iters = 50};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
+        return exit_code;
+    struct job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
+    exit_code = run_job(&job, &operands);
+    sutra_dlrm_free(job.dlrm);
+    sutra_device_trace_free(job.trace);
+    sutra_dlrm_ranks_free(job.ranks);
+    sutra_context_free(job.analysis.context);
+    trace_list_free(&job.traces);
+    return exit_code;
+}
+
+static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Says where host and device time goes in a device trace: queries per second, device time of operators and "
+    "of labels and modules, the operators that dominate each stream, idle and overlapping time of streams, and the "
+    "overheads of the host, T1 to T5. The analysis is that of ml_perf_model's notebook for DLRM.",
+    "Iterations begin with events named DataLoader or ## Forward ##. Launches and kernels are matched by their "
+    "correlation; the original matches them by external ids, which in many traces are those of operators too.",
+    "Of the traces of several ranks (files, plain or compressed, or folders of them), it prints a line each, and also "
+    "tells the overheads of all ranks together. The rank of a trace is that of its distributedInfo, else the number "
+    "behind the last 'rank' of the file's name, else its place. A trace that cannot be read is left out with a "
+    "warning.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra analyze dlrm device.json.gz", "print the page"},
+    {"sutra analyze dlrm device.json.gz --iters 10 --skip-iters 50 -o results",
+     "ten iterations after fifty, with all tables"},
+    {"sutra analyze dlrm traces/ -o results", "all ranks of a job, side by side and together"},
+    {"sutra analyze dlrm device.json.gz --compat -o results", "the numbers of the original"},
+    {0},
+};
+
+const struct command analyze_dlrm_command = {
+    .name = "dlrm",
+    .called = "sutra analyze dlrm",
+    .summary = "queries per second, device time by operator, host overheads",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
+    .run = run,
+};

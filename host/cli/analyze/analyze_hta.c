@@ -1,0 +1,233 @@
+/*
+ * analyze_hta.c - `sutra analyze hta`: device traces of one or many ranks in, the tables of Holistic Trace Analysis and
+ * a page about them out.
+ *
+ * Tables of a single rank (each launch, each change of a queue) are written as soon as the rank is done, so that they
+ * need not be kept; the others at the end.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/hta_page.h"
+#include "cli/tool/trace_list.h"
+
+struct hta_values {
+    struct analysis_values analysis;
+    uint64_t n_kernels, kernel_delay;
+    int format;
+    bool last_step, all_launches, nanoseconds, no_series;
+};
+
+static const char *const formats[] = {"csv", "json", NULL}; /* in the order of enum sutra_table_format */
+
+#define AT(field) .offset = offsetof(struct hta_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.output),
+     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help =
+         "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
+    {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "name at most N kernels of each type, the rest are 'others' (default: 10)"},
+    {"kernel-delay", 0, OPTION_NUMBER, "US", AT(kernel_delay), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "a gap below so many microseconds is what the device needs between kernels (default: 30)"},
+    {"last-step", 0, OPTION_FLAG, AT(last_step),
+     .help = "keep the last ProfilerStep, which is left out if there are several"},
+    {"all-launches", 0, OPTION_FLAG, AT(all_launches),
+     .help =
+         "count launches by any call in the tables of launches and queues, also cuLaunchKernelEx, cudaGraphLaunch and "
+         "all of HIP; the table launch_calls always does"},
+    {"nanoseconds", 0, OPTION_FLAG, AT(nanoseconds),
+     .help = "keep fractions of microseconds, as HTA does with HTA_DISABLE_NS_ROUNDING=1"},
+    {"no-series", 0, OPTION_FLAG, AT(no_series),
+     .help = "leave out the tables that have a row for each launch or kernel of a rank"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_WHERE,
+    {"strict", 0, OPTION_FLAG, AT(analysis.strict), .help = "fail if one of several traces cannot be read"},
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
+
+/* What lives while traces are analyzed. */
+struct job {
+    const struct hta_values *values;
+    struct analysis_job analysis;
+    struct trace_list traces;
+    struct sutra_hta_ranks *ranks;
+    struct sutra_report *report; /* NULL: none is written */
+};
+
+/* Writes a table to its file; `rank` below 0: the table is of all ranks. */
+static enum sutra_status write_table(struct job *job, const struct sutra_table *table, int64_t rank,
+                                     struct sutra_error *error) {
+    char path[4096], of_rank[32] = "";
+    if (rank >= 0)
+        snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
+    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->analysis.output, sutra_table_name(table),
+                          of_rank, formats[job->values->format]);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
+        snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
+        return SUTRA_NO_OUTPUT;
+    }
+    uint64_t n_bytes = 0;
+    enum sutra_status status = sutra_table_write(job->analysis.context, table,
+                                                 (enum sutra_table_format)job->values->format, path, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
+    return status;
+}
+
+/* One rank is done. */
+static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                 struct sutra_error *error) {
+    static const enum sutra_hta_table series[] = {SUTRA_HTA_LAUNCHES, SUTRA_HTA_QUEUE};
+    struct job *job = arg;
+    enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
+    for (size_t i = 0; i < sizeof series / sizeof *series && !status && !job->values->no_series; i++) {
+        const struct sutra_table *table = sutra_hta_table(hta, series[i], NULL);
+        if (table)
+            status = write_table(job, table, sutra_hta_rank_of(hta), error);
+    }
+    return status;
+}
+
+static enum sutra_status write_tables(struct job *job, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_hta_ranks_table(job->ranks, (enum sutra_hta_table)id, NULL);
+        if (table)
+            status = write_table(job, table, -1, error);
+    }
+    return status;
+}
+
+static enum sutra_status write_report(struct job *job, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status = sutra_report_write_hta(job->analysis.context, job->report, job->ranks,
+                                                      job->values->analysis.output, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
+    return status;
+}
+
+static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
+    const struct hta_values *values = job->values;
+    const char *output = values->analysis.output;
+    struct analysis_job *analysis = &job->analysis;
+    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
+                                                    .hta = {.size = sizeof ranks_options.hta,
+                                                            .n_kernels = values->n_kernels,
+                                                            .kernel_delay_us = values->kernel_delay,
+                                                            .last_step = values->last_step,
+                                                            .all_launches = values->all_launches,
+                                                            .nanoseconds = values->nanoseconds},
+                                                    .visit = output ? on_rank : NULL,
+                                                    .arg = job};
+    enum sutra_status status = analysis_job_open(analysis, error);
+    if (!status && output && !values->analysis.no_report)
+        status = sutra_report_create(&job->report, error);
+    if (!status)
+        status = sutra_hta_ranks_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n,
+                                      &ranks_options, &job->ranks, error);
+    if (!status && output)
+        status = write_tables(job, error);
+    if (!status && job->report)
+        status = write_report(job, error);
+    progress_clear(&analysis->watch.progress);
+    return status;
+}
+
+/* ---- Figures ---- */
+
+static void print_stats(FILE *file, const void *result) {
+    const struct job *job = result;
+    const struct sutra_hta_rank *rank;
+    uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
+    for (size_t i = 0; (rank = sutra_hta_ranks_at(job->ranks, i)); i++) {
+        n_ranks += !rank->reason;
+        n_left_out += rank->reason != NULL;
+        n_events += rank->summary.n_events;
+        n_kernels += rank->summary.n_kernels;
+        n_launches += rank->summary.n_launches;
+        n_bad_times += rank->summary.n_bad_times;
+    }
+    const struct named_count counts[] = {
+        {"n_ranks", n_ranks},     {"n_left_out", n_left_out}, {"n_events", n_events},
+        {"n_kernels", n_kernels}, {"n_launches", n_launches}, {"n_bad_times", n_bad_times},
+    };
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    run_figures_print_json(file, &job->analysis.figures);
+}
+
+static int job_tell(struct job *job) {
+    const struct analysis_values *values = &job->values->analysis;
+    analysis_job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
+                         trace_list_largest(&job->traces, where_threads(&values->where)));
+    if (!values->quiet)
+        hta_page_print(job->ranks, values->output);
+    return analysis_job_close(&job->analysis, print_stats, job);
+}
+
+/* ---- The command ---- */
+
+static int run_job(struct job *job, const struct operands *operands) {
+    struct sutra_error error;
+    int exit_code = trace_list_make(&job->traces, operands);
+    if (exit_code == SUTRA_OK)
+        exit_code =
+            analysis_values_place(&job->values->analysis, (const char *const *)job->traces.paths, job->traces.n);
+    if (exit_code == SUTRA_OK && job_run(job, &error))
+        exit_code = message_error(&error);
+    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct hta_values values = {0};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
+        return exit_code;
+    struct job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
+    exit_code = run_job(&job, &operands);
+    sutra_report_free(job.report);
+    sutra_hta_ranks_free(job.ranks);
+    sutra_context_free(job.analysis.context);
+    trace_list_free(&job.traces);
+    return exit_code;
+}
+
+static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Analyzes the device traces of one or many ranks (files, plain or compressed, or folders of them) as Holistic "
+    "Trace "
+    "Analysis (HTA) 0.5.0 does, prints a page of what there is to know, and writes HTA's tables: temporal and kernel "
+    "breakdown, idle time, overlap of communication and compute, launches, queues and memory bandwidth. Where HTA's "
+    "result depends on the order of equal times, that of the file counts.",
+    "The rank of a trace is that of its distributedInfo, else the number behind the last 'rank' of the file's name, "
+    "else "
+    "its place. A trace that cannot be read is left out with a warning. What cannot be computed, and why, is said; the "
+    "rest is.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra analyze hta device.json.gz", "print the page"},
+    {"sutra analyze hta traces/ -o results --open", "all ranks of a job: a report, and tables as CSV"},
+    {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "for a program"},
+    {0},
+};
+
+const struct command analyze_hta_command = {
+    .name = "hta",
+    .called = "sutra analyze hta",
+    .summary = "the tables of Holistic Trace Analysis, for one or many ranks",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+/*
+ * dlrm_ranks_page.c - the page that `sutra analyze dlrm` prints of several ranks: a line for each, and one for the
+ * overheads of all together.
+ */
+#include "cli/analyze/dlrm_ranks_page.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/tool/figures.h"
+
+#define N_LINES 16 /* of ranks */
+
+static void print_head(const struct sutra_dlrm_ranks *ranks) {
+    const struct sutra_dlrm_rank *rank;
+    uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_ops = 0;
+    for (size_t i = 0; (rank = sutra_dlrm_ranks_at(ranks, i)); i++) {
+        n_ranks += !rank->reason;
+        n_left_out += rank->reason != NULL;
+        n_events += rank->report.n_events;
+        n_ops += rank->report.n_ops;
+    }
+    printf("%s rank%s: %s events, ", count_text(n_ranks).text, n_ranks == 1 ? "" : "s", count_text(n_events).text);
+    printf("%s operators\n", count_text(n_ops).text);
+    if (n_left_out > 0)
+        printf("%s trace%s left out; see the warnings\n", count_text(n_left_out).text,
+               n_left_out == 1 ? " is" : "s are");
+    putchar('\n');
+}
+
+/* Means of T1..T5, the rest of a line. */
+static void print_overheads(const double *us) {
+    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+        printf(" %9s", isnan(us[kind]) ? "-" : time_text(us[kind]).text);
+    putchar('\n');
+}
+
+static void print_rank(const struct sutra_dlrm_rank *rank) {
+    const struct sutra_dlrm_report *report = &rank->report;
+    printf("  %6" PRId64, rank->rank);
+    if (isnan(report->qps))
+        printf(" %12s %10s", "-", "-");
+    else
+        printf(" %12.2f %10s", report->qps, time_text(report->host_us / (double)report->iters).text);
+    printf(" %7s", report->has_streams ? share_text(report->union_us, report->host_us).text : "-");
+    printf(" %7s", report->has_streams ? share_text(report->idle_us, report->span_us).text : "-");
+    print_overheads(rank->overhead_us);
+}
+
+static void print_together(const struct sutra_dlrm_ranks *ranks) {
+    uint64_t n_rows;
+    const struct sutra_dlrm_overhead *rows = sutra_dlrm_ranks_overheads(ranks, &n_rows);
+    double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
+    for (uint64_t i = 0; i < n_rows; i++) {
+        if (rows[i].n == 0)
+            continue;
+        sum[rows[i].kind] += rows[i].mean_us * (double)rows[i].n;
+        n[rows[i].kind] += (double)rows[i].n;
+    }
+    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+        sum[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
+    printf("  %6s %12s %10s %7s %7s", "all", "", "", "", "");
+    print_overheads(sum);
+}
+
+static void print_table(const struct sutra_dlrm_ranks *ranks) {
+    const struct sutra_dlrm_rank *rank;
+    size_t n = 0;
+    printf("  %6s %12s %10s %7s %7s %9s %9s %9s %9s %9s\n", "rank", "queries/s", "iteration", "busy", "idle", "T1",
+           "T2", "T3", "T4", "T5");
+    for (; (rank = sutra_dlrm_ranks_at(ranks, n)) && !rank->reason; n++)
+        if (n < N_LINES)
+            print_rank(rank);
+    if (n > N_LINES)
+        printf("  %6s %zu more\n", "", n - N_LINES);
+    print_together(ranks);
+}
+
+static void print_next(const char *output) {
+    printf("\n  iteration: of the host, data loading left out; busy: any stream, of the host's time; idle: between\n"
+           "  first and last kernel; T1 between operators, T2 before, T3 behind launches, T4 of one, T5 between\n"
+           "\nnext:\n");
+    if (output)
+        printf("  each rank's tables are in a folder of its own in %s, the overheads of all in\n"
+               "  overheads_merged.json, and this table in ranks.csv\n",
+               output);
+    else
+        printf("  sutra analyze dlrm TRACE... -o results   all tables\n");
+    printf("  sutra analyze dlrm TRACE   where the time of one rank goes\n");
+}
+
+void dlrm_ranks_page_print(const struct sutra_dlrm_ranks *ranks, const char *output) {
+    print_head(ranks);
+    print_table(ranks);
+    print_next(output);
+}

@@ -1,0 +1,271 @@
+/*
+ * hta_page.c - the page that `sutra analyze hta` prints: one line or a few for each of ten questions.
+ *
+ * Of many ranks, times are sums over all of them, and shares are of these sums.
+ */
+#include "cli/analyze/hta_page.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/tool/figures.h"
+
+#define WIDTH       100
+#define N_TOP       5
+#define NAME_COLUMN 31    /* where names of kernels begin */
+#define ALIKE       0.001 /* the share by which ranks may differ without one being the slowest */
+
+struct page {
+    const struct sutra_hta_ranks *ranks;
+    struct sutra_hta_sums sums;
+};
+
+/* ---- Lines ---- */
+
+static void begin(const char *what) {
+    printf("  %-15s", what);
+}
+
+static void print_head(const struct page *page) {
+    const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
+    if (page->sums.n_ranks == 1 && page->sums.n_left_out == 0)
+        printf("rank %lld: ", (long long)first->rank);
+    else
+        printf("%s ranks: ", count_text(page->sums.n_ranks).text);
+    printf("%s events, ", count_text(page->sums.all.n_events).text);
+    printf("%s of them on %s streams\n", count_text(page->sums.all.n_kernels).text,
+           count_text(page->sums.all.n_streams).text);
+    if (page->sums.all.n_steps > 1)
+        printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all.n_steps).text);
+    if (page->sums.n_left_out > 0)
+        printf("%s traces are left out; see the warnings\n", count_text(page->sums.n_left_out).text);
+    putchar('\n');
+}
+
+static void print_time(const struct page *page) {
+    const struct sutra_hta_summary *all = &page->sums.all;
+    double other = all->span_us - all->compute_us - all->idle_us;
+    begin("GPU time");
+    printf("%s from first to last kernel: %s compute, ", time_text(all->span_us).text,
+           share_text(all->compute_us, all->span_us).text);
+    printf("%s other work, %s idle\n", share_text(other, all->span_us).text,
+           share_text(all->idle_us, all->span_us).text);
+}
+
+static void print_idle(const struct page *page) {
+    const struct sutra_hta_summary *all = &page->sums.all;
+    double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
+    begin("waits");
+    printf("gaps on streams: %s for the host, ", share_text(all->host_wait_us, waits).text);
+    printf("%s between kernels, %s other\n", share_text(all->kernel_wait_us, waits).text,
+           share_text(all->other_wait_us, waits).text);
+}
+
+static void print_types(const struct page *page) {
+    const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_TYPES_MEMORY, NULL);
+    struct sutra_column name, us, share;
+    if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us) ||
+        !sutra_table_column(table, 2, &share))
+        return;
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
+        double time = us.integers ? (double)us.integers[row] : us.reals[row];
+        begin(row ? "" : "kernel types");
+        printf("%12s %5.1f %%  %s\n", time_text(time).text, share.reals[row], sutra_column_text(&name, row));
+    }
+}
+
+/* A name in what is left of the line. */
+static void print_name(const char *name, int column) {
+    int room = WIDTH - column, length = (int)strlen(name);
+    while (length > room && ((unsigned char)name[room - 3] & 0xc0) == 0x80)
+        room--;
+    if (length > room)
+        printf("%.*s...\n", room - 3, name);
+    else
+        printf("%s\n", name);
+}
+
+/* A name with the sum over all ranks. */
+struct named {
+    const char *name;
+    double us;
+};
+
+/* Puts a name to its place among the N_TOP largest. */
+static void keep_largest(struct named *top, struct named named) {
+    for (int i = 0; i < N_TOP; i++)
+        if (!top[i].name || named.us > top[i].us) {
+            struct named last = top[i];
+            top[i] = named;
+            if (!last.name)
+                return;
+            named = last;
+        }
+}
+
+/* The names with the largest sums of all that the table has by name: its rows of one name stand together. */
+static void print_kernels(const struct page *page) {
+    const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
+    struct sutra_column name, us;
+    struct named top[N_TOP] = {{0}}, named = {0};
+    if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us))
+        return;
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
+        const char *text = sutra_column_text(&name, row);
+        if (named.name && strcmp(named.name, text) != 0) {
+            keep_largest(top, named);
+            named.name = NULL;
+        }
+        if (strcmp(text, "others") == 0)
+            continue;
+        double time = us.integers ? (double)us.integers[row] : us.reals[row];
+        named = (struct named){text, named.name ? named.us + time : time};
+    }
+    if (named.name)
+        keep_largest(top, named);
+    for (int i = 0; i < N_TOP && top[i].name; i++) {
+        begin(i ? "" : "top kernels");
+        printf("%12s  ", time_text(top[i].us).text);
+        print_name(top[i].name, NAME_COLUMN);
+    }
+}
+
+static void print_communication(const struct page *page) {
+    const struct sutra_hta_summary *all = &page->sums.all;
+    begin("communication");
+    if (all->communication_us > 0)
+        printf("%s, %s of it hidden by compute, %s exposed\n", time_text(all->communication_us).text,
+               share_text(all->overlap_us, all->communication_us).text, time_text(all->exposed_us).text);
+    else
+        printf("none (no kernel is called nccl...Kernel)\n");
+}
+
+static void print_copies(const struct page *page) {
+    const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_BANDWIDTH, NULL);
+    struct sutra_column rank, name, median, most;
+    if (!table || sutra_table_rows(table) == 0 || !sutra_table_column(table, 0, &rank) ||
+        !sutra_table_column(table, 1, &name) || !sutra_table_column(table, 7, &median) ||
+        !sutra_table_column(table, 9, &most))
+        return;
+    for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP && rank.integers[row] == rank.integers[0];
+         row++) {
+        begin(row ? "" : "copies");
+        printf("%-14s median %.4g GB/s, at most %.4g GB/s (rank %lld)\n", sutra_column_text(&name, row),
+               median.reals[row], most.reals[row], (long long)rank.integers[row]);
+    }
+}
+
+static void print_launches(const struct page *page) {
+    const struct sutra_hta_summary *all = &page->sums.all;
+    begin("launches");
+    if (all->n_launches == 0) {
+        printf("none is tied to a kernel\n");
+        return;
+    }
+    printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
+    printf("then a kernel waits %s in the median;\n", time_text(all->delay_median_us).text);
+    begin("");
+    printf("%s kernels (%s) are shorter than their launch\n", count_text(all->n_short).text,
+           share_text((double)all->n_short, (double)all->n_launches).text);
+}
+
+static void print_queue(const struct page *page) {
+    const struct sutra_hta_summary *all = &page->sums.all;
+    if (all->queue_most == 0)
+        return;
+    begin("queue");
+    printf("at most %lld kernels wait, %.3g on average (stream %lld of rank %lld)\n", (long long)all->queue_most,
+           all->queue_mean, (long long)all->queue_stream, (long long)page->sums.queue_rank);
+}
+
+static void print_slowest(const struct page *page) {
+    static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
+                                         "idle time"};
+    struct sutra_hta_slowest slowest;
+    if (!sutra_hta_ranks_slowest(page->ranks, &slowest))
+        return;
+    begin("slowest rank");
+    if (slowest.span_us - slowest.median_span_us <= ALIKE * slowest.median_span_us) {
+        printf("none: all take about %s\n", time_text(slowest.median_span_us).text);
+        return;
+    }
+    printf("%lld: %s, the median is %s; most of it by %s:\n", (long long)slowest.rank, time_text(slowest.span_us).text,
+           time_text(slowest.median_span_us).text, causes[slowest.cause]);
+    begin("");
+    printf("%s, the median is %s\n", time_text(slowest.cause_us).text, time_text(slowest.median_cause_us).text);
+    if (slowest.awaited_rank < 0)
+        return;
+    begin("awaited rank");
+    printf("%lld has the least time in communication: the others wait for it\n", (long long)slowest.awaited_rank);
+}
+
+/* ---- What is missing, and what is next ---- */
+
+static void print_missing(const struct page *page) {
+    static const struct {
+        enum sutra_hta_table id;
+        const char *what;
+    } tables[] = {{SUTRA_HTA_TEMPORAL, "GPU time"},
+                  {SUTRA_HTA_IDLE, "waits"},
+                  {SUTRA_HTA_QUEUE_SUMMARY, "queue"},
+                  {SUTRA_HTA_BANDWIDTH, "copies"}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        const char *reason;
+        if (sutra_hta_ranks_table(page->ranks, tables[i].id, &reason))
+            continue;
+        begin(tables[i].what);
+        printf("cannot be computed: %s\n", reason);
+    }
+    if (page->sums.all.n_bad_times > 0) {
+        begin("left out");
+        printf("%s events, since their times are missing or too large\n", count_text(page->sums.all.n_bad_times).text);
+    }
+    if (page->sums.all.n_negative > 0) {
+        begin("odd");
+        printf("%s durations are below 0, and count as they are\n", count_text(page->sums.all.n_negative).text);
+    }
+}
+
+static void print_next(const struct page *page, const char *folder) {
+    const struct sutra_hta_summary *all = &page->sums.all;
+    struct sutra_hta_slowest slowest;
+    const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
+    bool several = sutra_hta_ranks_slowest(page->ranks, &slowest);
+    for (size_t i = 0; several && first && first->rank != slowest.rank; i++)
+        first = sutra_hta_ranks_at(page->ranks, i + 1);
+    printf("\nnext:\n");
+    if (all->n_kernels == 0) {
+        printf("  record with ProfilerActivity.CUDA, so that the trace has kernels\n");
+        return;
+    }
+    if (all->idle_us > all->compute_us && all->idle_us > all->exposed_us)
+        printf("  most time is idle: see what the GPU waits for with\n");
+    else if (all->exposed_us > all->compute_us)
+        printf("  most time is communication: see what it waits for with\n");
+    else
+        printf("  most time is compute: see which of it matters with\n");
+    printf("    sutra critical-path %s\n", first ? first->path : "TRACE");
+    if (!folder)
+        printf("  keep the tables with -o FOLDER\n");
+}
+
+void hta_page_print(const struct sutra_hta_ranks *ranks, const char *folder) {
+    struct page page = {.ranks = ranks};
+    sutra_hta_ranks_sum(ranks, &page.sums);
+    print_head(&page);
+    if (page.sums.all.n_kernels > 0) {
+        print_time(&page);
+        print_idle(&page);
+        print_types(&page);
+        print_kernels(&page);
+        print_communication(&page);
+        print_copies(&page);
+        print_launches(&page);
+        print_queue(&page);
+        print_slowest(&page);
+    }
+    print_missing(&page);
+    print_next(&page, folder);
+}

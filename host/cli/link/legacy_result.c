@@ -1,0 +1,75 @@
+/*
+ * legacy_result.c - the closing lines of `sutra link-legacy` and its --stats, in the forms that `sutra link` has.
+ */
+#include "cli/link/legacy_result.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/tool/figures.h"
+#include "cli/tool/paths.h"
+#include "sutra/context.h"
+
+/* X(field, words, whether it stands in the summary even if it is 0) */
+#define COUNTS(X)                                                                                                      \
+    X(n_host_nodes, "nodes in the host trace", true)                                                                   \
+    X(n_host_ops, "  of them operators of the chosen iteration", true)                                                 \
+    X(n_matched, "    matched with an operator of the device trace", true)                                             \
+    X(n_matched_twice, "      with one that another host operator has too", false)                                     \
+    X(n_device_ops, "CPU operators of the device trace's iteration, with process and threads", true)                   \
+    X(n_segments, "  iterations to choose from", false)                                                                \
+    X(shift, "  places by which they are behind", false)                                                               \
+    X(edit_cost, "operators of either side without a match", false)                                                    \
+    X(n_gpu_ops, "GPU operators of the device trace", true)                                                            \
+    X(n_gpu_without_launch, "  left out: no launch has their external id", false)                                      \
+    X(n_gpu_without_parent, "  left out: no CPU operator of the iteration runs at their launch", false)                \
+    X(n_gpu_unmatched, "  left out: no host operator stands for their CPU operator", false)                            \
+    X(n_nodes, "nodes written", true)                                                                                  \
+    X(n_gpu_nodes, "  of them GPU operators", true)
+
+static const struct {
+    const char *name, *words;
+    size_t offset;
+    bool always;
+} counts[] = {
+#define COUNT(field, words, always) {#field, words, offsetof(struct sutra_legacy_report, field), always},
+    COUNTS(COUNT)
+#undef COUNT
+};
+
+#define N_COUNTS (sizeof counts / sizeof *counts)
+
+static uint64_t count_at(const struct legacy_result *result, size_t i) {
+    uint64_t count;
+    memcpy(&count, (const char *)&result->report + counts[i].offset, sizeof count);
+    return count;
+}
+
+static const char *matching(const struct sutra_legacy_report *report) {
+    return report->aligned ? "approximate" : "exact";
+}
+
+void legacy_summary_print(const struct legacy_result *result) {
+    fprintf(stderr, "sutra: linked into %s by %s match\n",
+            path_is_stream(result->figures.output) ? "standard output" : result->figures.output,
+            matching(&result->report));
+    for (size_t i = 0; i < N_COUNTS; i++)
+        if (counts[i].always || count_at(result, i))
+            fprintf(stderr, "%16s  %s\n", count_text(count_at(result, i)).text, counts[i].words);
+    run_figures_print(&result->figures);
+}
+
+static void print_all(FILE *file, const void *data) {
+    const struct legacy_result *result = data;
+    fprintf(file, "{\n  \"version\": \"%s\",\n  \"match\": \"%s\",\n  \"counts\": {\n", sutra_version(),
+            matching(&result->report));
+    for (size_t i = 0; i < N_COUNTS; i++)
+        fprintf(file, "    \"%s\": %" PRIu64 "%s\n", counts[i].name, count_at(result, i), i + 1 < N_COUNTS ? "," : "");
+    fputs("  },\n", file);
+    run_figures_print_json(file, &result->figures);
+}
+
+enum sutra_status legacy_stats_write(const struct legacy_result *result, const char *path) {
+    return stats_write(path, print_all, result);
+}

@@ -1,0 +1,225 @@
+/*
+ * link.c - `sutra link`: a host trace and a device trace in, ET+ out. The same work under the name and with the command
+ * line of chakra_trace_link.
+ *
+ * Checks that need no input come first (arguments, whether the output can be written), then the library does the work,
+ * then the summary and the statistics tell about it.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/link/link_result.h"
+#include "cli/link/pair.h"
+#include "cli/tool/advice.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/message.h"
+#include "sutra/sutra.h"
+
+#define RANK_NONE UINT64_MAX
+
+struct link_values {
+    struct pair_values pair;
+    uint64_t rank;
+    bool no_sync, hta_pandas3;
+};
+
+#define AT(field) .offset = offsetof(struct link_values, field)
+
+static const struct option_row options[] = {
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.output),
+     .help = "write ET+ to OUT; compressed if it ends in .gz or .zst; - is standard output"},
+    {"chakra-host-trace", 0, OPTION_FILE, "HOST", AT(pair.host),
+     .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
+    {"chakra-device-trace", 0, OPTION_FILE, "DEVICE", AT(pair.device),
+     .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
+    {"rank", 0, OPTION_NUMBER, "N", AT(rank), .maximum = INT64_MAX,
+     .help = "the rank that recorded the traces; for chakra_trace_link's command line, the output is the same for any"},
+    WHERE_ROWS(pair.where),
+    {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
+    {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
+     .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
+    {"strict", 0, OPTION_FLAG, AT(pair.strict),
+     .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
+    {"lenient", 0, OPTION_FLAG, AT(pair.lenient),
+     .help = "take fields of a wrong type as absent, and count them, instead of failing"},
+    PAIR_ROWS_STATS,
+    {"verbose", 'v', OPTION_FLAG, AT(pair.verbose), .help = "also say what is done and why; like --log-level DEBUG"},
+    PAIR_ROW_LOG_LEVEL,
+    {0},
+};
+
+static int check_values(struct link_values *values, const struct command *command) {
+    int exit_code = pair_check_flags(&values->pair);
+    if (exit_code == SUTRA_OK && values->pair.verbose)
+        values->pair.log_level = LOG_DEBUG;
+    if (exit_code == SUTRA_OK)
+        exit_code = pair_check_named(&values->pair, command);
+    if (exit_code == SUTRA_OK && !values->pair.output)
+        return message_fail(SUTRA_USAGE, "the output is missing (-o OUT); see '%s --help'", command->called);
+    return exit_code == SUTRA_OK ? pair_check_files(&values->pair) : exit_code;
+}
+
+/* What lives while two files are linked. */
+struct job {
+    const struct link_values *values;
+    struct pair pair;
+    struct sutra_linked *linked;
+    struct link_result result;
+};
+
+/* The command that links the pair by names; false if that does not fit either. */
+static bool find_command(const struct job *job, char *text, size_t size) {
+    struct sutra_advice advice;
+    return sutra_advise(job->pair.context, job->pair.host, job->pair.device, &advice, NULL) == SUTRA_OK &&
+           advice.linker != SUTRA_LINKER_IDS &&
+           advice_command(&advice, job->values->pair.host, job->values->pair.device, job->values->pair.output, text,
+                          size);
+}
+
+/* Says that nothing matched, if so: the output is then the host trace alone, which a person would not notice. */
+static int check_matches(const struct job *job, bool strict) {
+    const struct sutra_link_report *report = &job->result.report;
+    if (report->n_host_linked > 0 && (report->n_gpu_nodes > 0 || report->n_gpu_ops == 0))
+        return SUTRA_OK;
+    char text[1200], command[600];
+    if (report->n_host_linked == 0) {
+        bool known = find_command(job, command, sizeof command);
+        snprintf(text, sizeof text,
+                 "nothing matches: of %s host operators %s have no rf_id and the device trace lacks the rf_id of %s; "
+                 "%s%s",
+                 count_text(report->n_host_ops).text, count_text(report->n_host_without_rf).text,
+                 count_text(report->n_host_rf_unmatched).text,
+                 known ? "these can be linked by names, with: " : "are these traces of the same run and rank?",
+                 known ? command : "");
+    } else
+        snprintf(text, sizeof text,
+                 "none of %s GPU operators is linked: %s have no launch, %s no CPU operator, %s no host operator",
+                 count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
+                 count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
+    if (strict)
+        return message_fail(SUTRA_STRICT, "%s", text);
+    message_warn("%s", text);
+    return SUTRA_OK;
+}
+
+static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
+    const struct link_values *values = job->values;
+    struct sutra_link_options link_options = {
+        .size = sizeof link_options, .no_sync = values->no_sync, .hta_pandas3 = values->hta_pandas3};
+    enum sutra_status status = pair_read(&job->pair, error);
+    if (!status)
+        status = sutra_link(job->pair.context, job->pair.host, job->pair.device, &link_options, &job->linked, error);
+    return status;
+}
+
+static int job_run(struct job *job) {
+    const struct link_values *values = job->values;
+    struct sutra_error error;
+    enum sutra_status status = job_link(job, &error);
+    progress_clear(&job->pair.watch.progress);
+    if (status)
+        return message_error(&error);
+    sutra_linked_report(job->linked, &job->result.report);
+    if (values->pair.log_level <= LOG_WARNING || values->pair.strict) {
+        int matches = check_matches(job, values->pair.strict);
+        if (matches != SUTRA_OK)
+            return matches;
+    }
+    status = sutra_linked_write(job->pair.context, job->linked, values->pair.output, &job->result.figures.output_bytes,
+                                &error);
+    progress_clear(&job->pair.watch.progress);
+    if (status)
+        return message_error(&error);
+    pair_measure(&job->pair, &job->result.figures);
+    if (values->pair.log_level <= LOG_INFO)
+        link_summary_print(&job->result);
+    return values->pair.stats ? (int)link_stats_write(&job->result, values->pair.stats) : SUTRA_OK;
+}
+
+static int link_files(const struct link_values *values) {
+    struct job job = {.values = values};
+    job.pair = pair_start(&values->pair, values->pair.log_level <= LOG_DEBUG);
+    int exit_code = job_run(&job);
+    sutra_linked_free(job.linked);
+    pair_end(&job.pair);
+    return exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct link_values values = {.rank = RANK_NONE, .pair.log_level = LOG_INFO};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (command == &trace_link_command && values.rank == RANK_NONE)
+        return message_fail(SUTRA_USAGE, "the rank is missing (--rank N); see '%s --help'", command->called);
+    if ((exit_code = pair_take_operands(&values.pair, &operands)) != SUTRA_OK)
+        return exit_code;
+    if ((exit_code = check_values(&values, command)) != SUTRA_OK)
+        return exit_code;
+    return link_files(&values);
+}
+
+static const char *const synopses[] = {
+    "HOST DEVICE -o OUT [OPTIONS]",
+    "--chakra-host-trace HOST --chakra-device-trace DEVICE --output-file OUT [OPTIONS]",
+    NULL,
+};
+static const char *const description[] = {
+    "Joins the host trace HOST and the device trace DEVICE of one rank into ET+: the host trace, with durations and "
+    "dependencies added, and with a node for each GPU operator below the operator that launched it. The rules are "
+    "those "
+    "of chakra_trace_link of MLCommons Chakra; where that program succeeds the output is the same, byte for byte.",
+    "A summary on standard error counts what was linked and all that was left out. An old OUT stays as it is until the "
+    "new one is whole.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra link host.json device.json -o linked.json", "link two traces"},
+    {"sutra link host.json.gz device.json.gz -o linked.json.zst --stats stats.json",
+     "read and write compressed files, and keep the figures"},
+    {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "in a pipe"},
+    {0},
+};
+
+const struct command link_command = {
+    .name = "link",
+    .called = "sutra link",
+    .summary = "link a host trace and a device trace into ET+",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 2,
+    .run = run,
+};
+
+static const char *const trace_link_synopses[] = {
+    "--rank N --chakra-host-trace HOST --chakra-device-trace DEVICE --output-file OUT [OPTIONS]",
+    NULL,
+};
+static const char *const trace_link_description[] = {
+    "The program 'sutra' under another name: 'sutra link' with the command line of MLCommons Chakra's tool of this "
+    "name. "
+    "The first four of the options must be there.",
+    NULL,
+};
+static const struct example trace_link_examples[] = {
+    {"chakra_trace_link --rank 0 --chakra-host-trace host.json --chakra-device-trace device.json --output-file "
+     "out.json",
+     "link two traces"},
+    {0},
+};
+
+const struct command trace_link_command = {
+    .name = "chakra_trace_link",
+    .called = "chakra_trace_link",
+    .summary = "link a host trace and a device trace into ET+",
+    .synopses = trace_link_synopses,
+    .description = trace_link_description,
+    .options = options,
+    .examples = trace_link_examples,
+    .run = run,
+};

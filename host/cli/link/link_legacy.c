@@ -1,0 +1,264 @@
+/*
+ * link_legacy.c - `sutra link-legacy`: two traces without common record-function ids in, ET+ out, matched by names and
+ * order. The same work under the name and with the command line of the older trace_link.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/link/legacy_result.h"
+#include "cli/link/pair.h"
+#include "cli/link/plus_path.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/message.h"
+#include "cli/tool/paths.h"
+#include "sutra/sutra.h"
+
+struct legacy_values {
+    struct pair_values pair;
+    const char *annotation, *min_match;
+    uint64_t max_depth;
+    bool exact, all_launches, compat_approximate, compat_exit, compat_path;
+    double least; /* --min-match as a number */
+};
+
+#define AT(field) .offset = offsetof(struct legacy_values, field)
+
+static const struct option_row options[] = {
+    {"et-file", 0, OPTION_FILE, "HOST", AT(pair.host),
+     .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
+    {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair.device),
+     .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
+    {"annotation", 0, OPTION_TEXT, "TEXT", AT(annotation),
+     .help = "operators whose names contain TEXT end an iteration (default: DataLoader)"},
+    {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their places in both traces"},
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.output),
+     .help =
+         "write ET+ to OUT (default: HOST with _plus.json for its last .json); compressed if it ends in .gz or .zst; - "
+         "is standard output"},
+    {"min-match", 0, OPTION_TEXT, "SHARE", AT(min_match),
+     .help = "approximate match: fail if less than this share of the host operators is matched (default: 0.5)"},
+    {"max-depth", 0, OPTION_NUMBER, "N", AT(max_depth), .maximum = UINT32_MAX,
+     .help = "approximate match: how many levels of the call trees to match, 0 for all (default: 0)"},
+    {"all-launches", 0, OPTION_FLAG, AT(all_launches),
+     .help = "take every call that launches GPU operators, not only cudaLaunchKernel and cudaMemcpyAsync"},
+    {"compat-approximate", 0, OPTION_FLAG, AT(compat_approximate),
+     .help =
+         "write, as JSON, the durations by id that the older program's approximate match gave: of the operators at the "
+         "same places of both call trees, if these are equally large (default output: -)"},
+    {"compat-exit", 0, OPTION_FLAG, AT(compat_exit),
+     .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
+    {"compat-path", 0, OPTION_FLAG, AT(compat_path),
+     .help = "name the output as the older program does: every .json in the path is replaced"},
+    WHERE_ROWS(pair.where),
+    {"strict", 0, OPTION_FLAG, AT(pair.strict),
+     .help = "fail where the numbers of operators differ, instead of warning"},
+    {"lenient", 0, OPTION_FLAG, AT(pair.lenient),
+     .help = "leave out GPU operators that cannot be placed and fields of a wrong type, and count them, instead of "
+             "failing"},
+    PAIR_ROWS_STATS,
+    {"verbose", 'v', OPTION_FLAG, AT(pair.verbose),
+     .help = "also say what is done, and the summary where no terminal is"},
+    PAIR_ROW_LOG_LEVEL,
+    {0},
+};
+
+static int check_share(struct legacy_values *values) {
+    char *end;
+    values->least = strtod(values->min_match, &end);
+    if (end == values->min_match || *end || !(values->least >= 0 && values->least <= 1))
+        return message_fail(SUTRA_USAGE, "--min-match: '%s' is not a number from 0 to 1", values->min_match);
+    return SUTRA_OK;
+}
+
+static int check_values(struct legacy_values *values, const struct command *command) {
+    int exit_code = pair_check_named(&values->pair, command);
+    if (exit_code == SUTRA_OK)
+        exit_code = pair_check_flags(&values->pair);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    if (values->exact && values->compat_approximate)
+        return message_fail(SUTRA_USAGE, "--exact-match and --compat-approximate exclude each other");
+    if (!values->pair.output && values->compat_approximate)
+        values->pair.output = "-";
+    if (!values->pair.output && path_is_stream(values->pair.host))
+        return message_fail(SUTRA_USAGE, "the output is missing (-o OUT), which standard input gives no name for");
+    return check_share(values);
+}
+
+/* What lives while two files are linked. */
+struct job {
+    const struct legacy_values *values;
+    struct pair pair;
+    struct sutra_legacy *legacy;
+    struct legacy_result result;
+};
+
+/* A line of the older program's log: to the stream that it has there, unless that is the output's. */
+static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, size_t length) {
+    struct job *job = arg;
+    int level = job->values->pair.log_level;
+    if ((kind == SUTRA_LEGACY_INFO && level > LOG_INFO) || (kind == SUTRA_LEGACY_WARNING && level > LOG_WARNING))
+        return;
+    bool discarded = kind == SUTRA_LEGACY_DISCARDED;
+    FILE *stream = discarded && !path_is_stream(job->values->pair.output) ? stdout : stderr;
+    progress_clear(&job->pair.watch.progress);
+    fputs(discarded ? "" : kind == SUTRA_LEGACY_INFO ? "[INFO]: " : "[WARNING]: ", stream);
+    fwrite(text, 1, length, stream);
+    fputc('\n', stream);
+}
+
+static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
+    const struct legacy_values *values = job->values;
+    struct sutra_legacy_options legacy_options = {
+        .size = sizeof legacy_options,
+        .annotation = values->annotation,
+        .exact = values->exact,
+        .positional = values->compat_approximate,
+        .all_launches = values->all_launches,
+        .max_depth = (uint32_t)values->max_depth,
+        .min_match = values->least,
+        .line = on_line,
+        .arg = job,
+    };
+    enum sutra_status status = pair_read(&job->pair, error);
+    if (!status)
+        status = sutra_legacy_link(job->pair.context, job->pair.host, job->pair.device, &legacy_options,
+                                   &job->result.report, &job->legacy, error);
+    return status;
+}
+
+static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
+    const struct legacy_values *values = job->values;
+    if (values->compat_approximate)
+        return sutra_legacy_write_durations(job->pair.context, job->legacy, values->pair.output,
+                                            &job->result.figures.output_bytes, error);
+    char text[4200];
+    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->pair.output);
+    on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    return sutra_legacy_write(job->pair.context, job->legacy, values->pair.output, &job->result.figures.output_bytes,
+                              error);
+}
+
+/* The exit code of a failure; the older program ends with 0 after operators that differ, unless its list of them runs
+ * past the end of the shorter side. */
+static int exit_code_of(const struct job *job, enum sutra_status status) {
+    const struct sutra_legacy_report *report = &job->result.report;
+    if (!job->values->compat_exit)
+        return (int)status;
+    return report->mismatch && report->n_device_ops <= report->n_host_ops ? 0 : 1;
+}
+
+static int job_run(struct job *job) {
+    const struct legacy_values *values = job->values;
+    struct sutra_error error;
+    enum sutra_status status = job_link(job, &error);
+    progress_clear(&job->pair.watch.progress);
+    if (!status)
+        status = job_write(job, &error);
+    progress_clear(&job->pair.watch.progress);
+    if (status) {
+        message_error(&error);
+        return exit_code_of(job, status);
+    }
+    pair_measure(&job->pair, &job->result.figures);
+    if (values->pair.log_level <= LOG_INFO && (isatty(STDERR_FILENO) || values->pair.verbose))
+        legacy_summary_print(&job->result);
+    return values->pair.stats ? (int)legacy_stats_write(&job->result, values->pair.stats) : SUTRA_OK;
+}
+
+static int link_files(const struct legacy_values *values) {
+    struct job job = {.values = values};
+    job.pair = pair_start(&values->pair, values->pair.verbose);
+    int exit_code = job_run(&job);
+    sutra_legacy_free(job.legacy);
+    pair_end(&job.pair);
+    return exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct legacy_values values = {.pair.log_level = LOG_INFO, .min_match = "0.5"};
+    struct operands operands;
+    char *made = NULL;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if ((exit_code = pair_take_operands(&values.pair, &operands)) != SUTRA_OK)
+        return exit_code;
+    if ((exit_code = check_values(&values, command)) != SUTRA_OK)
+        return exit_code;
+    if (!values.pair.output && !(values.pair.output = made = plus_path(values.pair.host, values.compat_path)))
+        return message_fail(SUTRA_SYSTEM, "out of memory");
+    exit_code = pair_check_files(&values.pair);
+    if (exit_code == SUTRA_OK)
+        exit_code = link_files(&values);
+    free(made);
+    return exit_code;
+}
+
+static const char *const synopses[] = {
+    "HOST DEVICE [-o OUT] [OPTIONS]",
+    "--et-file HOST --kineto-file DEVICE [--exact-match] [OPTIONS]",
+    NULL,
+};
+static const char *const description[] = {
+    "Joins the host trace HOST and the device trace DEVICE into ET+ as 'sutra link' does, but by the names and the "
+    "order of "
+    "operators: for older traces, which have no record-function ids in common. Which of the two commands fits a pair "
+    "of "
+    "traces is said by 'sutra info HOST DEVICE'.",
+    "With --exact-match the rules, the output and the messages are those of the older trace_link.py of MLCommons "
+    "Chakra, "
+    "byte for byte: the n-th operators belong together, give or take 20 places. Without it, exact match is tried and, "
+    "where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
+    "The older program's messages go to standard error, and what it says of GPU operators that it discards to standard "
+    "output.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra link-legacy --et-file host.json --kineto-file device.json --annotation ProfilerStep --exact-match",
+     "link two traces into host_plus.json"},
+    {"sutra link-legacy host.json.gz device.json.gz -o linked.json.zst", "by approximate match, with compressed files"},
+    {0},
+};
+
+const struct command link_legacy_command = {
+    .name = "link-legacy",
+    .called = "sutra link-legacy",
+    .summary = "link two traces by names and order, where they have no ids in common",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 2,
+    .run = run,
+};
+
+static const char *const older_synopses[] = {
+    "--et-file HOST --kineto-file DEVICE [--annotation TEXT] [--exact-match] [OPTIONS]",
+    NULL,
+};
+static const char *const older_description[] = {
+    "The program 'sutra' under another name: 'sutra link-legacy' with the command line of the older trace_link.py of "
+    "MLCommons Chakra.",
+    NULL,
+};
+static const struct example older_examples[] = {
+    {"trace_link --et-file host.json --kineto-file device.json --exact-match", "link two traces into host_plus.json"},
+    {0},
+};
+
+const struct command older_trace_link_command = {
+    .name = "trace_link",
+    .called = "trace_link",
+    .summary = "link two traces by names and order, where they have no ids in common",
+    .synopses = older_synopses,
+    .description = older_description,
+    .options = options,
+    .examples = older_examples,
+    .run = run,
+};

@@ -1,0 +1,75 @@
+/*
+ * pair.h - what the commands that link a pair of traces have in common: the words that name files and how to work, what
+ * is wrong about them, and reading both traces.
+ */
+#ifndef CLI_PAIR_H
+#define CLI_PAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/tool/arguments.h"
+#include "cli/tool/run_figures.h"
+#include "cli/tool/watch.h"
+#include "cli/tool/where.h"
+#include "sutra/sutra.h"
+
+/* Places in log_levels; each level shows what is at it and above. */
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
+
+/* The words of --log-level; ended by NULL. */
+extern const char *const pair_log_levels[];
+
+/* First member of the values of such a command. */
+struct pair_values {
+    const char *host, *device, *output, *stats;
+    struct where where;
+    int log_level;
+    bool strict, lenient, quiet, verbose;
+};
+
+/* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
+#define PAIR_ROWS_STATS                                                                                                \
+    {"stats",        0,                                                                                                \
+     OPTION_FILE,    "FILE",                                                                                           \
+     AT(pair.stats), .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},  \
+    {                                                                                                                  \
+        "quiet", 'q', OPTION_FLAG, AT(pair.quiet), .help = "no progress and no summary, only warnings and errors"      \
+    }
+#define PAIR_ROW_LOG_LEVEL                                                                                             \
+    {                                                                                                                  \
+        "log-level", 0, OPTION_CHOICE, "LEVEL", AT(pair.log_level),                                                    \
+            .choices = pair_log_levels,                                                                                \
+            .help = "DEBUG, INFO, WARNING (like --quiet), ERROR or CRITICAL (no warnings either) (default: INFO)"      \
+    }
+
+/* All return SUTRA_OK, or SUTRA_USAGE after they have said what is wrong. */
+
+/* Joins the words for the files: each is an option, or else the next operand. */
+int pair_take_operands(struct pair_values *values, const struct operands *operands);
+/* Whether both traces are named. */
+int pair_check_named(const struct pair_values *values, const struct command *command);
+/* Whether the flags go together; then --quiet lowers the log level. */
+int pair_check_flags(struct pair_values *values);
+/* Whether the files, the output's among them, are different ones. */
+int pair_check_files(const struct pair_values *values);
+
+/* What lives while two traces are linked. */
+struct pair {
+    const struct pair_values *values;
+    struct watch watch;
+    double begin;
+    struct sutra_context *context;
+    struct sutra_host_trace *host;
+    struct sutra_device_trace *device;
+};
+
+/* Starts the clock; progress and warnings are shown as the log level says, notes if `notes` is true. */
+struct pair pair_start(const struct pair_values *values, bool notes);
+/* Checks the outputs, makes the context and reads both traces. */
+enum sutra_status pair_read(struct pair *pair, struct sutra_error *error);
+/* Takes the figures but for output_bytes. */
+void pair_measure(struct pair *pair, struct run_figures *figures);
+void pair_end(struct pair *pair);
+
+#endif

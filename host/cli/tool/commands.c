@@ -1,0 +1,58 @@
+/*
+ * commands.c - the tables of the program: commands, options that all have, exit codes.
+ */
+#include "cli/tool/command.h"
+
+#include <string.h>
+
+#include "cli/tool/message.h"
+#include "cli/tool/nearest.h"
+
+const struct command *const commands[] = {
+    &link_command,       &link_legacy_command, &info_command, &critical_path_command, &tree_command,
+    &correlate_command,  &analyze_command,     &gen_command,  &devices_command,       &help_command,
+    &completion_command, &manual_command,      NULL,
+};
+
+const struct option_row common_options[] = {
+    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "print this help and exit"},
+    {0},
+};
+
+const struct option_row program_options[] = {
+    {.name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "print this help and exit"},
+    {.name = "version", .letter = 'V', .kind = OPTION_FLAG, .help = "print the version and exit"},
+    {0},
+};
+
+const struct exit_code exit_codes[] = {
+    {SUTRA_OK, "success; what was left out is counted in the summary"},
+    {SUTRA_STRICT, "--strict turned a warning into a failure"},
+    {SUTRA_USAGE, "an argument is wrong"},
+    {SUTRA_DATA, "an input is malformed, or not the kind of file that was expected"},
+    {SUTRA_NO_INPUT, "an input is missing or cannot be read"},
+    {SUTRA_UNAVAILABLE, "the device that was asked for is not there"},
+    {SUTRA_INTERNAL, "a mistake in the program itself"},
+    {SUTRA_SYSTEM, "out of memory or threads"},
+    {SUTRA_NO_OUTPUT, "the output cannot be created"},
+    {SUTRA_IO, "reading or writing failed midway, a full disk for instance"},
+    {130, "interrupted (SIGINT); nothing half-written is left"},
+    {143, "terminated (SIGTERM); nothing half-written is left"},
+    {0},
+};
+
+const struct command *command_find(const struct command *const *table, const char *name) {
+    for (size_t i = 0; table[i]; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}
+
+int command_unknown(const struct command *const *table, const char *called, const char *name) {
+    struct nearest nearest = nearest_to(name);
+    for (size_t i = 0; table[i]; i++)
+        nearest_try(&nearest, table[i]->name);
+    if (nearest.word)
+        return message_fail(SUTRA_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest.word);
+    return message_fail(SUTRA_USAGE, "unknown command '%s'; see '%s --help'", name, called);
+}

@@ -1,0 +1,59 @@
+/*
+ * interrupt.c - no half-written file is left when the program is interrupted.
+ *
+ * The only globals of the program: a signal handler has no other way to know the name. The handler may run at any
+ * moment and on any thread, so the name is only written while `armed` is 0, and the handler only calls what POSIX
+ * allows.
+ */
+#include "cli/tool/interrupt.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sutra/error.h"
+
+static char guarded[PATH_MAX];
+static atomic_int armed;
+
+static void remove_and_end(int signal_number) {
+    if (atomic_exchange(&armed, 0))
+        unlink(guarded);
+    /* SA_RESETHAND has put the default action back; the signal is delivered when this handler returns. */
+    raise(signal_number);
+}
+
+/* An input is mapped, so another program that cuts it short takes pages away that we read. */
+static void end_cut_short(int signal_number) {
+    static const char text[] = "sutra: an input was cut short by another program while it was read\n";
+    (void)signal_number;
+    if (atomic_exchange(&armed, 0))
+        unlink(guarded);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(SUTRA_INTERNAL);
+    _exit(SUTRA_IO);
+}
+
+void interrupt_guard_start(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old, action = {.sa_handler = remove_and_end, .sa_flags = (int)SA_RESETHAND};
+        sigemptyset(&action.sa_mask);
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+    struct sigaction action = {.sa_handler = end_cut_short, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void interrupt_guard_set(const char *path) {
+    atomic_store(&armed, 0);
+    if (!path || strlen(path) >= sizeof guarded)
+        return;
+    memcpy(guarded, path, strlen(path) + 1);
+    atomic_store(&armed, 1);
+}

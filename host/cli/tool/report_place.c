@@ -1,0 +1,29 @@
+/*
+ * report_place.c - where a report is, as a path and as an address.
+ */
+#include "cli/tool/report_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes that stand for themselves in an address. */
+static int is_plain(char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           (byte != '\0' && strchr("/-._~", byte) != NULL);
+}
+
+void report_place_print(const char *folder) {
+    char *real = realpath(folder, NULL);
+    printf("%s/report.html\n", folder);
+    if (!real)
+        return;
+    printf("file://");
+    for (const char *at = strcmp(real, "/") == 0 ? "" : real; *at; at++)
+        if (is_plain(*at))
+            putchar(*at);
+        else
+            printf("%%%02X", (unsigned)(unsigned char)*at);
+    printf("/report.html\n");
+    free(real);
+}

@@ -1,0 +1,28 @@
+/*
+ * trace_list.h - the traces that a command line names: files, and folders of them.
+ */
+#ifndef CLI_TRACE_LIST_H
+#define CLI_TRACE_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/tool/arguments.h"
+
+struct trace_list {
+    char **paths;
+    size_t n, capacity;
+    uint64_t n_bytes; /* of regular files, as they lie on the disk */
+    bool streams;     /* one of them is no regular file */
+};
+
+/* Takes the operands in their order. In place of a folder stand its files that end in .json, .gz or .zst (not those
+ * that begin with a dot, and not those of folders in it), by name, where numbers count as numbers. Returns SUTRA_OK, or
+ * another exit code after saying what is wrong. The list needs trace_list_free() in any case. */
+int trace_list_make(struct trace_list *list, const struct operands *operands);
+void trace_list_free(struct trace_list *list);
+
+/* What `n` files take at most: n times the largest, or all of them if they are fewer. */
+uint64_t trace_list_largest(const struct trace_list *list, size_t n);
+
+#endif

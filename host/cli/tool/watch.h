@@ -1,0 +1,29 @@
+/*
+ * watch.h - what a person sees of the library's work: its progress, warnings and notes; and samples of the memory.
+ */
+#ifndef CLI_WATCH_H
+#define CLI_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/tool/memory.h"
+#include "cli/tool/progress.h"
+#include "sutra/context.h"
+
+struct watch {
+    bool warnings, notes; /* whether they are printed */
+    struct progress progress;
+    struct memory_watch memory;
+    double last_sample;
+};
+
+/* Whether the flags go together: SUTRA_OK, or SUTRA_USAGE after it has said that they do not. */
+int watch_check(bool quiet, bool verbose);
+
+struct watch watch_start(bool progress, bool warnings, bool notes);
+
+/* Sets the callbacks; the watch must outlive the context that is made with the options. */
+void watch_attach(struct watch *watch, struct sutra_context_options *options);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * where.h - the options that say where to compute and with how many threads, for all commands that have an engine.
+ */
+#ifndef CLI_WHERE_H
+#define CLI_WHERE_H
+
+#include "cli/tool/command.h"
+#include "sutra/context.h"
+
+struct where {
+    struct device_word device; /* choice: enum sutra_device */
+    uint64_t memory;
+    uint64_t n_threads; /* 0: one per processor */
+};
+
+extern const char *const where_devices[];
+
+/* Rows of the options; `where` is the path to a struct where for the file's AT(field), which gives a field's place. */
+#define WHERE_ROWS(where)                                                                                              \
+    {"device",                                                                                                         \
+     'd',                                                                                                              \
+     OPTION_DEVICE,                                                                                                    \
+     "WHERE",                                                                                                          \
+     AT(where.device),                                                                                                 \
+     .maximum = UINT32_MAX,                                                                                            \
+     .choices = where_devices,                                                                                         \
+     .help = "where to compute: auto takes a GPU where that should be faster, cuda fails without one, cuda:1 is the "  \
+             "second one (default: auto)"},                                                                            \
+        {"device-memory",                                                                                              \
+         0,                                                                                                            \
+         OPTION_NUMBER,                                                                                                \
+         "BYTES",                                                                                                      \
+         AT(where.memory),                                                                                             \
+         .maximum = UINT64_MAX,                                                                                        \
+         .help = "most memory to take on the GPU, 2G for instance, 0 for nine tenths of what is free (default: 0)"},   \
+    {                                                                                                                  \
+        "threads", 'T', OPTION_NUMBER, "N", AT(where.n_threads),                                                       \
+            .maximum = 256, .help = "how many threads, 0 for one per processor (default: 0)"                           \
+    }
+
+/* How many threads to take; of the processors those count that this process may use. */
+unsigned where_threads(const struct where *where);
+
+void where_set(const struct where *where, struct sutra_context_options *options);
+
+#endif

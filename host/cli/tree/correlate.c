@@ -1,0 +1,132 @@
+/*
+ * correlate.c - `sutra correlate`: a device trace in; pairs of forward and backward operators, launches and kernels
+ * out.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/tool/figures.h"
+#include "cli/tree/profile_job.h"
+#include "sutra/sutra.h"
+
+struct correlate_values {
+    struct profile_values profile;
+    int format, kind;
+};
+
+/* In the order of enum sutra_correlation_format and enum sutra_correlation_kind. */
+static const char *const formats[] = {"json", "csv", "chrome", NULL};
+static const char *const kinds[] = {"fwdbwd", "ac2g", "all", NULL};
+
+#define AT(field) .offset = offsetof(struct correlate_values, field)
+
+static const struct option_row options[] = {
+    PROFILE_ROWS_FILES,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help = "json or csv with a row for each pair, or chrome, the trace itself with flows in place of those of the "
+             "same kind that it has (default: json)"},
+    {"kind", 'k', OPTION_CHOICE, "KIND", AT(kind), .choices = kinds,
+     .help = "fwdbwd for forward and backward operators, ac2g for GPU operators with their launches and operators, or "
+             "all (default: fwdbwd)"},
+    PROFILE_ROWS_HOW,
+    {0},
+};
+
+static void print_summary(const struct profile_job *job, const struct sutra_correlation_report *report) {
+    const struct {
+        const char *words;
+        uint64_t count;
+    } rows[] = {
+        {"pairs of forward and backward operators", report->n_fwdbwd},
+        {"  backward operators without a forward operator of their own", report->pairs.n_unmatched},
+        {"  pairs that a later backward operator took over", report->pairs.n_overwritten},
+        {"GPU operators with their launch", report->n_launches},
+        {"GPU operators with the operator that launched them", report->n_operators},
+    };
+    profile_job_print(job, "correlations written to");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].count || i == 0)
+            fprintf(stderr, "%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
+    run_figures_print(&job->figures);
+}
+
+static void tell(struct profile_job *job, const struct sutra_correlation *correlation) {
+    struct sutra_correlation_report report;
+    sutra_correlation_report(correlation, &report);
+    const struct named_count counts[] = {
+        {"n_fwdbwd", report.n_fwdbwd},
+        {"n_launches", report.n_launches},
+        {"n_operators_of_launches", report.n_operators},
+        {"n_unmatched", report.pairs.n_unmatched},
+        {"n_overwritten", report.pairs.n_overwritten},
+    };
+    if (profile_job_finish(job))
+        print_summary(job, &report);
+    profile_job_write_stats(job, counts, sizeof counts / sizeof *counts);
+}
+
+static enum sutra_status job_run(struct profile_job *job, const struct correlate_values *values,
+                                 struct sutra_error *error) {
+    struct sutra_correlation *correlation = NULL;
+    const struct sutra_correlation_options what = {.size = sizeof what,
+                                                   .edition = (enum sutra_edition)values->profile.edition,
+                                                   .kind = (enum sutra_correlation_kind)values->kind};
+    enum sutra_status status = profile_job_read(job, NULL, false, error);
+    if (!status)
+        status = sutra_correlation_find(job->context, job->profile, &what, &correlation, error);
+    if (!status)
+        status = sutra_correlation_write(job->context, correlation, (enum sutra_correlation_format)values->format,
+                                         values->profile.output, &job->figures.output_bytes, error);
+    if (!status)
+        tell(job, correlation);
+    sutra_correlation_free(correlation);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct correlate_values values = {.profile = {.output = "-"}};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    int wrong = profile_values_check(&values.profile, operands.words[0], operands.n, command);
+    if (wrong)
+        return wrong;
+    struct profile_job job = profile_job_start(&values.profile);
+    struct sutra_error error;
+    enum sutra_status status = job_run(&job, &values, &error);
+    return profile_job_end(&job, status, &error);
+}
+
+static const char *const synopses[] = {
+    "TRACE [-o OUT] [OPTIONS]",
+    NULL,
+};
+static const char *const description[] = {
+    "Pairs the forward operators of the device trace TRACE with the backward operators that autograd ran for them, by "
+    "thread and sequence number, as PyTorch's profiler does; on request also GPU operators with their launches and "
+    "with "
+    "the operators that these ran in.",
+    "Autograd counts threads by small numbers. The host trace tells which threads these are; without one, the flows of "
+    "the trace tell, or else its sequence numbers and names.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra correlate device.json --format csv -o pairs.csv", "a table of forward and backward operators"},
+    {"sutra correlate device.json --host-trace host.json --kind all -o pairs.json", "all pairs, for a program"},
+    {"sutra correlate device.json --format chrome -o flows.json.gz", "draw arrows in the trace, for Perfetto"},
+    {0},
+};
+
+const struct command correlate_command = {
+    .name = "correlate",
+    .called = "sutra correlate",
+    .summary = "pair forward and backward operators of a device trace",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};

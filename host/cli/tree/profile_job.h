@@ -1,0 +1,95 @@
+/*
+ * profile_job.h - what the commands that work on a profile have in common: their options, what is wrong about them,
+ * reading the trace, and the closing lines.
+ */
+#ifndef CLI_PROFILE_JOB_H
+#define CLI_PROFILE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/tool/arguments.h"
+#include "cli/tool/message.h"
+#include "cli/tool/run_figures.h"
+#include "cli/tool/watch.h"
+#include "cli/tool/where.h"
+#include "sutra/sutra.h"
+
+extern const char *const profile_editions[]; /* in the order of enum sutra_edition */
+
+/* First member, `profile`, of the values of such a command. */
+struct profile_values {
+    const char *trace, *host, *output, *stats;
+    struct where where;
+    int edition;
+    bool rocm, lenient, quiet, verbose;
+};
+
+#define PROFILE_ROWS_FILES                                                                                             \
+    {"output-file",                                                                                                    \
+     'o',                                                                                                              \
+     OPTION_FILE,                                                                                                      \
+     "OUT",                                                                                                            \
+     AT(profile.output),                                                                                               \
+     .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"},                 \
+    {                                                                                                                  \
+        "host-trace", 0, OPTION_FILE, "ET", AT(profile.host),                                                          \
+            .help = "take numbers of threads and addresses of tensors from the host trace ET of the same run"          \
+    }
+#define PROFILE_ROWS_HOW                                                                                               \
+    {"edition",                                                                                                        \
+     0,                                                                                                                \
+     OPTION_CHOICE,                                                                                                    \
+     "EDITION",                                                                                                        \
+     AT(profile.edition),                                                                                              \
+     .choices = profile_editions,                                                                                      \
+     .help = "whose rules: 2 for PyTorch 2, 1.13 for those up to PyTorch 1.13 (default: 2)"},                          \
+        {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
+         .help = "let the first start of a flow count instead of failing at a second one"},                            \
+        WHERE_ROWS(profile.where),                                                                                     \
+        {"lenient", 0, OPTION_FLAG, AT(profile.lenient),                                                               \
+         .help = "take fields of a wrong type as absent instead of failing"},                                          \
+        {"stats",                                                                                                      \
+         0,                                                                                                            \
+         OPTION_FILE,                                                                                                  \
+         "FILE",                                                                                                       \
+         AT(profile.stats),                                                                                            \
+         .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},              \
+        {"quiet", 'q', OPTION_FLAG, AT(profile.quiet), .help = "no progress, no summary and no warnings"}, {           \
+        "verbose", 'v', OPTION_FLAG, AT(profile.verbose), .help = "also say what is done and why"                      \
+    }
+
+/* What lives while such a command works. */
+struct profile_job {
+    const struct profile_values *values;
+    struct watch watch;
+    double begin;
+    struct sutra_context *context;
+    struct sutra_device_trace *device;
+    struct sutra_host_trace *host;
+    struct sutra_profile *profile;
+    struct run_figures figures;
+    enum sutra_status stats_status; /* what writing the statistics came to */
+};
+
+/* Takes the input (if there is one), and checks that files differ. SUTRA_USAGE after it has said what is wrong. */
+int profile_values_check(struct profile_values *values, const char *input, bool there, const struct command *command);
+
+struct profile_job profile_job_start(const struct profile_values *values);
+
+/* Reads the profile: that of the trace, with inputs if they are wanted, or of the file `events` if it is not NULL. */
+enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs, struct sutra_error *error);
+
+/* Takes the figures; whether there is to be a summary. */
+bool profile_job_finish(struct profile_job *job);
+
+/* The first lines of the summary, on standard error. */
+void profile_job_print(const struct profile_job *job, const char *done);
+
+/* Writes the statistics if they are wanted: counts of the profile, then those of what the command made of it. */
+void profile_job_write_stats(struct profile_job *job, const struct named_count *counts, size_t n);
+
+/* Prints the error if there is one, and frees all; returns the exit code. */
+int profile_job_end(struct profile_job *job, enum sutra_status status, const struct sutra_error *error);
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * tree.c - `sutra tree`: a device trace, or a list of profiler events, in; its call tree out, as JSON, text or a trace.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/tool/figures.h"
+#include "cli/tree/profile_job.h"
+#include "sutra/sutra.h"
+
+struct tree_values {
+    struct profile_values profile;
+    const char *events;
+    uint64_t depth, min_us;
+    int format;
+};
+
+static const char *const formats[] = {"json", "text", "chrome", NULL}; /* in the order of enum sutra_tree_format */
+
+#define AT(field) .offset = offsetof(struct tree_values, field)
+
+static const struct option_row options[] = {
+    PROFILE_ROWS_FILES,
+    {"events", 'e', OPTION_FILE, "CASE", AT(events),
+     .help = "read profiler events from CASE instead of a trace; without --format, write parents and tensor ids in "
+             "their order"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help = "json with all columns, text for people, or chrome, the trace itself with flows to what stands below on "
+             "other threads and streams (default: json)"},
+    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
+     .help = "text: show N levels, 0 for all (default: 0)"},
+    {"min-us", 0, OPTION_NUMBER, "N", AT(min_us), .maximum = UINT32_MAX,
+     .help = "text: leave out what takes less than N microseconds on host and device (default: 0)"},
+    PROFILE_ROWS_HOW,
+    {0},
+};
+
+static void print_summary(const struct profile_job *job, const struct sutra_tree_report *report) {
+    profile_job_print(job, "tree written to");
+    fprintf(stderr, "%16s  at the top\n", count_text(report->n_roots).text);
+    fprintf(stderr, "%16s  levels\n", count_text(report->max_depth).text);
+    if (report->n_adopted)
+        fprintf(stderr, "%16s  below an event of another thread\n", count_text(report->n_adopted).text);
+    if (report->n_borrowed)
+        fprintf(stderr, "%16s  without an end, which took that of the event above\n",
+                count_text(report->n_borrowed).text);
+    if (report->n_tensors)
+        fprintf(stderr, "%16s  tensor ids\n", count_text(report->n_tensors).text);
+    run_figures_print(&job->figures);
+}
+
+static void tell(struct profile_job *job, const struct sutra_tree *tree) {
+    struct sutra_tree_report report;
+    sutra_tree_report(tree, &report);
+    const struct named_count counts[] = {
+        {"n_roots", report.n_roots},       {"n_adopted", report.n_adopted}, {"max_depth", report.max_depth},
+        {"n_borrowed", report.n_borrowed}, {"n_endless", report.n_endless}, {"n_reversed", report.n_reversed},
+        {"n_tensors", report.n_tensors},
+    };
+    if (profile_job_finish(job))
+        print_summary(job, &report);
+    profile_job_write_stats(job, counts, sizeof counts / sizeof *counts);
+}
+
+/* Without a word about it, a trace's tree is written as JSON, and that of a list of events as lists. */
+static enum sutra_tree_format format_of(const struct tree_values *values) {
+    if (values->format >= 0)
+        return (enum sutra_tree_format)values->format;
+    return values->events ? SUTRA_TREE_EVENTS : SUTRA_TREE_JSON;
+}
+
+static enum sutra_status job_run(struct profile_job *job, const struct tree_values *values, struct sutra_error *error) {
+    struct sutra_tree *tree = NULL;
+    const struct sutra_tree_write_options how = {
+        .size = sizeof how, .max_depth = values->depth, .min_us = (double)values->min_us};
+    enum sutra_tree_format format = format_of(values);
+    enum sutra_edition edition = (enum sutra_edition)values->profile.edition;
+    enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
+    if (!status)
+        status = sutra_tree_build(job->context, job->profile, edition, &tree, error);
+    if (!status)
+        status = sutra_tree_write(job->context, tree, format, &how, values->profile.output, &job->figures.output_bytes,
+                                  error);
+    if (!status)
+        tell(job, tree);
+    sutra_tree_free(tree);
+    return status;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct tree_values values = {.profile = {.output = "-"}, .format = -1};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (values.events && operands.n)
+        return message_fail(SUTRA_USAGE, "either --events or a trace, not both");
+    if (values.events && values.profile.host)
+        return message_fail(SUTRA_USAGE, "--host-trace goes with a trace, not with --events");
+    int wrong = profile_values_check(&values.profile, values.events ? values.events : operands.words[0],
+                                     values.events || operands.n, command);
+    if (wrong)
+        return wrong;
+    struct profile_job job = profile_job_start(&values.profile);
+    struct sutra_error error;
+    enum sutra_status status = job_run(&job, &values, &error);
+    return profile_job_end(&job, status, &error);
+}
+
+static const char *const synopses[] = {
+    "TRACE [-o OUT] [OPTIONS]",
+    "--events CASE [-o OUT] [OPTIONS]",
+    NULL,
+};
+static const char *const description[] = {
+    "Finds the call tree of the device trace TRACE as PyTorch's profiler does: operators by their times, calls of the "
+    "runtime below the operator that made them, kernels below the call that launched them. For each event it tells the "
+    "event above, those below, and its own and total time on host and device.",
+    "With the host trace, operators of backward threads find the forward thread that waits for them, and tensors have "
+    "ids: equal ones for the same memory, whatever became of its address.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra tree device.json --format text --depth 4 --min-us 100", "show where the time goes, four levels deep"},
+    {"sutra tree device.json --host-trace host.json -o tree.json.gz", "write all of the tree, with tensor ids"},
+    {"sutra tree device.json --format chrome -o flows.json.gz", "draw arrows across threads and streams, for Perfetto"},
+    {0},
+};
+
+const struct command tree_command = {
+    .name = "tree",
+    .called = "sutra tree",
+    .summary = "find the call tree of a device trace",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};

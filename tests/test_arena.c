@@ -1,0 +1,88 @@
+/*
+ * test_arena.c - memory by mark and release: pieces stay apart, zeros are zeros also where memory is used again, and a
+ * failure is remembered.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+
+static const size_t sizes[] = {0, 1, 15, 16, 17, 4000, 16383, 16384, 65536, 1000000};
+#define N_SIZES (sizeof sizes / sizeof *sizes)
+
+static void pieces_do_not_overlap(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    unsigned char *pieces[N_SIZES * 2];
+    for (size_t i = 0; i < N_SIZES * 2; i++) {
+        pieces[i] = arena_take(&arena, sizes[i % N_SIZES], 1);
+        assert_non_null(pieces[i]);
+        assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+        memset(pieces[i], (int)i + 1, sizes[i % N_SIZES]);
+    }
+    for (size_t i = 0; i < N_SIZES * 2; i++)
+        for (size_t k = 0; k < sizes[i % N_SIZES]; k++)
+            assert_int_equal(pieces[i][k], i + 1);
+    arena_free(&arena);
+}
+
+static void zeros_are_zeros_where_memory_is_used_again(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    assert_non_null(arena_take(&arena, 10, 1));
+    struct arena_mark mark = arena_mark(&arena);
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < N_SIZES; i++) {
+            unsigned char *piece = arena_zeros(&arena, sizes[i], 1);
+            for (size_t k = 0; k < sizes[i]; k++)
+                assert_int_equal(piece[k], 0);
+            memset(piece, 0xff, sizes[i]);
+            arena_release(&arena, mark);
+        }
+    arena_free(&arena);
+}
+
+static void a_release_keeps_what_was_taken_before_the_mark(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    unsigned char *kept = arena_take(&arena, 100, 1);
+    memset(kept, 7, 100);
+    struct arena_mark mark = arena_mark(&arena);
+    size_t held = arena.held;
+    for (size_t i = 0; i < N_SIZES; i++)
+        memset(arena_take(&arena, sizes[i], 1), 9, sizes[i]);
+    arena_release(&arena, mark);
+    assert_int_equal(arena.held, held);
+    assert_true(arena.most >= 1000000);
+    for (size_t k = 0; k < 100; k++)
+        assert_int_equal(kept[k], 7);
+    arena_free(&arena);
+    assert_int_equal(arena.held, 0);
+}
+
+static void a_failure_is_remembered(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    assert_null(arena_take(&arena, SIZE_MAX / 2, 3));
+    assert_true(arena.failed);
+    assert_null(arena_take(&arena, 1, 1));
+    assert_null(arena_zeros(&arena, 1, 1));
+    arena_free(&arena);
+    assert_non_null(arena_take(&arena, 1, 1));
+    arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_do_not_overlap),
+        cmocka_unit_test(zeros_are_zeros_where_memory_is_used_again),
+        cmocka_unit_test(a_release_keeps_what_was_taken_before_the_mark),
+        cmocka_unit_test(a_failure_is_remembered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
