@@ -6,7 +6,7 @@
  *
  *     tokens   (  (  )  (  (  )  )  )      level 1   ( . . . . . . )     an end belongs to the beginning before it
  *     level    1  2  2  2  3  3  2  1      level 2   . ( ) ( . . ) .     around a beginning is the last one of the
- * level level 3   . . . . ( ) . .     above it that comes earlier
+ *                                          level 3   . . . . ( ) . .     level above it that comes earlier
  *
  * Ends that close nothing are of level 0. O(n log n), 50 bytes a token.
  */

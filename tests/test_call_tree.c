@@ -318,24 +318,12 @@ static void times_add_up_over_threads_and_devices(void **state) {
     /* a from 10 to 30, b in it from 12 to 17 with a launch of 2, its kernel takes 9; c of another thread takes 4 */
     struct sutra_device_trace *trace = parse_trace(
         context,
-        TRACE(OP("a", "1", "10", "20", "") "," OP("b", "1", "12", "5", "") "," CALL(
-            "l", "1", "13", "2",
-            "'correlation':7") "," GPU("k", "40.5", "9",
-                                       "'correlation':7") "," OP("c", "2", "20", "4",
-                                                                 SEQ("3",
-                                                                     "1")) "," OP("f", "1", "1", "2",
-                                                                                  SEQ("3",
-                                                                                      "0")) "," FLOW("fwdbwd", "s", "1",
-                                                                                                     "1", "1",
-                                                                                                     "1") "," FLOW("fwd"
-                                                                                                                   "bw"
-                                                                                                                   "d",
-                                                                                                                   "f",
-                                                                                                                   "1",
-                                                                                                                   "1",
-                                                                                                                   "2",
-                                                                                                                   "2"
-                                                                                                                   "0")));
+        /* clang-format off */
+        TRACE(OP("a", "1", "10", "20", "") "," OP("b", "1", "12", "5", "") ","
+              CALL("l", "1", "13", "2", "'correlation':7") "," GPU("k", "40.5", "9", "'correlation':7") ","
+              OP("c", "2", "20", "4", SEQ("3", "1")) "," OP("f", "1", "1", "2", SEQ("3", "0")) ","
+              FLOW("fwdbwd", "s", "1", "1", "1", "1") "," FLOW("fwdbwd", "f", "1", "1", "2", "20")));
+    /* clang-format on */
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;
     struct sutra_tree_columns columns;

@@ -102,8 +102,7 @@ static const char *const description[] = {
     "operator, from launch to kernel, from kernel to kernel and through synchronisation. Tells what its time went to, "
     "by operator, by kernel and by delay.",
     "The rules are those of Holistic Trace Analysis. Where those fail a warning tells why, and extended rules are "
-    "used, "
-    "which also know stream 0, streams with names, equal streams of several devices and HIP.",
+    "used, which also know stream 0, streams with names, equal streams of several devices and HIP.",
     NULL,
 };
 static const struct example examples[] = {

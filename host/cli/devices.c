@@ -99,8 +99,7 @@ static int run(const struct command *command, int argc, char **argv) {
 static const char *const synopses[] = {"[OPTIONS]", NULL};
 static const char *const description[] = {
     "Lists the CUDA devices of this machine by the numbers that --device cuda:N takes, and says when --device auto "
-    "takes "
-    "one. Where there is none it says why.",
+    "takes one. Where there is none it says why.",
     NULL,
 };
 static const struct example examples[] = {

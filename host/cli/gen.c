@@ -87,8 +87,7 @@ static int run(const struct command *command, int argc, char **argv) {
 static const char *const synopses[] = {"--events N --seed S --host HOST --device DEVICE [OPTIONS]", NULL};
 static const char *const description[] = {
     "Writes a host trace and a device trace of the same made-up run, laid out as PyTorch and Kineto do it. Equal "
-    "options "
-    "give equal files.",
+    "options give equal files.",
     NULL,
 };
 static const struct example examples[] = {

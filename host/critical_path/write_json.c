@@ -1,10 +1,12 @@
 /*
  * write_json.c - the critical path as one JSON object:
  *
- *     kind, map, caught, exception   the reference's map: external id -> external ids that it waits for, and how it
- * ended rules                          "reference" or "extended": by which nodes, edges and path were found nodes
- * [event, microseconds since the first event, is it the start] edges                          [from, to, weight, type],
- * by node path                           nodes breakdown                      microseconds on the path
+ *     kind, map, caught, exception   the reference's map: external id -> external ids that it waits for, how it ended
+ *     rules                          "reference" or "extended": by which nodes, edges and path were found
+ *     nodes                          [event, microseconds since the first event, is it the start]
+ *     edges                          [from, to, weight, type], by node
+ *     path                           nodes
+ *     breakdown                      microseconds on the path
  */
 #include <stdlib.h>
 #include <string.h>

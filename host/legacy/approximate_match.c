@@ -2,8 +2,8 @@
  * approximate_match.c - matching by the call trees of both sides.
  *
  *     host     parents as the trace has them, children by id
- *     device   process -> threads -> operators; an operator that begins before another of its thread has ended is below
- * it
+ *     device   process -> threads -> operators; an operator that begins before another of its thread has ended is
+ *              below it
  *
  * Both trees are laid out in pre-order, the device's threads in the order of the host's that they resemble most, and
  * aligned (tree_align.h). O(n log n).

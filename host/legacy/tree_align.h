@@ -6,7 +6,7 @@
  * way:
  *
  *   1. anchors: subtrees, then runs of 32, 16 and 8 operators that occur once on both sides, as far as their order
- * agrees
+ *      agrees
  *   2. the gaps between anchors: an optimal alignment of the two sequences if they are short, else one that stays near
  *      the diagonal; among equals, pairs with equal parents, equal subtrees and equal neighbours are preferred
  *   3. pairs that contradict the nesting of others are dropped

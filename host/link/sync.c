@@ -2,8 +2,8 @@
  * sync.c - from the synchronisation on the critical path, given in external ids, to lists of new ids.
  *
  *     critical path      external id of an end -> external ids of starts
- *     waits              GPU operator (the last event of a start's id) -> the first CPU operator behind each end's
- * event sync lists         host operator of that CPU operator -> the GPU operator's nodes
+ *     waits              GPU operator (the last event of a start's id) -> the first CPU operator behind each end's event
+ *     sync lists         host operator of that CPU operator -> the GPU operator's nodes
  *
  * A host operator is named by its new id where that is given by the time the GPU node is, else by its id in the host
  * trace; the names are then looked up once more, as ids of the host trace, wherever they happen to be one. Of lists

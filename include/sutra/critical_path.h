@@ -75,8 +75,7 @@ void sutra_critical_path_report(const struct sutra_critical_path *path, struct s
 enum sutra_path_format {
     SUTRA_PATH_TEXT,   /* for people: the breakdown and the path */
     SUTRA_PATH_JSON,   /* map of external ids, nodes, edges, path, breakdown */
-    SUTRA_PATH_CHROME, /* the trace itself with the path's events marked (args "critical_path") and its edges as flows
-                        */
+    SUTRA_PATH_CHROME, /* the trace itself: the path's events marked (args "critical_path"), its edges as flows */
 };
 
 /* Writes to a file as sutra_linked_write() does. */

@@ -308,8 +308,7 @@ struct sutra_tree_columns {
     const uint32_t *parent;                 /* position above, or SUTRA_ROW_NONE */
     const uint32_t *depth;                  /* 0 at the top */
     const uint32_t *child_begin, *children; /* those of i are children[child_begin[i]] .. [child_begin[i + 1] - 1] */
-    const int64_t
-        *end_ns; /* as the tree settles it: borrowed, or moved to the start; SUTRA_NO_END where it never ends */
+    const int64_t *end_ns; /* as the tree settles it: borrowed, or moved to the start; or SUTRA_NO_END */
     const int64_t *host_ns, *host_self_ns;     /* of events on the host: from start to end; less children there */
     const int64_t *device_ns, *device_self_ns; /* of GPU operators at or below; those without an operator in between */
     const uint32_t *tensor_id; /* of allocations; SUTRA_ROW_NONE: none; NULL: shapes or memory were not recorded */

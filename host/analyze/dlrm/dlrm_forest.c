@@ -11,7 +11,7 @@
  *        longest so far     5  9        12          the first of these that reaches x's end
  *
  *    No such root: x is a root. r of another thread, neither main nor x's own: x is hidden, it is nowhere in the
- * forest.
+ *    forest.
  *
  * 2. The parent. Below r, events of x's thread form a forest of their own; children of one event end later and later.
  *    The original descends to the first child that reaches x's end, and again, until there is none. That is, in

@@ -274,8 +274,8 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says where host and device time goes in a device trace: queries per second, device time of operators and "
-    "of labels and modules, the operators that dominate each stream, idle and overlapping time of streams, and the "
+    "Says where host and device time goes in a device trace: queries per second, device time of operators and of "
+    "labels and modules, the operators that dominate each stream, idle and overlapping time of streams, and the "
     "overheads of the host, T1 to T5. The analysis is that of ml_perf_model's notebook for DLRM.",
     "Iterations begin with events named DataLoader or ## Forward ##. Launches and kernels are matched by their "
     "correlation; the original matches them by external ids, which in many traces are those of operators too.",

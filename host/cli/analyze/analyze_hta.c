@@ -203,14 +203,12 @@ static int run(const struct command *command, int argc, char **argv) {
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
     "Analyzes the device traces of one or many ranks (files, plain or compressed, or folders of them) as Holistic "
-    "Trace "
-    "Analysis (HTA) 0.5.0 does, prints a page of what there is to know, and writes HTA's tables: temporal and kernel "
-    "breakdown, idle time, overlap of communication and compute, launches, queues and memory bandwidth. Where HTA's "
-    "result depends on the order of equal times, that of the file counts.",
+    "Trace Analysis (HTA) 0.5.0 does, prints a page of what there is to know, and writes HTA's tables: temporal and "
+    "kernel breakdown, idle time, overlap of communication and compute, launches, queues and memory bandwidth. Where "
+    "HTA's result depends on the order of equal times, that of the file counts.",
     "The rank of a trace is that of its distributedInfo, else the number behind the last 'rank' of the file's name, "
-    "else "
-    "its place. A trace that cannot be read is left out with a warning. What cannot be computed, and why, is said; the "
-    "rest is.",
+    "else its place. A trace that cannot be read is left out with a warning. What cannot be computed, and why, is "
+    "said; the rest is.",
     NULL,
 };
 static const struct example examples[] = {

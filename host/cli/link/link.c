@@ -170,8 +170,8 @@ static const char *const synopses[] = {
 static const char *const description[] = {
     "Joins the host trace HOST and the device trace DEVICE of one rank into ET+: the host trace, with durations and "
     "dependencies added, and with a node for each GPU operator below the operator that launched it. The rules are "
-    "those "
-    "of chakra_trace_link of MLCommons Chakra; where that program succeeds the output is the same, byte for byte.",
+    "those of chakra_trace_link of MLCommons Chakra; where that program succeeds the output is the same, byte for "
+    "byte.",
     "A summary on standard error counts what was linked and all that was left out. An old OUT stays as it is until the "
     "new one is whole.",
     NULL,
@@ -202,8 +202,7 @@ static const char *const trace_link_synopses[] = {
 };
 static const char *const trace_link_description[] = {
     "The program 'sutra' under another name: 'sutra link' with the command line of MLCommons Chakra's tool of this "
-    "name. "
-    "The first four of the options must be there.",
+    "name. The first four of the options must be there.",
     NULL,
 };
 static const struct example trace_link_examples[] = {

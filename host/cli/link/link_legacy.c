@@ -207,14 +207,11 @@ static const char *const synopses[] = {
 };
 static const char *const description[] = {
     "Joins the host trace HOST and the device trace DEVICE into ET+ as 'sutra link' does, but by the names and the "
-    "order of "
-    "operators: for older traces, which have no record-function ids in common. Which of the two commands fits a pair "
-    "of "
-    "traces is said by 'sutra info HOST DEVICE'.",
+    "order of operators: for older traces, which have no record-function ids in common. Which of the two commands fits "
+    "a pair of traces is said by 'sutra info HOST DEVICE'.",
     "With --exact-match the rules, the output and the messages are those of the older trace_link.py of MLCommons "
-    "Chakra, "
-    "byte for byte: the n-th operators belong together, give or take 20 places. Without it, exact match is tried and, "
-    "where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
+    "Chakra, byte for byte: the n-th operators belong together, give or take 20 places. Without it, exact match is "
+    "tried and, where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
     "The older program's messages go to standard error, and what it says of GPU operators that it discards to standard "
     "output.",
     NULL,

@@ -2,8 +2,8 @@
  * link_stats.c - what `sutra link --stats FILE` writes: one JSON object.
  *
  *     {"version": "0.1.0", "counts": {"n_host_nodes": 1, ...}, "seconds": {"read host": 0.1, ..., "total": 0.2},
- *      "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1, "threads": 2, "engine":
- * "cuda", "device_seconds": {"up": 0.1, ...}}
+ *      "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1, "threads": 2,
+ *      "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
  *
  * "device_seconds" is there where a CUDA device did the work; "counts" has the fields of struct sutra_link_report under
  * their own names.

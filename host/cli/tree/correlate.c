@@ -106,8 +106,7 @@ static const char *const synopses[] = {
 static const char *const description[] = {
     "Pairs the forward operators of the device trace TRACE with the backward operators that autograd ran for them, by "
     "thread and sequence number, as PyTorch's profiler does; on request also GPU operators with their launches and "
-    "with "
-    "the operators that these ran in.",
+    "with the operators that these ran in.",
     "Autograd counts threads by small numbers. The host trace tells which threads these are; without one, the flows of "
     "the trace tell, or else its sequence numbers and names.",
     NULL,
