@@ -1,0 +1,323 @@
+/*
+ * et_write.c - protobuf's wire format, for the messages of chakra_et.proto.
+ *
+ * A message's length stands before it, so each is measured first and written then: a field by two functions of the same
+ * shape. Cost: O(bytes written).
+ */
+#include "simulate/et_write.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "write/sink.h"
+
+/* Output that a piece aims at, and the bytes of a node beside its texts, roughly. */
+#define PIECE_BYTES (1 << 18)
+#define NODE_BYTES  256
+
+enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+/* ---- fields ---- */
+
+static inline size_t varint_size(uint64_t value) {
+    return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+}
+
+static inline char *put_varint(char *to, uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (char)(value | 0x80);
+    *to++ = (char)value;
+    return to;
+}
+
+static inline size_t key_size(unsigned field) {
+    return field < 16 ? 1 : 2;
+}
+
+static inline char *put_key(char *to, unsigned field, enum wire wire) {
+    return put_varint(to, field << 3 | (unsigned)wire);
+}
+
+/* A field of bytes: its key and its length, then come the bytes. */
+static inline size_t bytes_size(unsigned field, uint64_t length) {
+    return key_size(field) + varint_size(length) + length;
+}
+
+static inline char *put_length(char *to, unsigned field, uint64_t length) {
+    return put_varint(put_key(to, field, WIRE_BYTES), length);
+}
+
+static inline char *put_bytes(char *to, const char *bytes, size_t length) {
+    if (length > 0)
+        memcpy(to, bytes, length);
+    return to + length;
+}
+
+/* A number or a text that is left out if it is 0 or empty. */
+static inline size_t number_size(unsigned field, uint64_t value) {
+    return value ? key_size(field) + varint_size(value) : 0;
+}
+
+static inline char *put_number(char *to, unsigned field, uint64_t value) {
+    return value ? put_varint(put_key(to, field, WIRE_VARINT), value) : to;
+}
+
+static inline size_t text_size(unsigned field, struct et_text text) {
+    return text.length ? bytes_size(field, text.length) : 0;
+}
+
+static inline char *put_text(char *to, unsigned field, struct et_text text) {
+    return text.length ? put_bytes(put_length(to, field, text.length), text.bytes, text.length) : to;
+}
+
+/* ---- attributes ---- */
+
+static enum wire wire_of(unsigned kind) {
+    if (et_kind_is_text(kind))
+        return WIRE_BYTES;
+    switch (kind) {
+    case ET_DOUBLE:
+    case ET_FIXED64:
+    case ET_SFIXED64:
+        return WIRE_64;
+    case ET_FLOAT:
+    case ET_FIXED32:
+    case ET_SFIXED32:
+        return WIRE_32;
+    default:
+        return WIRE_VARINT;
+    }
+}
+
+/* The integer that a varint holds: those of sint32 and sint64 alternate between signs. */
+static inline uint64_t varint_of(unsigned kind, uint64_t bits) {
+    if (kind == ET_SINT32 || kind == ET_SINT64)
+        return bits << 1 ^ (0 - (bits >> 63));
+    return kind == ET_BOOL ? bits != 0 : bits;
+}
+
+static size_t value_size(const struct et_attributes *attributes, uint64_t i) {
+    unsigned kind = attributes->kind[i];
+    if (kind == ET_NO_VALUE)
+        return 0;
+    switch (wire_of(kind)) {
+    case WIRE_64:
+        return key_size(kind) + 8;
+    case WIRE_32:
+        return key_size(kind) + 4;
+    case WIRE_BYTES:
+        return bytes_size(kind, attributes->length[i]);
+    default:
+        return key_size(kind) + varint_size(varint_of(kind, attributes->value[i].bits));
+    }
+}
+
+static char *put_value(char *to, const struct et_attributes *attributes, uint64_t i) {
+    unsigned kind = attributes->kind[i];
+    union et_value value = attributes->value[i];
+    if (kind == ET_NO_VALUE)
+        return to;
+    enum wire wire = wire_of(kind);
+    to = put_key(to, kind, wire);
+    switch (wire) {
+    case WIRE_64:
+        return put_bytes(to, (const char *)&value.bits, 8);
+    case WIRE_32:
+        return put_bytes(to, (const char *)&value.bits, 4);
+    case WIRE_BYTES:
+        return put_bytes(put_varint(to, attributes->length[i]), value.bytes, attributes->length[i]);
+    default:
+        return put_varint(to, varint_of(kind, value.bits));
+    }
+}
+
+static struct et_text name_of(const struct et_nodes *nodes, const struct et_attributes *attributes, uint64_t i) {
+    uint32_t name = attributes->name[i];
+    return (struct et_text){strings_text(&nodes->names, name), (uint32_t)strings_length(&nodes->names, name)};
+}
+
+/* The message AttributeProto. */
+static size_t attribute_size(const struct et_nodes *nodes, const struct et_attributes *attributes, uint64_t i) {
+    return text_size(1, name_of(nodes, attributes, i)) + value_size(attributes, i);
+}
+
+/* The attributes from `begin` to `end`, as the repeated field `field`. */
+static size_t attributes_size(const struct et_nodes *nodes, const struct et_attributes *attributes, unsigned field,
+                              uint64_t begin, uint64_t end) {
+    size_t size = 0;
+    for (uint64_t i = begin; i < end; i++)
+        size += bytes_size(field, attribute_size(nodes, attributes, i));
+    return size;
+}
+
+static char *put_attributes(char *to, const struct et_nodes *nodes, const struct et_attributes *attributes,
+                            unsigned field, uint64_t begin, uint64_t end) {
+    for (uint64_t i = begin; i < end; i++) {
+        to = put_length(to, field, attribute_size(nodes, attributes, i));
+        to = put_value(put_text(to, 1, name_of(nodes, attributes, i)), attributes, i);
+    }
+    return to;
+}
+
+/* ---- nodes ---- */
+
+static uint64_t ids_length(const struct et_ids *list, row_t row) {
+    uint64_t length = 0;
+    for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++)
+        length += varint_size(list->ids[i]);
+    return length;
+}
+
+static size_t ids_size(unsigned field, const struct et_ids *list, row_t row) {
+    uint64_t length = ids_length(list, row);
+    return length ? bytes_size(field, length) : 0;
+}
+
+static char *put_ids(char *to, unsigned field, const struct et_ids *list, row_t row) {
+    uint64_t length = ids_length(list, row);
+    if (length == 0)
+        return to;
+    to = put_length(to, field, length);
+    for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++)
+        to = put_varint(to, list->ids[i]);
+    return to;
+}
+
+/* The message IOInfo of three columns from `first` on. */
+static size_t texts_size(const struct et_nodes *nodes, int first, row_t row) {
+    size_t size = 0;
+    for (unsigned i = 0; i < 3; i++)
+        size += text_size(i + 1, et_text_at(nodes->text[first + (int)i], row));
+    return size;
+}
+
+static char *put_texts(char *to, unsigned field, const struct et_nodes *nodes, int first, row_t row) {
+    to = put_length(to, field, texts_size(nodes, first, row));
+    for (unsigned i = 0; i < 3; i++)
+        to = put_text(to, i + 1, et_text_at(nodes->text[first + (int)i], row));
+    return to;
+}
+
+static size_t node_size(const struct et_nodes *nodes, row_t row) {
+    size_t size = number_size(1, nodes->id[row]) + text_size(2, et_text_at(nodes->text[ET_NODE_NAME], row)) +
+                  number_size(3, (uint64_t)nodes->type[row]) + ids_size(4, &nodes->ctrl, row) +
+                  ids_size(5, &nodes->data, row) + number_size(6, nodes->start_us[row]) +
+                  number_size(7, nodes->duration_us[row]);
+    if (nodes->flags[row] & ET_HAS_INPUTS)
+        size += bytes_size(8, texts_size(nodes, ET_INPUT_VALUES, row));
+    if (nodes->flags[row] & ET_HAS_OUTPUTS)
+        size += bytes_size(9, texts_size(nodes, ET_OUTPUT_VALUES, row));
+    return size + attributes_size(nodes, &nodes->attributes, 10, nodes->attr_first[row], nodes->attr_first[row + 1]);
+}
+
+static char *put_node(char *to, const struct et_nodes *nodes, row_t row) {
+    to = put_number(to, 1, nodes->id[row]);
+    to = put_text(to, 2, et_text_at(nodes->text[ET_NODE_NAME], row));
+    to = put_number(to, 3, (uint64_t)nodes->type[row]);
+    to = put_ids(to, 4, &nodes->ctrl, row);
+    to = put_ids(to, 5, &nodes->data, row);
+    to = put_number(to, 6, nodes->start_us[row]);
+    to = put_number(to, 7, nodes->duration_us[row]);
+    if (nodes->flags[row] & ET_HAS_INPUTS)
+        to = put_texts(to, 8, nodes, ET_INPUT_VALUES, row);
+    if (nodes->flags[row] & ET_HAS_OUTPUTS)
+        to = put_texts(to, 9, nodes, ET_OUTPUT_VALUES, row);
+    return put_attributes(to, nodes, &nodes->attributes, 10, nodes->attr_first[row], nodes->attr_first[row + 1]);
+}
+
+void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out) {
+    size_t size = node_size(nodes, row);
+    char *to = buffer_reserve(out, varint_size(size) + size);
+    if (to)
+        out->length = (size_t)(put_node(put_varint(to, size), nodes, row) - out->bytes);
+}
+
+void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
+    const struct et_attributes *metadata = &nodes->metadata;
+    size_t size = text_size(1, nodes->version) + attributes_size(nodes, metadata, 2, 0, metadata->n);
+    char *to = buffer_reserve(out, varint_size(size) + size);
+    if (!to)
+        return;
+    to = put_text(put_varint(to, size), 1, nodes->version);
+    out->length = (size_t)(put_attributes(to, nodes, metadata, 2, 0, metadata->n) - out->bytes);
+}
+
+/* ---- the file ---- */
+
+struct writing {
+    const struct et_nodes *nodes;
+    struct sink *sink;
+    row_t *first; /* of each piece, and the number of nodes behind the last */
+    size_t n_pieces;
+    atomic_bool failed; /* out of memory */
+};
+
+static uint64_t node_bytes(const struct et_nodes *nodes, row_t row) {
+    uint64_t bytes = NODE_BYTES;
+    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
+        bytes += nodes->text[column].length[row];
+    return bytes;
+}
+
+/* Cuts the nodes into pieces of about PIECE_BYTES; returns their number. `first` may be NULL. */
+static size_t cut_pieces(const struct et_nodes *nodes, row_t *first) {
+    size_t n = 0;
+    uint64_t bytes = PIECE_BYTES;
+    for (row_t row = 0; row < nodes->n; row++) {
+        if (bytes >= PIECE_BYTES) {
+            if (first)
+                first[n] = row;
+            n++;
+            bytes = 0;
+        }
+        bytes += node_bytes(nodes, row);
+    }
+    if (first)
+        first[n] = nodes->n;
+    return n;
+}
+
+static void write_piece(void *arg, size_t number) {
+    struct writing *writing = arg;
+    struct buffer out = {0};
+    buffer_reserve(&out, 2 * PIECE_BYTES);
+    for (row_t row = writing->first[number]; row < writing->first[number + 1] && !sink_failed(writing->sink); row++)
+        et_write_node(writing->nodes, row, &out);
+    if (out.failed)
+        atomic_store(&writing->failed, true);
+    sink_write(writing->sink, number + 1, out.bytes, out.length);
+    buffer_free(&out);
+}
+
+static enum sutra_status write_pieces(struct writing *writing, struct sutra_context *context, const char *path,
+                                      uint64_t *n_bytes, struct sutra_error *error) {
+    struct buffer head = {0};
+    et_write_metadata(writing->nodes, &head);
+    enum sutra_status status = head.failed ? error_memory(error) : sink_open(&writing->sink, context, path, error);
+    if (!status) {
+        sink_write(writing->sink, 0, head.bytes, head.length);
+        pool_run(context->pool, writing->n_pieces, write_piece, writing);
+        bool whole = !atomic_load(&writing->failed);
+        status = sink_close(writing->sink, whole, n_bytes, error);
+        if (!status && !whole)
+            status = error_memory(error);
+    }
+    buffer_free(&head);
+    return status;
+}
+
+enum sutra_status et_write(const struct et_nodes *nodes, struct sutra_context *context, const char *path,
+                           uint64_t *n_bytes, struct sutra_error *error) {
+    struct writing writing = {.nodes = nodes, .n_pieces = cut_pieces(nodes, NULL)};
+    writing.first = malloc((writing.n_pieces + 1) * sizeof *writing.first);
+    if (!writing.first)
+        return error_memory(error);
+    cut_pieces(nodes, writing.first);
+    stage_begin(context, "write", nodes->n);
+    enum sutra_status status = write_pieces(&writing, context, path, n_bytes, error);
+    stage_end(context);
+    free(writing.first);
+    return status;
+}
