@@ -45,7 +45,7 @@ static struct arena_block *block_with_room(struct arena *arena, size_t n) {
     struct arena_block *newest = arena->newest;
     if (newest && newest->size - newest->used >= n)
         return newest;
-    return block_add(arena, n < SHARED_BLOCK / 4 ? SHARED_BLOCK : n);
+    return block_add(arena, n <= SHARED_BLOCK / 4 ? SHARED_BLOCK : n);
 }
 
 static void *piece_take(struct arena *arena, size_t n, size_t size, bool zeroed) {

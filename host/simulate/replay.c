@@ -1,0 +1,268 @@
+/*
+ * replay.c - a discrete-event simulation: in comes what each rank does, out go the times at which it did it.
+ *
+ *     events    a heap by (time, order of start): the ends of the nodes that run, at most one for each resource
+ *     lanes     a resource: whether it is taken, and a heap of the free nodes that want it, lowest row first
+ *     touched   the lanes of a rank in which something changed since its last nodes were started
+ *
+ * All lanes of a rank share one array of rows, since a node can only ever wait in its own lane.
+ */
+#include "simulate/replay.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct event {
+    uint64_t time, order;
+    struct replay_node node;
+};
+
+struct lane {
+    row_t *waiting; /* a heap */
+    row_t n;
+    bool taken, is_touched;
+};
+
+struct rank_state {
+    struct lane *lanes;
+    uint32_t *touched;
+    uint32_t n_touched;
+    row_t *next;    /* nodes about to start, at most one for each lane */
+    row_t *n_waits; /* of each node: what it still waits for */
+};
+
+struct meeting {
+    struct replay_node *arrived;
+    uint32_t n_arrived, n_members;
+};
+
+struct simulation {
+    const struct replay_job *job;
+    struct replay_times *times;
+    struct rank_state *ranks;
+    struct meeting *meetings;
+    struct event *events; /* a heap */
+    uint32_t n_events;
+    uint64_t n_started;
+};
+
+/* ---- Events ---- */
+
+static bool is_before(const struct event *a, const struct event *b) {
+    return a->time != b->time ? a->time < b->time : a->order < b->order;
+}
+
+static void event_push(struct simulation *simulation, struct event event) {
+    struct event *heap = simulation->events;
+    uint32_t at = simulation->n_events++;
+    for (; at && is_before(&event, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = event;
+}
+
+static struct event event_pop(struct simulation *simulation) {
+    struct event *heap = simulation->events, first = heap[0], last = heap[--simulation->n_events];
+    uint32_t at = 0, child;
+    for (; (child = 2 * at + 1) < simulation->n_events; at = child) {
+        if (child + 1 < simulation->n_events && is_before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_before(&heap[child], &last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return first;
+}
+
+/* ---- Lanes ---- */
+
+static void lane_push(struct lane *lane, row_t row) {
+    row_t at = lane->n++;
+    for (; at && row < lane->waiting[(at - 1) / 2]; at = (at - 1) / 2)
+        lane->waiting[at] = lane->waiting[(at - 1) / 2];
+    lane->waiting[at] = row;
+}
+
+static row_t lane_pop(struct lane *lane) {
+    row_t *heap = lane->waiting, first = heap[0], last = heap[--lane->n];
+    uint64_t at = 0, child;
+    for (; (child = 2 * at + 1) < lane->n; at = child) {
+        child += child + 1 < lane->n && heap[child + 1] < heap[child];
+        if (last <= heap[child])
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return first;
+}
+
+static void lane_touch(struct rank_state *rank, uint32_t lane) {
+    if (rank->lanes[lane].is_touched)
+        return;
+    rank->lanes[lane].is_touched = true;
+    rank->touched[rank->n_touched++] = lane;
+}
+
+/* The node waits for nothing any more but its resource. */
+static void node_free(struct rank_state *rank, const struct replay_graph *graph, row_t row) {
+    lane_push(&rank->lanes[graph->resource[row]], row);
+    lane_touch(rank, graph->resource[row]);
+}
+
+static int compare_rows(const void *a, const void *b) {
+    row_t x = *(const row_t *)a, y = *(const row_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Takes the first node of each touched lane that is idle; their rows go to next[], rising. */
+static uint32_t lanes_take_next(struct rank_state *rank) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < rank->n_touched; i++) {
+        struct lane *lane = &rank->lanes[rank->touched[i]];
+        lane->is_touched = false;
+        if (lane->taken || lane->n == 0)
+            continue;
+        lane->taken = true;
+        rank->next[n++] = lane_pop(lane);
+    }
+    rank->n_touched = 0;
+    if (n > 1)
+        qsort(rank->next, n, sizeof *rank->next, compare_rows);
+    return n;
+}
+
+/* ---- Nodes ---- */
+
+/* The node runs from now on. */
+static void node_run(struct simulation *simulation, struct replay_node node, uint64_t now, struct replay_node cause) {
+    struct replay_times *times = &simulation->times[node.rank];
+    uint64_t dur = simulation->job->ranks[node.rank].dur_ns[node.row];
+    times->run_ns[node.row] = now;
+    times->cause[node.row] = cause;
+    event_push(simulation, (struct event){now + (dur ? dur : 1), simulation->n_started++, node});
+}
+
+/* The node takes part in its meeting; all run once the last one is there. */
+static void node_meet(struct simulation *simulation, struct meeting *meeting, struct replay_node node, uint64_t now,
+                      struct replay_node cause) {
+    meeting->arrived[meeting->n_arrived++] = node;
+    simulation->times[node.rank].cause[node.row] = cause;
+    if (meeting->n_arrived < meeting->n_members)
+        return;
+    for (uint32_t i = 0; i + 1 < meeting->n_arrived; i++)
+        node_run(simulation, meeting->arrived[i], now, node);
+    node_run(simulation, node, now, cause);
+}
+
+/* Starts all nodes of the rank that can start now. */
+static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t now, struct replay_node cause) {
+    const struct replay_graph *graph = &simulation->job->ranks[rank];
+    uint32_t n = lanes_take_next(&simulation->ranks[rank]);
+    for (uint32_t i = 0; i < n; i++) {
+        struct replay_node node = {rank, simulation->ranks[rank].next[i]};
+        uint32_t meeting = graph->meeting ? graph->meeting[node.row] : NO_MEETING;
+        simulation->times[rank].start_ns[node.row] = now;
+        if (meeting == NO_MEETING)
+            node_run(simulation, node, now, cause);
+        else
+            node_meet(simulation, &simulation->meetings[meeting], node, now, cause);
+    }
+}
+
+/* The node has ended: its resource is idle, and what waited for it may be free. */
+static void node_end(struct simulation *simulation, struct event event) {
+    struct replay_node node = event.node;
+    const struct replay_graph *graph = &simulation->job->ranks[node.rank];
+    struct rank_state *rank = &simulation->ranks[node.rank];
+    struct replay_times *times = &simulation->times[node.rank];
+
+    times->end_ns[node.row] = event.time;
+    times->finish_ns = event.time;
+    times->n_ran++;
+    rank->lanes[graph->resource[node.row]].taken = false;
+    lane_touch(rank, graph->resource[node.row]);
+    for (uint64_t i = graph->first_waiter[node.row]; i < graph->first_waiter[node.row + 1]; i++)
+        if (--rank->n_waits[graph->waiters[i]] == 0)
+            node_free(rank, graph, graph->waiters[i]);
+    start_nodes(simulation, node.rank, event.time, node);
+}
+
+/* ---- Beginning ---- */
+
+static void times_reset(struct replay_times *times, row_t n) {
+    for (row_t i = 0; i < n; i++) {
+        times->start_ns[i] = times->run_ns[i] = times->end_ns[i] = TIME_NEVER;
+        times->cause[i] = (struct replay_node){0, ROW_NONE};
+    }
+    times->n_ran = 0;
+    times->finish_ns = 0;
+}
+
+/* Gives each lane its part of `waiting`, as long as it has nodes. */
+static void lanes_share(struct rank_state *rank, const struct replay_graph *graph, row_t *waiting) {
+    for (row_t i = 0; i < graph->n; i++)
+        rank->lanes[graph->resource[i]].n++;
+    for (uint32_t l = 0; l < graph->n_resources; l++) {
+        rank->lanes[l].waiting = waiting;
+        waiting += rank->lanes[l].n;
+        rank->lanes[l].n = 0;
+    }
+}
+
+static void rank_begin(struct rank_state *rank, const struct replay_graph *graph, struct arena *arena) {
+    rank->lanes = arena_zeros(arena, graph->n_resources, sizeof *rank->lanes);
+    rank->touched = arena_take(arena, graph->n_resources, sizeof *rank->touched);
+    rank->next = arena_take(arena, graph->n_resources, sizeof *rank->next);
+    rank->n_waits = arena_take(arena, graph->n, sizeof *rank->n_waits);
+    row_t *waiting = arena_take(arena, graph->n, sizeof *waiting);
+    if (arena->failed)
+        return;
+    lanes_share(rank, graph, waiting);
+    for (row_t i = 0; i < graph->n; i++) {
+        rank->n_waits[i] = graph->n_waits[i];
+        if (rank->n_waits[i] == 0)
+            node_free(rank, graph, i);
+    }
+}
+
+static void meetings_begin(struct simulation *simulation, struct arena *arena) {
+    const struct replay_job *job = simulation->job;
+    simulation->meetings = arena_zeros(arena, job->n_meetings, sizeof *simulation->meetings);
+    if (arena->failed)
+        return;
+    for (uint32_t r = 0; r < job->n_ranks; r++)
+        for (row_t i = 0; job->ranks[r].meeting && i < job->ranks[r].n; i++)
+            if (job->ranks[r].meeting[i] != NO_MEETING)
+                simulation->meetings[job->ranks[r].meeting[i]].n_members++;
+    for (uint32_t m = 0; m < job->n_meetings; m++)
+        simulation->meetings[m].arrived =
+            arena_take(arena, simulation->meetings[m].n_members, sizeof *simulation->meetings[m].arrived);
+}
+
+static bool simulation_begin(struct simulation *simulation, struct arena *arena) {
+    const struct replay_job *job = simulation->job;
+    uint64_t n_resources = 0;
+    simulation->ranks = arena_zeros(arena, job->n_ranks, sizeof *simulation->ranks);
+    for (uint32_t r = 0; r < job->n_ranks && !arena->failed; r++) {
+        times_reset(&simulation->times[r], job->ranks[r].n);
+        rank_begin(&simulation->ranks[r], &job->ranks[r], arena);
+        n_resources += job->ranks[r].n_resources;
+    }
+    meetings_begin(simulation, arena);
+    simulation->events = arena_take(arena, n_resources, sizeof *simulation->events);
+    return !arena->failed;
+}
+
+enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error) {
+    struct arena arena = {0};
+    struct simulation simulation = {.job = job, .times = times};
+    enum sutra_status status = simulation_begin(&simulation, &arena) ? SUTRA_OK : error_memory(error);
+    for (uint32_t r = 0; r < job->n_ranks && !status; r++)
+        start_nodes(&simulation, r, 0, (struct replay_node){0, ROW_NONE});
+    while (!status && simulation.n_events)
+        node_end(&simulation, event_pop(&simulation));
+    arena_free(&arena);
+    return status;
+}
