@@ -217,9 +217,10 @@ static enum sutra_status check_categories(struct path_search *search, const stru
     for (row_t i = 0; i < threads->n && !search->rules.extended; i++) {
         if (threads->row[i] == 0)
             continue;
-        if (!(search->roles_used & CATEGORY_CPU_OP))
+        if (!(search->roles_used.category & CATEGORY_CPU_OP))
             return stop_crash(search, "no event is of the category cpu_op");
-        if (!category_has(search, threads->row[i], CATEGORY_CPU_OP) && !(search->roles_used & CATEGORY_RUNTIME))
+        if (!category_has(search, threads->row[i], CATEGORY_CPU_OP) &&
+            !(search->roles_used.category & CATEGORY_RUNTIME))
             return stop_crash(search, "no event is of the category cuda_runtime: the GPU was not recorded");
     }
     return SUTRA_OK;

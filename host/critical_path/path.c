@@ -11,12 +11,18 @@
 
 #include "base/error.h"
 
+/* Whether a row has a name of HIP, which only the extended rules know. */
+static bool has_hip_names(const struct path_search *search) {
+    struct string_roles used = search->roles_used;
+    return used.name & NAME_HIP || used.category & CATEGORY_HIP;
+}
+
 /* Whether the rows have what the reference's rules take for something else. */
 static enum sutra_status needs_extended(const struct path_search *search, bool *needed, struct sutra_error *error) {
     const struct device_events *events = search->events;
     struct tuples streams = {0}, of_devices = {0};
     enum sutra_status status = SUTRA_OK;
-    *needed = rows_have_hip_names(search);
+    *needed = has_hip_names(search);
     for (row_t i = 0; i < search->n_full && !status && !*needed; i++) {
         row_t event = search->full[i];
         if (!on_stream(search, event) || category_has(search, event, CATEGORY_SYNC))
@@ -37,7 +43,7 @@ static const char *annotation_of(const struct path_search *reference, const stru
     if (given)
         return rules->annotation;
     for (uint32_t string = 0; reference->roles && string < reference->trace->strings.n; string++)
-        if ((reference->roles[string] & (NAME_STEP | NAME_USED)) == (NAME_STEP | NAME_USED))
+        if (reference->roles[string].name & NAME_STEP && reference->roles[string].name & NAME_USED)
             return rules->annotation;
     return NULL;
 }
@@ -89,7 +95,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
                                            const struct sutra_critical_path_options *options,
                                            struct sutra_critical_path **path, struct sutra_error *error) {
     bool given = options && options->annotation;
-    struct path_rules rules = {.annotation = given ? options->annotation : "ProfilerStep",
+    struct path_rules rules = {.annotation = given ? options->annotation : STEP_NAME,
                                .instance = options ? options->instance : 0};
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)

@@ -23,6 +23,7 @@
 #include "columns/tuples.h"
 #include "context/context.h"
 #include "critical_path/graph.h"
+#include "facts/names.h"
 #include "read/device_trace.h"
 #include "read/event_places.h"
 #include "read/fields.h"
@@ -40,28 +41,10 @@ struct path_rules {
     uint64_t instance;      /* which of the rows of that name, from 0 */
 };
 
-/* What a string is as a name or a category, and whether a row that counts uses it. */
-enum string_role {
-    NAME_USED = 1 << 0,
-    CATEGORY_USED = 1 << 1,
-    NAME_STEP = 1 << 2,       /* contains ProfilerStep */
-    NAME_ANNOTATION = 1 << 3, /* contains the annotation that is looked for */
-    NAME_LAUNCH = 1 << 4,
-    NAME_BLOCKING = 1 << 5,   /* calls that wait: their time is not work of the CPU */
-    NAME_EVENT_SYNC = 1 << 6, /* rows of synchronisation */
-    NAME_CONTEXT_SYNC = 1 << 7,
-    NAME_STREAM_SYNC = 1 << 8,
-    NAME_STREAM_WAIT = 1 << 9,
-    NAME_RECORD_CALL = 1 << 10, /* calls that record an event, and that make a stream wait for one */
-    NAME_WAIT_CALL = 1 << 11,
-    CATEGORY_CPU_OP = 1 << 12,
-    CATEGORY_RUNTIME = 1 << 13,
-    CATEGORY_DRIVER = 1 << 14,
-    CATEGORY_SYNC = 1 << 15,
-    CATEGORY_DROPPED = 1 << 16,
-};
+/* A role of this search: the name contains the annotation that is looked for. */
+#define NAME_ANNOTATION NAME_OWN
 
-#define CATEGORY_OP (CATEGORY_CPU_OP | CATEGORY_RUNTIME | CATEGORY_DRIVER)
+#define CATEGORY_OP (CATEGORY_CPU_OP | CATEGORY_CALL)
 
 enum row_state {
     ROW_KEPT = 1,    /* has a duration and a category */
@@ -90,9 +73,9 @@ struct path_search {
     enum outcome outcome;
     char reason[240]; /* why there is no path */
 
-    uint32_t *roles;     /* per string: enum string_role */
-    uint32_t roles_used; /* all roles of names and categories of kept rows */
-    bool rounded;        /* times are rounded to whole microseconds */
+    struct string_roles *roles;
+    struct string_roles roles_used; /* all roles of strings that kept rows have, as a name or a category */
+    bool rounded;                   /* times are rounded to whole microseconds */
 
     /* Columns over events; meaningless where the state is not ROW_KEPT. */
     int64_t *ts; /* since the first row */
@@ -136,9 +119,6 @@ enum sutra_status waits_resolve(struct path_search *search);
 enum sutra_status gpu_graph_build(struct path_search *search);
 enum sutra_status longest_path_find(struct path_search *search);
 
-/* Whether a row has a name of HIP, which only the extended rules know. */
-bool rows_have_hip_names(const struct path_search *search);
-
 /* Runs all of them. The search is the caller's to free whatever comes of it. */
 enum sutra_status path_search_run(struct path_search *search, struct sutra_context *context,
                                   const struct sutra_device_trace *trace, const struct path_rules *rules,
@@ -153,16 +133,17 @@ __attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(struct path_s
 value_key event_key(struct path_search *search, const struct event_places *places, enum event_field field,
                     value_key absent);
 
-static inline bool has_role(const struct path_search *search, uint32_t string, uint32_t role) {
-    return string != STRING_NONE && (search->roles[string] & role);
-}
-
 static inline bool name_has(const struct path_search *search, row_t event, uint32_t role) {
-    return (search->roles[search->events->name[event]] & role) != 0;
+    return (name_roles(search->events, search->roles, event) & role) != 0;
 }
 
 static inline bool category_has(const struct path_search *search, row_t event, uint32_t role) {
-    return has_role(search, search->events->category[event], role);
+    return (category_roles(search->events, search->roles, event) & role) != 0;
+}
+
+/* Whether a row that counts has the string, as a name or as a category. */
+static inline bool is_used(struct string_roles roles) {
+    return roles.name & NAME_USED || roles.category & CATEGORY_USED;
 }
 
 static inline bool on_stream(const struct path_search *search, row_t event) {

@@ -7,93 +7,19 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "critical_path/path_search.h"
 #include "text/string_text.h"
 
-/* Names and categories that mean something; `extended` ones only to the extended rules. */
-static const struct known {
-    const char *text;
-    uint32_t role;
-    bool extended;
-} known[] = {
-    {"cudaLaunchKernel", NAME_LAUNCH, false},
-    {"cudaLaunchKernelExC", NAME_LAUNCH, false},
-    {"cuLaunchKernel", NAME_LAUNCH, false},
-    {"cudaMemcpyAsync", NAME_LAUNCH | NAME_BLOCKING, false},
-    {"cudaMemsetAsync", NAME_LAUNCH, false},
-    {"cudaDeviceSynchronize", NAME_BLOCKING, false},
-    {"cudaStreamSynchronize", NAME_BLOCKING, false},
-    {"cudaEventQuery", NAME_BLOCKING, false},
-    {"cudaEventSynchronize", NAME_BLOCKING, false},
-    {"cudaMemcpy", NAME_BLOCKING, false},
-    {"Event Sync", NAME_EVENT_SYNC, false},
-    {"Context Sync", NAME_CONTEXT_SYNC, false},
-    {"Stream Sync", NAME_STREAM_SYNC, false},
-    {"Stream Wait Event", NAME_STREAM_WAIT, false},
-    {"cudaEventRecord", NAME_RECORD_CALL, false},
-    {"cudaStreamWaitEvent", NAME_WAIT_CALL, false},
-    {"cpu_op", CATEGORY_CPU_OP, false},
-    {"cuda_runtime", CATEGORY_RUNTIME, false},
-    {"cuda_driver", CATEGORY_DRIVER, false},
-    {"cuda_sync", CATEGORY_SYNC, false},
-    {"Trace", CATEGORY_DROPPED, false},
-    {"cuLaunchKernelEx", NAME_LAUNCH, true},
-    {"cudaLaunchCooperativeKernel", NAME_LAUNCH, true},
-    {"cudaGraphLaunch", NAME_LAUNCH, true},
-    {"cudaMemcpyFromSymbol", NAME_LAUNCH | NAME_BLOCKING, true},
-    {"cudaMemcpyToSymbol", NAME_LAUNCH | NAME_BLOCKING, true},
-    {"hipLaunchKernel", NAME_LAUNCH, true},
-    {"hipExtLaunchKernel", NAME_LAUNCH, true},
-    {"hipExtModuleLaunchKernel", NAME_LAUNCH, true},
-    {"hipModuleLaunchKernel", NAME_LAUNCH, true},
-    {"hipGraphLaunch", NAME_LAUNCH, true},
-    {"hipMemcpyAsync", NAME_LAUNCH | NAME_BLOCKING, true},
-    {"hipMemcpyWithStream", NAME_LAUNCH | NAME_BLOCKING, true},
-    {"hipMemsetAsync", NAME_LAUNCH, true},
-    {"hipMemcpy", NAME_BLOCKING, true},
-    {"hipDeviceSynchronize", NAME_BLOCKING, true},
-    {"hipStreamSynchronize", NAME_BLOCKING, true},
-    {"hipEventQuery", NAME_BLOCKING, true},
-    {"hipEventSynchronize", NAME_BLOCKING, true},
-    {"hipEventRecord", NAME_RECORD_CALL, true},
-    {"hipStreamWaitEvent", NAME_WAIT_CALL, true},
-    {"hip_runtime", CATEGORY_RUNTIME, true},
-};
-
 static enum sutra_status give_roles(struct path_search *search) {
     const struct strings *strings = &search->trace->strings;
-    const char *annotation = search->rules.annotation;
-    search->roles = calloc((size_t)strings->n + 1, sizeof *search->roles);
+    search->roles = names_find(strings, search->rules.extended ? READER_PATH_EXTENDED : READER_PATH);
     if (!search->roles)
         return error_memory(search->error);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        uint32_t string = strings_find(strings, known[i].text, strlen(known[i].text));
-        if (string != STRING_NONE && (search->rules.extended || !known[i].extended))
-            search->roles[string] |= known[i].role;
-    }
-    for (uint32_t string = 0; string < strings->n; string++) {
-        const char *text = strings_text(strings, string);
-        size_t length = strings_length(strings, string);
-        if (memmem(text, length, "ProfilerStep", 12))
-            search->roles[string] |= NAME_STEP;
-        if (annotation && memmem(text, length, annotation, strlen(annotation)))
-            search->roles[string] |= NAME_ANNOTATION;
-    }
+    if (search->rules.annotation)
+        names_mark(strings, search->roles, TEXT_HAS, search->rules.annotation, NAME_ANNOTATION);
     return SUTRA_OK;
-}
-
-bool rows_have_hip_names(const struct path_search *search) {
-    const struct strings *strings = &search->trace->strings;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        uint32_t string = strings_find(strings, known[i].text, strlen(known[i].text));
-        bool hip = strncmp(known[i].text, "hip", 3) == 0;
-        if (hip && string != STRING_NONE && search->roles[string] & (NAME_USED | CATEGORY_USED))
-            return true;
-    }
-    return false;
 }
 
 /* The reference's table has a column for each key that some event has; it needs these. */
@@ -130,10 +56,10 @@ static char first_character(const struct path_search *search, row_t event, enum 
 }
 
 /* Whether the event has a category that does not drop it. */
-static bool has_category(struct path_search *search, row_t event, uint32_t empty) {
-    uint32_t category = search->events->category[event];
-    if (category != STRING_NONE && category != empty)
-        return !(search->roles[category] & CATEGORY_DROPPED);
+static bool has_category(struct path_search *search, row_t event) {
+    bool is_string = search->events->category[event] != STRING_NONE;
+    if (is_string && !category_has(search, event, CATEGORY_EMPTY))
+        return !category_has(search, event, CATEGORY_TRACE);
     char first = first_character(search, event, FIELD_CATEGORY);
     if (first == '"')
         return true;
@@ -191,10 +117,10 @@ static bool is_on_gpu(const struct path_search *search, row_t event) {
     return on || name_has(search, event, NAME_EVENT_SYNC | NAME_CONTEXT_SYNC);
 }
 
-static void take_row(struct path_search *search, row_t event, uint32_t empty) {
+static void take_row(struct path_search *search, row_t event) {
     const struct device_events *events = search->events;
     bool in_time = !search->rounded || events->flags[event] & EVENT_HAS_TS;
-    if (!(events->flags[event] & EVENT_HAS_DUR) || !in_time || !has_category(search, event, empty))
+    if (!(events->flags[event] & EVENT_HAS_DUR) || !in_time || !has_category(search, event))
         return;
     bool named = events->flags[event] & EVENT_HAS_NAME && !(events->flags[event] & EVENT_NAME_NO_STRING);
     if (!named && !search->rules.extended) {
@@ -209,8 +135,8 @@ static void take_row(struct path_search *search, row_t event, uint32_t empty) {
     search->state[event] = (uint8_t)(ROW_KEPT | (is_on_gpu(search, event) ? ROW_GPU : 0));
     if (events->flags[event] & EVENT_HAS_WAIT)
         note_wait(search, event);
-    search->roles[events->name[event]] |= NAME_USED;
-    search->roles[events->category[event]] |= CATEGORY_USED;
+    search->roles[events->name[event]].name |= NAME_USED;
+    search->roles[events->category[event]].category |= CATEGORY_USED;
     search->full[search->n_full++] = event;
 }
 
@@ -242,9 +168,13 @@ static void shift_times(struct path_search *search) {
 }
 
 static void gather_roles(struct path_search *search) {
-    for (uint32_t string = 0; string < search->trace->strings.n; string++)
-        if (search->roles[string] & (NAME_USED | CATEGORY_USED))
-            search->roles_used |= search->roles[string];
+    for (uint32_t string = 0; string < search->trace->strings.n; string++) {
+        struct string_roles roles = search->roles[string];
+        if (!is_used(roles))
+            continue;
+        search->roles_used.name |= roles.name;
+        search->roles_used.category |= roles.category;
+    }
 }
 
 enum sutra_status rows_read(struct path_search *search) {
@@ -256,9 +186,8 @@ enum sutra_status rows_read(struct path_search *search) {
     if (status || search->outcome)
         return status;
     search->rounded = needs_rounding(search->events);
-    uint32_t empty = strings_find(&search->trace->strings, "", 0);
     for (row_t event = 0; event < search->events->n && !search->outcome; event++)
-        take_row(search, event, empty);
+        take_row(search, event);
     if (!search->outcome && search->n_full == 0)
         return stop_crash(search, "no event has a duration and a category");
     shift_times(search);

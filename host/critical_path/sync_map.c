@@ -47,7 +47,7 @@ void sync_map_free(struct sync_map *map) {
 enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
                                 const struct sutra_device_trace *trace, bool pandas3, char *reason,
                                 struct sutra_error *error) {
-    const struct path_rules rules = {.pandas3 = pandas3, .annotation = "ProfilerStep"};
+    const struct path_rules rules = {.pandas3 = pandas3, .annotation = STEP_NAME};
     struct path_search search;
     *map = (struct sync_map){0};
     enum sutra_status status = path_search_run(&search, context, trace, &rules, error);

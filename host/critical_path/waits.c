@@ -183,7 +183,7 @@ static row_t count_named(const struct path_search *search, uint32_t role) {
 }
 
 static enum sutra_status resolve_records(struct path_search *search, struct moment_list *launches) {
-    if (!(search->roles_used & NAME_RECORD_CALL))
+    if (!(search->roles_used.name & NAME_RECORD_CALL))
         return SUTRA_OK;
     struct wait_row *rows = calloc((size_t)search->n_waits + 1, sizeof *rows);
     row_t *calls = malloc(((size_t)count_named(search, NAME_RECORD_CALL) + 1) * sizeof *calls);
@@ -259,7 +259,7 @@ static enum sutra_status find_after(struct path_search *search, const struct mom
 }
 
 static enum sutra_status resolve_waits(struct path_search *search, struct moment_list *launches) {
-    if (!(search->roles_used & NAME_WAIT_CALL) || !(search->roles_used & NAME_STREAM_WAIT))
+    if (!(search->roles_used.name & NAME_WAIT_CALL) || !(search->roles_used.name & NAME_STREAM_WAIT))
         return SUTRA_OK;
     search->has_waits = true;
     if (search->rules.pandas3)
@@ -285,7 +285,7 @@ static enum sutra_status resolve_waits(struct path_search *search, struct moment
 }
 
 enum sutra_status waits_resolve(struct path_search *search) {
-    if (!(search->roles_used & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
+    if (!(search->roles_used.name & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
         return SUTRA_OK;
     struct moment_list launches = {0};
     enum sutra_status status = moment_list_alloc(&launches, search->n_full) ? SUTRA_OK : error_memory(search->error);

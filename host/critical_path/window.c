@@ -17,7 +17,7 @@
 
 /* Whether a step's name is as the reference reads it: ProfilerStep, "#", digits, with white space between. */
 static bool is_step_name(const char *text) {
-    text += strlen("ProfilerStep");
+    text += strlen(STEP_NAME);
     while (isspace((unsigned char)*text))
         text++;
     if (*text++ != '#')
@@ -31,8 +31,8 @@ static enum sutra_status check_step_names(struct path_search *search) {
     const struct strings *strings = &search->trace->strings;
     for (uint32_t string = 0; string < strings->n; string++) {
         const char *text = strings_text(strings, string);
-        uint32_t role = search->roles[string];
-        if (role & NAME_USED && role & NAME_STEP && strncmp(text, "ProfilerStep", 12) == 0 && !is_step_name(text))
+        bool used = search->roles[string].name & NAME_USED;
+        if (used && text_compare(strings, string, TEXT_BEGINS, STEP_NAME) && !is_step_name(text))
             return stop_crash(search, "the name \"%.100s\" has no step number", text);
     }
     return SUTRA_OK;
@@ -41,8 +41,8 @@ static enum sutra_status check_step_names(struct path_search *search) {
 static uint32_t count_step_strings(const struct path_search *search) {
     uint32_t n = 0;
     for (uint32_t string = 0; string < search->trace->strings.n; string++) {
-        uint32_t role = search->roles[string];
-        n += role & NAME_STEP && role & (NAME_USED | CATEGORY_USED);
+        struct string_roles roles = search->roles[string];
+        n += roles.name & NAME_STEP && is_used(roles);
     }
     return n;
 }

@@ -9,54 +9,39 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "link/classify.h"
+#include "facts/names.h"
 #include "match/key_index.h"
 
 /* Host operators that the device trace lacks, as the older program takes it: a process and two threads. */
 #define MARKERS_EXPECTED 3
 
-/* What sorting out events needs. */
-struct filter {
-    struct device_side *side;
-    const uint16_t *traits;
-    uint32_t runtime, launch_kernel, copy; /* strings that stand for launches */
-    bool all_launches;
-};
-
-static bool is_launch(const struct filter *filter, uint32_t category, uint32_t name) {
-    if (filter->all_launches)
-        return filter->traits[category] & TRAIT_RUNTIME_CATEGORY && filter->traits[name] & TRAIT_LAUNCH_NAME;
-    return category == filter->runtime && (name == filter->launch_kernel || name == filter->copy);
+static bool is_launch(uint32_t category, uint32_t name) {
+    return category & CATEGORY_CALL && name & NAME_LAUNCH;
 }
 
-static void take_event(const struct filter *filter, row_t event) {
-    struct device_side *side = filter->side;
+static void take_event(struct device_side *side, const struct string_roles *roles, row_t event) {
     const struct device_events *events = &side->trace->events;
-    uint32_t category = events->category[event], name = events->name[event];
-    if (filter->traits[name] & TRAIT_STEP_NAME)
+    uint32_t category = category_roles(events, roles, event), name = name_roles(events, roles, event);
+    if (name & NAME_STEP)
         side->step[side->n_steps++] = event;
-    if (category == STRING_NONE || filter->traits[name] & TRAIT_STEP_NAME)
-        return;
-    uint16_t kind = filter->traits[category];
-    if (kind & TRAIT_CPU_CATEGORY)
+    else if (category & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
         side->cpu[side->n_cpu++] = event;
-    else if (kind & TRAIT_GPU_CATEGORY)
+    else if (category & CATEGORY_WORK)
         side->gpu[side->n_gpu++] = event;
-    else if (kind & TRAIT_ARROW_CATEGORY && events->phase[event] == 's')
+    else if (category & CATEGORY_ARROW && events->phase[event] == 's')
         side->arrow_start[side->n_arrow_start++] = event;
-    else if (kind & TRAIT_ARROW_CATEGORY && events->phase[event] == 'f')
+    else if (category & CATEGORY_ARROW && events->phase[event] == 'f')
         side->arrow_finish[side->n_arrow_finish++] = event;
-    else if (is_launch(filter, category, name))
+    else if (is_launch(category, name))
         side->launch[side->n_launches++] = event;
 }
 
 enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, bool all_launches,
                                    struct sutra_error *error) {
-    const struct strings *strings = &trace->strings;
     row_t n = trace->events.n;
     *side = (struct device_side){.trace = trace};
-    uint16_t *traits = string_traits(strings);
+    struct string_roles *roles = names_find(&trace->strings, all_launches ? READER_LINKER : READER_OLDER_LINKER);
     row_t *order = column_new(n, sizeof *order);
     side->cpu = column_new(n, sizeof *side->cpu);
     side->launch = column_new(n, sizeof *side->launch);
@@ -64,21 +49,15 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     side->step = column_new(n, sizeof *side->step);
     side->arrow_start = column_new(n, sizeof *side->arrow_start);
     side->arrow_finish = column_new(n, sizeof *side->arrow_finish);
-    bool ok = traits && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start &&
+    bool ok = roles && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start &&
               side->arrow_finish;
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     if (!status)
         status = context->engine.sort_numbers(context->engine.state, trace->events.ts, n, order, error);
-    struct filter filter = {.side = side,
-                            .traits = traits,
-                            .runtime = strings_find(strings, "cuda_runtime", 12),
-                            .launch_kernel = strings_find(strings, "cudaLaunchKernel", 16),
-                            .copy = strings_find(strings, "cudaMemcpyAsync", 15),
-                            .all_launches = all_launches};
     for (row_t i = 0; i < n && !status; i++)
-        take_event(&filter, order[i]);
+        take_event(side, roles, order[i]);
     free(order);
-    free(traits);
+    free(roles);
     return status;
 }
 

@@ -53,18 +53,18 @@ static enum sutra_status list_operators(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     struct operator_lists *lists = &build->lists;
-    ops->traits = string_traits(&build->trace->strings);
+    ops->roles = names_find(&build->trace->strings, READER_LINKER);
     ops->order = column_new(events->n, sizeof *ops->order);
     ops->cpu_event = column_new(events->n, sizeof *ops->cpu_event);
     lists->launch = column_new(events->n, sizeof *lists->launch);
     lists->gpu = column_new(events->n, sizeof *lists->gpu);
-    if (!ops->traits || !ops->order || !ops->cpu_event || !lists->launch || !lists->gpu)
+    if (!ops->roles || !ops->order || !ops->cpu_event || !lists->launch || !lists->gpu)
         return error_memory(build->error);
     const struct engine *engine = &build->context->engine;
     enum sutra_status status = engine->sort_numbers(engine->state, events->ts, events->n, ops->order, build->error);
     for (row_t i = 0; i < events->n && !status; i++) {
         row_t event = ops->order[i];
-        enum event_class class = event_classify(events, ops->traits, event);
+        enum event_class class = event_classify(events, ops->roles, event);
         if (class == EVENT_OTHER)
             continue;
         status = check_op(build, event, class);
@@ -119,7 +119,7 @@ static enum sutra_status gather_cpu_ops(struct build *build) {
         ops->cpu.dur.bits[i] = events->dur.bits[event];
         ops->cpu.dur.kind[i] = events->dur.kind[event];
         external[i] = events->external[event];
-        coalesced[i] = (ops->traits[events->name[event]] & TRAIT_COALESCED_NAME) != 0;
+        coalesced[i] = (name_roles(events, ops->roles, event) & NAME_COALESCED) != 0;
     }
     return number_threads(build, thread);
 }
@@ -223,7 +223,7 @@ static enum sutra_status find_groups(struct build *build) {
     struct device_ops *ops = build->ops;
     struct parent_search search = {.context = build->context,
                                    .trace = build->trace,
-                                   .traits = ops->traits,
+                                   .roles = ops->roles,
                                    .order = ops->order,
                                    .cpu = &ops->cpu,
                                    .lists = &build->lists};
@@ -265,7 +265,7 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
 
 void device_ops_free(struct device_ops *ops) {
     free(ops->order);
-    free(ops->traits);
+    free(ops->roles);
     free(ops->cpu_event);
     numbers_free(&ops->cpu.ts);
     numbers_free(&ops->cpu.dur);

@@ -8,13 +8,14 @@
 #define LINK_DEVICE_OPS_H
 
 #include "context/context.h"
+#include "facts/names.h"
 #include "match/engine.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
 
 struct device_ops {
-    row_t *order;     /* all events, sorted stably by timestamp */
-    uint16_t *traits; /* of every string of the trace */
+    row_t *order;               /* all events, sorted stably by timestamp */
+    struct string_roles *roles; /* of every string of the trace */
 
     /* CPU operators, sorted; row i is event cpu_event[i]. Exactly what the engine is given. */
     struct cpu_ops cpu;

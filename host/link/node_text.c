@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/classify.h"
 #include "link/node_layout.h"
 #include "read/event_places.h"
 #include "text/string_text.h"
@@ -286,7 +285,7 @@ void node_write_gpu(struct node_template *template, const struct sutra_linked *l
     values.inclusive = values.exclusive = number_at(device->events.dur, gpu);
     values.ts = number_at(device->events.ts, gpu);
     values.gpu = gpu;
-    if (linked->ops.traits[device->events.name[gpu]] & TRAIT_NCCL_KERNEL_NAME &&
+    if (name_roles(&device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL &&
         has_in_event(device, gpu, FIELD_PROCESS_GROUP))
         values.set |= BIT(PROCESS_GROUP);
     write_node(template, &values, out);

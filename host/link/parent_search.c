@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "link/classify.h"
 
 /* The columns of the markers, which the engine reads. */
 struct markers {
@@ -180,7 +179,7 @@ static void put_query(const struct parent_search *search, struct queries *querie
     queries->launch_ts.kind[i] = events->ts.kind[launch];
     queries->thread[i] = tid == 0 ? marker_thread(search) : first == ROW_NONE ? UINT32_MAX : search->cpu->thread[first];
     queries->external[i] = events->external[gpu];
-    queries->nccl[i] = (search->traits[events->name[gpu]] & TRAIT_NCCL_NAME) != 0;
+    queries->nccl[i] = (name_roles(events, search->roles, gpu) & NAME_NCCL) != 0;
 }
 
 /* A query for each GPU operator that has a launch; those operators go to search->gpu. */

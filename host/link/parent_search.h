@@ -8,6 +8,7 @@
 #define LINK_PARENT_SEARCH_H
 
 #include "context/context.h"
+#include "facts/names.h"
 #include "match/engine.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
@@ -22,7 +23,7 @@ struct operator_lists {
 struct parent_search {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
-    const uint16_t *traits;
+    const struct string_roles *roles;
     const row_t *order;
     const struct cpu_ops *cpu;
     const struct operator_lists *lists;

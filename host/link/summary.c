@@ -118,11 +118,11 @@ static void widen_span(struct sutra_device_summary *summary, const struct device
 enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 
 /* Sorts events into the counts and the lists of keys. */
-static void take_event(const struct device_events *events, const uint16_t *traits, row_t event,
+static void take_event(const struct device_events *events, const struct string_roles *roles, row_t event,
                        struct sutra_device_summary *summary, struct key_list *lists) {
     uint64_t *const counts[] = {&summary->n_others, &summary->n_cpu_ops, &summary->n_launches, &summary->n_gpu_ops,
                                 &summary->n_arrows};
-    enum event_class class = event_classify(events, traits, event);
+    enum event_class class = event_classify(events, roles, event);
     ++*counts[class];
     summary->n_rf_ids += class == EVENT_CPU_OP && key_is_value(events->rf[event]);
     if (class == EVENT_LAUNCH)
@@ -141,14 +141,14 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
                                              struct sutra_device_summary *summary, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     struct key_list lists[N_LISTS] = {0};
-    uint16_t *traits = string_traits(&trace->strings);
+    struct string_roles *roles = names_find(&trace->strings, READER_LINKER);
     *summary = (struct sutra_device_summary){.n_bytes = trace->document.source.size, .n_events = events->n};
-    enum sutra_status status = traits ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = roles ? SUTRA_OK : error_memory(error);
     for (int i = 0; i < N_LISTS && !status; i++)
         if (!(lists[i].keys = calloc((size_t)events->n + 1, sizeof *lists[i].keys)))
             status = error_memory(error);
     for (row_t i = 0; i < events->n && !status; i++)
-        take_event(events, traits, i, summary, lists);
+        take_event(events, roles, i, summary, lists);
     if (!status)
         status = count_categories(trace, summary, error);
     if (!status)
@@ -159,6 +159,6 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         status = count_launched(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &summary->n_correlations, error);
     for (int i = 0; i < N_LISTS; i++)
         free(lists[i].keys);
-    free(traits);
+    free(roles);
     return status;
 }

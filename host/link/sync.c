@@ -161,7 +161,7 @@ static enum sutra_status add_waits(struct sync *sync, row_t event) {
     row_t operator= first<end ? operator_after(linked, event) : ROW_NONE;
     for (row_t i = first; i < end && operator!= ROW_NONE; i++) {
         row_t start = sync->start_event[sync->ends.value[i]];
-        if (start == ROW_NONE || event_classify(&linked->device->events, linked->ops.traits, start) != EVENT_GPU_OP)
+        if (start == ROW_NONE || event_classify(&linked->device->events, linked->ops.roles, start) != EVENT_GPU_OP)
             continue;
         if (!pairs_add(&sync->waits, start, operator))
             return error_memory(sync->error);

@@ -1,0 +1,175 @@
+/*
+ * names.c - the table of names and categories, and the pass that finds them among the strings of a trace.
+ *
+ * A line is a text, how it is compared, what it means, and who knows it, a letter for each:
+ *
+ *     L  the linker                      O  the older linker
+ *     P  HTA's critical path             E  its extended rules, which know all that P knows
+ *     H  HTA's tables                    Q  HTA's queues
+ *     D  the notebook of analyze dlrm    T  the call tree
+ *
+ * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
+ */
+#include "facts/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    L = READER_LINKER,
+    O = READER_OLDER_LINKER,
+    E = READER_PATH_EXTENDED,
+    P = READER_PATH | E,
+    H = READER_HTA,
+    Q = READER_HTA_QUEUE,
+    D = READER_DLRM,
+    T = READER_TREE,
+};
+
+struct line {
+    const char *text;
+    enum comparison comparison;
+    uint32_t role;
+    uint32_t readers;
+};
+
+static const struct line names[] = {
+    {"cudaLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | O | P | H | Q | D},
+    {"cudaLaunchKernelExC", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | H | Q},
+    {"cuLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | Q},
+    {"cuLaunchKernelEx", TEXT_IS, NAME_LAUNCH_KERNEL, L | E},
+    {"cudaLaunchCooperativeKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | E},
+    {"hipLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q},
+    {"hipExtLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E},
+    {"hipExtModuleLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q},
+    {"hipModuleLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E},
+    {"runFunction - job_prep_and_submit_for_execution", TEXT_IS, NAME_LAUNCH_KERNEL, H | Q},
+    {"cudaMemcpy", TEXT_IS, NAME_LAUNCH_COPY, L},
+    {"cudaMemcpyAsync", TEXT_IS, NAME_LAUNCH_COPY, L | O | P | H | Q | D},
+    {"cudaMemcpyFromSymbol", TEXT_IS, NAME_LAUNCH_COPY, L | E},
+    {"cudaMemcpyToSymbol", TEXT_IS, NAME_LAUNCH_COPY, L | E},
+    {"hipMemcpyAsync", TEXT_IS, NAME_LAUNCH_COPY | NAME_HIP, L | E | Q},
+    {"hipMemcpyWithStream", TEXT_IS, NAME_LAUNCH_COPY | NAME_HIP, L | E | Q},
+    {"cudaMemsetAsync", TEXT_IS, NAME_LAUNCH_SET, P | H | Q},
+    {"hipMemsetAsync", TEXT_IS, NAME_LAUNCH_SET | NAME_HIP, E | Q},
+    {"cudaGraphLaunch", TEXT_IS, NAME_LAUNCH_GRAPH, E},
+    {"hipGraphLaunch", TEXT_IS, NAME_LAUNCH_GRAPH | NAME_HIP, E},
+
+    {"cudaMemcpy", TEXT_IS, NAME_BLOCKING, P},
+    {"cudaMemcpyAsync", TEXT_IS, NAME_BLOCKING, P},
+    {"cudaDeviceSynchronize", TEXT_IS, NAME_BLOCKING, P},
+    {"cudaStreamSynchronize", TEXT_IS, NAME_BLOCKING, P | D},
+    {"cudaEventSynchronize", TEXT_IS, NAME_BLOCKING, P},
+    {"cudaEventQuery", TEXT_IS, NAME_BLOCKING, P},
+    {"cudaMemcpyFromSymbol", TEXT_IS, NAME_BLOCKING, E},
+    {"cudaMemcpyToSymbol", TEXT_IS, NAME_BLOCKING, E},
+    {"hipMemcpy", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipMemcpyAsync", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipMemcpyWithStream", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipDeviceSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipStreamSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipEventSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipEventQuery", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+
+    {"cudaEventRecord", TEXT_IS, NAME_RECORD_CALL, P},
+    {"cudaStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL, P},
+    {"hipEventRecord", TEXT_IS, NAME_RECORD_CALL | NAME_HIP, E},
+    {"hipStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL | NAME_HIP, E},
+    {"Event Sync", TEXT_IS, NAME_EVENT_SYNC, P | H},
+    {"Context Sync", TEXT_IS, NAME_CONTEXT_SYNC, P | H},
+    {"Stream Sync", TEXT_IS, NAME_STREAM_SYNC, P},
+    {"Stream Wait Event", TEXT_IS, NAME_STREAM_WAIT, P},
+
+    {STEP_NAME, TEXT_HAS, NAME_STEP, L | O | P | H | D},
+    {"nccl", TEXT_HAS_IN_ANY_CASE, NAME_NCCL, L},
+    {"ncclDevKernel", TEXT_HAS, NAME_NCCL_KERNEL, L},
+    {"nccl:coalesced", TEXT_IS, NAME_COALESCED, L},
+};
+
+/* Those with capitals and without a prefix are Kineto's until 2021. */
+static const struct line categories[] = {
+    {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T},
+    {"Operator", TEXT_IS, CATEGORY_CPU_OP, D},
+    {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T},
+    {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T},
+    {"Runtime", TEXT_IS, CATEGORY_RUNTIME, D},
+    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | T},
+    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | T},
+    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, T},
+    {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T},
+    {"Kernel", TEXT_IS, CATEGORY_KERNEL, H},
+    {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL, H},
+    {"gpu_memcpy", TEXT_IS, CATEGORY_COPY, L | O | H | T},
+    {"Memcpy", TEXT_IS, CATEGORY_COPY, H},
+    {"gpu_memset", TEXT_IS, CATEGORY_SET, H | T},
+    {"Memset", TEXT_IS, CATEGORY_SET, H},
+    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T},
+    {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, D | T},
+    {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},
+    {"ac2g", TEXT_IS, CATEGORY_ARROW, L | O | T},
+    {"fwdbwd", TEXT_IS, CATEGORY_AUTOGRAD_ARROW, T},
+    {"forward_backward", TEXT_IS, CATEGORY_AUTOGRAD_ARROW, T},
+    {"python_function", TEXT_IS, CATEGORY_PYTHON, T},
+    {"cpu_instant_event", TEXT_IS, CATEGORY_INSTANT, T},
+    {"Trace", TEXT_IS, CATEGORY_TRACE, P | H},
+    {"", TEXT_IS, CATEGORY_EMPTY, P | H},
+};
+
+static bool has_in_any_case(const char *bytes, size_t length, const char *text, size_t n) {
+    for (size_t i = 0; i + n <= length; i++)
+        if (strncasecmp(bytes + i, text, n) == 0)
+            return true;
+    return false;
+}
+
+/* A string may hold NUL characters, all of it counts. */
+bool text_compare(const struct strings *strings, uint32_t string, enum comparison comparison, const char *text) {
+    const char *bytes = strings_text(strings, string);
+    size_t length = strings_length(strings, string), n = strlen(text);
+    if (comparison == TEXT_HAS)
+        return memmem(bytes, length, text, n) != NULL;
+    if (comparison == TEXT_HAS_IN_ANY_CASE)
+        return has_in_any_case(bytes, length, text, n);
+    return (comparison == TEXT_BEGINS ? length >= n : length == n) && memcmp(bytes, text, n) == 0;
+}
+
+/* The string that is the text has its number at once; else all are compared. */
+static void mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison,
+                 const char *text, struct string_roles given) {
+    uint32_t first = 0, end = strings->n;
+    if (comparison == TEXT_IS) {
+        first = strings_find(strings, text, strlen(text));
+        end = first == STRING_NONE ? first : first + 1;
+    }
+    for (uint32_t string = first; string < end; string++)
+        if (comparison == TEXT_IS || text_compare(strings, string, comparison, text)) {
+            roles[string].name |= given.name;
+            roles[string].category |= given.category;
+        }
+}
+
+void names_mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison, const char *text,
+                uint32_t role) {
+    mark(strings, roles, comparison, text, (struct string_roles){.name = role});
+}
+
+/* What a line says to a reader: that a name is of HIP it says to all. */
+static uint32_t role_to(const struct line *line, enum reader reader, uint32_t for_all) {
+    return line->readers & reader ? line->role : line->role & for_all;
+}
+
+struct string_roles *names_find(const struct strings *strings, enum reader reader) {
+    struct string_roles *roles = calloc((size_t)strings->n + 1, sizeof *roles);
+    for (size_t i = 0; roles && i < sizeof names / sizeof *names; i++) {
+        uint32_t role = role_to(&names[i], reader, NAME_HIP);
+        if (role)
+            mark(strings, roles, names[i].comparison, names[i].text, (struct string_roles){.name = role});
+    }
+    for (size_t i = 0; roles && i < sizeof categories / sizeof *categories; i++) {
+        uint32_t role = role_to(&categories[i], reader, CATEGORY_HIP);
+        if (role)
+            mark(strings, roles, categories[i].comparison, categories[i].text, (struct string_roles){.category = role});
+    }
+    return roles;
+}

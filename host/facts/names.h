@@ -1,0 +1,111 @@
+/*
+ * names.h - what the names and categories of a device trace's events mean, and to whom.
+ *
+ *     interned strings --one pass--> roles of each, as a name and as a category --> of an event: two look-ups by number
+ *
+ * What is reproduced here was written by many: each reference knows a list of its own of what launches something, what
+ * waits, what is a step. There is one table of them all (names.c), and a column of it says which reader knows the line.
+ *
+ * Cost: O(bytes of the distinct strings), and a look-up for each line of the table.
+ */
+#ifndef FACTS_NAMES_H
+#define FACTS_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "columns/device_events.h"
+#include "columns/strings.h"
+
+/* Whose list it is. */
+enum reader {
+    READER_LINKER = 1 << 0,        /* links today's traces */
+    READER_OLDER_LINKER = 1 << 1,  /* link-legacy, where it counts few calls as launches */
+    READER_PATH = 1 << 2,          /* HTA's critical path */
+    READER_PATH_EXTENDED = 1 << 3, /* the same with our extended rules */
+    READER_HTA = 1 << 4,           /* HTA's tables and statistics of launches */
+    READER_HTA_QUEUE = 1 << 5,     /* HTA's lengths of queues */
+    READER_DLRM = 1 << 6,          /* the notebook behind analyze dlrm */
+    READER_TREE = 1 << 7,          /* the profiler's call tree */
+};
+
+/* What names of profiler steps contain. */
+#define STEP_NAME "ProfilerStep"
+
+/* What a string is as a name. */
+enum name_role {
+    NAME_LAUNCH_KERNEL = 1 << 0, /* calls that start something on the GPU */
+    NAME_LAUNCH_COPY = 1 << 1,
+    NAME_LAUNCH_SET = 1 << 2,
+    NAME_LAUNCH_GRAPH = 1 << 3,
+    NAME_BLOCKING = 1 << 4,    /* calls that wait: their time is not work of the CPU */
+    NAME_RECORD_CALL = 1 << 5, /* calls that record an event, and that make a stream wait for one */
+    NAME_WAIT_CALL = 1 << 6,
+    NAME_EVENT_SYNC = 1 << 7, /* events of synchronisation */
+    NAME_CONTEXT_SYNC = 1 << 8,
+    NAME_STREAM_SYNC = 1 << 9,
+    NAME_STREAM_WAIT = 1 << 10,
+    NAME_STEP = 1 << 11,        /* contains STEP_NAME */
+    NAME_NCCL = 1 << 12,        /* contains nccl in any case */
+    NAME_NCCL_KERNEL = 1 << 13, /* contains ncclDevKernel */
+    NAME_COALESCED = 1 << 14,   /* is nccl:coalesced */
+    NAME_HIP = 1 << 15,         /* of HIP, whoever knows it */
+    NAME_USED = 1 << 16,        /* an event that counts has it: set by whoever goes through the events */
+    NAME_OWN = 1 << 17,         /* this and all above: roles that a reader gives itself, by names_mark() */
+};
+
+#define NAME_LAUNCH (NAME_LAUNCH_KERNEL | NAME_LAUNCH_COPY | NAME_LAUNCH_SET | NAME_LAUNCH_GRAPH)
+
+/* What a string is as a category. */
+enum category_role {
+    CATEGORY_CPU_OP = 1 << 0,
+    CATEGORY_ANNOTATION = 1 << 1, /* the user's */
+    CATEGORY_RUNTIME = 1 << 2,    /* calls */
+    CATEGORY_DRIVER = 1 << 3,
+    CATEGORY_KERNEL = 1 << 4,
+    CATEGORY_COPY = 1 << 5,
+    CATEGORY_SET = 1 << 6,
+    CATEGORY_SYNC = 1 << 7,
+    CATEGORY_GPU_ANNOTATION = 1 << 8, /* the user's, on streams */
+    CATEGORY_OVERHEAD = 1 << 9,       /* of the profiler */
+    CATEGORY_ARROW = 1 << 10,         /* from a launch to what it started */
+    CATEGORY_AUTOGRAD_ARROW = 1 << 11,
+    CATEGORY_PYTHON = 1 << 12,
+    CATEGORY_INSTANT = 1 << 13,
+    CATEGORY_TRACE = 1 << 14, /* of the trace itself */
+    CATEGORY_EMPTY = 1 << 15, /* "", also where there is none */
+    CATEGORY_HIP = 1 << 16,   /* of HIP, whoever knows it */
+    CATEGORY_USED = 1 << 17,  /* as NAME_USED */
+};
+
+#define CATEGORY_CALL (CATEGORY_RUNTIME | CATEGORY_DRIVER)
+#define CATEGORY_WORK (CATEGORY_KERNEL | CATEGORY_COPY | CATEGORY_SET)
+
+struct string_roles {
+    uint32_t name, category;
+};
+
+/* The roles of every string of a table to one reader, from malloc(); NULL: out of memory. */
+struct string_roles *names_find(const struct strings *strings, enum reader reader);
+
+/* How a string is compared with a text. */
+enum comparison { TEXT_IS, TEXT_BEGINS, TEXT_HAS, TEXT_HAS_IN_ANY_CASE };
+
+bool text_compare(const struct strings *strings, uint32_t string, enum comparison comparison, const char *text);
+
+/* Gives a name's role to all strings that the comparison holds for, as for a text that the user chose. */
+void names_mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison, const char *text,
+                uint32_t role);
+
+/* The roles of an event's name, and of its category: none where that is no string. */
+static inline uint32_t name_roles(const struct device_events *events, const struct string_roles *roles, row_t event) {
+    return roles[events->name[event]].name;
+}
+
+static inline uint32_t category_roles(const struct device_events *events, const struct string_roles *roles,
+                                      row_t event) {
+    uint32_t category = events->category[event];
+    return category == STRING_NONE ? 0 : roles[category].category;
+}
+
+#endif
