@@ -204,6 +204,7 @@ static void distributions_are_those_of_their_definition(void **unused) {
     seed();
     struct pool *pool = pool_create(2);
     struct engine engine = engine_cpu(pool);
+    struct arena arena = {0};
     for (int round = 0; round < N_ROUNDS; round++) {
         uint32_t groups[N_MOST];
         int64_t values[N_MOST];
@@ -215,13 +216,14 @@ static void distributions_are_those_of_their_definition(void **unused) {
             values[i] = (int64_t)below(1 << below(30)) - 1000;
             reals[i] = (double)values[i] / 10;
         }
-        assert_int_equal(describe_integers(&engine, groups, values, n, 4, 10, integers, NULL), SUTRA_OK);
-        assert_int_equal(describe_reals(&engine, groups, reals, n, 4, of_reals, NULL), SUTRA_OK);
+        assert_int_equal(describe_integers(&engine, &arena, groups, values, n, 4, 10, integers, NULL), SUTRA_OK);
+        assert_int_equal(describe_reals(&engine, &arena, groups, reals, n, 4, of_reals, NULL), SUTRA_OK);
         for (uint32_t g = 0; g < 4; g++) {
             check_group(groups, values, n, g, &integers[g]);
             check_group(groups, values, n, g, &of_reals[g]);
         }
     }
+    arena_free(&arena);
     pool_free(pool);
 }
 

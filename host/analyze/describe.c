@@ -5,7 +5,6 @@
 #include "analyze/describe.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "match/intervals.h"
@@ -23,18 +22,9 @@ struct dealt {
     double *value;
 };
 
-static void dealt_free(struct dealt *dealt) {
-    free(dealt->first);
-    free(dealt->value);
-}
-
 /* order[] has the rows by rising value. */
-static enum sutra_status deal(struct dealt *dealt, const uint32_t *groups, const row_t *order, const double *values,
-                              row_t n, uint32_t n_groups, struct sutra_error *error) {
-    dealt->first = calloc((size_t)n_groups + 2, sizeof *dealt->first);
-    dealt->value = malloc(((size_t)n + 1) * sizeof *dealt->value);
-    if (!dealt->first || !dealt->value)
-        return error_memory(error);
+static void deal(struct dealt *dealt, const uint32_t *groups, const row_t *order, const double *values, row_t n,
+                 uint32_t n_groups) {
     row_t *next = dealt->first + 1; /* the place of the next value of each group, until all are dealt out */
     for (row_t i = 0; i < n; i++)
         next[groups[i] + 1]++;
@@ -42,7 +32,6 @@ static enum sutra_status deal(struct dealt *dealt, const uint32_t *groups, const
         next[g + 1] += next[g];
     for (row_t i = 0; i < n; i++)
         dealt->value[next[groups[order[i]]]++] = values[order[i]];
-    return SUTRA_OK;
 }
 
 static void put_quartiles(const struct dealt *dealt, uint32_t n_groups, struct description *descriptions) {
@@ -62,49 +51,54 @@ static void put_quartiles(const struct dealt *dealt, uint32_t n_groups, struct d
 }
 
 /* All but mean and deviation; keys[] orders as the values do. */
-static enum sutra_status describe_sorted(const struct engine *engine, const uint32_t *groups, uint64_t *keys,
-                                         const double *values, row_t n, uint32_t n_groups,
+static enum sutra_status describe_sorted(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                         uint64_t *keys, const double *values, row_t n, uint32_t n_groups,
                                          struct description *descriptions, struct sutra_error *error) {
-    struct dealt dealt = {0};
-    row_t *order = malloc(((size_t)n + 1) * sizeof *order);
-    if (!order)
+    struct dealt dealt = {.first = arena_zeros(arena, (size_t)n_groups + 2, sizeof *dealt.first),
+                          .value = arena_take(arena, n, sizeof *dealt.value)};
+    row_t *order = arena_take(arena, n, sizeof *order);
+    if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         order[i] = i;
     enum sutra_status status = engine->sort_keys(engine->state, keys, order, n, error);
-    if (!status)
-        status = deal(&dealt, groups, order, values, n, n_groups, error);
-    if (!status)
-        put_quartiles(&dealt, n_groups, descriptions);
-    dealt_free(&dealt);
-    free(order);
-    return status;
+    if (status)
+        return status;
+    deal(&dealt, groups, order, values, n, n_groups);
+    put_quartiles(&dealt, n_groups, descriptions);
+    return SUTRA_OK;
 }
 
-enum sutra_status describe_integers(const struct engine *engine, const uint32_t *groups, const int64_t *values, row_t n,
-                                    uint32_t n_groups, double scale, struct description *descriptions,
-                                    struct sutra_error *error) {
-    uint64_t *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    double *scaled = malloc(((size_t)n + 1) * sizeof *scaled);
-    struct moments *moments = calloc((size_t)n_groups + 1, sizeof *moments);
-    enum sutra_status status = keys && scaled && moments ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; i < n && !status; i++) {
-        keys[i] = integer_sort_key(values[i]);
-        scaled[i] = (double)values[i] / scale;
-    }
-    if (!status)
-        status = describe_sorted(engine, groups, keys, scaled, n, n_groups, descriptions, error);
-    if (!status)
-        status = engine->sums_by_key(engine->state, groups, values, n, n_groups, moments, error);
-    for (uint32_t g = 0; g < n_groups && !status; g++) {
+/* Mean and deviation of integers, whose sums are exact. */
+static void put_exact_moments(const struct moments *moments, uint32_t n_groups, double scale,
+                              struct description *descriptions) {
+    for (uint32_t g = 0; g < n_groups; g++) {
         if (moments[g].n == 0)
             continue;
         descriptions[g].mean = (double)moments[g].sum / scale / (double)moments[g].n;
         descriptions[g].std = moments_deviation(&moments[g], scale);
     }
-    free(moments);
-    free(scaled);
-    free(keys);
+}
+
+enum sutra_status describe_integers(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                    const int64_t *values, row_t n, uint32_t n_groups, double scale,
+                                    struct description *descriptions, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    double *scaled = arena_take(arena, n, sizeof *scaled);
+    struct moments *moments = arena_zeros(arena, n_groups, sizeof *moments);
+    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
+    for (row_t i = 0; i < n && !status; i++) {
+        keys[i] = integer_sort_key(values[i]);
+        scaled[i] = (double)values[i] / scale;
+    }
+    if (!status)
+        status = describe_sorted(engine, arena, groups, keys, scaled, n, n_groups, descriptions, error);
+    if (!status)
+        status = engine->sums_by_key(engine->state, groups, values, n, n_groups, moments, error);
+    if (!status)
+        put_exact_moments(moments, n_groups, scale, descriptions);
+    arena_release(arena, mark);
     return status;
 }
 
@@ -127,18 +121,19 @@ static void put_moments(const uint32_t *groups, const double *values, row_t n, u
             descriptions[g].std = sqrt(sums[g] / (descriptions[g].count - 1));
 }
 
-enum sutra_status describe_reals(const struct engine *engine, const uint32_t *groups, const double *values, row_t n,
-                                 uint32_t n_groups, struct description *descriptions, struct sutra_error *error) {
-    uint64_t *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    double *sums = calloc((size_t)n_groups + 1, sizeof *sums);
-    enum sutra_status status = keys && sums ? SUTRA_OK : error_memory(error);
+enum sutra_status describe_reals(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                 const double *values, row_t n, uint32_t n_groups, struct description *descriptions,
+                                 struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    double *sums = arena_zeros(arena, n_groups, sizeof *sums);
+    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = double_sort_key(values[i]);
     if (!status)
-        status = describe_sorted(engine, groups, keys, values, n, n_groups, descriptions, error);
+        status = describe_sorted(engine, arena, groups, keys, values, n, n_groups, descriptions, error);
     if (!status)
         put_moments(groups, values, n, n_groups, sums, descriptions);
-    free(sums);
-    free(keys);
+    arena_release(arena, mark);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef ANALYZE_DESCRIBE_H
 #define ANALYZE_DESCRIBE_H
 
+#include "base/arena.h"
 #include "columns/row.h"
 #include "match/engine.h"
 
@@ -17,13 +18,14 @@ struct description {
 
 /* Describes the integers of each group as value / scale: values[i] is of group groups[i] < n_groups. Sums are exact.
  * O(n) for each 11 bits in which values differ. SUTRA_SYSTEM: out of memory. */
-enum sutra_status describe_integers(const struct engine *engine, const uint32_t *groups, const int64_t *values, row_t n,
-                                    uint32_t n_groups, double scale, struct description *descriptions,
-                                    struct sutra_error *error);
+enum sutra_status describe_integers(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                    const int64_t *values, row_t n, uint32_t n_groups, double scale,
+                                    struct description *descriptions, struct sutra_error *error);
 
 /* The same of real numbers, none of them NaN. Sums are added in the order of the rows. */
-enum sutra_status describe_reals(const struct engine *engine, const uint32_t *groups, const double *values, row_t n,
-                                 uint32_t n_groups, struct description *descriptions, struct sutra_error *error);
+enum sutra_status describe_reals(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                 const double *values, row_t n, uint32_t n_groups, struct description *descriptions,
+                                 struct sutra_error *error);
 
 /* The quantile of rising values, 0 <= at <= 1; n > 0. */
 double quantile_of(const double *sorted, uint64_t n, double at);

@@ -4,8 +4,6 @@
 #include "analyze/hta/hta.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +128,7 @@ void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const st
 }
 
 struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id) {
-    hta_table_init(&hta->tables[id], id, &hta->options, hta->rows.starts_real, hta->rows.durs_real);
+    hta_table_init(&hta->tables[id], id, &hta->options, hta->starts_real, hta->durs_real);
     hta->made[id] = true;
     return &hta->tables[id];
 }
@@ -140,14 +138,6 @@ void table_describe(struct sutra_table *table, const struct description *descrip
                                           description->q25,   description->q50,  description->q75, description->max};
     for (int i = 0; i < DESCRIPTION_N; i++)
         table_real(table, decimals ? rounded_to(values[i], decimals) : values[i]);
-}
-
-void hta_table_missing(struct sutra_hta *hta, enum sutra_hta_table id, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&hta->reasons[id], format, arguments) < 0)
-        hta->reasons[id] = NULL;
-    va_end(arguments);
 }
 
 int64_t hta_unit(const struct sutra_hta_options *options) {
@@ -169,39 +159,53 @@ static void options_copy(struct sutra_hta_options *to, const struct sutra_hta_op
         to->kernel_delay_us = 30;
 }
 
-static enum sutra_status make_tables(struct sutra_hta *hta, const struct sutra_device_trace *trace,
+static enum sutra_status make_input(struct hta_input *input, const struct sutra_device_trace *trace,
+                                    struct arena *arena, struct sutra_hta *hta, struct sutra_error *error) {
+    enum sutra_status status =
+        hta_rows_make(input->context, &input->options, trace, arena, &input->rows, &hta->summary, error);
+    if (!status)
+        status = hta_kernels_make(&input->rows, input->engine, arena, &input->kernels, error);
+    if (!status)
+        status = hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error);
+    hta->summary.n_kernels = input->kernels.n;
+    hta->starts_real = input->rows.starts_real;
+    hta->durs_real = input->rows.durs_real;
+    return status;
+}
+
+static enum sutra_status make_tables(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error) {
-    static enum sutra_status (*const metrics[])(struct sutra_hta *, struct sutra_error *) = {
-        hta_kernels_make, hta_correlated_make, hta_busy,  hta_names,    hta_idle,
-        hta_launches,     hta_calls,           hta_queue, hta_bandwidth};
-    enum sutra_status status = hta_rows_make(hta, trace, error);
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics && !status; i++)
-        status = metrics[i](hta, error);
+    static hta_metric *const metrics[] = {hta_busy,  hta_names, hta_idle,     hta_launches,
+                                          hta_calls, hta_queue, hta_bandwidth};
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics && !status; i++) {
+        struct arena_mark mark = arena_mark(arena);
+        status = metrics[i](input, arena, hta, error);
+        arena_release(arena, mark);
+    }
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         if (hta->tables[id].failed)
             status = error_memory(error);
     return status;
 }
 
-static void free_columns(struct sutra_hta *hta) {
-    hta_correlated_free(&hta->correlated);
-    hta_kernels_free(&hta->kernels);
-    hta_rows_free(&hta->rows);
-}
-
 enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const struct sutra_hta_options *options, struct sutra_hta **hta,
                                  struct sutra_error *error) {
     struct sutra_hta *made = calloc(1, sizeof *made);
+    struct hta_input input = {.context = context, .engine = &context->engine};
+    struct arena arena = {0};
     if (!made)
         return error_memory(error);
-    made->context = context;
     options_copy(&made->options, options);
+    input.options = made->options;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = make_tables(made, trace, error);
+    enum sutra_status status = make_input(&input, trace, &arena, made, error);
+    if (!status)
+        status = make_tables(&input, &arena, made, error);
     stage_end(context);
-    free_columns(made); /* the trace may go now */
+    arena_free(&arena); /* the trace may go now */
     if (status)
         sutra_hta_free(made);
     else
@@ -212,11 +216,8 @@ enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sut
 void sutra_hta_free(struct sutra_hta *hta) {
     if (!hta)
         return;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&hta->tables[id]);
-        free(hta->reasons[id]);
-    }
-    free_columns(hta);
     free(hta);
 }
 

@@ -1,8 +1,14 @@
 /*
- * hta.h - inside of struct sutra_hta: which events of a trace count, the kernels among them as columns, and the tables
- * that the metrics fill.
+ * hta.h - which events of a trace count, the kernels among them as columns, and the tables that the metrics fill.
  *
- *     device trace --> hta_rows.c: rows --> hta_kernels.c: kernels by start --> hta_*.c: one metric each --> tables
+ *     device trace --> hta_rows.c: rows --> hta_kernels.c: kernels by start --------+--> struct hta_input
+ *                                       --> hta_correlated.c: by correlation -------+          |
+ *                                                                  hta_*.c: one metric each <--+
+ *                                                                     |
+ *                                                                     +--> tables of struct sutra_hta
+ *
+ * The input is made once and is the same for all metrics; it and what a metric needs on its way lie in an arena that
+ * is gone when the tables are there.
  *
  * Times are integers of nanoseconds since the first row (NS_PER_US to the microsecond), so sums are exact. In the
  * reference's way starts are rounded up and ends down to whole microseconds as soon as one start has a fraction.
@@ -14,6 +20,7 @@
 
 #include "analyze/describe.h"
 #include "analyze/table.h"
+#include "base/arena.h"
 #include "columns/key.h"
 #include "columns/row.h"
 #include "context/context.h"
@@ -31,11 +38,11 @@ extern const char *const kernel_type_names[KERNEL_N_TYPES];
 /* The type of a kernel of this name. O(length). */
 enum kernel_type kernel_type_of(const char *name, size_t length);
 
-enum row_state {
-    ROW_KEPT = 1,   /* the event counts */
-    ROW_GPU = 2,    /* it ran on the GPU: on a stream with a correlation, or it is a synchronisation of the GPU */
-    ROW_STREAM = 4, /* it has a stream: what most metrics call a kernel */
-    ROW_WORK = 8,   /* of these, those with a category of kernels, copies or sets: no synchronisation */
+enum hta_row_state {
+    HTA_KEPT = 1,   /* the event counts */
+    HTA_GPU = 2,    /* it ran on the GPU: on a stream with a correlation, or it is a synchronisation of the GPU */
+    HTA_STREAM = 4, /* it has a stream: what most metrics call a kernel */
+    HTA_WORK = 8,   /* of these, those with a category of kernels, copies or sets: no synchronisation */
 };
 
 #define STREAM_NONE (-1)
@@ -43,7 +50,7 @@ enum row_state {
 /* Names of calls that launch something, in two lists of the reference. */
 enum launch_list { LAUNCH_STATS = 1, LAUNCH_QUEUE = 2 };
 
-/* Columns by event; what is not ROW_KEPT is undefined. */
+/* Columns by event; what is not HTA_KEPT is undefined. */
 struct hta_rows {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
@@ -63,7 +70,7 @@ struct hta_rows {
     uint8_t *launches; /* of each string: bits of enum launch_list */
 };
 
-/* The rows that are ROW_STREAM, by rising start, those of one start in the order of the table. */
+/* The rows that are HTA_STREAM, by rising start, those of one start in the order of the table. */
 struct hta_kernels {
     row_t n;
     row_t *event;
@@ -81,17 +88,25 @@ struct hta_correlated {
     value_key *keys;         /* and correlations */
 };
 
-struct sutra_hta {
+/* What the metrics look at. */
+struct hta_input {
     struct sutra_context *context;
+    const struct engine *engine;
     struct sutra_hta_options options;
     struct hta_rows rows;
     struct hta_kernels kernels;
     struct hta_correlated correlated;
+};
+
+/* What they make. */
+struct sutra_hta {
+    struct sutra_hta_options options;
+    bool starts_real, durs_real;     /* as those of hta_rows, for columns of tables */
     struct interval_states types[2]; /* without and with memory kernels */
     struct sutra_hta_summary summary;
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
-    char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
+    const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
 };
 
 /* A correlation that ties rows to others. */
@@ -104,29 +119,27 @@ static inline int64_t column_key(value_key key) {
     return key_is_integer(key) ? key : -1;
 }
 
-/* hta_rows.c */
-enum sutra_status hta_rows_make(struct sutra_hta *hta, const struct sutra_device_trace *trace,
-                                struct sutra_error *error);
-void hta_rows_free(struct hta_rows *rows);
+/* hta_rows.c: from a trace to rows; counts in the summary what it took and left out. */
+enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
+                                const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
+                                struct sutra_hta_summary *summary, struct sutra_error *error);
 
-/* hta_kernels.c */
-enum sutra_status hta_kernels_make(struct sutra_hta *hta, struct sutra_error *error);
-void hta_kernels_free(struct hta_kernels *kernels);
+/* hta_kernels.c: from rows to kernels. */
+enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct engine *engine, struct arena *arena,
+                                   struct hta_kernels *kernels, struct sutra_error *error);
 
-/* hta_correlated.c: makes the groups, and tells those of other keys: ROW_NONE for keys that no kernel has. */
-enum sutra_status hta_correlated_make(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_correlated_find(const struct sutra_hta *hta, const value_key *keys, row_t n, row_t *groups,
+/* hta_correlated.c: from rows, of which n_kernels are kernels, to groups; and those of other keys, ROW_NONE for keys
+ * that no kernel has. */
+enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kernels, const struct engine *engine,
+                                      struct arena *arena, struct hta_correlated *correlated,
                                       struct sutra_error *error);
-void hta_correlated_free(struct hta_correlated *correlated);
+enum sutra_status hta_correlated_find(const struct hta_input *input, const value_key *keys, row_t n, row_t *groups,
+                                      struct sutra_error *error);
 
 /* The metrics, a file each. Each makes its tables and its part of the summary. */
-enum sutra_status hta_busy(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_names(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_idle(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_launches(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_calls(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_queue(struct sutra_hta *hta, struct sutra_error *error);
-enum sutra_status hta_bandwidth(struct sutra_hta *hta, struct sutra_error *error);
+typedef enum sutra_status hta_metric(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                                     struct sutra_error *error);
+hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth;
 
 /* Fills a table of types from what one rank, or all together, spent in each state. */
 void hta_types_fill(struct sutra_table *table, const struct interval_states *states);
@@ -135,7 +148,7 @@ void hta_types_fill(struct sutra_table *table, const struct interval_states *sta
 int64_t hta_unit(const struct sutra_hta_options *options);
 
 /* Sorts the names of a finished table of kernels: by type, name and rank. */
-enum sutra_status hta_names_sort(struct sutra_table *table, struct sutra_error *error);
+enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error);
 
 /* Sets a table up with integer columns where `rows` says so; for tables of many ranks too. */
 void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const struct sutra_hta_options *options,
@@ -143,10 +156,6 @@ void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const st
 
 /* Sets a table up: under its name, with the kinds of its columns as the times of the trace have them. */
 struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id);
-
-/* Says why a table is not made. */
-__attribute__((format(printf, 3, 4))) void hta_table_missing(struct sutra_hta *hta, enum sutra_hta_table id,
-                                                             const char *format, ...);
 
 /* The columns of a distribution; `decimals` 0: not rounded. */
 void table_describe(struct sutra_table *table, const struct description *description, int decimals);

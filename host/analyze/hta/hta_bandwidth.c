@@ -25,38 +25,15 @@ struct bandwidth {
     row_t n_levels;
 };
 
-static void bandwidth_free(struct bandwidth *bandwidth) {
-    strings_free(&bandwidth->kinds);
-    free(bandwidth->kind);
-    free(bandwidth->gbps);
-    free(bandwidth->keys);
-    free(bandwidth->order);
-    free(bandwidth->levels);
-    free(bandwidth->groups);
+static bool is_copy(const struct hta_input *input, row_t event) {
+    return input->rows.state[event] & HTA_STREAM &&
+           input->kernels.of_name[input->rows.events->name[event]] == KERNEL_MEMORY + 1;
 }
 
-static enum sutra_status bandwidth_init(struct bandwidth *bandwidth, row_t n, struct sutra_error *error) {
-    size_t room = 2 * (size_t)n + 1;
-    bandwidth->kind = malloc(room * sizeof *bandwidth->kind);
-    bandwidth->gbps = malloc(room * sizeof *bandwidth->gbps);
-    bandwidth->keys = malloc(room * sizeof *bandwidth->keys);
-    bandwidth->order = malloc(room * sizeof *bandwidth->order);
-    bandwidth->levels = malloc(room * sizeof *bandwidth->levels);
-    bandwidth->groups = malloc(room * sizeof *bandwidth->groups);
-    bool ok = bandwidth->kind && bandwidth->gbps && bandwidth->keys && bandwidth->order && bandwidth->levels &&
-              bandwidth->groups && strings_init(&bandwidth->kinds);
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-static bool is_copy(const struct sutra_hta *hta, row_t event) {
-    return hta->rows.state[event] & ROW_STREAM &&
-           hta->kernels.of_name[hta->rows.events->name[event]] == KERNEL_MEMORY + 1;
-}
-
-static row_t count_copies(const struct sutra_hta *hta) {
+static row_t count_copies(const struct hta_input *input) {
     row_t n = 0;
-    for (row_t i = 0; i < hta->rows.n; i++)
-        n += is_copy(hta, hta->rows.list[i]);
+    for (row_t i = 0; i < input->rows.n; i++)
+        n += is_copy(input, input->rows.list[i]);
     return n;
 }
 
@@ -99,10 +76,10 @@ static bool take_copy(struct bandwidth *bandwidth, const struct hta_rows *rows, 
     return bandwidth->kind[i] != STRING_NONE;
 }
 
-static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct engine *engine,
+static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct engine *engine, struct arena *arena,
                                      struct sutra_error *error) {
     row_t n = bandwidth->n;
-    double *now = calloc((size_t)bandwidth->kinds.n + 1, sizeof *now);
+    double *now = arena_zeros(arena, bandwidth->kinds.n, sizeof *now);
     if (!now)
         return error_memory(error);
     for (row_t i = 0; i < 2 * n; i++)
@@ -117,7 +94,6 @@ static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct e
         bandwidth->levels[bandwidth->n_levels] = now[kind];
         bandwidth->groups[bandwidth->n_levels++] = kind;
     }
-    free(now);
     return status;
 }
 
@@ -126,47 +102,58 @@ static int compare_kinds(const void *left, const void *right, void *arg) {
     return strcmp(strings_text(kinds, *(const uint32_t *)left), strings_text(kinds, *(const uint32_t *)right));
 }
 
-static enum sutra_status add_rows(struct sutra_hta *hta, struct bandwidth *bandwidth, struct sutra_error *error) {
-    uint32_t n = bandwidth->kinds.n;
-    struct description *descriptions = malloc(((size_t)n + 1) * sizeof *descriptions);
-    uint32_t *order = malloc(((size_t)n + 1) * sizeof *order);
-    enum sutra_status status = descriptions && order ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = describe_reals(&hta->context->engine, bandwidth->groups, bandwidth->levels, bandwidth->n_levels, n,
-                                descriptions, error);
-    for (uint32_t i = 0; i < n && !status; i++)
+static enum sutra_status add_rows(struct sutra_hta *hta, const struct engine *engine, struct bandwidth *bandwidth,
+                                  struct arena *arena, struct sutra_error *error) {
+    struct strings *kinds = &bandwidth->kinds;
+    struct description *descriptions = arena_take(arena, kinds->n, sizeof *descriptions);
+    uint32_t *order = arena_take(arena, kinds->n, sizeof *order);
+    enum sutra_status status = arena->failed ? error_memory(error)
+                                             : describe_reals(engine, arena, bandwidth->groups, bandwidth->levels,
+                                                              bandwidth->n_levels, kinds->n, descriptions, error);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < kinds->n; i++)
         order[i] = i;
-    if (!status)
-        qsort_r(order, n, sizeof *order, compare_kinds, &bandwidth->kinds);
-    struct sutra_table *table = status ? NULL : hta_table_begin(hta, SUTRA_HTA_BANDWIDTH);
-    for (uint32_t i = 0; i < n && !status; i++) {
-        const struct strings *kinds = &bandwidth->kinds;
+    qsort_r(order, kinds->n, sizeof *order, compare_kinds, kinds);
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BANDWIDTH);
+    for (uint32_t i = 0; i < kinds->n; i++) {
         if (!(descriptions[order[i]].count > 0))
             continue;
         table_integer(table, hta->options.rank);
         table_text(table, strings_text(kinds, order[i]), strings_length(kinds, order[i]));
         table_describe(table, &descriptions[order[i]], 0);
     }
-    free(order);
-    free(descriptions);
-    return status;
+    return SUTRA_OK;
 }
 
-enum sutra_status hta_bandwidth(struct sutra_hta *hta, struct sutra_error *error) {
-    struct bandwidth bandwidth = {0};
-    row_t n = count_copies(hta);
+static enum sutra_status take_copies(struct bandwidth *bandwidth, const struct hta_input *input, row_t n,
+                                     struct sutra_error *error) {
+    bool ok = strings_init(&bandwidth->kinds);
+    for (row_t i = 0; i < input->rows.n && ok; i++)
+        if (is_copy(input, input->rows.list[i]))
+            ok = take_copy(bandwidth, &input->rows, input->rows.list[i], n);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                                struct sutra_error *error) {
+    row_t n = count_copies(input);
     if (n == 0) {
-        hta_table_missing(hta, SUTRA_HTA_BANDWIDTH, "no event on a stream is a copy or set of memory");
+        hta->reasons[SUTRA_HTA_BANDWIDTH] = "no event on a stream is a copy or set of memory";
         return SUTRA_OK;
     }
-    enum sutra_status status = bandwidth_init(&bandwidth, n, error);
-    for (row_t i = 0; i < hta->rows.n && !status; i++)
-        if (is_copy(hta, hta->rows.list[i]) && !take_copy(&bandwidth, &hta->rows, hta->rows.list[i], n))
-            status = error_memory(error);
+    size_t n_changes = 2 * (size_t)n;
+    struct bandwidth bandwidth = {.kind = arena_take(arena, n, sizeof *bandwidth.kind),
+                                  .gbps = arena_take(arena, n, sizeof *bandwidth.gbps),
+                                  .keys = arena_take(arena, n_changes, sizeof *bandwidth.keys),
+                                  .order = arena_take(arena, n_changes, sizeof *bandwidth.order),
+                                  .levels = arena_take(arena, n_changes, sizeof *bandwidth.levels),
+                                  .groups = arena_take(arena, n_changes, sizeof *bandwidth.groups)};
+    enum sutra_status status = arena->failed ? error_memory(error) : take_copies(&bandwidth, input, n, error);
     if (!status)
-        status = find_levels(&bandwidth, &hta->context->engine, error);
+        status = find_levels(&bandwidth, input->engine, arena, error);
     if (!status)
-        status = add_rows(hta, &bandwidth, error);
-    bandwidth_free(&bandwidth);
+        status = add_rows(hta, input->engine, &bandwidth, arena, error);
+    strings_free(&bandwidth.kinds);
     return status;
 }

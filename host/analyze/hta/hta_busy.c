@@ -35,17 +35,16 @@ static void add_temporal(struct sutra_hta *hta) {
     table_real(table, share(other, summary->span_us));
 }
 
-static void measure_span(struct sutra_hta *hta, const struct merged *all) {
-    struct sutra_hta_summary *summary = &hta->summary;
-    summary->first_us = us_of(hta->rows.base + all->start[0]);
+static void measure_span(struct sutra_hta_summary *summary, const struct merged *all, int64_t base) {
+    summary->first_us = us_of(base + all->start[0]);
     summary->span_us = us_of(all->end[all->n - 1] - all->start[0]);
     summary->busy_us = us_of_wide(cpu_merged_length(all, 0));
     summary->idle_us = summary->span_us - summary->busy_us;
 }
 
-static enum sutra_status measure_types(struct sutra_hta *hta, const struct merged *types, struct sutra_error *error) {
+static enum sutra_status measure_types(const struct engine *engine, const struct merged *types, struct sutra_hta *hta,
+                                       struct sutra_error *error) {
     struct sutra_hta_summary *summary = &hta->summary;
-    const struct engine *engine = &hta->context->engine;
     int64_t unit = hta_unit(&hta->options);
     const wide_t *without_memory = hta->types[0].exact, *with_memory = hta->types[1].exact;
     enum sutra_status status = engine->interval_states(engine->state, types, 2, unit, &hta->types[0], error);
@@ -112,22 +111,24 @@ static void add_overlap(struct sutra_hta *hta) {
     table_real(table, share(hta->summary.overlap_us, hta->summary.communication_us));
 }
 
-enum sutra_status hta_busy(struct sutra_hta *hta, struct sutra_error *error) {
-    const struct hta_kernels *kernels = &hta->kernels;
-    const struct engine *engine = &hta->context->engine;
+enum sutra_status hta_busy(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                           struct sutra_error *error) {
+    const struct hta_kernels *kernels = &input->kernels;
+    const struct engine *engine = input->engine;
     struct merged all = {0}, types = {0};
+    (void)arena;
     enum sutra_status status =
         engine->merge_intervals(engine->state, kernels->start, kernels->end, NULL, kernels->n, 1, &all, error);
     if (!status)
         status = engine->merge_intervals(engine->state, kernels->start, kernels->end, kernels->type, kernels->n,
                                          KERNEL_N_TYPES, &types, error);
     if (!status)
-        status = measure_types(hta, &types, error);
+        status = measure_types(engine, &types, hta, error);
     if (!status && kernels->n > 0) {
-        measure_span(hta, &all);
+        measure_span(&hta->summary, &all, input->rows.base);
         add_temporal(hta);
     } else if (!status) {
-        hta_table_missing(hta, SUTRA_HTA_TEMPORAL, "no event has a stream");
+        hta->reasons[SUTRA_HTA_TEMPORAL] = "no event has a stream";
     }
     if (!status) {
         hta_types_fill(hta_table_begin(hta, SUTRA_HTA_TYPES), &hta->types[0]);

@@ -6,13 +6,12 @@
  * (The reference has an assertion there, which fails.) Events by time, launches before kernels that begin at that
  * moment, else in the order of the table. The distribution is over events, not over time. O(n), sorts aside.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
 
-/* Changes of the length: those of kernel i and, in the first half, that of its launch. */
+/* Changes of the length, those by launches first. */
 struct queue {
     row_t n;        /* changes */
     row_t *event;   /* launch or kernel */
@@ -25,37 +24,24 @@ struct queue {
     uint32_t n_streams;
 };
 
-static void queue_free(struct queue *queue) {
-    free(queue->event);
-    free(queue->kernel);
-    free(queue->start);
-    free(queue->stream);
-    free(queue->length);
-    free(queue->order);
-    free(queue->streams);
+/* Room for n changes. */
+static struct queue queue_new(row_t n, struct arena *arena) {
+    return (struct queue){.event = arena_take(arena, n, sizeof(row_t)),
+                          .kernel = arena_take(arena, n, sizeof(row_t)),
+                          .start = arena_take(arena, n, sizeof(int64_t)),
+                          .stream = arena_take(arena, n, sizeof(uint32_t)),
+                          .length = arena_take(arena, n, sizeof(int64_t)),
+                          .order = arena_take(arena, n, sizeof(row_t)),
+                          .streams = arena_take(arena, n, sizeof(int64_t))};
 }
 
-static enum sutra_status queue_init(struct queue *queue, row_t n, struct sutra_error *error) {
-    size_t room = (size_t)n + 1;
-    queue->event = malloc(room * sizeof *queue->event);
-    queue->kernel = malloc(room * sizeof *queue->kernel);
-    queue->start = malloc(room * sizeof *queue->start);
-    queue->stream = malloc(room * sizeof *queue->stream);
-    queue->length = malloc(room * sizeof *queue->length);
-    queue->order = malloc(room * sizeof *queue->order);
-    queue->streams = malloc(room * sizeof *queue->streams);
-    bool ok = queue->event && queue->kernel && queue->start && queue->stream && queue->length && queue->order &&
-              queue->streams;
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-static bool is_launch(const struct sutra_hta *hta, row_t event) {
-    const struct hta_rows *rows = &hta->rows;
+static bool is_launch(const struct hta_input *input, row_t event) {
+    const struct hta_rows *rows = &input->rows;
     row_t link = rows->link[event];
     if (link == ROW_NONE || link == 0 || !is_correlation(rows->events->correlation[event]))
         return false;
-    if (hta->options.all_launches)
-        return !(rows->state[event] & (ROW_STREAM | ROW_GPU)) && rows->state[link] & ROW_WORK;
+    if (input->options.all_launches)
+        return !(rows->state[event] & (HTA_STREAM | HTA_GPU)) && rows->state[link] & HTA_WORK;
     return rows->launches[rows->events->name[event]] & LAUNCH_QUEUE;
 }
 
@@ -66,37 +52,22 @@ static void add_change(struct queue *queue, const struct hta_rows *rows, row_t e
 }
 
 /* The launches and, of each group of kernels, the last. */
-struct launches {
+struct queue_launches {
     row_t n;
     row_t *event, *group;
-    value_key *keys;
     row_t *of_group; /* place of the last launch, or ROW_NONE */
 };
 
-static void launches_free(struct launches *launches) {
-    free(launches->event);
-    free(launches->group);
-    free(launches->keys);
-    free(launches->of_group);
-}
-
-static enum sutra_status find_launches(struct launches *launches, const struct sutra_hta *hta,
+static enum sutra_status find_launches(const struct hta_input *input, value_key *keys, struct queue_launches *launches,
                                        struct sutra_error *error) {
-    const struct hta_rows *rows = &hta->rows;
-    size_t room = (size_t)rows->n + 1;
-    launches->event = malloc(room * sizeof *launches->event);
-    launches->group = malloc(room * sizeof *launches->group);
-    launches->keys = calloc(room, sizeof *launches->keys);
-    launches->of_group = malloc(((size_t)hta->correlated.n + 1) * sizeof *launches->of_group);
-    if (!launches->event || !launches->group || !launches->keys || !launches->of_group)
-        return error_memory(error);
+    const struct hta_rows *rows = &input->rows;
     for (row_t i = 0; i < rows->n; i++)
-        if (is_launch(hta, rows->list[i])) {
+        if (is_launch(input, rows->list[i])) {
             launches->event[launches->n] = rows->list[i];
-            launches->keys[launches->n++] = rows->events->correlation[rows->list[i]];
+            keys[launches->n++] = rows->events->correlation[rows->list[i]];
         }
-    enum sutra_status status = hta_correlated_find(hta, launches->keys, launches->n, launches->group, error);
-    memset(launches->of_group, 0xff, (size_t)hta->correlated.n * sizeof *launches->of_group);
+    enum sutra_status status = hta_correlated_find(input, keys, launches->n, launches->group, error);
+    memset(launches->of_group, 0xff, (size_t)input->correlated.n * sizeof *launches->of_group);
     for (row_t i = 0; i < launches->n && !status; i++)
         if (launches->group[i] != ROW_NONE)
             launches->of_group[launches->group[i]] = i;
@@ -104,31 +75,40 @@ static enum sutra_status find_launches(struct launches *launches, const struct s
 }
 
 /* Changes by launches in the order of the table, then those by kernels in that order. */
-static enum sutra_status gather(struct queue *queue, const struct sutra_hta *hta, const struct launches *launches,
-                                struct sutra_error *error) {
-    const struct hta_correlated *correlated = &hta->correlated;
-    enum sutra_status status = queue_init(queue, 2 * correlated->n, error);
-    if (status)
-        return status;
+static void add_changes(struct queue *queue, const struct hta_input *input, const struct queue_launches *launches) {
+    const struct hta_correlated *correlated = &input->correlated;
     for (row_t i = 0; i < launches->n; i++) {
         row_t group = launches->group[i];
         if (group == ROW_NONE || launches->of_group[group] != i)
             continue;
         for (row_t k = correlated->first[group]; k < correlated->first[group + 1]; k++)
-            add_change(queue, &hta->rows, launches->event[i], correlated->event[k]);
+            add_change(queue, &input->rows, launches->event[i], correlated->event[k]);
     }
     for (row_t i = 0; i < correlated->n; i++)
         if (launches->of_group[correlated->group[i]] != ROW_NONE)
-            add_change(queue, &hta->rows, correlated->in_table[i], correlated->in_table[i]);
-    return SUTRA_OK;
+            add_change(queue, &input->rows, correlated->in_table[i], correlated->in_table[i]);
+}
+
+static enum sutra_status gather(struct queue *queue, const struct hta_input *input, struct arena *arena,
+                                struct sutra_error *error) {
+    row_t n = input->rows.n;
+    struct arena_mark mark = arena_mark(arena);
+    struct queue_launches launches = {
+        .event = arena_take(arena, n, sizeof *launches.event),
+        .group = arena_take(arena, n, sizeof *launches.group),
+        .of_group = arena_take(arena, input->correlated.n, sizeof *launches.of_group),
+    };
+    value_key *keys = arena_take(arena, n, sizeof *keys);
+    enum sutra_status status = arena->failed ? error_memory(error) : find_launches(input, keys, &launches, error);
+    if (!status)
+        add_changes(queue, input, &launches);
+    arena_release(arena, mark);
+    return status;
 }
 
 /* Orders the changes by stream and time, and numbers the streams, which rise. */
 static enum sutra_status sort_changes(struct queue *queue, const struct hta_rows *rows, const struct engine *engine,
-                                      struct sutra_error *error) {
-    uint64_t *keys = malloc(((size_t)queue->n + 1) * sizeof *keys);
-    if (!keys)
-        return error_memory(error);
+                                      uint64_t *keys, struct sutra_error *error) {
     for (row_t i = 0; i < queue->n; i++) {
         keys[i] = integer_sort_key(queue->start[i]);
         queue->order[i] = i;
@@ -144,12 +124,10 @@ static enum sutra_status sort_changes(struct queue *queue, const struct hta_rows
             queue->streams[queue->n_streams++] = stream;
         queue->stream[i] = queue->n_streams - 1;
     }
-    free(keys);
     return status;
 }
 
-static void add_series(struct sutra_hta *hta, struct queue *queue) {
-    const struct hta_rows *rows = &hta->rows;
+static void add_series(struct sutra_hta *hta, const struct hta_rows *rows, struct queue *queue) {
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE);
     int64_t length = 0;
     for (row_t i = 0; i < queue->n; i++) {
@@ -167,15 +145,17 @@ static void add_series(struct sutra_hta *hta, struct queue *queue) {
     }
 }
 
-static enum sutra_status add_summary(struct sutra_hta *hta, const struct queue *queue, struct sutra_error *error) {
+static enum sutra_status add_summary(struct sutra_hta *hta, const struct engine *engine, const struct queue *queue,
+                                     struct arena *arena, struct sutra_error *error) {
     struct sutra_hta_summary *summary = &hta->summary;
-    struct description *descriptions = malloc(((size_t)queue->n_streams + 1) * sizeof *descriptions);
-    if (!descriptions)
-        return error_memory(error);
-    enum sutra_status status = describe_integers(&hta->context->engine, queue->stream, queue->length, queue->n,
-                                                 queue->n_streams, 1, descriptions, error);
-    struct sutra_table *table = status ? NULL : hta_table_begin(hta, SUTRA_HTA_QUEUE_SUMMARY);
-    for (uint32_t s = 0; s < queue->n_streams && !status; s++) {
+    struct description *descriptions = arena_take(arena, queue->n_streams, sizeof *descriptions);
+    enum sutra_status status = arena->failed ? error_memory(error)
+                                             : describe_integers(engine, arena, queue->stream, queue->length, queue->n,
+                                                                 queue->n_streams, 1, descriptions, error);
+    if (status)
+        return status;
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE_SUMMARY);
+    for (uint32_t s = 0; s < queue->n_streams; s++) {
         table_integer(table, hta->options.rank);
         table_integer(table, queue->streams[s]);
         table_describe(table, &descriptions[s], 0);
@@ -185,26 +165,24 @@ static enum sutra_status add_summary(struct sutra_hta *hta, const struct queue *
         summary->queue_mean = descriptions[s].mean;
         summary->queue_stream = queue->streams[s];
     }
-    free(descriptions);
-    return status;
+    return SUTRA_OK;
 }
 
-enum sutra_status hta_queue(struct sutra_hta *hta, struct sutra_error *error) {
-    struct launches launches = {0};
-    struct queue queue = {0};
-    enum sutra_status status = find_launches(&launches, hta, error);
+enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                            struct sutra_error *error) {
+    row_t n = 2 * input->correlated.n; /* a change by each kernel, and one by its launch */
+    struct queue queue = queue_new(n, arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    enum sutra_status status = arena->failed ? error_memory(error) : gather(&queue, input, arena, error);
     if (!status)
-        status = gather(&queue, hta, &launches, error);
-    if (!status)
-        status = sort_changes(&queue, &hta->rows, &hta->context->engine, error);
-    if (!status && queue.n > 0) {
-        add_series(hta, &queue);
-        status = add_summary(hta, &queue, error);
-    } else if (!status) {
-        hta_table_missing(hta, SUTRA_HTA_QUEUE, "no kernel has the correlation of a launch");
-        hta_table_missing(hta, SUTRA_HTA_QUEUE_SUMMARY, "no kernel has the correlation of a launch");
+        status = sort_changes(&queue, &input->rows, input->engine, keys, error);
+    if (status)
+        return status;
+    if (queue.n == 0) {
+        hta->reasons[SUTRA_HTA_QUEUE] = hta->reasons[SUTRA_HTA_QUEUE_SUMMARY] =
+            "no kernel has the correlation of a launch";
+        return SUTRA_OK;
     }
-    launches_free(&launches);
-    queue_free(&queue);
-    return status;
+    add_series(hta, &input->rows, &queue);
+    return add_summary(hta, input->engine, &queue, arena, error);
 }

@@ -106,7 +106,7 @@ static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
 }
 
 static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const struct sutra_hta_options *options,
-                                    struct sutra_error *error) {
+                                    struct arena *arena, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
     if (id == SUTRA_HTA_LAUNCHES || id == SUTRA_HTA_QUEUE || (id != SUTRA_HTA_RANKS && !any_made(ranks, id)))
         return SUTRA_OK;
@@ -120,7 +120,7 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
         add_summary(table, &analyzed_at(ranks, i)->rank);
     if (table->failed)
         return error_memory(error);
-    return id == SUTRA_HTA_KERNELS || id == SUTRA_HTA_KERNELS_MEMORY ? hta_names_sort(table, error) : SUTRA_OK;
+    return id == SUTRA_HTA_KERNELS || id == SUTRA_HTA_KERNELS_MEMORY ? hta_names_sort(table, arena, error) : SUTRA_OK;
 }
 
 /* What the tasks know of their traces, for those who ask for the ranks. */
@@ -138,9 +138,11 @@ static void name_ranks(struct sutra_hta_ranks *ranks) {
 static enum sutra_status make(struct work *work, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = work->ranks;
     enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
+    struct arena arena = {0};
     name_ranks(ranks);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = join_table(ranks, id, &work->options.hta, error);
+        status = join_table(ranks, id, &work->options.hta, &arena, error);
+    arena_free(&arena);
     return status;
 }
 

@@ -11,7 +11,6 @@
  * correlation, are taken once.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/hta/hta.h"
@@ -26,12 +25,12 @@
 #define REPEATS_MOST      1000000
 #define REPEATS_PER_EVENT 4
 
-enum string_role {
-    ROLE_STEP = 1,  /* contains "ProfilerStep" */
-    ROLE_SYNC = 2,  /* a synchronisation of the GPU */
-    ROLE_NONE = 4,  /* a category that does not count */
-    ROLE_WORK = 8,  /* a category of kernels, copies and sets */
-    ROLE_SEEN = 16, /* a row has this name */
+enum hta_role {
+    HTA_ROLE_STEP = 1,  /* contains "ProfilerStep" */
+    HTA_ROLE_SYNC = 2,  /* a synchronisation of the GPU */
+    HTA_ROLE_NONE = 4,  /* a category that does not count */
+    HTA_ROLE_WORK = 8,  /* a category of kernels, copies and sets */
+    HTA_ROLE_SEEN = 16, /* a row has this name */
 };
 
 /* Calls that the reference counts in its launch statistics and in its queues. */
@@ -52,26 +51,25 @@ static const struct {
     {"hipMemcpyWithStream", LAUNCH_QUEUE},
 };
 
-struct reading {
-    struct sutra_hta *hta;
+struct row_reading {
+    struct sutra_context *context;
+    const struct sutra_hta_options *options;
     struct hta_rows *rows;
+    struct sutra_hta_summary *summary;
     uint8_t *roles; /* of strings */
     bool rounded;
+    struct arena scratch;
 };
 
-static enum sutra_status give_roles(struct reading *reading, struct sutra_error *error) {
+static void give_roles(struct row_reading *reading) {
     static const struct {
         const char *text;
         uint8_t role;
-    } known[] = {{"Event Sync", ROLE_SYNC}, {"Context Sync", ROLE_SYNC},   {"Trace", ROLE_NONE},
-                 {"", ROLE_NONE},           {"kernel", ROLE_WORK},         {"Kernel", ROLE_WORK},
-                 {"gpu_memset", ROLE_WORK}, {"Memset", ROLE_WORK},         {"gpu_memcpy", ROLE_WORK},
-                 {"Memcpy", ROLE_WORK},     {"mtia_ccp_events", ROLE_WORK}};
+    } known[] = {{"Event Sync", HTA_ROLE_SYNC}, {"Context Sync", HTA_ROLE_SYNC},   {"Trace", HTA_ROLE_NONE},
+                 {"", HTA_ROLE_NONE},           {"kernel", HTA_ROLE_WORK},         {"Kernel", HTA_ROLE_WORK},
+                 {"gpu_memset", HTA_ROLE_WORK}, {"Memset", HTA_ROLE_WORK},         {"gpu_memcpy", HTA_ROLE_WORK},
+                 {"Memcpy", HTA_ROLE_WORK},     {"mtia_ccp_events", HTA_ROLE_WORK}};
     const struct strings *strings = reading->rows->strings;
-    reading->roles = calloc((size_t)strings->n + 1, 1);
-    reading->rows->launches = calloc((size_t)strings->n + 1, 1);
-    if (!reading->roles || !reading->rows->launches)
-        return error_memory(error);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         uint32_t string = strings_find(strings, known[i].text, strlen(known[i].text));
         if (string != STRING_NONE)
@@ -84,12 +82,11 @@ static enum sutra_status give_roles(struct reading *reading, struct sutra_error 
     }
     for (uint32_t string = 0; string < strings->n; string++)
         if (memmem(strings_text(strings, string), strings_length(strings, string), "ProfilerStep", 12))
-            reading->roles[string] |= ROLE_STEP;
-    return SUTRA_OK;
+            reading->roles[string] |= HTA_ROLE_STEP;
 }
 
 /* What the columns of the reference's table hold, and whether it rounds, depends on all events. */
-static void judge_times(struct reading *reading) {
+static void judge_times(struct row_reading *reading) {
     const struct device_events *events = reading->rows->events;
     bool ts_missing = false, ts_real = false, dur_missing = false, dur_real = false;
     for (row_t event = 0; event < events->n; event++) {
@@ -98,7 +95,7 @@ static void judge_times(struct reading *reading) {
         ts_real |= events->ts.kind[event] == NUMBER_DOUBLE;
         dur_real |= events->dur.kind[event] == NUMBER_DOUBLE;
     }
-    reading->rounded = (ts_missing || ts_real) && !reading->hta->options.nanoseconds;
+    reading->rounded = (ts_missing || ts_real) && !reading->options->nanoseconds;
     reading->rows->starts_real = ts_missing || (ts_real && !reading->rounded);
     reading->rows->durs_real = reading->rounded ? ts_missing || dur_missing : dur_missing || dur_real;
 }
@@ -115,7 +112,7 @@ static bool in_range(struct number us) {
     return fabs(number_as_double(us)) <= US_LIMIT;
 }
 
-static bool put_times(struct reading *reading, row_t event) {
+static bool put_times(struct row_reading *reading, row_t event) {
     struct hta_rows *rows = reading->rows;
     struct number ts = number_at(rows->events->ts, event), dur = number_at(rows->events->dur, event);
     if (!(rows->events->flags[event] & EVENT_HAS_TS) || !in_range(ts) || !in_range(dur))
@@ -150,23 +147,23 @@ static int64_t stream_of_value(const struct values *values, value_key key) {
     return n_digits && integer_parse(digits, n_digits, &stream) ? stream : STREAM_NONE;
 }
 
-static int64_t stream_of(const struct reading *reading, value_key key) {
-    return key_is_integer(key) ? key : stream_of_value(&reading->hta->context->values, key);
+static int64_t stream_of(const struct row_reading *reading, value_key key) {
+    return key_is_integer(key) ? key : stream_of_value(&reading->context->values, key);
 }
 
-static bool is_on_gpu(const struct reading *reading, row_t event) {
+static bool is_on_gpu(const struct row_reading *reading, row_t event) {
     const struct hta_rows *rows = reading->rows;
     value_key correlation = rows->events->correlation[event];
     bool launched = key_is_integer(correlation) ? correlation >= 0 : is_correlation(correlation);
-    return (rows->stream[event] >= 0 && launched) || reading->roles[rows->events->name[event]] & ROLE_SYNC;
+    return (rows->stream[event] >= 0 && launched) || reading->roles[rows->events->name[event]] & HTA_ROLE_SYNC;
 }
 
-static void take_row(struct reading *reading, row_t event) {
+static void take_row(struct row_reading *reading, row_t event) {
     struct hta_rows *rows = reading->rows;
-    struct sutra_hta_summary *summary = &reading->hta->summary;
+    struct sutra_hta_summary *summary = reading->summary;
     uint32_t category = rows->events->category[event];
     bool counts = rows->events->flags[event] & EVENT_HAS_DUR && category != STRING_NONE &&
-                  !(reading->roles[category] & ROLE_NONE);
+                  !(reading->roles[category] & HTA_ROLE_NONE);
     rows->link[event] = ROW_NONE;
     if (!counts)
         return;
@@ -176,12 +173,12 @@ static void take_row(struct reading *reading, row_t event) {
     }
     summary->n_negative += number_as_double(number_at(rows->events->dur, event)) < 0;
     rows->stream[event] = stream_of(reading, rows->events->stream[event]);
-    rows->state[event] = (uint8_t)(ROW_KEPT | (is_on_gpu(reading, event) ? ROW_GPU : 0) |
-                                   (rows->stream[event] != STREAM_NONE ? ROW_STREAM : 0));
-    if (rows->state[event] & ROW_STREAM && reading->roles[category] & ROLE_WORK)
-        rows->state[event] |= ROW_WORK;
-    reading->roles[rows->events->name[event]] |= ROLE_SEEN;
-    reading->roles[category] |= ROLE_SEEN;
+    rows->state[event] = (uint8_t)(HTA_KEPT | (is_on_gpu(reading, event) ? HTA_GPU : 0) |
+                                   (rows->stream[event] != STREAM_NONE ? HTA_STREAM : 0));
+    if (rows->state[event] & HTA_STREAM && reading->roles[category] & HTA_ROLE_WORK)
+        rows->state[event] |= HTA_WORK;
+    reading->roles[rows->events->name[event]] |= HTA_ROLE_SEEN;
+    reading->roles[category] |= HTA_ROLE_SEEN;
     rows->list[rows->n++] = event;
 }
 
@@ -199,80 +196,70 @@ static void shift_times(struct hta_rows *rows) {
 /* ---- The two sides ---- */
 
 /* The rows of one side, in the order of the list. */
-struct side {
+struct hta_side {
     row_t n;
     row_t *event;
     value_key *correlation;
     row_t *match; /* of each row: the last row of the other side with its correlation */
 };
 
-static void side_free(struct side *side) {
-    free(side->event);
-    free(side->correlation);
-    free(side->match);
+static struct hta_side side_new(row_t n, struct arena *arena) {
+    return (struct hta_side){.event = arena_take(arena, n, sizeof(row_t)),
+                             .correlation = arena_take(arena, n, sizeof(value_key)),
+                             .match = arena_take(arena, n, sizeof(row_t))};
 }
 
-static enum sutra_status side_init(struct side *side, row_t n, struct sutra_error *error) {
-    *side = (struct side){.event = malloc(((size_t)n + 1) * sizeof *side->event),
-                          .correlation = malloc(((size_t)n + 1) * sizeof *side->correlation),
-                          .match = malloc(((size_t)n + 1) * sizeof *side->match)};
-    return side->event && side->correlation && side->match ? SUTRA_OK : error_memory(error);
-}
-
-static void side_add(struct side *side, const struct hta_rows *rows, row_t event) {
+static void side_add(struct hta_side *side, const struct hta_rows *rows, row_t event) {
     side->event[side->n] = event;
     side->correlation[side->n++] = rows->events->correlation[event];
 }
 
-static enum sutra_status match(const struct engine *engine, struct side *from, const struct side *in,
+static enum sutra_status match(const struct engine *engine, struct hta_side *from, const struct hta_side *in,
                                struct sutra_error *error) {
     return engine->join(engine->state, in->correlation, in->n, from->correlation, from->n, from->match, error);
 }
 
 /* Rows that have a correlation and no partner are linked with row 0, as the reference has it. */
-static void put_links(struct hta_rows *rows, const struct side *from, const struct side *to) {
+static void put_links(struct hta_rows *rows, const struct hta_side *from, const struct hta_side *to) {
     for (row_t i = 0; i < from->n; i++)
         rows->link[from->event[i]] = from->match[i] == ROW_NONE ? 0 : to->event[from->match[i]];
 }
 
-static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *engine, struct sutra_error *error) {
-    struct side cpu = {0}, gpu = {0};
-    enum sutra_status status = side_init(&cpu, rows->n, error);
-    if (!status)
-        status = side_init(&gpu, rows->n, error);
-    for (row_t i = 0; i < rows->n && !status; i++)
+static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *engine, struct arena *arena,
+                                   struct sutra_error *error) {
+    struct hta_side cpu = side_new(rows->n, arena), gpu = side_new(rows->n, arena);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < rows->n; i++)
         if (is_correlation(rows->events->correlation[rows->list[i]]))
-            side_add(rows->state[rows->list[i]] & ROW_GPU ? &gpu : &cpu, rows, rows->list[i]);
-    if (!status)
-        status = match(engine, &cpu, &gpu, error);
+            side_add(rows->state[rows->list[i]] & HTA_GPU ? &gpu : &cpu, rows, rows->list[i]);
+    enum sutra_status status = match(engine, &cpu, &gpu, error);
     if (!status)
         status = match(engine, &gpu, &cpu, error);
-    if (!status) {
-        put_links(rows, &cpu, &gpu);
-        put_links(rows, &gpu, &cpu);
-    }
-    side_free(&cpu);
-    side_free(&gpu);
-    return status;
+    if (status)
+        return status;
+    put_links(rows, &cpu, &gpu);
+    put_links(rows, &gpu, &cpu);
+    return SUTRA_OK;
 }
 
 /* ---- Steps ---- */
 
-static uint32_t count_steps(const struct reading *reading) {
+static uint32_t count_steps(const struct row_reading *reading) {
     uint32_t n = 0;
     for (uint32_t string = 0; string < reading->rows->strings->n; string++)
-        n += (reading->roles[string] & (ROLE_STEP | ROLE_SEEN)) == (ROLE_STEP | ROLE_SEEN);
+        n += (reading->roles[string] & (HTA_ROLE_STEP | HTA_ROLE_SEEN)) == (HTA_ROLE_STEP | HTA_ROLE_SEEN);
     return n;
 }
 
 /* The moment from which rows of the CPU are cut off. */
-static int64_t last_moment(const struct reading *reading) {
+static int64_t last_moment(const struct row_reading *reading) {
     const struct hta_rows *rows = reading->rows;
-    bool whole = reading->hta->options.last_step;
+    bool whole = reading->options->last_step;
     int64_t moment = INT64_MIN;
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
-        if (rows->state[event] & ROW_GPU || !(reading->roles[rows->events->name[event]] & ROLE_STEP))
+        if (rows->state[event] & HTA_GPU || !(reading->roles[rows->events->name[event]] & HTA_ROLE_STEP))
             continue;
         int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
         moment = at > moment ? at : moment;
@@ -281,126 +268,114 @@ static int64_t last_moment(const struct reading *reading) {
 }
 
 /* For each row of the GPU, how many rows of the CPU have its correlation. One is enough where there is no correlation:
- * such rows only ever count as time that is covered. */
-static enum sutra_status count_launches(const struct engine *engine, struct side *cpu, struct side *gpu,
-                                        uint64_t *total, row_t *times, struct sutra_error *error) {
-    row_t *n_equal = calloc((size_t)cpu->n + 1, sizeof *n_equal);
-    if (!n_equal)
-        return error_memory(error);
+ * such rows only ever count as time that is covered. `n_equal` comes in as zeros. */
+static enum sutra_status count_launches(const struct engine *engine, struct hta_side *cpu, struct hta_side *gpu,
+                                        row_t *n_equal, row_t *times, uint64_t *total, struct sutra_error *error) {
     enum sutra_status status = match(engine, cpu, cpu, error);
     if (!status)
         status = match(engine, gpu, cpu, error);
-    for (row_t i = 0; i < cpu->n && !status; i++)
+    if (status)
+        return status;
+    for (row_t i = 0; i < cpu->n; i++)
         n_equal[cpu->match[i]]++;
     *total = 0;
-    for (row_t i = 0; i < gpu->n && !status; i++) {
+    for (row_t i = 0; i < gpu->n; i++) {
         times[i] = gpu->match[i] == ROW_NONE ? 0 : n_equal[gpu->match[i]];
         if (times[i] > 1 && !is_correlation(gpu->correlation[i]))
             times[i] = 1;
         *total += times[i];
     }
-    free(n_equal);
-    return status;
+    return SUTRA_OK;
 }
 
-/* Puts the rows that are left into the list: first those of the GPU, each as often as its launches. */
-static enum sutra_status join_sides(struct hta_rows *rows, const struct side *cpu, const struct side *gpu,
-                                    const row_t *times, bool once, uint64_t total, struct sutra_error *error) {
-    row_t *list = malloc((size_t)(total + cpu->n + 1) * sizeof *list), n = 0;
-    if (!list)
-        return error_memory(error);
+/* Puts the rows that are left into `list`: first those of the GPU, each as often as its launches. */
+static void join_sides(struct hta_rows *rows, const struct hta_side *cpu, const struct hta_side *gpu,
+                       const row_t *times, bool once, row_t *list) {
+    row_t n = 0;
     for (row_t i = 0; i < gpu->n; i++)
         for (row_t k = 0; k < (once ? times[i] > 0 : times[i]); k++)
             list[n++] = gpu->event[i];
     memcpy(list + n, cpu->event, cpu->n * sizeof *list);
     for (row_t i = 0; i < rows->n; i++)
-        rows->state[rows->list[i]] &= (uint8_t)~ROW_KEPT;
-    free(rows->list);
+        rows->state[rows->list[i]] &= (uint8_t)~HTA_KEPT;
     rows->list = list;
     rows->n = n + cpu->n;
     for (row_t i = 0; i < rows->n; i++)
-        rows->state[list[i]] |= ROW_KEPT;
+        rows->state[list[i]] |= HTA_KEPT;
+}
+
+/* Deals the rows out to the sides, those of the CPU only if they begin before the moment. */
+static void take_sides(const struct hta_rows *rows, int64_t moment, struct hta_side *cpu, struct hta_side *gpu) {
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (rows->state[event] & HTA_GPU)
+            side_add(gpu, rows, event);
+        else if (rows->start[event] < moment)
+            side_add(cpu, rows, event);
+    }
+}
+
+static enum sutra_status cut_steps(struct row_reading *reading, struct arena *arena, struct sutra_error *error) {
+    struct hta_rows *rows = reading->rows;
+    struct arena *scratch = &reading->scratch;
+    struct hta_side cpu = side_new(rows->n, scratch), gpu = side_new(rows->n, scratch);
+    row_t *times = arena_take(scratch, rows->n, sizeof *times);
+    row_t *n_equal = arena_zeros(scratch, rows->n, sizeof *n_equal);
+    uint64_t total = 0;
+    if (scratch->failed)
+        return error_memory(error);
+    take_sides(rows, last_moment(reading), &cpu, &gpu);
+    enum sutra_status status = count_launches(&reading->context->engine, &cpu, &gpu, n_equal, times, &total, error);
+    if (status)
+        return status;
+    bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + REPEATS_MOST || total + cpu.n > ROW_LIMIT;
+    if (once)
+        context_warn(reading->context, "many launches share a correlation: their kernels count once");
+    row_t *list = arena_take(arena, (size_t)(once ? gpu.n : total) + cpu.n, sizeof *list);
+    if (!list)
+        return error_memory(error);
+    join_sides(rows, &cpu, &gpu, times, once, list);
     return SUTRA_OK;
 }
 
-static enum sutra_status cut_steps(struct reading *reading, struct sutra_error *error) {
+/* ---- All of it ---- */
+
+static enum sutra_status read_rows(struct row_reading *reading, struct arena *arena, struct sutra_error *error) {
     struct hta_rows *rows = reading->rows;
-    const struct engine *engine = &reading->hta->context->engine;
-    int64_t moment = last_moment(reading);
-    struct side cpu = {0}, gpu = {0};
-    uint64_t total = 0;
-    row_t *times = calloc((size_t)rows->n + 1, sizeof *times);
-    enum sutra_status status = times ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = side_init(&cpu, rows->n, error);
-    if (!status)
-        status = side_init(&gpu, rows->n, error);
-    for (row_t i = 0; i < rows->n && !status; i++) {
-        row_t event = rows->list[i];
-        if (rows->state[event] & ROW_GPU)
-            side_add(&gpu, rows, event);
-        else if (rows->start[event] < moment)
-            side_add(&cpu, rows, event);
-    }
-    if (!status)
-        status = count_launches(engine, &cpu, &gpu, &total, times, error);
-    bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + REPEATS_MOST || total + cpu.n > ROW_LIMIT;
-    if (!status && once)
-        context_warn(reading->hta->context, "many launches share a correlation: their kernels count once");
-    if (!status)
-        status = join_sides(rows, &cpu, &gpu, times, once, once ? gpu.n : total, error);
-    side_free(&cpu);
-    side_free(&gpu);
-    free(times);
+    give_roles(reading);
+    judge_times(reading);
+    for (row_t event = 0; event < rows->events->n; event++)
+        take_row(reading, event);
+    shift_times(rows);
+    struct arena_mark mark = arena_mark(&reading->scratch);
+    enum sutra_status status = link_rows(rows, &reading->context->engine, &reading->scratch, error);
+    arena_release(&reading->scratch, mark);
+    if (status)
+        return status;
+    reading->summary->n_steps = count_steps(reading);
+    return reading->summary->n_steps > 1 ? cut_steps(reading, arena, error) : SUTRA_OK;
+}
+
+enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
+                                const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
+                                struct sutra_hta_summary *summary, struct sutra_error *error) {
+    struct row_reading reading = {.context = context, .options = options, .rows = rows, .summary = summary};
+    size_t n = trace->events.n, n_strings = trace->strings.n;
+    *rows = (struct hta_rows){.trace = trace,
+                              .events = &trace->events,
+                              .strings = &trace->strings,
+                              .start = arena_take(arena, n, sizeof *rows->start),
+                              .dur = arena_take(arena, n, sizeof *rows->dur),
+                              .stream = arena_take(arena, n, sizeof *rows->stream),
+                              .link = arena_take(arena, n, sizeof *rows->link),
+                              .state = arena_zeros(arena, n, sizeof *rows->state),
+                              .list = arena_take(arena, n, sizeof *rows->list),
+                              .launches = arena_zeros(arena, n_strings, sizeof *rows->launches)};
+    reading.roles = arena_zeros(&reading.scratch, n_strings, sizeof *reading.roles);
+    bool ok = !arena->failed && !reading.scratch.failed;
+    enum sutra_status status = ok ? read_rows(&reading, arena, error) : error_memory(error);
+    arena_free(&reading.scratch);
+    summary->n_events = rows->events->n;
+    summary->n_rows = rows->n;
     return status;
-}
-
-static enum sutra_status make_columns(struct hta_rows *rows, struct sutra_error *error) {
-    size_t n = (size_t)rows->events->n + 1;
-    rows->start = calloc(n, sizeof *rows->start);
-    rows->dur = calloc(n, sizeof *rows->dur);
-    rows->stream = malloc(n * sizeof *rows->stream);
-    rows->link = malloc(n * sizeof *rows->link);
-    rows->state = calloc(n, sizeof *rows->state);
-    rows->list = calloc(n, sizeof *rows->list);
-    bool ok = rows->start && rows->dur && rows->stream && rows->link && rows->state && rows->list;
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-enum sutra_status hta_rows_make(struct sutra_hta *hta, const struct sutra_device_trace *trace,
-                                struct sutra_error *error) {
-    struct reading reading = {.hta = hta, .rows = &hta->rows};
-    struct hta_rows *rows = &hta->rows;
-    rows->trace = trace;
-    rows->events = &trace->events;
-    rows->strings = &trace->strings;
-    enum sutra_status status = give_roles(&reading, error);
-    if (!status)
-        status = make_columns(rows, error);
-    if (!status) {
-        judge_times(&reading);
-        for (row_t event = 0; event < rows->events->n; event++)
-            take_row(&reading, event);
-        shift_times(rows);
-        status = link_rows(rows, &hta->context->engine, error);
-    }
-    if (!status)
-        hta->summary.n_steps = count_steps(&reading);
-    if (!status && hta->summary.n_steps > 1)
-        status = cut_steps(&reading, error);
-    free(reading.roles);
-    hta->summary.n_events = rows->events->n;
-    hta->summary.n_rows = rows->n;
-    return status;
-}
-
-void hta_rows_free(struct hta_rows *rows) {
-    free(rows->start);
-    free(rows->dur);
-    free(rows->stream);
-    free(rows->link);
-    free(rows->state);
-    free(rows->list);
-    free(rows->launches);
-    *rows = (struct hta_rows){0};
 }
