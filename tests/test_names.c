@@ -15,15 +15,16 @@
 #define READER_LAST READER_TREE
 
 static struct string_roles role_of(const char *text, size_t length, enum reader reader) {
+    struct arena arena = {0};
     struct strings strings;
     assert_true(strings_init(&strings));
     assert_int_equal(strings_intern(&strings, "before", 6), 0);
     assert_int_equal(strings_intern(&strings, text, length), 1);
-    struct string_roles *roles = names_find(&strings, reader);
+    struct string_roles *roles = names_find(&strings, reader, &arena);
     assert_non_null(roles);
     assert_int_equal(roles[0].name | roles[0].category, 0);
     struct string_roles role = roles[1];
-    free(roles);
+    arena_free(&arena);
     strings_free(&strings);
     return role;
 }

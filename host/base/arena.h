@@ -8,7 +8,9 @@
  *     struct arena_mark mark = arena_mark(arena);
  *     row_t *order = arena_take(arena, n, sizeof *order);
  *     uint64_t *keys = arena_zeros(arena, n, sizeof *keys);
- *     enum sutra_status status = arena->failed ? error_memory(error) : sort(order, keys, n);
+ *     enum sutra_status status = arena_status(arena, error);
+ *     if (!status)
+ *         status = sort(order, keys, n, error);
  *     arena_release(arena, mark);
  *
  *     blocks   [ oldest | .... ] <- [ .... ] <- [ newest | taken |  free  ]     small ones share a block,
@@ -23,6 +25,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "base/error.h"
 
 struct arena_block;
 
@@ -51,5 +55,10 @@ void arena_release(struct arena *arena, struct arena_mark mark);
 
 /* Gives everything back; the arena can be used anew. */
 void arena_free(struct arena *arena);
+
+/* Whether all that was taken is there: SUTRA_OK, or the error that memory ran out. */
+static inline enum sutra_status arena_status(const struct arena *arena, struct sutra_error *error) {
+    return arena->failed ? error_memory(error) : SUTRA_OK;
+}
 
 #endif

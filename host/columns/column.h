@@ -8,8 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "columns/number.h"
+#include "columns/row.h"
 
 /* A column of n elements, zeros, and one more, so that an empty one is not NULL either. NULL: out of memory. */
 static inline void *column_new(size_t n, size_t size) {
@@ -26,6 +29,19 @@ static inline bool numbers_new(struct number_column *column, size_t n) {
 static inline void numbers_free(struct number_column *column) {
     free(column->bits);
     free(column->kind);
+}
+
+/* Columns of an arena, uninitialised; without memory the arena says so. */
+static inline struct number_column numbers_take(struct arena *arena, size_t n) {
+    struct number_column column = {.bits = arena_take(arena, n, sizeof *column.bits)};
+    column.kind = arena_take(arena, n, sizeof *column.kind);
+    return column;
+}
+
+/* n rows of an arena, all ROW_NONE. */
+static inline row_t *rows_none(struct arena *arena, size_t n) {
+    row_t *rows = arena_take(arena, n, sizeof *rows);
+    return rows ? memset(rows, 0xff, n * sizeof *rows) : NULL;
 }
 
 /* `column` points to the column's pointer; room for n elements of `size` bytes. False: out of memory, nothing changed.

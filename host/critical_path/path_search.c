@@ -80,7 +80,7 @@ enum sutra_status path_search_run(struct path_search *search, struct sutra_conte
 
 void path_search_free(struct path_search *search) {
     buffer_free(&search->reader.scratch);
-    free(search->roles);
+    arena_free(&search->arena);
     free(search->ts);
     free(search->dur);
     free(search->stream);

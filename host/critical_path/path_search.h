@@ -69,6 +69,7 @@ struct path_search {
     struct path_rules rules;
     struct field_reader reader;
     struct sutra_error *error;
+    struct arena arena;
 
     enum outcome outcome;
     char reason[240]; /* why there is no path */

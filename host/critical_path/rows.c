@@ -14,7 +14,7 @@
 
 static enum sutra_status give_roles(struct path_search *search) {
     const struct strings *strings = &search->trace->strings;
-    search->roles = names_find(strings, search->rules.extended ? READER_PATH_EXTENDED : READER_PATH);
+    search->roles = names_find(strings, search->rules.extended ? READER_PATH_EXTENDED : READER_PATH, &search->arena);
     if (!search->roles)
         return error_memory(search->error);
     if (search->rules.annotation)

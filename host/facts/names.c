@@ -12,7 +12,6 @@
  */
 #include "facts/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -159,8 +158,8 @@ static uint32_t role_to(const struct line *line, enum reader reader, uint32_t fo
     return line->readers & reader ? line->role : line->role & for_all;
 }
 
-struct string_roles *names_find(const struct strings *strings, enum reader reader) {
-    struct string_roles *roles = calloc((size_t)strings->n + 1, sizeof *roles);
+struct string_roles *names_find(const struct strings *strings, enum reader reader, struct arena *arena) {
+    struct string_roles *roles = arena_zeros(arena, strings->n, sizeof *roles);
     for (size_t i = 0; roles && i < sizeof names / sizeof *names; i++) {
         uint32_t role = role_to(&names[i], reader, NAME_HIP);
         if (role)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "columns/device_events.h"
 #include "columns/strings.h"
 
@@ -85,8 +86,8 @@ struct string_roles {
     uint32_t name, category;
 };
 
-/* The roles of every string of a table to one reader, from malloc(); NULL: out of memory. */
-struct string_roles *names_find(const struct strings *strings, enum reader reader);
+/* The roles of every string of a table to one reader, in the arena; NULL: out of memory. */
+struct string_roles *names_find(const struct strings *strings, enum reader reader, struct arena *arena);
 
 /* How a string is compared with a text. */
 enum comparison { TEXT_IS, TEXT_BEGINS, TEXT_HAS, TEXT_HAS_IN_ANY_CASE };

@@ -41,7 +41,9 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
                                    struct sutra_error *error) {
     row_t n = trace->events.n;
     *side = (struct device_side){.trace = trace};
-    struct string_roles *roles = names_find(&trace->strings, all_launches ? READER_LINKER : READER_OLDER_LINKER);
+    struct arena arena = {0};
+    enum reader reader = all_launches ? READER_LINKER : READER_OLDER_LINKER;
+    struct string_roles *roles = names_find(&trace->strings, reader, &arena);
     row_t *order = column_new(n, sizeof *order);
     side->cpu = column_new(n, sizeof *side->cpu);
     side->launch = column_new(n, sizeof *side->launch);
@@ -57,7 +59,7 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     for (row_t i = 0; i < n && !status; i++)
         take_event(side, roles, order[i]);
     free(order);
-    free(roles);
+    arena_free(&arena);
     return status;
 }
 

@@ -95,11 +95,12 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
         status = error_memory(error);
     }
     free(place);
-    return status ? status : host_ops_build(&side->units, context, trace, error);
+    return status ? status : host_ops_build(&side->units, context, trace, &side->arena, error);
 }
 
 void host_side_free(struct host_side *side) {
     host_ops_free(&side->units);
+    arena_free(&side->arena);
     free(side->name);
     free(side->has_category);
     free(side->unit);

@@ -12,6 +12,7 @@
 
 struct host_side {
     const struct sutra_host_trace *trace;
+    struct arena arena;    /* of the units */
     struct host_ops units; /* nodes by id; a unit's last node is the operator, as in `link` */
     uint32_t *name;        /* per node: its number in the table of names */
     uint8_t *has_category; /* per node: it has the field "cat" */

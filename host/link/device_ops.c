@@ -3,9 +3,6 @@
  */
 #include "link/device_ops.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "columns/column.h"
 #include "link/classify.h"
@@ -21,8 +18,16 @@ struct build {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     struct operator_lists lists;
+    struct arena *arena; /* of the results */
+    struct arena scratch;
     struct sutra_error *error;
 };
+
+/* Whether there was memory for all that was taken. */
+static enum sutra_status taken(const struct build *build) {
+    enum sutra_status status = arena_status(build->arena, build->error);
+    return status ? status : arena_status(&build->scratch, build->error);
+}
 
 /* A field of a wrong type: an error, or counted where such fields are taken as absent. */
 static enum sutra_status wrong_type(struct build *build, row_t event, const char *field, const char *expected) {
@@ -53,15 +58,15 @@ static enum sutra_status list_operators(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     struct operator_lists *lists = &build->lists;
-    ops->roles = names_find(&build->trace->strings, READER_LINKER);
-    ops->order = column_new(events->n, sizeof *ops->order);
-    ops->cpu_event = column_new(events->n, sizeof *ops->cpu_event);
-    lists->launch = column_new(events->n, sizeof *lists->launch);
-    lists->gpu = column_new(events->n, sizeof *lists->gpu);
-    if (!ops->roles || !ops->order || !ops->cpu_event || !lists->launch || !lists->gpu)
-        return error_memory(build->error);
+    ops->roles = names_find(&build->trace->strings, READER_LINKER, build->arena);
+    ops->order = arena_take(build->arena, events->n, sizeof *ops->order);
+    ops->cpu_event = arena_take(build->arena, events->n, sizeof *ops->cpu_event);
+    lists->launch = arena_take(&build->scratch, events->n, sizeof *lists->launch);
+    lists->gpu = arena_take(&build->scratch, events->n, sizeof *lists->gpu);
     const struct engine *engine = &build->context->engine;
-    enum sutra_status status = engine->sort_numbers(engine->state, events->ts, events->n, ops->order, build->error);
+    enum sutra_status status = taken(build);
+    if (!status)
+        status = engine->sort_numbers(engine->state, events->ts, events->n, ops->order, build->error);
     for (row_t i = 0; i < events->n && !status; i++) {
         row_t event = ops->order[i];
         enum event_class class = event_classify(events, ops->roles, event);
@@ -83,19 +88,19 @@ static enum sutra_status list_operators(struct build *build) {
 /* Numbers the tids of the CPU operators as they first occur; numbers[] gets each operator's. */
 static enum sutra_status number_threads(struct build *build, uint32_t *numbers) {
     struct device_ops *ops = build->ops;
-    value_key *tids = column_new(ops->cpu.n, sizeof *tids);
-    if (!tids)
-        return error_memory(build->error);
-    for (row_t i = 0; i < ops->cpu.n; i++)
+    struct arena_mark mark = arena_mark(&build->scratch);
+    value_key *tids = arena_take(&build->scratch, ops->cpu.n, sizeof *tids);
+    enum sutra_status status = taken(build);
+    for (row_t i = 0; i < ops->cpu.n && !status; i++)
         tids[i] = build->events->tid[ops->cpu_event[i]];
     struct key_index *threads = &build->lists.threads;
-    enum sutra_status status =
-        key_index_build(threads, &build->context->engine, tids, ops->cpu.n, KEY_FIRST, NULL, build->error);
+    if (!status)
+        status = key_index_build(threads, &build->context->engine, tids, ops->cpu.n, KEY_FIRST, NULL, build->error);
     for (row_t i = 0; i < ops->cpu.n && !status; i++) {
         row_t first = key_index_find(threads, tids[i]);
         numbers[i] = first == i ? ops->cpu.n_threads++ : numbers[first];
     }
-    free(tids);
+    arena_release(&build->scratch, mark);
     return status;
 }
 
@@ -104,24 +109,23 @@ static enum sutra_status gather_cpu_ops(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     row_t n = ops->cpu.n;
-    uint32_t *thread = column_new(n, sizeof *thread);
-    value_key *external = column_new(n, sizeof *external);
-    uint8_t *coalesced = column_new(n, sizeof *coalesced);
+    uint32_t *thread = arena_take(build->arena, n, sizeof *thread);
+    value_key *external = arena_take(build->arena, n, sizeof *external);
+    uint8_t *coalesced = arena_take(build->arena, n, sizeof *coalesced);
+    ops->cpu.ts = numbers_take(build->arena, n);
+    ops->cpu.dur = numbers_take(build->arena, n);
     ops->cpu.thread = thread;
     ops->cpu.external = external;
     ops->cpu.coalesced = coalesced;
-    if (!numbers_new(&ops->cpu.ts, n) || !numbers_new(&ops->cpu.dur, n) || !thread || !external || !coalesced)
-        return error_memory(build->error);
-    for (row_t i = 0; i < n; i++) {
+    enum sutra_status status = taken(build);
+    for (row_t i = 0; i < n && !status; i++) {
         row_t event = ops->cpu_event[i];
-        ops->cpu.ts.bits[i] = events->ts.bits[event];
-        ops->cpu.ts.kind[i] = events->ts.kind[event];
-        ops->cpu.dur.bits[i] = events->dur.bits[event];
-        ops->cpu.dur.kind[i] = events->dur.kind[event];
+        number_put(ops->cpu.ts, i, number_at(events->ts, event));
+        number_put(ops->cpu.dur, i, number_at(events->dur, event));
         external[i] = events->external[event];
         coalesced[i] = (name_roles(events, ops->roles, event) & NAME_COALESCED) != 0;
     }
-    return number_threads(build, thread);
+    return status ? status : number_threads(build, thread);
 }
 
 /* The operator's rf_id, KEY_NULL where it has none. */
@@ -132,11 +136,10 @@ static value_key rf_of(const struct build *build, row_t op) {
 
 static enum sutra_status index_rf_ids(struct build *build) {
     struct device_ops *ops = build->ops;
-    value_key *keys = column_new(ops->cpu.n, sizeof *keys);
-    ops->rf_op = column_new(ops->cpu.n, sizeof *ops->rf_op);
-    enum sutra_status status = SUTRA_OK;
-    if (!keys || !ops->rf_op)
-        status = error_memory(build->error);
+    struct arena_mark mark = arena_mark(&build->scratch);
+    value_key *keys = arena_take(&build->scratch, ops->cpu.n, sizeof *keys);
+    ops->rf_op = arena_take(build->arena, ops->cpu.n, sizeof *ops->rf_op);
+    enum sutra_status status = taken(build);
     for (row_t i = 0; i < ops->cpu.n && !status; i++)
         if (key_is_value(rf_of(build, i))) {
             keys[ops->n_rf] = rf_of(build, i);
@@ -144,7 +147,7 @@ static enum sutra_status index_rf_ids(struct build *build) {
         }
     if (!status)
         status = key_index_build(&ops->rf, &build->context->engine, keys, ops->n_rf, KEY_LAST, NULL, build->error);
-    free(keys);
+    arena_release(&build->scratch, mark);
     return status;
 }
 
@@ -172,13 +175,13 @@ static enum sutra_status order_threads(struct build *build) {
 static enum sutra_status run_engine(struct build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    ops->waits_for = column_new(ops->cpu.n, sizeof *ops->waits_for);
-    if (!numbers_new(&ops->exclusive, ops->cpu.n) || !ops->waits_for)
-        return error_memory(build->error);
+    ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
+    ops->exclusive = numbers_take(build->arena, ops->cpu.n);
+    enum sutra_status status = taken(build);
     stage_begin(build->context, "exclusive durations", ops->cpu.n);
     engine->load(engine->state, &ops->cpu);
-    enum sutra_status status =
-        engine->exclusive_durations(engine->state, &ops->cpu, ops->exclusive, &ops->anomalies, build->error);
+    if (!status)
+        status = engine->exclusive_durations(engine->state, &ops->cpu, ops->exclusive, &ops->anomalies, build->error);
     stage_begin(build->context, "order between threads", ops->cpu.n);
     if (!status)
         status = index_rf_ids(build);
@@ -191,13 +194,11 @@ static enum sutra_status run_engine(struct build *build) {
 static enum sutra_status group_by_external(struct build *build, const value_key *external, const row_t *gpu, row_t n) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    uint64_t *keys = column_new(n, sizeof *keys);
-    value_key *heads = column_new(n, sizeof *heads);
-    ops->grouped_event = column_new(n, sizeof *ops->grouped_event);
-    ops->group_start = column_new(n, sizeof *ops->group_start);
-    enum sutra_status status = SUTRA_OK;
-    if (!keys || !heads || !ops->grouped_event || !ops->group_start)
-        status = error_memory(build->error);
+    uint64_t *keys = arena_take(&build->scratch, n, sizeof *keys);
+    value_key *heads = arena_take(&build->scratch, n, sizeof *heads);
+    ops->grouped_event = arena_take(build->arena, n, sizeof *ops->grouped_event);
+    ops->group_start = arena_take(build->arena, (size_t)n + 1, sizeof *ops->group_start);
+    enum sutra_status status = taken(build);
     for (row_t i = 0; i < n && !status; i++) {
         keys[i] = integer_sort_key(external[i]);
         ops->grouped_event[i] = gpu[i];
@@ -214,8 +215,6 @@ static enum sutra_status group_by_external(struct build *build, const value_key 
         ops->group_start[ops->n_groups] = n;
         status = key_index_build(&ops->groups, engine, heads, ops->n_groups, KEY_FIRST, NULL, build->error);
     }
-    free(keys);
-    free(heads);
     return status;
 }
 
@@ -226,25 +225,21 @@ static enum sutra_status find_groups(struct build *build) {
                                    .roles = ops->roles,
                                    .order = ops->order,
                                    .cpu = &ops->cpu,
-                                   .lists = &build->lists};
+                                   .lists = &build->lists,
+                                   .arena = &build->scratch};
     enum sutra_status status = parent_search_run(&search, build->error);
     if (!status)
         status = group_by_external(build, search.external, search.gpu, search.n_found);
     ops->n_without_launch = search.n_without_launch;
     ops->n_without_parent = search.n_without_parent;
-    parent_search_free(&search);
     return status;
 }
 
-static void free_lists(struct operator_lists *lists) {
-    free(lists->launch);
-    free(lists->gpu);
-    key_index_free(&lists->threads);
-}
-
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct build build = {.ops = ops, .context = context, .trace = trace, .events = &trace->events, .error = error};
+                                   const struct sutra_device_trace *trace, struct arena *arena,
+                                   struct sutra_error *error) {
+    struct build build = {
+        .ops = ops, .context = context, .trace = trace, .events = &trace->events, .arena = arena, .error = error};
     *ops = (struct device_ops){0};
     stage_begin(context, "sort events", trace->events.n);
     enum sutra_status status = list_operators(&build);
@@ -257,27 +252,15 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
         status = find_groups(&build);
     context->engine.load(context->engine.state, NULL);
     stage_end(context);
-    free_lists(&build.lists);
+    key_index_free(&build.lists.threads);
+    arena_free(&build.scratch);
     if (status)
         device_ops_free(ops);
     return status;
 }
 
 void device_ops_free(struct device_ops *ops) {
-    free(ops->order);
-    free(ops->roles);
-    free(ops->cpu_event);
-    numbers_free(&ops->cpu.ts);
-    numbers_free(&ops->cpu.dur);
-    free((void *)ops->cpu.thread);
-    free((void *)ops->cpu.external);
-    free((void *)ops->cpu.coalesced);
-    numbers_free(&ops->exclusive);
-    free(ops->waits_for);
     key_index_free(&ops->rf);
-    free(ops->rf_op);
-    free(ops->grouped_event);
-    free(ops->group_start);
     key_index_free(&ops->groups);
     *ops = (struct device_ops){0};
 }

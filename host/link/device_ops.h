@@ -38,9 +38,11 @@ struct device_ops {
     struct exclusive_anomalies anomalies;
 };
 
-/* Makes the tables. SUTRA_DATA: a launch's correlation repeats, or an operator has a field of a wrong type. */
+/* Makes the tables, which live in the arena but for the indexes. SUTRA_DATA: a launch's correlation repeats, or an
+ * operator has a field of a wrong type. */
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, struct sutra_error *error);
+                                   const struct sutra_device_trace *trace, struct arena *arena,
+                                   struct sutra_error *error);
 void device_ops_free(struct device_ops *ops);
 
 /* The GPU operators that belong to a CPU operator: *n rows of events. */

@@ -83,10 +83,10 @@ static size_t read_wide_id(const struct sutra_host_trace *trace, row_t row, stru
 }
 
 /* For ids among which there are fractions or integers beyond 64 bits. */
-static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host_trace *trace,
+static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
-    struct wide_id *ids = calloc((size_t)ops->n_nodes + 1, sizeof *ids);
-    size_t *start = calloc((size_t)ops->n_nodes + 1, sizeof *start);
+    struct wide_id *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
+    size_t *start = arena_take(arena, ops->n_nodes, sizeof *start);
     struct buffer digits = {0};
     for (row_t i = 0; i < ops->n_nodes && ids && start; i++)
         start[i] = read_wide_id(trace, i, &ids[i], &digits);
@@ -98,15 +98,15 @@ static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host
         qsort(ids, ops->n_nodes, sizeof *ids, compare_wide);
     for (row_t i = 0; i < ops->n_nodes && ok; i++)
         ops->node[i] = ids[i].row;
-    free(ids);
-    free(start);
     buffer_free(&digits);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
 static enum sutra_status sort_nodes(struct host_ops *ops, struct sutra_context *context,
-                                    const struct sutra_host_trace *trace, struct sutra_error *error) {
-    uint64_t *keys = malloc(((size_t)ops->n_nodes + 1) * sizeof *keys);
+                                    const struct sutra_host_trace *trace, struct arena *arena,
+                                    struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, ops->n_nodes, sizeof *keys);
     if (!keys)
         return error_memory(error);
     bool wide = false;
@@ -116,16 +116,18 @@ static enum sutra_status sort_nodes(struct host_ops *ops, struct sutra_context *
         ops->node[i] = i;
     }
     enum sutra_status status =
-        wide ? sort_wide(ops, trace, error)
+        wide ? sort_wide(ops, trace, arena, error)
              : context->engine.sort_keys(context->engine.state, keys, ops->node, ops->n_nodes, error);
-    free(keys);
+    arena_release(arena, mark);
     return status;
 }
 
 /* Runs of equal ids become units, which are then found by id. */
 static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *context,
-                                    const struct sutra_host_trace *trace, struct sutra_error *error) {
-    value_key *ids = malloc(((size_t)ops->n_nodes + 1) * sizeof *ids);
+                                    const struct sutra_host_trace *trace, struct arena *arena,
+                                    struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    value_key *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
     if (!ids)
         return error_memory(error);
     for (row_t i = 0; i < ops->n_nodes; i++) {
@@ -137,7 +139,7 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
     }
     ops->unit_start[ops->n_units] = ops->n_nodes;
     enum sutra_status status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
-    free(ids);
+    arena_release(arena, mark);
     return status;
 }
 
@@ -159,11 +161,13 @@ static void decide(const row_t *parent, uint8_t *reach, row_t unit, row_t *path)
 }
 
 static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_context *context,
-                                        const struct sutra_host_trace *trace, struct sutra_error *error) {
-    row_t *parent = malloc(((size_t)ops->n_units + 1) * sizeof *parent),
-          *path = malloc(((size_t)ops->n_units + 1) * sizeof *path);
+                                        const struct sutra_host_trace *trace, struct arena *arena,
+                                        struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    row_t *parent = arena_take(arena, ops->n_units, sizeof *parent),
+          *path = arena_take(arena, ops->n_units, sizeof *path);
     row_t root = key_index_find(&ops->ids, ROOT_ID);
-    enum sutra_status status = parent && path ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = arena_status(arena, error);
     for (row_t unit = 0; unit < ops->n_units && !status; unit++)
         parent[unit] = key_index_find(&ops->ids, trace->nodes.parent[unit_node(ops, unit)]);
     if (!status && root == ROW_NONE) {
@@ -177,33 +181,29 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
         for (row_t unit = 0; unit < ops->n_units; unit++)
             ops->reachable[unit] = ops->reachable[unit] == REACH_YES;
     }
-    free(parent);
-    free(path);
+    arena_release(arena, mark);
     return status;
 }
 
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
-                                 const struct sutra_host_trace *trace, struct sutra_error *error) {
+                                 const struct sutra_host_trace *trace, struct arena *arena, struct sutra_error *error) {
     *ops = (struct host_ops){.n_nodes = trace->nodes.n};
-    ops->node = calloc((size_t)ops->n_nodes + 1, sizeof *ops->node);
-    ops->unit_start = calloc((size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
-    ops->reachable = calloc((size_t)ops->n_nodes + 1, 1);
-    enum sutra_status status = ops->node && ops->unit_start && ops->reachable ? SUTRA_OK : error_memory(error);
+    ops->node = arena_take(arena, ops->n_nodes, sizeof *ops->node);
+    ops->unit_start = arena_take(arena, (size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
+    ops->reachable = arena_zeros(arena, ops->n_nodes, 1);
+    enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = sort_nodes(ops, context, trace, error);
+        status = sort_nodes(ops, context, trace, arena, error);
     if (!status)
-        status = make_units(ops, context, trace, error);
+        status = make_units(ops, context, trace, arena, error);
     if (!status)
-        status = find_reachable(ops, context, trace, error);
+        status = find_reachable(ops, context, trace, arena, error);
     if (status)
         host_ops_free(ops);
     return status;
 }
 
 void host_ops_free(struct host_ops *ops) {
-    free(ops->node);
-    free(ops->unit_start);
-    free(ops->reachable);
     key_index_free(&ops->ids);
     *ops = (struct host_ops){0};
 }

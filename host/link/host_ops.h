@@ -10,6 +10,7 @@
 #ifndef LINK_HOST_OPS_H
 #define LINK_HOST_OPS_H
 
+#include "base/arena.h"
 #include "context/context.h"
 #include "match/key_index.h"
 #include "read/host_trace.h"
@@ -22,8 +23,9 @@ struct host_ops {
     struct key_index ids; /* id -> unit */
 };
 
+/* The columns live in the arena. */
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
-                                 const struct sutra_host_trace *trace, struct sutra_error *error);
+                                 const struct sutra_host_trace *trace, struct arena *arena, struct sutra_error *error);
 void host_ops_free(struct host_ops *ops);
 
 /* The node that stands for a unit as host operator: the last one of its id. */

@@ -2,9 +2,9 @@
  * link.c - linking host operators with CPU operators by rf_id, and numbering what ET+ will hold.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "context/context.h"
 #include "link/linked.h"
 #include "link/sync.h"
@@ -15,10 +15,10 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
     struct sutra_link_report *report = &linked->report;
     const struct host_ops *units = &linked->units;
     const struct device_ops *ops = &linked->ops;
-    row_t *op_unit = malloc(((size_t)ops->cpu.n + 1) * sizeof *op_unit);
+    struct arena_mark mark = arena_mark(&linked->arena);
+    row_t *op_unit = rows_none(&linked->arena, ops->cpu.n);
     if (!op_unit)
         return error_memory(error);
-    memset(op_unit, 0xff, ops->cpu.n * sizeof *op_unit);
     for (row_t unit = 0; unit < units->n_units; unit++) {
         linked->unit_op[unit] = linked->unit_after[unit] = ROW_NONE;
         if (!units->reachable[unit])
@@ -38,7 +38,7 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
         report->n_host_linked++;
         report->n_inter_thread += linked->unit_after[unit] != ROW_NONE;
     }
-    free(op_unit);
+    arena_release(&linked->arena, mark);
     return SUTRA_OK;
 }
 
@@ -68,10 +68,10 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
 /* Ids in ctrl_deps that no node has get new numbers behind all others, in the order of the output. */
 static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutra_context *context,
                                         const row_t *unknown, row_t n, struct sutra_error *error) {
-    value_key *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    row_t *number = calloc((size_t)n + 1, sizeof *number);
+    value_key *keys = arena_take(&linked->arena, n, sizeof *keys);
+    row_t *number = arena_take(&linked->arena, n, sizeof *number);
     struct key_index index = {0};
-    enum sutra_status status = keys && number ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = arena_status(&linked->arena, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = linked->host->nodes.ctrl_deps[linked->units.node[unknown[i]]];
     if (!status)
@@ -83,15 +83,14 @@ static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutr
         linked->ctrl_deps[unknown[i]] = number[i];
     }
     key_index_free(&index);
-    free(keys);
-    free(number);
     return status;
 }
 
 static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct sutra_context *context,
                                             struct sutra_error *error) {
     const struct host_ops *units = &linked->units;
-    row_t *unknown = malloc(((size_t)units->n_nodes + 1) * sizeof *unknown), n_unknown = 0;
+    struct arena_mark mark = arena_mark(&linked->arena);
+    row_t *unknown = arena_take(&linked->arena, units->n_nodes, sizeof *unknown), n_unknown = 0;
     if (!unknown)
         return error_memory(error);
     for (row_t i = 0; i < units->n_nodes; i++) {
@@ -106,14 +105,15 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
             linked->ctrl_deps[i] = linked->unit_id[unit];
     }
     enum sutra_status status = number_unknown(linked, context, unknown, n_unknown, error);
-    free(unknown);
+    arena_release(&linked->arena, mark);
     return status;
 }
 
 /* GPU operators whose CPU operator no host operator is linked to: those of groups that no unit takes. */
 static enum sutra_status count_unmatched_gpu(struct sutra_linked *linked, struct sutra_error *error) {
     const struct device_ops *ops = &linked->ops;
-    uint8_t *taken = calloc((size_t)ops->n_groups + 1, 1);
+    struct arena_mark mark = arena_mark(&linked->arena);
+    uint8_t *taken = arena_zeros(&linked->arena, ops->n_groups, 1);
     if (!taken)
         return error_memory(error);
     for (row_t unit = 0; unit < linked->units.n_units; unit++) {
@@ -126,7 +126,7 @@ static enum sutra_status count_unmatched_gpu(struct sutra_linked *linked, struct
     for (row_t group = 0; group < ops->n_groups; group++)
         if (!taken[group])
             linked->report.n_gpu_host_unmatched += ops->group_start[group + 1] - ops->group_start[group];
-    free(taken);
+    arena_release(&linked->arena, mark);
     return SUTRA_OK;
 }
 
@@ -173,23 +173,24 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
 static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
                                   struct sutra_error *error) {
     context_expect(context, linked->device->events.n);
-    enum sutra_status status = device_ops_build(&linked->ops, context, linked->device, error);
+    enum sutra_status status = device_ops_build(&linked->ops, context, linked->device, &linked->arena, error);
     stage_begin(context, "link", linked->host->nodes.n);
     if (!status)
         status = judge_durations(linked, context, error);
     if (!status)
-        status = host_ops_build(&linked->units, context, linked->host, error);
+        status = host_ops_build(&linked->units, context, linked->host, &linked->arena, error);
     if (status)
         return status;
+    struct arena *arena = &linked->arena;
     size_t n = (size_t)linked->units.n_units + 1;
-    linked->unit_op = malloc(n * sizeof *linked->unit_op);
-    linked->unit_after = malloc(n * sizeof *linked->unit_after);
-    linked->unit_entry = malloc(n * sizeof *linked->unit_entry);
-    linked->unit_id = calloc(n, sizeof *linked->unit_id);
-    linked->ctrl_deps = malloc(((size_t)linked->units.n_nodes + 1) * sizeof *linked->ctrl_deps);
-    if (!linked->unit_op || !linked->unit_after || !linked->unit_entry || !linked->unit_id || !linked->ctrl_deps)
-        return error_memory(error);
-    status = link_units(linked, error);
+    linked->unit_op = arena_take(arena, n, sizeof *linked->unit_op);
+    linked->unit_after = arena_take(arena, n, sizeof *linked->unit_after);
+    linked->unit_entry = arena_take(arena, n, sizeof *linked->unit_entry);
+    linked->unit_id = arena_zeros(arena, n, sizeof *linked->unit_id);
+    linked->ctrl_deps = arena_take(arena, linked->units.n_nodes, sizeof *linked->ctrl_deps);
+    status = arena_status(arena, error);
+    if (!status)
+        status = link_units(linked, error);
     if (!status)
         status = number_units(linked, error);
     if (!status)
@@ -231,13 +232,7 @@ void sutra_linked_free(struct sutra_linked *linked) {
         return;
     host_ops_free(&linked->units);
     device_ops_free(&linked->ops);
-    free(linked->unit_op);
-    free(linked->unit_after);
-    free(linked->unit_entry);
-    free(linked->unit_id);
-    free(linked->ctrl_deps);
+    arena_free(&linked->arena);
     key_index_free(&linked->sync.targets);
-    free(linked->sync.start);
-    free(linked->sync.nodes);
     free(linked);
 }

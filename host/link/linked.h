@@ -30,6 +30,7 @@ struct linked_sync {
 struct sutra_linked {
     const struct sutra_host_trace *host;
     const struct sutra_device_trace *device;
+    struct arena arena; /* of all columns */
     struct host_ops units;
     struct device_ops ops;
 

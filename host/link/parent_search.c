@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "columns/column.h"
@@ -43,8 +41,7 @@ static row_t marker_place(const struct parent_search *search, value_key tid, str
 
 static void put_marker(struct markers *markers, struct number ts, row_t before) {
     row_t k = markers->table.n++;
-    markers->ts.bits[k] = ts.bits;
-    markers->ts.kind[k] = ts.kind;
+    number_put(markers->ts, k, ts);
     markers->before[k] = k && markers->before[k - 1] > before ? markers->before[k - 1] : before;
 }
 
@@ -69,25 +66,12 @@ static uint32_t marker_thread(const struct parent_search *search) {
     return first == ROW_NONE ? search->cpu->n_threads : search->cpu->thread[first];
 }
 
-static enum sutra_status markers_alloc(struct markers *markers, row_t n, struct sutra_error *error) {
-    markers->ts.bits = column_new(n, sizeof *markers->ts.bits);
-    markers->ts.kind = column_new(n, sizeof *markers->ts.kind);
-    markers->before = column_new(n, sizeof *markers->before);
-    return markers->ts.bits && markers->ts.kind && markers->before ? SUTRA_OK : error_memory(error);
-}
-
-static void markers_free(struct markers *markers) {
-    free(markers->ts.bits);
-    free(markers->ts.kind);
-    free(markers->before);
-}
-
 static enum sutra_status make_markers(const struct parent_search *search, struct markers *markers,
                                       struct sutra_error *error) {
     const struct device_events *events = &search->trace->events;
     struct key_index seen = {0};
-    value_key *tids = column_new(events->n, sizeof *tids);
-    enum sutra_status status = tids ? SUTRA_OK : error_memory(error);
+    value_key *tids = arena_take(search->arena, events->n, sizeof *tids);
+    enum sutra_status status = arena_status(search->arena, error);
     for (row_t i = 0; i < events->n && !status; i++)
         tids[i] = events->tid[search->order[i]];
     if (!status)
@@ -97,15 +81,16 @@ static enum sutra_status make_markers(const struct parent_search *search, struct
         n += tids[i] != KEY_NULL && key_index_find(&seen, tids[i]) == i;
     if (!status && n + search->cpu->n > ROW_LIMIT)
         status = error_set(error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
+    markers->ts = numbers_take(search->arena, n);
+    markers->before = arena_take(search->arena, n, sizeof *markers->before);
     if (!status)
-        status = markers_alloc(markers, (row_t)n, error);
+        status = arena_status(search->arena, error);
     if (!status)
         put_markers(search, markers, tids, &seen);
     markers->table.ts = markers->ts;
     markers->table.before = markers->before;
     markers->table.thread = marker_thread(search);
     key_index_free(&seen);
-    free(tids);
     return status;
 }
 
@@ -118,7 +103,7 @@ static value_key correlation_of(const struct device_events *events, row_t event)
 static enum sutra_status index_launches(const struct parent_search *search, struct key_index *index,
                                         struct sutra_error *error) {
     const struct operator_lists *lists = search->lists;
-    value_key *keys = column_new(lists->n_launches, sizeof *keys);
+    value_key *keys = arena_take(search->arena, lists->n_launches, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < lists->n_launches; i++)
@@ -134,7 +119,6 @@ static enum sutra_status index_launches(const struct parent_search *search, stru
         status = source_error(&search->trace->document.source, error, search->trace->events.text[event],
                               "event %u: a second launch with correlation %s: each launch needs its own", event, text);
     }
-    free(keys);
     return status;
 }
 
@@ -148,26 +132,12 @@ struct queries {
     row_t *parent;
 };
 
-static enum sutra_status queries_alloc(struct queries *queries, row_t n, struct sutra_error *error) {
-    queries->launch_ts.bits = column_new(n, sizeof *queries->launch_ts.bits);
-    queries->launch_ts.kind = column_new(n, sizeof *queries->launch_ts.kind);
-    queries->thread = column_new(n, sizeof *queries->thread);
-    queries->external = column_new(n, sizeof *queries->external);
-    queries->nccl = column_new(n, sizeof *queries->nccl);
-    queries->parent = column_new(n, sizeof *queries->parent);
-    if (!queries->launch_ts.bits || !queries->launch_ts.kind || !queries->thread || !queries->external ||
-        !queries->nccl || !queries->parent)
-        return error_memory(error);
-    return SUTRA_OK;
-}
-
-static void queries_free(struct queries *queries) {
-    free(queries->launch_ts.bits);
-    free(queries->launch_ts.kind);
-    free(queries->thread);
-    free(queries->external);
-    free(queries->nccl);
-    free(queries->parent);
+static struct queries queries_take(struct arena *arena, row_t n) {
+    return (struct queries){.launch_ts = numbers_take(arena, n),
+                            .thread = arena_take(arena, n, sizeof(uint32_t)),
+                            .external = arena_take(arena, n, sizeof(value_key)),
+                            .nccl = arena_take(arena, n, sizeof(uint8_t)),
+                            .parent = arena_take(arena, n, sizeof(row_t))};
 }
 
 /* Fills query i for a GPU operator from its launch. */
@@ -175,8 +145,7 @@ static void put_query(const struct parent_search *search, struct queries *querie
     const struct device_events *events = &search->trace->events;
     value_key tid = events->tid[launch];
     row_t first = key_index_find(&search->lists->threads, tid);
-    queries->launch_ts.bits[i] = events->ts.bits[launch];
-    queries->launch_ts.kind[i] = events->ts.kind[launch];
+    number_put(queries->launch_ts, i, number_at(events->ts, launch));
     queries->thread[i] = tid == 0 ? marker_thread(search) : first == ROW_NONE ? UINT32_MAX : search->cpu->thread[first];
     queries->external[i] = events->external[gpu];
     queries->nccl[i] = (name_roles(events, search->roles, gpu) & NAME_NCCL) != 0;
@@ -224,22 +193,19 @@ static enum sutra_status search_parents(struct parent_search *search, const stru
                                         struct sutra_error *error) {
     const struct engine *engine = &search->context->engine;
     struct key_index launches = {0};
-    struct queries queries = {0};
     row_t n = search->lists->n_gpu;
-    search->gpu = column_new(n, sizeof *search->gpu);
-    search->external = column_new(n, sizeof *search->external);
-    enum sutra_status status = search->gpu && search->external ? SUTRA_OK : error_memory(error);
+    struct queries queries = queries_take(search->arena, n);
+    search->gpu = arena_take(search->arena, n, sizeof *search->gpu);
+    search->external = arena_take(search->arena, n, sizeof *search->external);
+    enum sutra_status status = arena_status(search->arena, error);
     if (!status)
         status = index_launches(search, &launches, error);
-    if (!status)
-        status = queries_alloc(&queries, n, error);
     if (!status)
         status = make_queries(search, &launches, &queries, error);
     if (!status)
         status = engine->parents(engine->state, search->cpu, markers, &queries.table, queries.parent, error);
     if (!status)
         keep_found(search, &queries);
-    queries_free(&queries);
     key_index_free(&launches);
     return status;
 }
@@ -249,11 +215,5 @@ enum sutra_status parent_search_run(struct parent_search *search, struct sutra_e
     enum sutra_status status = make_markers(search, &markers, error);
     if (!status)
         status = search_parents(search, &markers.table, error);
-    markers_free(&markers);
     return status;
-}
-
-void parent_search_free(struct parent_search *search) {
-    free(search->gpu);
-    free(search->external);
 }

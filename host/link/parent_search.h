@@ -27,6 +27,7 @@ struct parent_search {
     const row_t *order;
     const struct cpu_ops *cpu;
     const struct operator_lists *lists;
+    struct arena *arena; /* of the results, and of what is needed on the way */
 
     /* Results: the GPU operators that found one, in sorted order, and the external id of what they found. */
     row_t *gpu;
@@ -36,6 +37,5 @@ struct parent_search {
 
 /* SUTRA_DATA: two launches with one correlation, or a GPU operator without a proper name. */
 enum sutra_status parent_search_run(struct parent_search *search, struct sutra_error *error);
-void parent_search_free(struct parent_search *search);
 
 #endif

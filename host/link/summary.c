@@ -141,12 +141,12 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
                                              struct sutra_device_summary *summary, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     struct key_list lists[N_LISTS] = {0};
-    struct string_roles *roles = names_find(&trace->strings, READER_LINKER);
+    struct arena arena = {0};
+    struct string_roles *roles = names_find(&trace->strings, READER_LINKER, &arena);
     *summary = (struct sutra_device_summary){.n_bytes = trace->document.source.size, .n_events = events->n};
-    enum sutra_status status = roles ? SUTRA_OK : error_memory(error);
-    for (int i = 0; i < N_LISTS && !status; i++)
-        if (!(lists[i].keys = calloc((size_t)events->n + 1, sizeof *lists[i].keys)))
-            status = error_memory(error);
+    for (int i = 0; i < N_LISTS; i++)
+        lists[i].keys = arena_take(&arena, events->n, sizeof *lists[i].keys);
+    enum sutra_status status = arena_status(&arena, error);
     for (row_t i = 0; i < events->n && !status; i++)
         take_event(events, roles, i, summary, lists);
     if (!status)
@@ -157,8 +157,6 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         status = count_different(context, &lists[LIST_STREAMS], &summary->n_streams, error);
     if (!status)
         status = count_launched(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &summary->n_correlations, error);
-    for (int i = 0; i < N_LISTS; i++)
-        free(lists[i].keys);
-    free(roles);
+    arena_free(&arena);
     return status;
 }

@@ -33,6 +33,7 @@ struct sync {
     struct sutra_linked *linked;
     struct sutra_context *context;
     struct sutra_error *error;
+    struct arena scratch;
     struct sync_map map;
     row_t *start_event;         /* per pair of the map: the event of its start, or ROW_NONE */
     struct pairs ends;          /* external id -> pairs of the map */
@@ -62,15 +63,16 @@ static bool pairs_add(struct pairs *pairs, value_key key, row_t value) {
 }
 
 /* Puts equal keys side by side, in the order in which the keys first occur, and indexes them. */
-static enum sutra_status pairs_index(struct pairs *pairs, const struct engine *engine, struct sutra_error *error) {
+static enum sutra_status pairs_index(struct pairs *pairs, const struct engine *engine, struct arena *arena,
+                                     struct sutra_error *error) {
     if (pairs->n == 0)
         return SUTRA_OK;
-    size_t n = (size_t)pairs->n + 1;
-    uint64_t *first = malloc(n * sizeof *first);
-    row_t *order = malloc(n * sizeof *order);
-    value_key *key = malloc(n * sizeof *key);
-    row_t *value = malloc(n * sizeof *value);
-    enum sutra_status status = first && order && key && value ? SUTRA_OK : error_memory(error);
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *first = arena_take(arena, pairs->n, sizeof *first);
+    row_t *order = arena_take(arena, pairs->n, sizeof *order);
+    value_key *key = arena_take(arena, pairs->n, sizeof *key);
+    row_t *value = arena_take(arena, pairs->n, sizeof *value);
+    enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error);
     for (row_t i = 0; i < pairs->n && !status; i++) {
@@ -89,10 +91,7 @@ static enum sutra_status pairs_index(struct pairs *pairs, const struct engine *e
         memcpy(pairs->value, value, pairs->n * sizeof *value);
         status = key_index_build(&pairs->index, engine, pairs->key, pairs->n, KEY_FIRST, NULL, error);
     }
-    free(first);
-    free(order);
-    free(key);
-    free(value);
+    arena_release(arena, mark);
     return status;
 }
 
@@ -117,9 +116,8 @@ static enum sutra_status find_starts(struct sync *sync) {
         key_index_build(&starts, &sync->context->engine, sync->map.start, sync->map.n, KEY_FIRST, NULL, sync->error);
     if (status)
         return status;
-    sync->start_event = malloc(((size_t)sync->map.n + 1) * sizeof *sync->start_event);
+    sync->start_event = rows_none(&sync->scratch, sync->map.n);
     if (sync->start_event) {
-        memset(sync->start_event, 0xff, sync->map.n * sizeof *sync->start_event);
         for (row_t i = 0; i < events->n; i++) {
             row_t start = key_index_find(&starts, events->external[ops->order[i]]);
             if (start != ROW_NONE)
@@ -136,7 +134,7 @@ static enum sutra_status index_ends(struct sync *sync) {
     for (row_t i = 0; i < sync->map.n; i++)
         if (!pairs_add(&sync->ends, sync->map.end[i], i))
             return error_memory(sync->error);
-    return pairs_index(&sync->ends, &sync->context->engine, sync->error);
+    return pairs_index(&sync->ends, &sync->context->engine, &sync->scratch, sync->error);
 }
 
 /* The first CPU operator that begins after the event, or ROW_NONE. */
@@ -182,21 +180,20 @@ static enum sutra_status find_waits(struct sync *sync) {
             status = error_memory(sync->error);
     }
     if (!status)
-        status = pairs_index(&by_thread, &sync->context->engine, sync->error);
+        status = pairs_index(&by_thread, &sync->context->engine, &sync->scratch, sync->error);
     for (row_t i = 0; i < by_thread.n && !status; i++)
         status = add_waits(sync, by_thread.value[i]);
     pairs_free(&by_thread);
-    return status ? status : pairs_index(&sync->waits, &sync->context->engine, sync->error);
+    return status ? status : pairs_index(&sync->waits, &sync->context->engine, &sync->scratch, sync->error);
 }
 
 /* ---- Lists ---- */
 
 static enum sutra_status index_units(struct sync *sync) {
     const struct sutra_linked *linked = sync->linked;
-    sync->op_unit = malloc(((size_t)linked->ops.cpu.n + 1) * sizeof *sync->op_unit);
+    sync->op_unit = rows_none(&sync->scratch, linked->ops.cpu.n);
     if (!sync->op_unit)
         return error_memory(sync->error);
-    memset(sync->op_unit, 0xff, linked->ops.cpu.n * sizeof *sync->op_unit);
     for (row_t unit = 0; unit < linked->units.n_units; unit++)
         if (linked->unit_op[unit] != ROW_NONE)
             sync->op_unit[linked->unit_op[unit]] = unit;
@@ -244,7 +241,7 @@ static enum sutra_status make_lists(struct sync *sync) {
             status = add_to_lists(sync, unit, gpu[i], linked->unit_id[unit] + 1 + i);
     }
     if (!status)
-        status = pairs_index(&sync->lists, &sync->context->engine, sync->error);
+        status = pairs_index(&sync->lists, &sync->context->engine, &sync->scratch, sync->error);
     if (!status)
         drop_repetitions(&sync->lists);
     return status;
@@ -254,14 +251,15 @@ static enum sutra_status make_lists(struct sync *sync) {
 
 static enum sutra_status index_ctrl_deps(struct sync *sync) {
     const struct host_ops *units = &sync->linked->units;
-    value_key *keys = malloc(((size_t)units->n_nodes + 1) * sizeof *keys);
+    struct arena_mark mark = arena_mark(&sync->scratch);
+    value_key *keys = arena_take(&sync->scratch, units->n_nodes, sizeof *keys);
     if (!keys)
         return error_memory(sync->error);
     for (row_t place = 0; place < units->n_nodes; place++)
         keys[place] = sync->linked->host->nodes.ctrl_deps[units->node[place]];
     enum sutra_status status =
         key_index_build(&sync->ctrl_deps, &sync->context->engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error);
-    free(keys);
+    arena_release(&sync->scratch, mark);
     return status;
 }
 
@@ -303,14 +301,13 @@ static row_t nodes_of(const struct sutra_linked *linked, row_t id) {
 /* Hands the lists over to the nodes where they come out. */
 static enum sutra_status place_lists(struct sync *sync) {
     struct linked_sync *placed = &sync->linked->sync;
+    struct arena *arena = &sync->linked->arena;
     const struct pairs *lists = &sync->lists;
-    size_t n = (size_t)lists->n + 1;
-    value_key *target = malloc(n * sizeof *target);
-    placed->start = malloc(n * sizeof *placed->start);
-    if (!target || !placed->start) {
-        free(target);
+    placed->start = arena_take(arena, (size_t)lists->n + 1, sizeof *placed->start);
+    placed->nodes = arena_take(arena, lists->n, sizeof *placed->nodes);
+    value_key *target = arena_take(&sync->scratch, lists->n, sizeof *target);
+    if (!placed->start || !placed->nodes || !target)
         return error_memory(sync->error);
-    }
     for (row_t i = 0; i < lists->n; i++) {
         if (i > 0 && lists->key[i] == lists->key[i - 1])
             continue;
@@ -319,14 +316,13 @@ static enum sutra_status place_lists(struct sync *sync) {
         placed->start[placed->n_lists++] = i;
     }
     placed->start[placed->n_lists] = lists->n;
-    placed->nodes = sync->lists.value;
-    sync->lists.value = NULL;
+    if (lists->n)
+        memcpy(placed->nodes, lists->value, lists->n * sizeof *placed->nodes);
     enum sutra_status status =
         key_index_build(&placed->targets, &sync->context->engine, target, placed->n_lists, KEY_LAST, NULL, sync->error);
     for (row_t i = 0; i < placed->n_lists && !status; i++)
         if (target[i] != KEY_NULL && key_index_find(&placed->targets, target[i]) == i)
             sync->linked->report.n_sync += nodes_of(sync->linked, (row_t)target[i]);
-    free(target);
     return status;
 }
 
@@ -357,11 +353,10 @@ enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *
         status = build_lists(&sync);
     stage_end(context);
     sync_map_free(&sync.map);
-    free(sync.start_event);
     pairs_free(&sync.ends);
     pairs_free(&sync.waits);
     pairs_free(&sync.lists);
-    free(sync.op_unit);
+    arena_free(&sync.scratch);
     key_index_free(&sync.ctrl_deps);
     return status;
 }
