@@ -44,7 +44,7 @@ static enum sutra_status link_with(struct sutra_context *context, const struct p
     enum sutra_status status = sutra_host_trace_parse(context, "host", pair->host, pair->host_size, &host, error);
     if (!status)
         status = sutra_device_trace_parse(context, "device", pair->device, pair->device_size, &device, error);
-    struct sutra_device_summary summary;
+    struct sutra_device_summary summary = {.size = sizeof summary};
     if (!status)
         status = sutra_device_trace_summary(context, device, &summary, error);
     if (!status)

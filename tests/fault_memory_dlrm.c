@@ -62,7 +62,9 @@ static enum sutra_status run_ranks(const void *of, const char *folder, struct su
     char path[64];
     snprintf(path, sizeof path, "%s", folder);
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
-    struct sutra_dlrm_ranks_options how = {.size = sizeof how, .dlrm = runs[0].options, .visit = on_rank, .arg = path};
+    struct sutra_dlrm_options of_each = runs[0].options;
+    of_each.size = sizeof of_each;
+    struct sutra_dlrm_ranks_options how = {.size = sizeof how, .dlrm = &of_each, .visit = on_rank, .arg = path};
     struct sutra_context *context = NULL;
     struct sutra_dlrm_ranks *ranks = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);

@@ -41,7 +41,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
 
 static enum sutra_status write_tables(struct run *run, struct sutra_context *context,
                                       const struct sutra_hta_ranks *ranks, struct sutra_error *error) {
-    struct sutra_hta_slowest slowest;
+    struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     enum sutra_status status = SUTRA_OK;
     run->n_tables = 0;
     sutra_hta_ranks_slowest(ranks, &slowest);

@@ -58,7 +58,7 @@ static enum sutra_status link_with(struct sutra_context *context, const struct r
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;
     struct sutra_legacy *legacy = NULL;
-    struct sutra_advice advice;
+    struct sutra_advice advice = {.size = sizeof advice};
     enum sutra_status status = sutra_host_trace_parse(context, "host", run->host, strlen(run->host), &host, error);
     if (!status)
         status = sutra_device_trace_parse(context, "device", run->device, strlen(run->device), &device, error);

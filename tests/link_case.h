@@ -133,6 +133,7 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     if (!outcome.status)
         outcome.status = sutra_link(context, host_trace, device_trace, &link_options, &linked, &outcome.error);
     if (!outcome.status) {
+        outcome.report.size = sizeof outcome.report;
         sutra_linked_report(linked, &outcome.report);
         outcome.text = linked_text(context, linked, &outcome.error);
         assert_non_null(outcome.text);

@@ -238,7 +238,7 @@ static struct sutra_host_trace *parse_host(struct sutra_context *context, const 
 
 static void tell_tree(struct sutra_context *context, const struct sutra_profile *profile, char *text, size_t size) {
     struct sutra_tree *tree = NULL;
-    struct sutra_tree_columns columns;
+    struct sutra_tree_columns columns = {.size = sizeof columns};
     assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
     sutra_tree_columns(tree, &columns);
     *text = 0;
@@ -326,8 +326,8 @@ static void times_add_up_over_threads_and_devices(void **state) {
     /* clang-format on */
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;
-    struct sutra_tree_columns columns;
-    struct sutra_tree_report report;
+    struct sutra_tree_columns columns = {.size = sizeof columns};
+    struct sutra_tree_report report = {.size = sizeof report};
     assert_int_equal(sutra_profile_take(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
     assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
     sutra_tree_columns(tree, &columns);
@@ -365,8 +365,8 @@ static void missing_ends_are_borrowed(void **state) {
                                 "{'kind':'TorchOp','start_ns':5,'tid':2}]}");
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;
-    struct sutra_tree_columns columns;
-    struct sutra_tree_report report;
+    struct sutra_tree_columns columns = {.size = sizeof columns};
+    struct sutra_tree_report report = {.size = sizeof report};
     assert_int_equal(sutra_profile_parse(context, "events", json, strlen(json), &profile, NULL), SUTRA_OK);
     assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
     sutra_tree_columns(tree, &columns);

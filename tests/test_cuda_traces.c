@@ -65,7 +65,7 @@ static enum sutra_status link_legacy(struct sutra_context *context, const char *
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_legacy *legacy = NULL;
-    struct sutra_legacy_report report;
+    struct sutra_legacy_report report = {.size = sizeof report};
     struct sutra_legacy_options options = {.size = sizeof options, .exact = exact};
     enum sutra_status status = sutra_host_trace_read(context, host, &host_trace, error);
     if (!status)

@@ -336,7 +336,7 @@ static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
     char *text = one_correlation(N_EACH);
     struct sutra_context *context = make_context(1);
     struct sutra_hta *hta = analyze(context, text, NULL);
-    struct sutra_hta_summary summary;
+    struct sutra_hta_summary summary = {.size = sizeof summary};
     sutra_hta_summary(hta, &summary);
     assert_int_equal(summary.n_kernels, N_EACH);
     assert_int_equal(sutra_table_rows(sutra_hta_table(hta, SUTRA_HTA_LAUNCHES, NULL)), N_EACH);
@@ -353,7 +353,7 @@ static void the_summary_tells_what_was_left_out(void **state) {
         context,
         TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("k", 7, 4e18, 10, 2) "," KERNEL("k", 7, 20, -5, 3) ",{\"dur\":1}"),
         NULL);
-    struct sutra_hta_summary summary;
+    struct sutra_hta_summary summary = {.size = sizeof summary};
     sutra_hta_summary(hta, &summary);
     assert_int_equal(summary.n_events, 4);
     assert_int_equal(summary.n_rows, 2);

@@ -209,7 +209,7 @@ static void the_slowest_rank_has_a_cause(void **state) {
         struct told told;
         struct sutra_context *context;
         struct sutra_hta_ranks *ranks;
-        struct sutra_hta_slowest slowest;
+        struct sutra_hta_slowest slowest = {.size = sizeof slowest};
         add_file(&folder, "a.json", RANKED(0, WORK_OF(100, 100)));
         add_file(&folder, "b.json", cases[i].slow);
         add_file(&folder, "c.json", RANKED(2, WORK_OF(100, 100)));

@@ -350,6 +350,7 @@ static void every_count_of_the_report_is_right(void **state) {
         0);
     assert_int_equal(outcome.status, SUTRA_OK);
     const struct sutra_link_report expected = {
+        .size = sizeof expected,
         .n_host_nodes = 6,
         .n_host_ops = 5,
         .n_host_linked = 2,

@@ -120,7 +120,7 @@ static void the_breakdown_adds_up(void **state) {
                            "kernel", "ncclDevKernel_AllReduce", 0, 20, 15, 6, 7,
                            "") "," LAUNCH(20, 2, 8) "," ON_STREAM("gpu_memcpy", "Memcpy DtoH", 0, 20, 24, 30, 8, "")));
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
-    struct sutra_critical_path_report report;
+    struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_false(report.extended);
     assert_string_equal(report.reason, "");
@@ -147,7 +147,7 @@ static void time_between_nested_operators_is_that_of_the_one_around(void **state
     struct sutra_device_trace *trace =
         parse(context, TRACE_OF(BASE "," OP("a", 30, 60, 5) "," OP("b", 35, 10, 5) "," OP("b", 50, 10, 5)));
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
-    struct sutra_critical_path_report report;
+    struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_string_equal(report.shares[0].name, "a");
     assert_float_equal(report.shares[0].us, 40, 0);
@@ -165,7 +165,7 @@ static void instances_are_counted_from_0(void **state) {
         parse(context, TRACE_OF(BASE "," EVENT("user_annotation", "span", 1, 1, 0, 1, "") "," EVENT(
                            "user_annotation", "span", 1, 1, 30, 20, "") "," OP("a", 31, 10, 5)));
     struct sutra_critical_path *path = find_path(context, trace, "span", 1, SUTRA_OK);
-    struct sutra_critical_path_report report;
+    struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_int_equal(report.n_path_nodes, 2);
     assert_float_equal(report.us, 10, 0);
@@ -182,7 +182,7 @@ static void extended_rules_take_over_where_the_reference_fails(void **state) {
     struct sutra_device_trace *trace =
         parse(context, TRACE_OF(OP("b", 0, 9, 1) "," LAUNCH(1, 2, 7) "," KERNEL(0, 15, 5, 7)));
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
-    struct sutra_critical_path_report report;
+    struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_true(report.extended);
     assert_string_equal(report.reason, "no event's name contains \"ProfilerStep\"");
@@ -197,7 +197,7 @@ static void extended_rules_take_over_where_there_is_a_stream_0(void **state) {
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse(context, TRACE_OF(BASE "," LAUNCH(20, 2, 8) "," KERNEL(0, 30, 50, 8)));
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
-    struct sutra_critical_path_report report;
+    struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_true(report.extended);
     assert_string_equal(report.reason, "");
@@ -216,7 +216,7 @@ static void the_reference_stays_where_only_it_has_a_path(void **state) {
                      10, 2, 7) "," KERNEL(20, 15, 5,
                                           7) "," STEP(1, 500, 1) "," KERNEL(0, 30, 5, 98) "," OP_ON(9, "o", 50, 1, 1)));
     struct sutra_critical_path *path = find_path(context, trace, NULL, 0, SUTRA_OK);
-    struct sutra_critical_path_report report;
+    struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_false(report.extended);
     assert_float_equal(report.us, 10, 0);

@@ -159,7 +159,7 @@ static void each_event_takes_one_activity(void **state) {
     const uint8_t of_profiler[] = {1, 0, 1, 1, 1, 1, 0};
     const uint32_t expected[] = {1, 2, NONE, 0, NONE, NONE, 3};
     uint32_t event[7];
-    struct sutra_reassociation report;
+    struct sutra_reassociation report = {.size = sizeof report};
     assert_int_equal(sutra_reassociate(2, 7, index, of_profiler, event, &report, NULL), SUTRA_OK);
     assert_memory_equal(event, expected, sizeof event);
     assert_int_equal(report.n_found, 2);
@@ -272,7 +272,7 @@ static void finds_parents_by_flow_and_link(void **state) {
     const struct kineto_case *of = *state;
     uint32_t parent[6];
     int64_t tid[6] = {0, 1, 2, 3, 4, 5};
-    struct sutra_kineto_report report;
+    struct sutra_kineto_report report = {.size = sizeof report};
     const struct sutra_kineto_columns events = {.n = of->n,
                                                 .is_kineto = of->is_kineto,
                                                 .flow_role = of->role,
@@ -337,7 +337,7 @@ static void pairs_forward_and_backward(void **state) {
         int64_t tid[6], forward_tid[6], sequence[6], start[6], end[6];
         struct sutra_sequence_columns operators = {0, tid, forward_tid, sequence, start, end};
         struct sutra_flow_pair pairs[6];
-        struct sutra_pair_report report;
+        struct sutra_pair_report report = {.size = sizeof report};
         struct sutra_error error;
         char text[100] = "error";
         uint64_t n = 0;

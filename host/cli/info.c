@@ -146,7 +146,7 @@ static void print_device(const char *path, const struct sutra_device_summary *su
 static enum sutra_status show_host(struct sutra_context *context, const char *path, struct watch *watch, bool json,
                                    struct sutra_error *error) {
     struct sutra_host_trace *trace = NULL;
-    struct sutra_host_summary summary;
+    struct sutra_host_summary summary = {.size = sizeof summary};
     enum sutra_status status = sutra_host_trace_read(context, path, &trace, error);
     progress_clear(&watch->progress);
     if (status)
@@ -160,7 +160,7 @@ static enum sutra_status show_host(struct sutra_context *context, const char *pa
 static enum sutra_status show_device(struct sutra_context *context, const char *path, struct watch *watch, bool json,
                                      struct sutra_error *error) {
     struct sutra_device_trace *trace = NULL;
-    struct sutra_device_summary summary;
+    struct sutra_device_summary summary = {.size = sizeof summary};
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
         status = sutra_device_trace_summary(context, trace, &summary, error);

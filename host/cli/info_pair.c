@@ -57,7 +57,7 @@ int info_pair_show(const char *host, const char *device, const struct info_pair_
     struct sutra_context *context = NULL;
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
-    struct sutra_advice advice;
+    struct sutra_advice advice = {.size = sizeof advice};
     struct sutra_error error;
     enum sutra_status status = sutra_context_create(&context_options, &context, &error);
     if (!status)

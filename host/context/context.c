@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
 #define THREADS_MAX 256
 
@@ -33,12 +34,6 @@ static unsigned processors(void) {
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
 }
 
-static void options_copy(struct sutra_context_options *to, const struct sutra_context_options *from) {
-    memset(to, 0, sizeof *to);
-    if (from)
-        memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-}
-
 const char *sutra_context_engine(const struct sutra_context *context) {
     return context->engine.name;
 }
@@ -56,12 +51,16 @@ static void on_tick(void *arg, size_t i, size_t n) {
 
 enum sutra_status sutra_context_create(const struct sutra_context_options *options, struct sutra_context **context,
                                        struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_context_options, arg);
+    struct sutra_context_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
     struct sutra_context *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    options_copy(&made->options, options);
-    unsigned n_threads = made->options.n_threads ? made->options.n_threads : processors();
-    enum sutra_status status = SUTRA_OK;
+    made->options = taken;
+    unsigned n_threads = taken.n_threads ? taken.n_threads : processors();
     if (n_threads > THREADS_MAX)
         status = error_set(error, SUTRA_USAGE, "%u threads are too many: %d is the most", n_threads, THREADS_MAX);
     else if (!(made->pool = pool_create(n_threads)))

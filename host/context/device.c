@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "cuda/engine_cuda.h"
 
 uint32_t sutra_device_count(struct sutra_error *error) {
@@ -19,7 +20,7 @@ uint32_t sutra_device_count(struct sutra_error *error) {
 
 enum sutra_status sutra_device_describe(uint32_t number, struct sutra_device_info *device, struct sutra_error *error) {
     struct cuda_device found;
-    struct sutra_device_info info = {.size = device->size};
+    struct sutra_device_info info = {0};
     uint32_t n = sutra_device_count(error);
     if (n == 0)
         return SUTRA_UNAVAILABLE;
@@ -34,6 +35,6 @@ enum sutra_status sutra_device_describe(uint32_t number, struct sutra_device_inf
     info.n_processors = found.n_processors;
     info.memory = found.memory;
     info.free_memory = found.free_memory;
-    memcpy(device, &info, device->size < sizeof info ? device->size : sizeof info);
+    report_give(device, &info, sizeof info);
     return SUTRA_OK;
 }

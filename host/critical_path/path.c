@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
 /* Whether a row has a name of HIP, which only the extended rules know. */
 static bool has_hip_names(const struct path_search *search) {
@@ -94,15 +95,19 @@ static enum sutra_status find(struct sutra_critical_path *path, struct sutra_con
 enum sutra_status sutra_critical_path_find(struct sutra_context *context, const struct sutra_device_trace *trace,
                                            const struct sutra_critical_path_options *options,
                                            struct sutra_critical_path **path, struct sutra_error *error) {
-    bool given = options && options->annotation;
-    struct path_rules rules = {.annotation = given ? options->annotation : STEP_NAME,
-                               .instance = options ? options->instance : 0};
+    static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
+    struct sutra_critical_path_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    bool given = taken.annotation;
+    struct path_rules rules = {.annotation = given ? taken.annotation : STEP_NAME, .instance = taken.instance};
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     context_expect(context, trace->events.n);
     stage_begin(context, "critical path", trace->events.n);
-    enum sutra_status status = find(made, context, trace, &rules, given, error);
+    status = find(made, context, trace, &rules, given, error);
     stage_end(context);
     if (status)
         sutra_critical_path_free(made);
@@ -112,7 +117,7 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
 }
 
 void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report) {
-    *report = path->report;
+    report_give(report, &path->report, sizeof path->report);
 }
 
 void sutra_critical_path_free(struct sutra_critical_path *path) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "legacy/legacy.h"
 
 #define TRIES 8
@@ -72,7 +73,7 @@ static enum sutra_status try_annotation(struct sutra_context *context, const str
                                         struct sutra_advice *advice, struct sutra_error *error) {
     const struct sutra_legacy_options options = {
         .size = sizeof options, .annotation = annotation, .min_match = SHARE_MIN};
-    struct sutra_legacy_report report;
+    struct sutra_legacy_report report = {.size = sizeof report};
     struct sutra_legacy *legacy = NULL;
     enum sutra_status status = sutra_legacy_link(context, host, device, &options, &report, &legacy, error);
     if (status)
@@ -95,15 +96,16 @@ static enum sutra_status try_annotation(struct sutra_context *context, const str
 enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
                                const struct sutra_device_trace *device, struct sutra_advice *advice,
                                struct sutra_error *error) {
-    *advice = (struct sutra_advice){0};
-    enum sutra_status status = count_ids(context, host, device, advice, error);
-    if (status || advice->n_common_rf) {
-        advice->linker = advice->n_common_rf ? SUTRA_LINKER_IDS : SUTRA_LINKER_NONE;
-        return status;
-    }
+    struct sutra_advice found = {0};
+    enum sutra_status status = count_ids(context, host, device, &found, error);
+    if (!status && found.n_common_rf)
+        found.linker = SUTRA_LINKER_IDS;
     struct tries tries = {0};
-    list_tries(device, &tries);
-    for (size_t i = 0; i < tries.n && !status && advice->linker != SUTRA_LINKER_EXACT; i++)
-        status = try_annotation(context, host, device, tries.text[i], advice, error);
+    if (!status && !found.n_common_rf)
+        list_tries(device, &tries);
+    for (size_t i = 0; i < tries.n && !status && found.linker != SUTRA_LINKER_EXACT; i++)
+        status = try_annotation(context, host, device, tries.text[i], &found, error);
+    if (!status)
+        report_give(advice, &found, sizeof found);
     return status;
 }

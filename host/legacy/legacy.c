@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
 static enum sutra_status read_sides(struct sutra_legacy *legacy, struct sutra_context *context,
                                     const struct sutra_legacy_options *options, const char *annotation,
@@ -108,20 +109,21 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
                                     const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                                     struct sutra_legacy_report *report, struct sutra_legacy **legacy,
                                     struct sutra_error *error) {
-    static const struct sutra_legacy_options defaults = {.size = sizeof defaults};
+    static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
+    struct sutra_legacy_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
     struct sutra_legacy *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    if (!options)
-        options = &defaults;
     made->host_trace = host;
     made->device_trace = device;
-    made->log = (struct legacy_log){.line = options->line, .arg = options->arg};
+    made->log = (struct legacy_log){.line = taken.line, .arg = taken.arg};
     context_expect(context, device->events.n);
-    enum sutra_status status = link_all(made, context, options, error);
+    status = link_all(made, context, &taken, error);
     log_free(&made->log);
-    if (report)
-        *report = made->report;
+    report_give(report, &made->report, sizeof made->report);
     if (status)
         sutra_legacy_free(made);
     else

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
 #include "context/context.h"
 #include "link/linked.h"
@@ -207,14 +208,19 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_link_options, hta_pandas3);
+    struct sutra_link_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
     struct sutra_linked *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->host = host;
     made->device = device;
-    enum sutra_status status = link_all(made, context, error);
-    if (!status && !(options && options->no_sync))
-        status = sync_build(made, context, options && options->hta_pandas3, error);
+    status = link_all(made, context, error);
+    if (!status && !taken.no_sync)
+        status = sync_build(made, context, taken.hta_pandas3, error);
     stage_end(context);
     if (status)
         sutra_linked_free(made);
@@ -224,7 +230,7 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
 }
 
 void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_report *report) {
-    *report = linked->report;
+    report_give(report, &linked->report, sizeof linked->report);
 }
 
 void sutra_linked_free(struct sutra_linked *linked) {

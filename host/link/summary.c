@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "context/context.h"
 #include "link/classify.h"
 #include "match/key_index.h"
@@ -35,12 +36,13 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
 }
 
 void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra_host_summary *summary) {
-    *summary = (struct sutra_host_summary){
+    struct sutra_host_summary sums = {
         .n_bytes = trace->document.source.size, .n_nodes = trace->nodes.n, .schema = trace->schema};
     for (row_t i = 0; i < trace->nodes.n; i++) {
-        summary->n_rf_ids += key_is_value(trace->nodes.rf[i]) && trace->nodes.rf[i] != 0;
-        summary->n_roots += trace->nodes.id[i] == 1;
+        sums.n_rf_ids += key_is_value(trace->nodes.rf[i]) && trace->nodes.rf[i] != 0;
+        sums.n_roots += trace->nodes.id[i] == 1;
     }
+    report_give(summary, &sums, sizeof sums);
 }
 
 static int compare_counts(const void *left, const void *right) {
@@ -143,20 +145,22 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     struct key_list lists[N_LISTS] = {0};
     struct arena arena = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER, &arena);
-    *summary = (struct sutra_device_summary){.n_bytes = trace->document.source.size, .n_events = events->n};
+    struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
     for (int i = 0; i < N_LISTS; i++)
         lists[i].keys = arena_take(&arena, events->n, sizeof *lists[i].keys);
     enum sutra_status status = arena_status(&arena, error);
     for (row_t i = 0; i < events->n && !status; i++)
-        take_event(events, roles, i, summary, lists);
+        take_event(events, roles, i, &sums, lists);
     if (!status)
-        status = count_categories(trace, summary, error);
+        status = count_categories(trace, &sums, error);
     if (!status)
-        status = count_different(context, &lists[LIST_TIDS], &summary->n_threads, error);
+        status = count_different(context, &lists[LIST_TIDS], &sums.n_threads, error);
     if (!status)
-        status = count_different(context, &lists[LIST_STREAMS], &summary->n_streams, error);
+        status = count_different(context, &lists[LIST_STREAMS], &sums.n_streams, error);
     if (!status)
-        status = count_launched(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &summary->n_correlations, error);
+        status = count_launched(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &sums.n_correlations, error);
     arena_free(&arena);
+    if (!status)
+        report_give(summary, &sums, sizeof sums);
     return status;
 }

@@ -263,7 +263,7 @@ static void show_missing(struct page *page, const struct source *source) {
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                           const char *path, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error) {
-    struct source source = {.dlrm = dlrm};
+    struct source source = {.dlrm = dlrm, .report.size = sizeof source.report};
     struct page page;
     sutra_dlrm_report(dlrm, &source.report);
     page_open(&page, context, folder, error);

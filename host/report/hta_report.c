@@ -93,7 +93,7 @@ static void show_table(struct page *page, const struct source *source, enum sutr
 /* "12.3 % of the time" */
 static void card_share(struct page *page, const struct source *source, const char *name, double us, const char *more) {
     char note[160] = "";
-    double span_us = source->sums.all.span_us;
+    double span_us = source->sums.all->span_us;
     if (span_us > 0)
         snprintf(note, sizeof note, "%s of the time%s", shown_figure(100 * us / span_us, UNIT_PERCENT).text, more);
     page_card(page, name, us, UNIT_US, note);
@@ -102,7 +102,7 @@ static void card_share(struct page *page, const struct source *source, const cha
 static void card_slowest(struct page *page, const struct source *source) {
     static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
                                          "idle time"};
-    struct sutra_hta_slowest slowest;
+    struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     char words[64], note[512];
     if (!sutra_hta_ranks_slowest(source->ranks, &slowest)) {
         page_card_words(page, "Slowest rank", "none", "it takes two ranks with kernels to compare");
@@ -128,7 +128,7 @@ static void card_slowest(struct page *page, const struct source *source) {
 }
 
 static void show_cards(struct page *page, const struct source *source) {
-    const struct sutra_hta_summary *all = &source->sums.all;
+    const struct sutra_hta_summary *all = source->sums.all;
     bool several = source->sums.n_ranks > 1;
     char note[160];
     page_cards_begin(page);
@@ -380,7 +380,7 @@ static void say_count(struct page *page, uint64_t n, const char *what) {
 }
 
 static void show_missing(struct page *page, const struct source *source) {
-    const struct sutra_hta_summary *all = &source->sums.all;
+    const struct sutra_hta_summary *all = source->sums.all;
     const struct sutra_hta_rank *rank;
     unsigned n = 0;
     page_section(page, &sections[SECTION_MISSING],
@@ -426,7 +426,7 @@ static void write_page(struct page *page, const struct source *source) {
 enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error) {
-    struct source source = {.report = report, .ranks = ranks};
+    struct source source = {.report = report, .ranks = ranks, .sums.size = sizeof source.sums};
     struct page page;
     sutra_hta_ranks_sum(ranks, &source.sums);
     page_open(&page, context, folder, error);

@@ -26,7 +26,7 @@ void hta_time_table(struct sutra_table *table, const struct sutra_hta_ranks *ran
     const struct sutra_hta_rank *rank;
     table_init(table, "time", specs, sizeof specs / sizeof *specs);
     for (size_t i = 0; (rank = next_rank(ranks, &i));) {
-        const struct sutra_hta_summary *summary = &rank->summary;
+        const struct sutra_hta_summary *summary = rank->summary;
         if (summary->n_kernels == 0)
             continue;
         table_integer(table, rank->rank);
@@ -58,7 +58,7 @@ void hta_overlap_table(struct sutra_table *table, const struct sutra_hta_ranks *
     uint64_t at = 0;
     table_init(table, "overlap", specs, sizeof specs / sizeof *specs);
     for (size_t i = 0; (rank = next_rank(ranks, &i));) {
-        const struct sutra_hta_summary *summary = &rank->summary;
+        const struct sutra_hta_summary *summary = rank->summary;
         if (!(summary->communication_us > 0))
             continue;
         table_integer(table, rank->rank);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
 #include "tree/tree.h"
 
@@ -95,21 +96,23 @@ static void warn(struct sutra_context *context, const struct sutra_correlation *
 enum sutra_status sutra_correlation_find(struct sutra_context *context, const struct sutra_profile *profile,
                                          const struct sutra_correlation_options *options,
                                          struct sutra_correlation **correlation, struct sutra_error *error) {
-    const struct sutra_correlation_options usual = {.size = sizeof usual};
+    static const struct options_form form = OPTIONS_FORM(sutra_correlation_options, kind);
+    struct sutra_correlation_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
     struct sutra_correlation *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    if (!options)
-        options = &usual;
     made->profile = profile;
-    made->kind = options->kind;
+    made->report.size = sizeof made->report;
+    made->kind = taken.kind;
     context_expect(context, profile->n);
     stage_begin(context, "correlate", profile->n);
-    enum sutra_status status = SUTRA_OK;
     if (made->kind != SUTRA_CORRELATION_AC2G)
-        status = find_fwdbwd(made, context, options->edition, error);
+        status = find_fwdbwd(made, context, taken.edition, error);
     if (!status && made->kind != SUTRA_CORRELATION_FWDBWD)
-        status = find_launches(made, context, options->edition, error);
+        status = find_launches(made, context, taken.edition, error);
     stage_end(context);
     if (status) {
         sutra_correlation_free(made);
@@ -121,10 +124,11 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
 }
 
 void sutra_correlation_report(const struct sutra_correlation *correlation, struct sutra_correlation_report *report) {
-    *report = (struct sutra_correlation_report){.n_fwdbwd = correlation->n_fwdbwd,
-                                                .n_launches = correlation->launches.n,
-                                                .n_operators = correlation->operators.n,
-                                                .pairs = correlation->report};
+    const struct sutra_correlation_report ours = {.n_fwdbwd = correlation->n_fwdbwd,
+                                                  .n_launches = correlation->launches.n,
+                                                  .n_operators = correlation->operators.n,
+                                                  .pairs = &correlation->report};
+    report_give(report, &ours, sizeof ours);
 }
 
 enum sutra_status sutra_correlation_write(struct sutra_context *context, const struct sutra_correlation *correlation,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
 #include "columns/pair_table.h"
 #include "columns/row.h"
@@ -35,7 +36,7 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
         }
     }
     free(taken);
-    *report = counts;
+    report_give(report, &counts, sizeof counts);
     return SUTRA_OK;
 }
 
@@ -127,6 +128,6 @@ enum sutra_status sutra_kineto_parents(const struct sutra_kineto_columns *events
     }
     pair_table_free(&starts);
     if (!status)
-        *report = lineage.report;
+        report_give(report, &lineage.report, sizeof lineage.report);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
 #include "columns/number.h"
 #include "columns/pair_table.h"
@@ -128,6 +129,6 @@ enum sutra_status sutra_forward_backward(struct sutra_context *context, const st
     if (status)
         return status;
     *n_pairs = pairing.n_pairs;
-    *report = pairing.report;
+    report_give(report, &pairing.report, sizeof pairing.report);
     return SUTRA_OK;
 }

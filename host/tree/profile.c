@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/options.h"
 #include "columns/column.h"
 #include "write/trace_copy.h"
 
@@ -70,15 +71,16 @@ void profile_count(struct sutra_profile *profile) {
 }
 
 void sutra_profile_columns(const struct sutra_profile *profile, struct sutra_profile_columns *columns) {
-    *columns = (struct sutra_profile_columns){.n = profile->n,
-                                              .kind = profile->kind,
-                                              .start_ns = profile->start,
-                                              .end_ns = profile->end,
-                                              .thread = profile->thread,
-                                              .forward_thread = profile->forward,
-                                              .sequence = profile->sequence,
-                                              .parent = profile->parent,
-                                              .event = profile->event};
+    const struct sutra_profile_columns ours = {.n = profile->n,
+                                               .kind = profile->kind,
+                                               .start_ns = profile->start,
+                                               .end_ns = profile->end,
+                                               .thread = profile->thread,
+                                               .forward_thread = profile->forward,
+                                               .sequence = profile->sequence,
+                                               .parent = profile->parent,
+                                               .event = profile->event};
+    report_give(columns, &ours, sizeof ours);
 }
 
 const char *sutra_profile_name(const struct sutra_profile *profile, uint64_t row) {
@@ -86,7 +88,7 @@ const char *sutra_profile_name(const struct sutra_profile *profile, uint64_t row
 }
 
 void sutra_profile_report(const struct sutra_profile *profile, struct sutra_profile_report *report) {
-    *report = profile->report;
+    report_give(report, &profile->report, sizeof profile->report);
 }
 
 void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_out *text) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
 
 static bool is_of_profiler(uint8_t role) {
@@ -155,20 +156,20 @@ static enum sutra_status take(struct taking *taking) {
 enum sutra_status sutra_profile_take(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const struct sutra_host_trace *host, const struct sutra_profile_options *options,
                                      struct sutra_profile **profile, struct sutra_error *error) {
-    const struct sutra_profile_options usual = {.size = sizeof usual};
-    struct taking taking = {.context = context,
-                            .trace = trace,
-                            .host = host,
-                            .options = options ? options : &usual,
-                            .profile = profile_new(),
-                            .error = error};
+    static const struct options_form form = OPTIONS_FORM(sutra_profile_options, inputs);
+    struct sutra_profile_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    struct taking taking = {
+        .context = context, .trace = trace, .host = host, .options = &taken, .profile = profile_new(), .error = error};
     if (!taking.profile)
         return error_memory(error);
     taking.profile->trace = trace;
     taking.profile->strings = &trace->strings;
     context_expect(context, trace->events.n);
     stage_begin(context, "take events", trace->events.n);
-    enum sutra_status status = take(&taking);
+    status = take(&taking);
     stage_end(context);
     trace_rows_free(&taking.rows);
     free(taking.row_of);

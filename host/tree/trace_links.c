@@ -233,7 +233,7 @@ static void warn(const struct taking *taking, const struct sutra_kineto_report *
 
 enum sutra_status take_parents(struct taking *taking) {
     struct sutra_profile *profile = taking->profile;
-    struct sutra_kineto_report report = {0};
+    struct sutra_kineto_report report = {.size = sizeof report};
     uint64_t n_unbound = 0;
     uint32_t *linked = column_new(profile->n, sizeof *linked);
     enum sutra_status status = linked ? bind_flows(taking, &n_unbound) : error_memory(taking->error);

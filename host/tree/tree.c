@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "columns/column.h"
 
 void sutra_tree_free(struct sutra_tree *tree) {
@@ -251,23 +252,24 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
 }
 
 void sutra_tree_columns(const struct sutra_tree *tree, struct sutra_tree_columns *columns) {
-    *columns = (struct sutra_tree_columns){.n = tree->profile->n,
-                                           .row = tree->sorted.order,
-                                           .parent = tree->parent,
-                                           .depth = tree->depth,
-                                           .child_begin = tree->child_begin,
-                                           .children = tree->children,
-                                           .end_ns = tree->end,
-                                           .host_ns = tree->host,
-                                           .host_self_ns = tree->host_self,
-                                           .device_ns = tree->device,
-                                           .device_self_ns = tree->device_self,
-                                           .tensor_id = tree->ids.allocation,
-                                           .allocation_id = tree->ids.storage};
+    const struct sutra_tree_columns ours = {.n = tree->profile->n,
+                                            .row = tree->sorted.order,
+                                            .parent = tree->parent,
+                                            .depth = tree->depth,
+                                            .child_begin = tree->child_begin,
+                                            .children = tree->children,
+                                            .end_ns = tree->end,
+                                            .host_ns = tree->host,
+                                            .host_self_ns = tree->host_self,
+                                            .device_ns = tree->device,
+                                            .device_self_ns = tree->device_self,
+                                            .tensor_id = tree->ids.allocation,
+                                            .allocation_id = tree->ids.storage};
+    report_give(columns, &ours, sizeof ours);
 }
 
 void sutra_tree_report(const struct sutra_tree *tree, struct sutra_tree_report *report) {
-    *report = tree->report;
+    report_give(report, &tree->report, sizeof tree->report);
 }
 
 enum sutra_status sutra_tree_write(struct sutra_context *context, const struct sutra_tree *tree,
@@ -277,12 +279,16 @@ enum sutra_status sutra_tree_write(struct sutra_context *context, const struct s
                                                                        [SUTRA_TREE_TEXT] = write_tree_text,
                                                                        [SUTRA_TREE_CHROME] = write_tree_chrome,
                                                                        [SUTRA_TREE_EVENTS] = write_tree_events};
-    const struct sutra_tree_write_options all = {.size = sizeof all};
-    const struct tree_written written = {tree, options ? options : &all};
+    static const struct options_form form = OPTIONS_FORM(sutra_tree_write_options, min_us);
+    struct sutra_tree_write_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    const struct tree_written written = {tree, &taken};
     if (format == SUTRA_TREE_CHROME && !tree->profile->trace)
         return error_set(error, SUTRA_USAGE, "only a tree of a trace can be written as a trace");
     stage_begin(context, "write", tree->profile->n);
-    enum sutra_status status = text_file_write(context, path, writers[format], &written, n_bytes, error);
+    status = text_file_write(context, path, writers[format], &written, n_bytes, error);
     stage_end(context);
     return status;
 }

@@ -70,6 +70,7 @@ const struct sutra_table *sutra_hta_table(const struct sutra_hta *hta, enum sutr
 
 /* The figures of one rank; times in microseconds. What could not be computed is NaN. */
 struct sutra_hta_summary {
+    size_t size;             /* sizeof the struct, which the caller sets */
     uint64_t n_events;       /* in the trace */
     uint64_t n_rows;         /* that count: with a duration and a category, in the steps that are kept */
     uint64_t n_kernels;      /* of these on a stream */
@@ -107,8 +108,8 @@ struct sutra_hta_rank {
     const char *path;
     int64_t rank;
     enum sutra_rank_source source;
-    const char *reason; /* why the trace is left out; NULL: it is not, and `summary` is set */
-    struct sutra_hta_summary summary;
+    const char *reason;                      /* why the trace is left out; NULL: it is not */
+    const struct sutra_hta_summary *summary; /* zeros where it is */
 };
 
 /* Called once for each rank whose tables are made, those of a single rank among them, which are not kept. Calls come
@@ -119,8 +120,8 @@ typedef enum sutra_status sutra_hta_visit(void *arg, struct sutra_context *conte
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_hta_ranks_options {
     size_t size;
-    struct sutra_hta_options hta; /* of each rank; `rank` is not read */
-    sutra_hta_visit *visit;       /* may be NULL */
+    const struct sutra_hta_options *hta; /* of each rank; `rank` is not read; may be NULL */
+    sutra_hta_visit *visit;              /* may be NULL */
     void *arg;
 };
 
@@ -144,7 +145,8 @@ const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ra
 /* The figures of all ranks that were not left out: sums; steps are the most of any rank, delay_median_us is the mean of
  * the ranks' medians by launches, and the queue is the fullest. */
 struct sutra_hta_sums {
-    struct sutra_hta_summary all;
+    size_t size;                         /* sizeof the struct, which the caller sets */
+    const struct sutra_hta_summary *all; /* lives as long as the ranks */
     size_t n_ranks, n_left_out;
     int64_t queue_rank;
 };
@@ -156,6 +158,7 @@ enum sutra_hta_cause { SUTRA_CAUSE_COMPUTE, SUTRA_CAUSE_COMMUNICATION, SUTRA_CAU
 /* The rank with the longest time from the first to the last kernel (the lowest, if several have that), and of what it
  * has the most beyond the median of all ranks: compute, communication or copies that nothing hides, or idle time. */
 struct sutra_hta_slowest {
+    size_t size; /* sizeof the struct, which the caller sets */
     int64_t rank;
     double span_us, median_span_us;
     enum sutra_hta_cause cause;

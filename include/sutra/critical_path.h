@@ -59,6 +59,7 @@ struct sutra_path_share {
 };
 
 struct sutra_critical_path_report {
+    size_t size;               /* sizeof the struct, which the caller sets */
     uint64_t n_nodes, n_edges; /* of the graph */
     uint64_t n_path_nodes;
     bool extended;      /* our own rules were used */

@@ -133,6 +133,7 @@ struct sutra_dlrm_overhead {
 };
 
 struct sutra_dlrm_report {
+    size_t size; /* sizeof the struct, which the caller sets */
     bool compat, trimmed;
     bool tolerant;      /* compat: the original stops with an exception on this trace */
     const char *marker; /* the one that was used */
@@ -193,8 +194,8 @@ struct sutra_dlrm_rank {
     const char *path;
     int64_t rank;
     enum sutra_rank_source source;
-    const char *reason;                    /* why the trace is left out; NULL: it is not, and what follows is set */
-    struct sutra_dlrm_report report;       /* figures only: marker and arrays are NULL */
+    const char *reason;                     /* why the trace is left out; NULL: it is not, and what follows is set */
+    const struct sutra_dlrm_report *report; /* figures only: marker and arrays are NULL */
     double overhead_us[SUTRA_N_OVERHEADS]; /* means of the samples of each kind that count in the variant by shape; NaN:
                                               there are none */
 };
@@ -207,8 +208,8 @@ typedef enum sutra_status sutra_dlrm_visit(void *arg, struct sutra_context *cont
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_dlrm_ranks_options {
     size_t size;
-    struct sutra_dlrm_options dlrm; /* of each rank */
-    sutra_dlrm_visit *visit;        /* may be NULL */
+    const struct sutra_dlrm_options *dlrm; /* of each rank; may be NULL */
+    sutra_dlrm_visit *visit;               /* may be NULL */
     void *arg;
 };
 

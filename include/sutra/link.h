@@ -34,6 +34,7 @@ struct sutra_link_options {
 
 /* What was made of the two traces, and what was left out. */
 struct sutra_link_report {
+    size_t size;                   /* sizeof the struct, which the caller sets */
     uint64_t n_host_nodes;         /* nodes of the host trace */
     uint64_t n_host_ops;           /* of these, reachable from the root */
     uint64_t n_host_linked;        /* host operators that found their device event */

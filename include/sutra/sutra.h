@@ -1,5 +1,10 @@
 /*
  * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths; call trees.
+ *
+ * Structs that begin with `size` may grow at their end in later versions; `size` is sizeof the struct as the caller
+ * knows it, and always the caller's to set. In options all fields that are not set are 0, and options may be NULL;
+ * SUTRA_USAGE: the size is too small, or something is set that this version does not know. A report is filled as far as
+ * the caller knows it; fields that this version does not know become 0.
  */
 #ifndef SUTRA_SUTRA_H
 #define SUTRA_SUTRA_H

@@ -52,6 +52,7 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
 
 /* Sizes of a host trace. `schema` is "" where the file has none; it lives as long as the trace. */
 struct sutra_host_summary {
+    size_t size;      /* sizeof the struct, which the caller sets */
     uint64_t n_bytes; /* after decompression */
     uint64_t n_nodes;
     uint64_t n_rf_ids; /* nodes with a record-function id other than 0 */
@@ -68,6 +69,7 @@ struct sutra_count {
 
 /* Sizes of a device trace. Times are in microseconds, as in the file. */
 struct sutra_device_summary {
+    size_t size;      /* sizeof the struct, which the caller sets */
     uint64_t n_bytes; /* after decompression */
     uint64_t n_events;
     uint64_t n_cpu_ops, n_launches, n_gpu_ops, n_arrows, n_others; /* classes of the linking rules */

@@ -112,6 +112,7 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
 /* ---- Activities and events (collection.cpp: TransferEvents) ---- */
 
 struct sutra_reassociation {
+    size_t size;         /* sizeof the struct, which the caller sets */
     uint64_t n_found;    /* events that found their activity */
     uint64_t n_kineto;   /* activities that become Kineto events */
     uint64_t n_lost;     /* activities of the profiler without an index: left out */
@@ -137,6 +138,7 @@ struct sutra_kineto_columns {
 };
 
 struct sutra_kineto_report {
+    size_t size;                   /* sizeof the struct, which the caller sets */
     uint64_t n_by_flow, n_by_link; /* Kineto events that got their parent so */
     uint64_t n_ends_alone;         /* ends of flows without a start */
     uint64_t n_repeated;           /* second starts of a flow: passed over */
@@ -196,6 +198,7 @@ struct sutra_flow_pair {
 };
 
 struct sutra_pair_report {
+    size_t size;            /* sizeof the struct, which the caller sets */
     uint64_t n_overwritten; /* pairs whose forward operator got another backward operator (1.13) */
     uint64_t n_unmatched;   /* backward operators without a forward operator */
     uint64_t n_wrapped;     /* sequence numbers of more than 48 bits: the low 48 counted */
@@ -258,6 +261,7 @@ void sutra_profile_free(struct sutra_profile *profile);
 
 /* The columns of a profile in recorded order; they live as long as it does. */
 struct sutra_profile_columns {
+    size_t size; /* sizeof the struct, which the caller sets */
     uint64_t n;
     const uint8_t *kind;              /* enum sutra_event_kind */
     const int64_t *start_ns, *end_ns; /* end: or SUTRA_NO_END */
@@ -271,6 +275,7 @@ void sutra_profile_columns(const struct sutra_profile *profile, struct sutra_pro
 const char *sutra_profile_name(const struct sutra_profile *profile, uint64_t row);
 
 struct sutra_profile_report {
+    size_t size;                              /* sizeof the struct, which the caller sets */
     uint64_t n_events;                        /* of the profile */
     uint64_t n_operators, n_memory, n_python; /* of these */
     uint64_t n_kineto, n_launched, n_linked;  /* of these: all, by flow, by link */
@@ -303,6 +308,7 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
 
 /* Columns by position: events by rising start, ties as they were recorded. */
 struct sutra_tree_columns {
+    size_t size; /* sizeof the struct, which the caller sets */
     uint64_t n;
     const uint32_t *row;                    /* of the profile */
     const uint32_t *parent;                 /* position above, or SUTRA_ROW_NONE */
@@ -317,6 +323,7 @@ struct sutra_tree_columns {
 void sutra_tree_columns(const struct sutra_tree *tree, struct sutra_tree_columns *columns);
 
 struct sutra_tree_report {
+    size_t size;                           /* sizeof the struct, which the caller sets */
     uint64_t n_events, n_roots, n_adopted; /* adopted: below an event of another host thread */
     uint64_t max_depth;                    /* levels */
     uint64_t n_borrowed;                   /* ends that were missing and taken from the event above */
@@ -362,8 +369,9 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
                                          struct sutra_correlation **correlation, struct sutra_error *error);
 
 struct sutra_correlation_report {
+    size_t size;                                /* sizeof the struct, which the caller sets */
     uint64_t n_fwdbwd, n_launches, n_operators; /* pairs of each kind */
-    struct sutra_pair_report pairs;
+    const struct sutra_pair_report *pairs;      /* lives as long as the correlation */
 };
 void sutra_correlation_report(const struct sutra_correlation *correlation, struct sutra_correlation_report *report);
 

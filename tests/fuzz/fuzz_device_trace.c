@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum sutra_status status = sutra_device_trace_parse(context, "device", data, size, &trace, &error);
     check_outcome(status, &error, trace);
     if (trace) {
-        struct sutra_device_summary summary;
+        struct sutra_device_summary summary = {.size = sizeof summary};
         status = sutra_device_trace_summary(context, trace, &summary, &error);
         check_outcome(status, &error, status ? NULL : trace);
         if (status == SUTRA_OK)

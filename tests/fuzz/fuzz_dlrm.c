@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct made one = make(1, data, size, &options), two = make(2, data, size, &options);
     check(one.status == two.status, "threads do not change the status");
     if (one.dlrm) {
-        struct sutra_dlrm_report left, right;
+        struct sutra_dlrm_report left = {.size = sizeof left}, right = {.size = sizeof right};
         sutra_dlrm_report(one.dlrm, &left);
         sutra_dlrm_report(two.dlrm, &right);
         check_tables(one.dlrm, &left);

@@ -6,8 +6,8 @@
 #include "fuzz_trace.h"
 
 static void check_tree(const struct sutra_profile *profile, const struct sutra_tree *tree) {
-    struct sutra_profile_columns events;
-    struct sutra_tree_columns columns;
+    struct sutra_profile_columns events = {.size = sizeof events};
+    struct sutra_tree_columns columns = {.size = sizeof columns};
     sutra_profile_columns(profile, &events);
     sutra_tree_columns(tree, &columns);
     check(columns.n == events.n, "a position for each event");

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum sutra_status status = sutra_host_trace_parse(context, "host", data, size, &trace, &error);
     check_outcome(status, &error, trace);
     if (trace) {
-        struct sutra_host_summary summary;
+        struct sutra_host_summary summary = {.size = sizeof summary};
         sutra_host_trace_summary(trace, &summary);
         check(summary.n_rf_ids <= summary.n_nodes && summary.n_roots <= summary.n_nodes,
               "no more of a kind than nodes");

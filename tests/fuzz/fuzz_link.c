@@ -52,7 +52,7 @@ static void link_and_write(struct sutra_context *context, const struct sutra_hos
 }
 
 static struct outcome run(unsigned n_threads, const uint8_t *data, size_t n_host, size_t size) {
-    struct outcome outcome = {0};
+    struct outcome outcome = {.report.size = sizeof outcome.report};
     struct sutra_context *context = new_context(n_threads);
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;

@@ -7,6 +7,7 @@
 
 #include "analyze/dlrm/dlrm_names.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "read/fields.h"
 
 #define BATCH_DEFAULT 2048
@@ -143,21 +144,31 @@ static void finish(struct sutra_dlrm *dlrm) {
     report->overheads_by_shape = dlrm->overheads_by_shape;
 }
 
+enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, struct sutra_dlrm_options *taken,
+                                    struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_dlrm_options, iteration_us);
+    return options_take(&form, given, taken, error);
+}
+
 enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const struct sutra_dlrm_options *options, struct sutra_dlrm **dlrm,
                                      struct sutra_error *error) {
+    struct sutra_dlrm_options taken;
+    enum sutra_status status = dlrm_options_take(options, &taken, error);
+    if (status)
+        return status;
     struct sutra_dlrm *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->context = context;
     made->trace = trace;
     made->events = &trace->events;
-    if (options)
-        memcpy(&made->options, options, options->size < sizeof *options ? options->size : sizeof *options);
+    made->options = taken;
+    made->report.size = sizeof made->report;
     made->report.compat = made->options.compat;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = run(made, error);
+    status = run(made, error);
     stage_end(context);
     if (status) {
         sutra_dlrm_free(made);
@@ -170,7 +181,7 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
 }
 
 void sutra_dlrm_report(const struct sutra_dlrm *dlrm, struct sutra_dlrm_report *report) {
-    *report = dlrm->report;
+    report_give(report, &dlrm->report, sizeof dlrm->report);
 }
 
 const char *sutra_dlrm_text(const struct sutra_dlrm *dlrm, uint32_t text) {

@@ -188,6 +188,9 @@ struct sutra_dlrm {
     bool kept_fractions; /* one of them was no integer */
 };
 
+enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, struct sutra_dlrm_options *taken,
+                                    struct sutra_error *error);
+
 /* The stages, in their order. */
 enum sutra_status dlrm_trim(struct sutra_dlrm *dlrm, struct sutra_error *error);
 enum sutra_status dlrm_window_find(struct sutra_dlrm *dlrm, struct sutra_error *error);

@@ -13,11 +13,13 @@
 #include "analyze/rank_tasks.h"
 #include "analyze/table.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "write/text_file.h"
 
 /* One trace of the list. */
 struct analyzed {
     struct sutra_dlrm_rank rank;
+    struct sutra_dlrm_report report;
     struct dlrm_raw raw;
 };
 
@@ -32,6 +34,7 @@ struct sutra_dlrm_ranks {
 /* What the tasks share. */
 struct work {
     struct sutra_dlrm_ranks_options options;
+    struct sutra_dlrm_options of_each;
     struct sutra_dlrm_ranks *ranks;
 };
 
@@ -63,7 +66,7 @@ static void take_means(struct analyzed *analyzed) {
 }
 
 static void take_figures(struct analyzed *analyzed, const struct sutra_dlrm *dlrm) {
-    struct sutra_dlrm_report *report = &analyzed->rank.report;
+    struct sutra_dlrm_report *report = &analyzed->report;
     *report = dlrm->report;
     report->marker = NULL;
     report->streams = NULL;
@@ -85,6 +88,7 @@ static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
     rank->path = task->path;
     rank->rank = task->rank;
     rank->source = task->source;
+    rank->report = &ranks->analyzed[number].report;
     rank->reason = task->status ? task->error.message : NULL;
 }
 
@@ -92,10 +96,8 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     struct work *work = arg;
     struct analyzed *analyzed = &work->ranks->analyzed[number];
-    struct sutra_dlrm_options options = work->options.dlrm;
     struct sutra_dlrm *dlrm = NULL;
-    options.size = sizeof options;
-    enum sutra_status status = sutra_dlrm_analyze(context, trace, &options, &dlrm, error);
+    enum sutra_status status = sutra_dlrm_analyze(context, trace, &work->of_each, &dlrm, error);
     if (!status)
         status = dlrm_raw_take(dlrm, &analyzed->raw, error);
     if (!status) {
@@ -120,7 +122,7 @@ static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_erro
         return error_memory(error);
     for (size_t i = 0; i < ranks->n_analyzed; i++) {
         const struct analyzed *analyzed = &ranks->analyzed[ranks->tasks.order[i]];
-        ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->rank.report.batch};
+        ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->report.batch};
     }
     return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
 }
@@ -138,12 +140,17 @@ static enum sutra_status make(struct work *work, struct sutra_context *context, 
 enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                         const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
                                         struct sutra_error *error) {
-    struct work work = {.ranks = calloc(1, sizeof *work.ranks)};
-    if (options)
-        memcpy(&work.options, options, options->size < sizeof work.options ? options->size : sizeof work.options);
+    static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
+    struct work work;
+    enum sutra_status status = options_take(&form, options, &work.options, error);
+    if (!status)
+        status = dlrm_options_take(work.options.dlrm, &work.of_each, error);
+    if (status)
+        return status;
+    work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
-    enum sutra_status status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
+    status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
     if (!status) {
         work.ranks->analyzed = calloc(n_paths, sizeof *work.ranks->analyzed);
         status = work.ranks->analyzed ? make(&work, context, error) : error_memory(error);
@@ -194,11 +201,11 @@ static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table 
         const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_at(ranks, i);
         table_integer(table, rank->rank);
         table_text(table, rank->path, strlen(rank->path));
-        table_integer(table, (int64_t)rank->report.iters);
-        table_real(table, rank->report.qps);
-        table_real(table, rank->report.host_us);
-        table_real(table, rank->report.has_streams ? rank->report.union_us : NAN);
-        table_real(table, rank->report.has_streams ? rank->report.idle_us : NAN);
+        table_integer(table, (int64_t)rank->report->iters);
+        table_real(table, rank->report->qps);
+        table_real(table, rank->report->host_us);
+        table_real(table, rank->report->has_streams ? rank->report->union_us : NAN);
+        table_real(table, rank->report->has_streams ? rank->report->idle_us : NAN);
         for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
             table_real(table, rank->overhead_us[kind]);
     }

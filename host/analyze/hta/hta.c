@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
 /* Kinds of columns; starts and durations are integers or real numbers as the trace has them. */
 enum column_source { COLUMN_INTEGER, COLUMN_REAL, COLUMN_TEXT, COLUMN_START, COLUMN_DUR, COLUMN_TIME, COLUMN_WHOLE };
@@ -149,14 +150,15 @@ double rounded_to(double value, int decimals) {
     return rint(value * scale) / scale;
 }
 
-static void options_copy(struct sutra_hta_options *to, const struct sutra_hta_options *from) {
-    *to = (struct sutra_hta_options){0};
-    if (from)
-        memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-    if (to->n_kernels == 0)
-        to->n_kernels = 10;
-    if (to->kernel_delay_us == 0)
-        to->kernel_delay_us = 30;
+enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
+                                   struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_hta_options, nanoseconds);
+    enum sutra_status status = options_take(&form, given, taken, error);
+    if (!status && taken->n_kernels == 0)
+        taken->n_kernels = 10;
+    if (!status && taken->kernel_delay_us == 0)
+        taken->kernel_delay_us = 30;
+    return status;
 }
 
 static enum sutra_status make_input(struct hta_input *input, const struct sutra_device_trace *trace,
@@ -192,16 +194,20 @@ static enum sutra_status make_tables(const struct hta_input *input, struct arena
 enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const struct sutra_hta_options *options, struct sutra_hta **hta,
                                  struct sutra_error *error) {
+    struct sutra_hta_options taken;
+    enum sutra_status status = hta_options_take(options, &taken, error);
+    if (status)
+        return status;
     struct sutra_hta *made = calloc(1, sizeof *made);
     struct hta_input input = {.context = context, .engine = &context->engine};
     struct arena arena = {0};
     if (!made)
         return error_memory(error);
-    options_copy(&made->options, options);
-    input.options = made->options;
+    made->options = input.options = taken;
+    made->summary.size = sizeof made->summary;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = make_input(&input, trace, &arena, made, error);
+    status = make_input(&input, trace, &arena, made, error);
     if (!status)
         status = make_tables(&input, &arena, made, error);
     stage_end(context);
@@ -228,7 +234,7 @@ const struct sutra_table *sutra_hta_table(const struct sutra_hta *hta, enum sutr
 }
 
 void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary) {
-    *summary = hta->summary;
+    report_give(summary, &hta->summary, sizeof hta->summary);
 }
 
 int64_t sutra_hta_rank_of(const struct sutra_hta *hta) {

@@ -109,6 +109,13 @@ struct sutra_hta {
     const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
 };
 
+/* The options as they count: with what stands for 0. */
+enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
+                                   struct sutra_error *error);
+
+/* The figures of all ranks; sums->all becomes `all`. */
+void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums, struct sutra_hta_summary *all);
+
 /* A correlation that ties rows to others. */
 static inline bool is_correlation(value_key key) {
     return key != -1 && key >= KEY_VALUES;

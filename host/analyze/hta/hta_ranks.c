@@ -11,10 +11,12 @@
 #include "analyze/hta/hta.h"
 #include "analyze/rank_tasks.h"
 #include "base/error.h"
+#include "base/options.h"
 
 /* One trace of the list. */
 struct analyzed {
     struct sutra_hta_rank rank;
+    struct sutra_hta_summary summary;
     struct sutra_hta *hta; /* without the tables of single launches; NULL: left out */
 };
 
@@ -23,6 +25,8 @@ struct sutra_hta_ranks {
     struct analyzed *analyzed; /* of each task */
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
+    struct sutra_hta_summary all; /* of all ranks together */
+    struct sutra_hta_sums sums;
 };
 
 /* What became of the trace at a place of the order. */
@@ -33,6 +37,7 @@ static struct analyzed *analyzed_at(const struct sutra_hta_ranks *ranks, size_t 
 /* What the tasks share. */
 struct work {
     struct sutra_hta_ranks_options options;
+    struct sutra_hta_options of_each;
     struct sutra_hta_ranks *ranks;
 };
 
@@ -48,14 +53,13 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     struct work *work = arg;
     struct analyzed *analyzed = &work->ranks->analyzed[number];
-    struct sutra_hta_options options = work->options.hta;
-    options.size = sizeof options;
+    struct sutra_hta_options options = work->of_each;
     options.rank = work->ranks->tasks.list[number].rank;
     enum sutra_status status = sutra_hta_make(context, trace, &options, &analyzed->hta, error);
     sutra_device_trace_free(trace);
     if (status)
         return status;
-    analyzed->rank.summary = analyzed->hta->summary;
+    analyzed->summary = analyzed->hta->summary;
     if (work->options.visit)
         status = rank_run_visit(run, number, visit, work, error);
     table_free(&analyzed->hta->tables[SUTRA_HTA_LAUNCHES]);
@@ -66,7 +70,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 /* ---- All of them together ---- */
 
 static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *rank) {
-    const struct sutra_hta_summary *summary = &rank->summary;
+    const struct sutra_hta_summary *summary = rank->summary;
     table_integer(table, rank->rank);
     table_text(table, rank->path, strlen(rank->path));
     table_integer(table, (int64_t)summary->n_events);
@@ -131,6 +135,7 @@ static void name_ranks(struct sutra_hta_ranks *ranks) {
         rank->path = task->path;
         rank->rank = task->rank;
         rank->source = task->source;
+        rank->summary = &ranks->analyzed[i].summary;
         rank->reason = task->status ? task->error.message : NULL;
     }
 }
@@ -141,7 +146,8 @@ static enum sutra_status make(struct work *work, struct sutra_context *context, 
     struct arena arena = {0};
     name_ranks(ranks);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = join_table(ranks, id, &work->options.hta, &arena, error);
+        status = join_table(ranks, id, &work->of_each, &arena, error);
+    hta_ranks_add_up(ranks, &ranks->sums, &ranks->all);
     arena_free(&arena);
     return status;
 }
@@ -151,12 +157,17 @@ static enum sutra_status make(struct work *work, struct sutra_context *context, 
 enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                        const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
                                        struct sutra_error *error) {
-    struct work work = {.ranks = calloc(1, sizeof *work.ranks)};
-    if (options)
-        memcpy(&work.options, options, options->size < sizeof work.options ? options->size : sizeof work.options);
+    static const struct options_form form = OPTIONS_FORM(sutra_hta_ranks_options, arg);
+    struct work work;
+    enum sutra_status status = options_take(&form, options, &work.options, error);
+    if (!status)
+        status = hta_options_take(work.options.hta, &work.of_each, error);
+    if (status)
+        return status;
+    work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
-    enum sutra_status status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
+    status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
     if (!status) {
         work.ranks->analyzed = calloc(n_paths, sizeof *work.ranks->analyzed);
         status = work.ranks->analyzed ? make(&work, context, error) : error_memory(error);
@@ -190,4 +201,8 @@ const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ra
     if (reason)
         *reason = ranks->made[id] ? NULL : first ? first : "a table of one rank";
     return ranks->made[id] ? &ranks->tables[id] : NULL;
+}
+
+void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums) {
+    report_give(sums, &ranks->sums, sizeof ranks->sums);
 }

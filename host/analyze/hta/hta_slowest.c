@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/describe.h"
+#include "base/options.h"
 #include "sutra/analyze.h"
 
 #define N_CAUSES (SUTRA_CAUSE_IDLE + 1)
@@ -25,7 +26,7 @@ static int compare_reals(const void *left, const void *right) {
 static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *ranks, size_t *i) {
     const struct sutra_hta_rank *rank;
     while ((rank = sutra_hta_ranks_at(ranks, (*i)++)) && !rank->reason)
-        if (rank->summary.n_kernels > 0)
+        if (rank->summary->n_kernels > 0)
             return rank;
     return NULL;
 }
@@ -34,7 +35,7 @@ static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *rank
 static double median_of(const struct sutra_hta_ranks *ranks, int cause, double *values) {
     size_t n = 0, i = 0;
     for (const struct sutra_hta_rank *rank; (rank = next_rank(ranks, &i));)
-        values[n++] = cause < N_CAUSES ? cause_us(&rank->summary, cause) : rank->summary.span_us;
+        values[n++] = cause < N_CAUSES ? cause_us(rank->summary, cause) : rank->summary->span_us;
     qsort(values, n, sizeof *values, compare_reals);
     return quantile_of(values, n, 0.5);
 }
@@ -42,7 +43,7 @@ static double median_of(const struct sutra_hta_ranks *ranks, int cause, double *
 static void find_cause(const struct sutra_hta_ranks *ranks, const struct sutra_hta_rank *rank, double *values,
                        struct sutra_hta_slowest *slowest) {
     for (int cause = 0; cause < N_CAUSES; cause++) {
-        double us = cause_us(&rank->summary, cause), median = median_of(ranks, cause, values);
+        double us = cause_us(rank->summary, cause), median = median_of(ranks, cause, values);
         if (cause > 0 && us - median <= slowest->cause_us - slowest->median_cause_us)
             continue;
         slowest->cause = (enum sutra_hta_cause)cause;
@@ -55,18 +56,19 @@ int sutra_hta_ranks_slowest(const struct sutra_hta_ranks *ranks, struct sutra_ht
     const struct sutra_hta_rank *longest = NULL, *awaited = NULL;
     size_t n = 0, i = 0;
     for (const struct sutra_hta_rank *rank; (rank = next_rank(ranks, &i)); n++) {
-        if (!longest || rank->summary.span_us > longest->summary.span_us)
+        if (!longest || rank->summary->span_us > longest->summary->span_us)
             longest = rank;
-        if (!awaited || rank->summary.communication_us < awaited->summary.communication_us)
+        if (!awaited || rank->summary->communication_us < awaited->summary->communication_us)
             awaited = rank;
     }
     double *values = n >= 2 ? malloc(n * sizeof *values) : NULL;
     if (!values)
         return 0;
-    *slowest = (struct sutra_hta_slowest){.rank = longest->rank, .span_us = longest->summary.span_us};
-    slowest->median_span_us = median_of(ranks, N_CAUSES, values);
-    slowest->awaited_rank = awaited->summary.communication_us > 0 ? awaited->rank : -1;
-    find_cause(ranks, longest, values, slowest);
+    struct sutra_hta_slowest found = {.rank = longest->rank, .span_us = longest->summary->span_us};
+    found.median_span_us = median_of(ranks, N_CAUSES, values);
+    found.awaited_rank = awaited->summary->communication_us > 0 ? awaited->rank : -1;
+    find_cause(ranks, longest, values, &found);
     free(values);
+    report_give(slowest, &found, sizeof found);
     return 1;
 }

@@ -1,7 +1,7 @@
 /*
  * hta_sums.c - the figures of all ranks together.
  */
-#include "sutra/analyze.h"
+#include "analyze/hta/hta.h"
 
 static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summary *one) {
     all->n_events += one->n_events;
@@ -28,9 +28,8 @@ static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summa
     all->n_steps = one->n_steps > all->n_steps ? one->n_steps : all->n_steps;
 }
 
-static void add_rank(struct sutra_hta_sums *sums, const struct sutra_hta_rank *rank) {
-    const struct sutra_hta_summary *one = &rank->summary;
-    struct sutra_hta_summary *all = &sums->all;
+static void add_rank(struct sutra_hta_sums *sums, struct sutra_hta_summary *all, const struct sutra_hta_rank *rank) {
+    const struct sutra_hta_summary *one = rank->summary;
     add_sums(all, one);
     if (sums->n_ranks++ > 0 && one->queue_most <= all->queue_most)
         return;
@@ -40,14 +39,15 @@ static void add_rank(struct sutra_hta_sums *sums, const struct sutra_hta_rank *r
     all->queue_stream = one->queue_stream;
 }
 
-void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums) {
+void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums, struct sutra_hta_summary *all) {
     const struct sutra_hta_rank *rank;
-    *sums = (struct sutra_hta_sums){0};
+    *sums = (struct sutra_hta_sums){.size = sizeof *sums, .all = all};
+    *all = (struct sutra_hta_summary){.size = sizeof *all};
     for (size_t i = 0; (rank = sutra_hta_ranks_at(ranks, i)); i++)
         if (rank->reason)
             sums->n_left_out++;
         else
-            add_rank(sums, rank);
-    if (sums->all.n_launches > 0)
-        sums->all.delay_median_us /= (double)sums->all.n_launches;
+            add_rank(sums, all, rank);
+    if (all->n_launches > 0)
+        all->delay_median_us /= (double)all->n_launches;
 }

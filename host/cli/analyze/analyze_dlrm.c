@@ -152,7 +152,7 @@ static enum sutra_status run_many(struct job *job, const struct sutra_dlrm_optio
                                   struct sutra_error *error) {
     const char *output = job->values->analysis.output;
     const struct sutra_dlrm_ranks_options ranks_options = {
-        .size = sizeof ranks_options, .dlrm = *options_of_dlrm, .visit = output ? on_rank : NULL, .arg = job};
+        .size = sizeof ranks_options, .dlrm = options_of_dlrm, .visit = output ? on_rank : NULL, .arg = job};
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_dlrm_ranks_make(job->analysis.context, (const char *const *)job->traces.paths,
                                                      job->traces.n, &ranks_options, &job->ranks, error);
@@ -213,10 +213,10 @@ static void print_stats(FILE *file, const void *result) {
     if (job->ranks) {
         for (size_t i = 0; (rank = sutra_dlrm_ranks_at(job->ranks, i)); i++) {
             of_ranks[rank->reason != NULL].count++;
-            add_counts(sums, &rank->report);
+            add_counts(sums, rank->report);
         }
     } else {
-        struct sutra_dlrm_report report;
+        struct sutra_dlrm_report report = {.size = sizeof report};
         sutra_dlrm_report(job->dlrm, &report);
         add_counts(sums, &report);
     }

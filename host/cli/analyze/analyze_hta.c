@@ -116,15 +116,14 @@ static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
     const struct hta_values *values = job->values;
     const char *output = values->analysis.output;
     struct analysis_job *analysis = &job->analysis;
-    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
-                                                    .hta = {.size = sizeof ranks_options.hta,
-                                                            .n_kernels = values->n_kernels,
-                                                            .kernel_delay_us = values->kernel_delay,
-                                                            .last_step = values->last_step,
-                                                            .all_launches = values->all_launches,
-                                                            .nanoseconds = values->nanoseconds},
-                                                    .visit = output ? on_rank : NULL,
-                                                    .arg = job};
+    const struct sutra_hta_options hta_options = {.size = sizeof hta_options,
+                                                  .n_kernels = values->n_kernels,
+                                                  .kernel_delay_us = values->kernel_delay,
+                                                  .last_step = values->last_step,
+                                                  .all_launches = values->all_launches,
+                                                  .nanoseconds = values->nanoseconds};
+    const struct sutra_hta_ranks_options ranks_options = {
+        .size = sizeof ranks_options, .hta = &hta_options, .visit = output ? on_rank : NULL, .arg = job};
     enum sutra_status status = analysis_job_open(analysis, error);
     if (!status && output && !values->analysis.no_report)
         status = sutra_report_create(&job->report, error);
@@ -148,10 +147,10 @@ static void print_stats(FILE *file, const void *result) {
     for (size_t i = 0; (rank = sutra_hta_ranks_at(job->ranks, i)); i++) {
         n_ranks += !rank->reason;
         n_left_out += rank->reason != NULL;
-        n_events += rank->summary.n_events;
-        n_kernels += rank->summary.n_kernels;
-        n_launches += rank->summary.n_launches;
-        n_bad_times += rank->summary.n_bad_times;
+        n_events += rank->summary->n_events;
+        n_kernels += rank->summary->n_kernels;
+        n_launches += rank->summary->n_launches;
+        n_bad_times += rank->summary->n_bad_times;
     }
     const struct named_count counts[] = {
         {"n_ranks", n_ranks},     {"n_left_out", n_left_out}, {"n_events", n_events},

@@ -175,7 +175,7 @@ static void print_next(const char *trace, const char *output) {
 }
 
 void dlrm_page_print(const struct sutra_dlrm *dlrm, const char *trace, const char *output) {
-    struct page page = {.dlrm = dlrm};
+    struct page page = {.dlrm = dlrm, .report.size = sizeof page.report};
     sutra_dlrm_report(dlrm, &page.report);
     const struct sutra_dlrm_stream *stream = next_fullest(&page.report, NULL);
     print_head(&page, trace);

@@ -18,8 +18,8 @@ static void print_head(const struct sutra_dlrm_ranks *ranks) {
     for (size_t i = 0; (rank = sutra_dlrm_ranks_at(ranks, i)); i++) {
         n_ranks += !rank->reason;
         n_left_out += rank->reason != NULL;
-        n_events += rank->report.n_events;
-        n_ops += rank->report.n_ops;
+        n_events += rank->report->n_events;
+        n_ops += rank->report->n_ops;
     }
     printf("%s rank%s: %s events, ", count_text(n_ranks).text, n_ranks == 1 ? "" : "s", count_text(n_events).text);
     printf("%s operators\n", count_text(n_ops).text);
@@ -37,7 +37,7 @@ static void print_overheads(const double *us) {
 }
 
 static void print_rank(const struct sutra_dlrm_rank *rank) {
-    const struct sutra_dlrm_report *report = &rank->report;
+    const struct sutra_dlrm_report *report = rank->report;
     printf("  %6" PRId64, rank->rank);
     if (isnan(report->qps))
         printf(" %12s %10s", "-", "-");

@@ -34,18 +34,18 @@ static void print_head(const struct page *page) {
         printf("rank %lld: ", (long long)first->rank);
     else
         printf("%s ranks: ", count_text(page->sums.n_ranks).text);
-    printf("%s events, ", count_text(page->sums.all.n_events).text);
-    printf("%s of them on %s streams\n", count_text(page->sums.all.n_kernels).text,
-           count_text(page->sums.all.n_streams).text);
-    if (page->sums.all.n_steps > 1)
-        printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all.n_steps).text);
+    printf("%s events, ", count_text(page->sums.all->n_events).text);
+    printf("%s of them on %s streams\n", count_text(page->sums.all->n_kernels).text,
+           count_text(page->sums.all->n_streams).text);
+    if (page->sums.all->n_steps > 1)
+        printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
     if (page->sums.n_left_out > 0)
         printf("%s traces are left out; see the warnings\n", count_text(page->sums.n_left_out).text);
     putchar('\n');
 }
 
 static void print_time(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->sums.all;
+    const struct sutra_hta_summary *all = page->sums.all;
     double other = all->span_us - all->compute_us - all->idle_us;
     begin("GPU time");
     printf("%s from first to last kernel: %s compute, ", time_text(all->span_us).text,
@@ -55,7 +55,7 @@ static void print_time(const struct page *page) {
 }
 
 static void print_idle(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->sums.all;
+    const struct sutra_hta_summary *all = page->sums.all;
     double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
     begin("waits");
     printf("gaps on streams: %s for the host, ", share_text(all->host_wait_us, waits).text);
@@ -133,7 +133,7 @@ static void print_kernels(const struct page *page) {
 }
 
 static void print_communication(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->sums.all;
+    const struct sutra_hta_summary *all = page->sums.all;
     begin("communication");
     if (all->communication_us > 0)
         printf("%s, %s of it hidden by compute, %s exposed\n", time_text(all->communication_us).text,
@@ -158,7 +158,7 @@ static void print_copies(const struct page *page) {
 }
 
 static void print_launches(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->sums.all;
+    const struct sutra_hta_summary *all = page->sums.all;
     begin("launches");
     if (all->n_launches == 0) {
         printf("none is tied to a kernel\n");
@@ -172,7 +172,7 @@ static void print_launches(const struct page *page) {
 }
 
 static void print_queue(const struct page *page) {
-    const struct sutra_hta_summary *all = &page->sums.all;
+    const struct sutra_hta_summary *all = page->sums.all;
     if (all->queue_most == 0)
         return;
     begin("queue");
@@ -183,7 +183,7 @@ static void print_queue(const struct page *page) {
 static void print_slowest(const struct page *page) {
     static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
                                          "idle time"};
-    struct sutra_hta_slowest slowest;
+    struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     if (!sutra_hta_ranks_slowest(page->ranks, &slowest))
         return;
     begin("slowest rank");
@@ -218,19 +218,19 @@ static void print_missing(const struct page *page) {
         begin(tables[i].what);
         printf("cannot be computed: %s\n", reason);
     }
-    if (page->sums.all.n_bad_times > 0) {
+    if (page->sums.all->n_bad_times > 0) {
         begin("left out");
-        printf("%s events, since their times are missing or too large\n", count_text(page->sums.all.n_bad_times).text);
+        printf("%s events, since their times are missing or too large\n", count_text(page->sums.all->n_bad_times).text);
     }
-    if (page->sums.all.n_negative > 0) {
+    if (page->sums.all->n_negative > 0) {
         begin("odd");
-        printf("%s durations are below 0, and count as they are\n", count_text(page->sums.all.n_negative).text);
+        printf("%s durations are below 0, and count as they are\n", count_text(page->sums.all->n_negative).text);
     }
 }
 
 static void print_next(const struct page *page, const char *folder) {
-    const struct sutra_hta_summary *all = &page->sums.all;
-    struct sutra_hta_slowest slowest;
+    const struct sutra_hta_summary *all = page->sums.all;
+    struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
     bool several = sutra_hta_ranks_slowest(page->ranks, &slowest);
     for (size_t i = 0; several && first && first->rank != slowest.rank; i++)
@@ -252,10 +252,10 @@ static void print_next(const struct page *page, const char *folder) {
 }
 
 void hta_page_print(const struct sutra_hta_ranks *ranks, const char *folder) {
-    struct page page = {.ranks = ranks};
+    struct page page = {.ranks = ranks, .sums.size = sizeof page.sums};
     sutra_hta_ranks_sum(ranks, &page.sums);
     print_head(&page);
-    if (page.sums.all.n_kernels > 0) {
+    if (page.sums.all->n_kernels > 0) {
         print_time(&page);
         print_idle(&page);
         print_types(&page);

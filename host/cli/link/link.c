@@ -71,7 +71,7 @@ struct job {
 
 /* The command that links the pair by names; false if that does not fit either. */
 static bool find_command(const struct job *job, char *text, size_t size) {
-    struct sutra_advice advice;
+    struct sutra_advice advice = {.size = sizeof advice};
     return sutra_advise(job->pair.context, job->pair.host, job->pair.device, &advice, NULL) == SUTRA_OK &&
            advice.linker != SUTRA_LINKER_IDS &&
            advice_command(&advice, job->values->pair.host, job->values->pair.device, job->values->pair.output, text,
@@ -139,7 +139,7 @@ static int job_run(struct job *job) {
 }
 
 static int link_files(const struct link_values *values) {
-    struct job job = {.values = values};
+    struct job job = {.values = values, .result.report.size = sizeof job.result.report};
     job.pair = pair_start(&values->pair, values->pair.log_level <= LOG_DEBUG);
     int exit_code = job_run(&job);
     sutra_linked_free(job.linked);

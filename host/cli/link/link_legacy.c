@@ -172,7 +172,7 @@ static int job_run(struct job *job) {
 }
 
 static int link_files(const struct legacy_values *values) {
-    struct job job = {.values = values};
+    struct job job = {.values = values, .result.report.size = sizeof job.result.report};
     job.pair = pair_start(&values->pair, values->pair.verbose);
     int exit_code = job_run(&job);
     sutra_legacy_free(job.legacy);

@@ -46,7 +46,7 @@ static const struct {
 
 #define N_FIELDS (sizeof fields / sizeof *fields)
 
-_Static_assert(N_FIELDS == sizeof(struct sutra_link_report) / sizeof(uint64_t), "every field of the report is told");
+_Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) + N_FIELDS * sizeof(uint64_t), "every field is told");
 
 static void print_counts(FILE *file, const struct sutra_link_report *report) {
     fputs("  \"counts\": {\n", file);

@@ -39,8 +39,8 @@ static void print_summary(const struct profile_job *job, const struct sutra_corr
         uint64_t count;
     } rows[] = {
         {"pairs of forward and backward operators", report->n_fwdbwd},
-        {"  backward operators without a forward operator of their own", report->pairs.n_unmatched},
-        {"  pairs that a later backward operator took over", report->pairs.n_overwritten},
+        {"  backward operators without a forward operator of their own", report->pairs->n_unmatched},
+        {"  pairs that a later backward operator took over", report->pairs->n_overwritten},
         {"GPU operators with their launch", report->n_launches},
         {"GPU operators with the operator that launched them", report->n_operators},
     };
@@ -52,14 +52,14 @@ static void print_summary(const struct profile_job *job, const struct sutra_corr
 }
 
 static void tell(struct profile_job *job, const struct sutra_correlation *correlation) {
-    struct sutra_correlation_report report;
+    struct sutra_correlation_report report = {.size = sizeof report};
     sutra_correlation_report(correlation, &report);
     const struct named_count counts[] = {
         {"n_fwdbwd", report.n_fwdbwd},
         {"n_launches", report.n_launches},
         {"n_operators_of_launches", report.n_operators},
-        {"n_unmatched", report.pairs.n_unmatched},
-        {"n_overwritten", report.pairs.n_overwritten},
+        {"n_unmatched", report.pairs->n_unmatched},
+        {"n_overwritten", report.pairs->n_overwritten},
     };
     if (profile_job_finish(job))
         print_summary(job, &report);

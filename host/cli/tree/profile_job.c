@@ -78,7 +78,7 @@ void profile_job_print(const struct profile_job *job, const char *done) {
         [SUTRA_THREADS_FLOWS] = "the trace's own flows from forward to backward",
         [SUTRA_THREADS_SEQUENCES] = "sequence numbers and names of forward and backward operators",
     };
-    struct sutra_profile_report report;
+    struct sutra_profile_report report = {.size = sizeof report};
     sutra_profile_report(job->profile, &report);
     const struct {
         const char *words;
@@ -111,7 +111,7 @@ struct profile_stats {
 
 static void print_stats(FILE *file, const void *result) {
     const struct profile_stats *stats = result;
-    struct sutra_profile_report report;
+    struct sutra_profile_report report = {.size = sizeof report};
     sutra_profile_report(stats->job->profile, &report);
     const struct named_count counts[] = {
         {"n_events", report.n_events}, {"n_operators", report.n_operators}, {"n_python", report.n_python},

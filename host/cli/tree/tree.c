@@ -51,7 +51,7 @@ static void print_summary(const struct profile_job *job, const struct sutra_tree
 }
 
 static void tell(struct profile_job *job, const struct sutra_tree *tree) {
-    struct sutra_tree_report report;
+    struct sutra_tree_report report = {.size = sizeof report};
     sutra_tree_report(tree, &report);
     const struct named_count counts[] = {
         {"n_roots", report.n_roots},       {"n_adopted", report.n_adopted}, {"max_depth", report.max_depth},

@@ -1,0 +1,363 @@
+/*
+ * test_options.c - structs of the interface that may grow: each as an older and as a newer program hands it in.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sutra/sutra.h"
+
+#define LATER 16 /* bytes of a later version */
+
+static const char host_text[] =
+    "{\"schema\":\"1.0.2-chakra.0.0.4\",\"nodes\":[{\"id\":1,\"name\":\"root\",\"ctrl_deps\":0,"
+    "\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":0}]}]}";
+static const char device_text[] =
+    "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9},"
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":2,"
+    "\"args\":{\"correlation\":1}},{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":5,\"dur\":2,"
+    "\"args\":{\"correlation\":1,\"stream\":7}}]}";
+
+/* One of each thing that options go into or reports come out of. */
+static struct {
+    struct sutra_context *context;
+    struct sutra_host_trace *host;
+    struct sutra_device_trace *device;
+    struct sutra_linked *linked;
+    struct sutra_critical_path *path;
+    struct sutra_profile *profile;
+    struct sutra_tree *tree;
+    struct sutra_correlation *correlation;
+    struct sutra_hta *hta;
+    struct sutra_hta_ranks *ranks;
+    struct sutra_dlrm *dlrm;
+    char files[2][32];
+    const char *list[2];
+} all;
+
+static void write_trace(char *name) {
+    strcpy(name, P_tmpdir "/sutra_XXXXXX");
+    int file = mkstemp(name);
+    FILE *stream = fdopen(file, "w");
+    assert_non_null(stream);
+    fputs(device_text, stream);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static int make_all(void **state) {
+    (void)state;
+    struct sutra_context *context;
+    bool ok = !sutra_context_create(
+        &(struct sutra_context_options){.size = sizeof(struct sutra_context_options), .n_threads = 1, .lenient = true},
+        &all.context, NULL);
+    context = all.context;
+    ok = ok && !sutra_host_trace_parse(context, "host", host_text, strlen(host_text), &all.host, NULL) &&
+         !sutra_device_trace_parse(context, "device", device_text, strlen(device_text), &all.device, NULL) &&
+         !sutra_link(context, all.host, all.device, NULL, &all.linked, NULL) &&
+         !sutra_critical_path_find(context, all.device, NULL, &all.path, NULL) &&
+         !sutra_profile_take(context, all.device, NULL, NULL, &all.profile, NULL) &&
+         !sutra_tree_build(context, all.profile, SUTRA_EDITION_2, &all.tree, NULL) &&
+         !sutra_correlation_find(context, all.profile, NULL, &all.correlation, NULL) &&
+         !sutra_hta_make(context, all.device, NULL, &all.hta, NULL) &&
+         !sutra_dlrm_analyze(context, all.device, NULL, &all.dlrm, NULL);
+    for (int i = 0; i < 2; i++) {
+        write_trace(all.files[i]);
+        all.list[i] = all.files[i];
+    }
+    return ok && !sutra_hta_ranks_make(context, all.list, 2, NULL, &all.ranks, NULL) ? 0 : -1;
+}
+
+static int free_all(void **state) {
+    (void)state;
+    sutra_dlrm_free(all.dlrm);
+    sutra_hta_ranks_free(all.ranks);
+    sutra_hta_free(all.hta);
+    sutra_correlation_free(all.correlation);
+    sutra_tree_free(all.tree);
+    sutra_profile_free(all.profile);
+    sutra_critical_path_free(all.path);
+    sutra_linked_free(all.linked);
+    sutra_device_trace_free(all.device);
+    sutra_host_trace_free(all.host);
+    sutra_context_free(all.context);
+    return remove(all.files[0]) || remove(all.files[1]) ? -1 : 0;
+}
+
+/* ---- Options ---- */
+
+static enum sutra_status use_context(const void *options, struct sutra_error *error) {
+    struct sutra_context *context = NULL;
+    enum sutra_status status = sutra_context_create(options, &context, error);
+    sutra_context_free(context);
+    return status;
+}
+
+static enum sutra_status use_link(const void *options, struct sutra_error *error) {
+    struct sutra_linked *linked = NULL;
+    enum sutra_status status = sutra_link(all.context, all.host, all.device, options, &linked, error);
+    sutra_linked_free(linked);
+    return status;
+}
+
+static enum sutra_status use_legacy(const void *options, struct sutra_error *error) {
+    struct sutra_legacy *legacy = NULL;
+    enum sutra_status status = sutra_legacy_link(all.context, all.host, all.device, options, NULL, &legacy, error);
+    sutra_legacy_free(legacy);
+    return status;
+}
+
+static enum sutra_status use_path(const void *options, struct sutra_error *error) {
+    struct sutra_critical_path *path = NULL;
+    enum sutra_status status = sutra_critical_path_find(all.context, all.device, options, &path, error);
+    sutra_critical_path_free(path);
+    return status;
+}
+
+static enum sutra_status use_profile(const void *options, struct sutra_error *error) {
+    struct sutra_profile *profile = NULL;
+    enum sutra_status status = sutra_profile_take(all.context, all.device, NULL, options, &profile, error);
+    sutra_profile_free(profile);
+    return status;
+}
+
+static enum sutra_status use_tree(const void *options, struct sutra_error *error) {
+    return sutra_tree_write(all.context, all.tree, SUTRA_TREE_TEXT, options, "/dev/null", NULL, error);
+}
+
+static enum sutra_status use_correlation(const void *options, struct sutra_error *error) {
+    struct sutra_correlation *correlation = NULL;
+    enum sutra_status status = sutra_correlation_find(all.context, all.profile, options, &correlation, error);
+    sutra_correlation_free(correlation);
+    return status;
+}
+
+static enum sutra_status use_hta(const void *options, struct sutra_error *error) {
+    struct sutra_hta *hta = NULL;
+    enum sutra_status status = sutra_hta_make(all.context, all.device, options, &hta, error);
+    sutra_hta_free(hta);
+    return status;
+}
+
+static enum sutra_status use_hta_ranks(const void *options, struct sutra_error *error) {
+    struct sutra_hta_ranks *ranks = NULL;
+    enum sutra_status status = sutra_hta_ranks_make(all.context, all.list, 1, options, &ranks, error);
+    sutra_hta_ranks_free(ranks);
+    return status;
+}
+
+static enum sutra_status use_hta_of_ranks(const void *options, struct sutra_error *error) {
+    return use_hta_ranks(
+        &(struct sutra_hta_ranks_options){.size = sizeof(struct sutra_hta_ranks_options), .hta = options}, error);
+}
+
+static enum sutra_status use_dlrm(const void *options, struct sutra_error *error) {
+    struct sutra_dlrm *dlrm = NULL;
+    enum sutra_status status = sutra_dlrm_analyze(all.context, all.device, options, &dlrm, error);
+    sutra_dlrm_free(dlrm);
+    return status;
+}
+
+static enum sutra_status use_dlrm_ranks(const void *options, struct sutra_error *error) {
+    struct sutra_dlrm_ranks *ranks = NULL;
+    enum sutra_status status = sutra_dlrm_ranks_make(all.context, all.list, 1, options, &ranks, error);
+    sutra_dlrm_ranks_free(ranks);
+    return status;
+}
+
+static enum sutra_status use_dlrm_of_ranks(const void *options, struct sutra_error *error) {
+    return use_dlrm_ranks(
+        &(struct sutra_dlrm_ranks_options){.size = sizeof(struct sutra_dlrm_ranks_options), .dlrm = options}, error);
+}
+
+#define FIRST(type, last) #type, sizeof(struct type), offsetof(struct type, last) + sizeof(((struct type *)0)->last)
+
+static const struct {
+    const char *name;
+    size_t size, first; /* of the struct, and of its first version */
+    enum sutra_status (*use)(const void *options, struct sutra_error *error);
+} options_list[] = {
+    {FIRST(sutra_context_options, arg), use_context},
+    {FIRST(sutra_link_options, hta_pandas3), use_link},
+    {FIRST(sutra_legacy_options, arg), use_legacy},
+    {FIRST(sutra_critical_path_options, instance), use_path},
+    {FIRST(sutra_profile_options, inputs), use_profile},
+    {FIRST(sutra_tree_write_options, min_us), use_tree},
+    {FIRST(sutra_correlation_options, kind), use_correlation},
+    {FIRST(sutra_hta_options, nanoseconds), use_hta},
+    {FIRST(sutra_hta_options, nanoseconds), use_hta_of_ranks},
+    {FIRST(sutra_hta_ranks_options, arg), use_hta_ranks},
+    {FIRST(sutra_dlrm_options, iteration_us), use_dlrm},
+    {FIRST(sutra_dlrm_options, iteration_us), use_dlrm_of_ranks},
+    {FIRST(sutra_dlrm_ranks_options, arg), use_dlrm_ranks},
+};
+
+/* Uses options of so many bytes, zeros, with one behind what this version knows set to `later`; behind those `size`
+ * bytes there is none. */
+static enum sutra_status use_sized(size_t i, size_t size, char later, struct sutra_error *error) {
+    size_t room = size < sizeof size ? sizeof size : size;
+    char *options = calloc(1, room);
+    assert_non_null(options);
+    memcpy(options, &size, sizeof size);
+    if (size > options_list[i].size)
+        options[size - 1] = later;
+    enum sutra_status status = options_list[i].use(options, error);
+    free(options);
+    return status;
+}
+
+static void expect_refused(size_t i, size_t size, char later) {
+    struct sutra_error error = {0};
+    assert_int_equal(use_sized(i, size, later, &error), SUTRA_USAGE);
+    assert_non_null(strstr(error.message, options_list[i].name));
+    assert_null(strchr(error.message, '\n'));
+}
+
+static void options_that_are_shorter_than_the_first_version_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof options_list / sizeof *options_list; i++) {
+        expect_refused(i, 0, 0);
+        expect_refused(i, options_list[i].first - 1, 0);
+    }
+}
+
+static void options_of_any_version_are_taken_as_far_as_they_are_known(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof options_list / sizeof *options_list; i++) {
+        struct sutra_error error;
+        enum sutra_status usual = options_list[i].use(NULL, &error);
+        assert_int_not_equal(usual, SUTRA_USAGE);
+        assert_int_equal(use_sized(i, options_list[i].first, 0, &error), usual);
+        assert_int_equal(use_sized(i, options_list[i].size, 0, &error), usual);
+        assert_int_equal(use_sized(i, options_list[i].size + LATER, 0, &error), usual);
+    }
+}
+
+static void options_that_only_a_later_version_knows_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof options_list / sizeof *options_list; i++)
+        expect_refused(i, options_list[i].size + LATER, 1);
+}
+
+/* ---- Reports ---- */
+
+#define ASK(name, call)                                                                                                \
+    static void name(void *report) {                                                                                   \
+        call;                                                                                                          \
+    }
+
+ASK(ask_host, sutra_host_trace_summary(all.host, report))
+ASK(ask_device, assert_int_equal(sutra_device_trace_summary(all.context, all.device, report, NULL), SUTRA_OK))
+ASK(ask_link, sutra_linked_report(all.linked, report))
+ASK(ask_advice, assert_int_equal(sutra_advise(all.context, all.host, all.device, report, NULL), SUTRA_OK))
+ASK(ask_path, sutra_critical_path_report(all.path, report))
+ASK(ask_profile, sutra_profile_report(all.profile, report))
+ASK(ask_profile_columns, sutra_profile_columns(all.profile, report))
+ASK(ask_tree, sutra_tree_report(all.tree, report))
+ASK(ask_tree_columns, sutra_tree_columns(all.tree, report))
+ASK(ask_correlation, sutra_correlation_report(all.correlation, report))
+ASK(ask_hta, sutra_hta_summary(all.hta, report))
+ASK(ask_sums, sutra_hta_ranks_sum(all.ranks, report))
+ASK(ask_dlrm, sutra_dlrm_report(all.dlrm, report))
+
+static void ask_legacy(void *report) {
+    struct sutra_legacy *legacy = NULL;
+    struct sutra_error error;
+    sutra_legacy_link(all.context, all.host, all.device, NULL, report, &legacy, &error);
+    sutra_legacy_free(legacy);
+}
+
+static void ask_slowest(void *report) {
+    assert_true(sutra_hta_ranks_slowest(all.ranks, report));
+}
+
+static void ask_reassociation(void *report) {
+    const int64_t index = 0;
+    const uint8_t of_profiler = 1;
+    uint32_t event;
+    assert_int_equal(sutra_reassociate(1, 1, &index, &of_profiler, &event, report, NULL), SUTRA_OK);
+}
+
+static void ask_kineto(void *report) {
+    const struct sutra_kineto_columns none = {0};
+    assert_int_equal(sutra_kineto_parents(&none, NULL, NULL, report, NULL), SUTRA_OK);
+}
+
+static void ask_pairs(void *report) {
+    const struct sutra_sequence_columns none = {0};
+    struct sutra_flow_pair pair;
+    uint64_t n;
+    assert_int_equal(sutra_forward_backward(all.context, &none, SUTRA_EDITION_2, &pair, &n, report, NULL), SUTRA_OK);
+}
+
+#define SIZED(type) #type, sizeof(struct type)
+
+static const struct {
+    const char *name;
+    size_t size;
+    void (*ask)(void *report);
+} reports[] = {
+    {SIZED(sutra_host_summary), ask_host},
+    {SIZED(sutra_device_summary), ask_device},
+    {SIZED(sutra_link_report), ask_link},
+    {SIZED(sutra_legacy_report), ask_legacy},
+    {SIZED(sutra_advice), ask_advice},
+    {SIZED(sutra_critical_path_report), ask_path},
+    {SIZED(sutra_reassociation), ask_reassociation},
+    {SIZED(sutra_kineto_report), ask_kineto},
+    {SIZED(sutra_pair_report), ask_pairs},
+    {SIZED(sutra_profile_report), ask_profile},
+    {SIZED(sutra_profile_columns), ask_profile_columns},
+    {SIZED(sutra_tree_report), ask_tree},
+    {SIZED(sutra_tree_columns), ask_tree_columns},
+    {SIZED(sutra_correlation_report), ask_correlation},
+    {SIZED(sutra_hta_summary), ask_hta},
+    {SIZED(sutra_hta_sums), ask_sums},
+    {SIZED(sutra_hta_slowest), ask_slowest},
+    {SIZED(sutra_dlrm_report), ask_dlrm},
+};
+
+/* Asks for a report of `size` bytes; bytes [known, size) must become 0, and only what comes before may be anything. */
+static void expect_filled(size_t i, size_t size, size_t known) {
+    size_t room = size < sizeof size ? sizeof size : size, told;
+    unsigned char *report = malloc(room);
+    assert_non_null(report);
+    memset(report, 0xa5, room);
+    memcpy(report, &size, sizeof size);
+    reports[i].ask(report);
+    memcpy(&told, report, sizeof told);
+    assert_int_equal(told, size);
+    for (size_t at = known; at < size; at++)
+        if (report[at])
+            fail_msg("struct %s: byte %zu of %zu is not known and not 0", reports[i].name, at, size);
+    bool filled = false;
+    for (size_t at = sizeof told; at < sizeof told + 8 && at < known; at++)
+        filled |= report[at] != 0xa5;
+    assert_int_equal(filled, known > sizeof told);
+    free(report);
+}
+
+static void reports_are_as_long_as_their_caller_knows_them(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        expect_filled(i, 0, 0);
+        expect_filled(i, 2 * sizeof(size_t), 2 * sizeof(size_t));
+        expect_filled(i, reports[i].size, reports[i].size);
+        expect_filled(i, reports[i].size + LATER, reports[i].size);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_that_are_shorter_than_the_first_version_are_refused),
+        cmocka_unit_test(options_of_any_version_are_taken_as_far_as_they_are_known),
+        cmocka_unit_test(options_that_only_a_later_version_knows_are_refused),
+        cmocka_unit_test(reports_are_as_long_as_their_caller_knows_them),
+    };
+    return cmocka_run_group_tests(tests, make_all, free_all);
+}
