@@ -195,10 +195,10 @@ static void edit_tree(struct editable *tree, enum edit edit, unsigned percent, s
 }
 
 /* The tree as the alignment takes it; row[] gets the row of each position. */
-static struct call_tree flatten(const struct editable *tree, row_t *row) {
+static struct call_tree flatten(const struct editable *tree, struct arena *arena, row_t *row) {
     struct sibling_lists lists = {.n = tree->n, .parent = tree->parent, .first = tree->first, .next = tree->next};
-    struct call_tree flat;
-    if (!sibling_lists_flatten(&lists, 0, tree->token, 0, &flat, row))
+    struct call_tree flat = sibling_lists_flatten(&lists, 0, tree->token, 0, arena, row);
+    if (arena->failed)
         fail("out of memory");
     return flat;
 }
@@ -216,7 +216,8 @@ struct outcome {
 
 static struct outcome align(const struct editable *before, const struct editable *after, struct pool *pool) {
     row_t *row_a = rows_new(before->n), *row_b = rows_new(after->n), *match = rows_new(before->n);
-    struct call_tree a = flatten(before, row_a), b = flatten(after, row_b);
+    struct arena arena = {0};
+    struct call_tree a = flatten(before, &arena, row_a), b = flatten(after, &arena, row_b);
     struct sutra_error error;
     struct outcome outcome = {0};
     double begin = seconds_now();
@@ -230,8 +231,7 @@ static struct outcome align(const struct editable *before, const struct editable
         outcome.n_wrong += match[i] != ROW_NONE && !found;
     }
     outcome.share = (double)outcome.n_found / outcome.n_untouched;
-    call_tree_free(&a);
-    call_tree_free(&b);
+    arena_free(&arena);
     free(row_a);
     free(row_b);
     free(match);

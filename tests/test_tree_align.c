@@ -18,10 +18,10 @@
 
 #define LARGE 3000
 
-static struct call_tree tree_of(const char *text) {
-    struct call_tree tree;
+static struct call_tree tree_of(struct arena *arena, const char *text) {
+    struct call_tree tree = call_tree_take(arena, (row_t)strlen(text));
     row_t open = ROW_NONE, n = 0;
-    assert_true(call_tree_alloc(&tree, (row_t)strlen(text)));
+    assert_false(arena->failed);
     for (; *text; text++) {
         if (*text == '(') {
             open = n - 1;
@@ -63,7 +63,8 @@ static void small_trees_are_matched_as_a_person_would(void **state) {
         {"a(b)", "a", "A-"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct call_tree a = tree_of(rows[i].a), b = tree_of(rows[i].b);
+        struct arena arena = {0};
+        struct call_tree a = tree_of(&arena, rows[i].a), b = tree_of(&arena, rows[i].b);
         row_t match[32];
         align(&a, &b, match);
         row_t n = 0;
@@ -76,26 +77,25 @@ static void small_trees_are_matched_as_a_person_would(void **state) {
         }
         if (!rows[i].match)
             assert_int_equal(n, a.n - 1);
-        call_tree_free(&a);
-        call_tree_free(&b);
+        arena_free(&arena);
     }
 }
 
 static void times_that_are_too_coarse_leave_the_nesting_open(void **state) {
     (void)state;
-    struct call_tree a = tree_of("r(a(b)c)"), b = tree_of("r(abc)"); /* b may be below a */
+    struct arena arena = {0};
+    struct call_tree a = tree_of(&arena, "r(a(b)c)"), b = tree_of(&arena, "r(abc)"); /* b may be below a */
     row_t match[4];
     b.reach[1] = 2;
     align(&a, &b, match);
     for (row_t i = 0; i < 4; i++)
         assert_int_equal(match[i], i);
-    call_tree_free(&a);
-    call_tree_free(&b);
+    arena_free(&arena);
 }
 
-static struct call_tree random_tree(struct random *random, row_t n, uint32_t names) {
-    struct call_tree tree;
-    assert_true(call_tree_alloc(&tree, n));
+static struct call_tree random_tree(struct arena *arena, struct random *random, row_t n, uint32_t names) {
+    struct call_tree tree = call_tree_take(arena, n);
+    assert_false(arena->failed);
     for (row_t i = 0; i < n; i++) {
         tree.token[i] = random_below(random, names);
         tree.parent[i] = i == 0 ? ROW_NONE : i - 1;
@@ -107,10 +107,11 @@ static struct call_tree random_tree(struct random *random, row_t n, uint32_t nam
 }
 
 /* A copy without some operators, whose children move up; kept[] has the position of each that is left. */
-static struct call_tree thin_out(const struct call_tree *tree, struct random *random, row_t *kept) {
-    struct call_tree copy;
+static struct call_tree thin_out(struct arena *arena, const struct call_tree *tree, struct random *random,
+                                 row_t *kept) {
+    struct call_tree copy = call_tree_take(arena, tree->n);
     row_t n = 0;
-    assert_true(call_tree_alloc(&copy, tree->n));
+    assert_false(arena->failed);
     for (row_t i = 0; i < tree->n; i++) {
         row_t above = tree->parent[i];
         while (above != ROW_NONE && kept[above] == ROW_NONE)
@@ -157,9 +158,10 @@ static void order_and_nesting_are_kept_and_nearly_all_is_found(void **state) {
     static row_t kept[LARGE], match[LARGE + 1];
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct random random = {seed};
+        struct arena arena = {0};
         row_t n = 20 + random_below(&random, LARGE - 20), found = 0, left = 0;
-        struct call_tree a = random_tree(&random, n, 40 + random_below(&random, 100));
-        struct call_tree b = thin_out(&a, &random, kept);
+        struct call_tree a = random_tree(&arena, &random, n, 40 + random_below(&random, 100));
+        struct call_tree b = thin_out(&arena, &a, &random, kept);
         align(&a, &b, match);
         check_alignment(&a, &b, match, seed);
         for (row_t i = 0; i < n; i++) {
@@ -169,8 +171,7 @@ static void order_and_nesting_are_kept_and_nearly_all_is_found(void **state) {
         }
         if (found * 100 < left * 98)
             fail_msg("seed %" PRIu64 ": %u of %u were found", seed, found, left);
-        call_tree_free(&a);
-        call_tree_free(&b);
+        arena_free(&arena);
     }
 }
 
@@ -179,11 +180,11 @@ static void unrelated_trees_still_give_an_alignment(void **state) {
     static row_t match[LARGE + 1];
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct random random = {seed};
-        struct call_tree a = random_tree(&random, LARGE, 2), b = random_tree(&random, LARGE / 2, 2);
+        struct arena arena = {0};
+        struct call_tree a = random_tree(&arena, &random, LARGE, 2), b = random_tree(&arena, &random, LARGE / 2, 2);
         align(&a, &b, match);
         check_alignment(&a, &b, match, seed);
-        call_tree_free(&a);
-        call_tree_free(&b);
+        arena_free(&arena);
     }
 }
 

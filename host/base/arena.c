@@ -23,16 +23,18 @@
 struct arena_block {
     struct arena_block *older;
     size_t size, used; /* of bytes[] */
-    size_t zero_from;  /* bytes from here on were never handed out and are 0 */
+    size_t zero_from;  /* bytes from here on are 0 */
     max_align_t bytes[];
 };
 
-static struct arena_block *block_add(struct arena *arena, size_t size) {
-    struct arena_block *block = size > SIZE_MAX - sizeof *block ? NULL : calloc(1, sizeof *block + size);
+static struct arena_block *block_add(struct arena *arena, size_t size, bool zeroed) {
+    if (size > SIZE_MAX - sizeof(struct arena_block))
+        return NULL;
+    size_t whole = sizeof(struct arena_block) + size;
+    struct arena_block *block = zeroed ? calloc(1, whole) : malloc(whole);
     if (!block)
         return NULL;
-    block->older = arena->newest;
-    block->size = size;
+    *block = (struct arena_block){.older = arena->newest, .size = size, .zero_from = zeroed ? 0 : size};
     arena->newest = block;
     arena->held += size;
     if (arena->held > arena->most)
@@ -40,12 +42,12 @@ static struct arena_block *block_add(struct arena *arena, size_t size) {
     return block;
 }
 
-/* The block that has room for n more bytes. */
-static struct arena_block *block_with_room(struct arena *arena, size_t n) {
+/* The block that has room for n more bytes; a new one holds zeros where that is wanted. */
+static struct arena_block *block_with_room(struct arena *arena, size_t n, bool zeroed) {
     struct arena_block *newest = arena->newest;
     if (newest && newest->size - newest->used >= n)
         return newest;
-    return block_add(arena, n <= SHARED_BLOCK / 4 ? SHARED_BLOCK : n);
+    return block_add(arena, n <= SHARED_BLOCK / 4 ? SHARED_BLOCK : n, zeroed);
 }
 
 static void *piece_take(struct arena *arena, size_t n, size_t size, bool zeroed) {
@@ -54,7 +56,7 @@ static void *piece_take(struct arena *arena, size_t n, size_t size, bool zeroed)
         return NULL;
     bool fits = !__builtin_mul_overflow(n, size, &bytes) && bytes < SIZE_MAX - ALIGNMENT;
     bytes = fits ? (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT : 0; /* one byte at least */
-    struct arena_block *block = fits ? block_with_room(arena, bytes) : NULL;
+    struct arena_block *block = fits ? block_with_room(arena, bytes, zeroed) : NULL;
     if (!block) {
         arena->failed = true;
         return NULL;

@@ -16,3 +16,8 @@ bool column_resize(void *column, size_t n, size_t size) {
     /* cppcheck-suppress memleak; the column has it */
     return true;
 }
+
+row_t *rows_none(struct arena *arena, size_t n) {
+    row_t *rows = arena_take(arena, n, sizeof *rows);
+    return rows ? memset(rows, 0xff, n * sizeof *rows) : NULL;
+}

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "columns/number.h"
@@ -39,10 +38,7 @@ static inline struct number_column numbers_take(struct arena *arena, size_t n) {
 }
 
 /* n rows of an arena, all ROW_NONE. */
-static inline row_t *rows_none(struct arena *arena, size_t n) {
-    row_t *rows = arena_take(arena, n, sizeof *rows);
-    return rows ? memset(rows, 0xff, n * sizeof *rows) : NULL;
-}
+row_t *rows_none(struct arena *arena, size_t n);
 
 /* `column` points to the column's pointer; room for n elements of `size` bytes. False: out of memory, nothing changed.
  */

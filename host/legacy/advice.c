@@ -4,7 +4,6 @@
  * Annotations to try are those that people use and the names of the device trace's user annotations, as many as TRIES.
  * Costs a match for each try; the traces are not read again.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -19,7 +18,8 @@
 static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
                                    const struct sutra_device_trace *device, struct sutra_advice *advice,
                                    struct sutra_error *error) {
-    value_key *keys = malloc(((size_t)device->events.n + 1) * sizeof *keys);
+    struct arena scratch = {0};
+    value_key *keys = arena_take(&scratch, device->events.n, sizeof *keys);
     struct key_index index = {0};
     row_t n = 0;
     if (!keys)
@@ -37,7 +37,7 @@ static enum sutra_status count_ids(struct sutra_context *context, const struct s
         advice->n_common_rf += key_index_find(&index, rf) != ROW_NONE;
     }
     key_index_free(&index);
-    free(keys);
+    arena_free(&scratch);
     return status;
 }
 

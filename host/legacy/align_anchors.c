@@ -6,10 +6,8 @@
  * makes wrong ones too, which lie far from the others, so of each gap the chain is kept that covers most and drifts
  * least; all that it covers is matched. Later rounds look into smaller gaps with shorter runs. O(n) for a round.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "columns/hash.h"
 #include "legacy/tree_align.h"
 
@@ -176,20 +174,15 @@ static bool is_large(const struct align_gap *gap) {
     return gap->n_a && gap->n_b && (gap->n_a > SPAN / 8 || gap->n_b > SPAN / 8);
 }
 
-/* One round over all large gaps; *n is their number. */
-static enum sutra_status anchor_round(struct anchors *anchors, row_t *n, struct sutra_error *error) {
-    struct align_gap *gaps;
-    row_t n_gaps;
-    *n = 0;
-    enum sutra_status status = align_gaps(anchors->match, anchors->a->n, anchors->b->n, &gaps, &n_gaps, error);
-    if (status)
-        return status;
+/* One round over all large gaps; returns their number. */
+static row_t anchor_round(struct anchors *anchors, const struct align_gap *gaps, row_t n_gaps) {
+    row_t n = 0;
     memset(anchors->slots, 0, anchors->n_slots * sizeof *anchors->slots);
     for (row_t g = 0; g < n_gaps; g++) {
         const struct align_gap *gap = &gaps[g];
         if (!is_large(gap))
             continue;
-        ++*n;
+        n++;
         make_keys(anchors, anchors->a, anchors->key_a, gap->a, gap->n_a, g);
         make_keys(anchors, anchors->b, anchors->key_b, gap->b, gap->n_b, g);
         count_keys(anchors, gap);
@@ -197,35 +190,26 @@ static enum sutra_status anchor_round(struct anchors *anchors, row_t *n, struct 
     for (row_t g = 0; g < n_gaps; g++)
         if (is_large(&gaps[g]))
             match_gap(anchors, &gaps[g]);
-    free(gaps);
-    return SUTRA_OK;
+    return n;
 }
 
-static bool allocate(struct anchors *anchors) {
-    size_t n_a = (size_t)anchors->a->n + 1, n_b = (size_t)anchors->b->n + 1;
-    anchors->n_slots = 64;
-    while (anchors->n_slots < 2 * n_a)
-        anchors->n_slots *= 2;
-    anchors->slots = malloc(anchors->n_slots * sizeof *anchors->slots);
-    anchors->key_a = malloc(n_a * sizeof *anchors->key_a);
-    anchors->key_b = malloc(n_b * sizeof *anchors->key_b);
-    anchors->stretches = malloc(n_a * sizeof *anchors->stretches);
-    return anchors->slots && anchors->key_a && anchors->key_b && anchors->stretches;
-}
-
-enum sutra_status align_anchors(const struct call_tree *a, const struct call_tree *b, row_t *match,
-                                struct sutra_error *error) {
+void align_anchors(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
     static const row_t runs[] = {0, 32, 16, 8};
-    struct anchors anchors = {.a = a, .b = b, .match = match};
-    enum sutra_status status = allocate(&anchors) ? SUTRA_OK : error_memory(error);
-    row_t n_large = 1;
-    for (size_t i = 0; i < sizeof runs / sizeof *runs && !status && n_large; i++) {
+    struct arena_mark mark = arena_mark(arena);
+    struct anchors anchors = {.a = a, .b = b, .match = match, .n_slots = 64};
+    while (anchors.n_slots < 2 * ((size_t)a->n + 1))
+        anchors.n_slots *= 2;
+    anchors.slots = arena_take(arena, anchors.n_slots, sizeof *anchors.slots);
+    anchors.key_a = arena_take(arena, a->n, sizeof *anchors.key_a);
+    anchors.key_b = arena_take(arena, b->n, sizeof *anchors.key_b);
+    anchors.stretches = arena_take(arena, a->n, sizeof *anchors.stretches);
+    row_t n_large = 1, n_gaps;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs && n_large && !arena->failed; i++) {
+        struct arena_mark round = arena_mark(arena);
+        const struct align_gap *gaps = align_gaps(match, a->n, b->n, arena, &n_gaps);
         anchors.run = runs[i];
-        status = anchor_round(&anchors, &n_large, error);
+        n_large = gaps ? anchor_round(&anchors, gaps, n_gaps) : 0;
+        arena_release(arena, round);
     }
-    free(anchors.slots);
-    free(anchors.key_a);
-    free(anchors.key_b);
-    free(anchors.stretches);
-    return status;
+    arena_release(arena, mark);
 }

@@ -8,9 +8,6 @@
  *
  * Steps are kept at two bits a cell. O(n_a * width) time, a quarter of that in bytes.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "legacy/tree_align.h"
 
 /* What a pair is worth, and what more if its surroundings agree too. */
@@ -150,31 +147,35 @@ static struct align_gap trim(const struct call_tree *a, const struct call_tree *
     return gap;
 }
 
-bool align_gap_fill(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, row_t *match) {
-    bool is_long = gap.n_a > SPAN || gap.n_b > SPAN;
-    if (is_long)
-        gap = trim(a, b, gap, match);
-    if (!gap.n_a || !gap.n_b)
-        return true;
-    struct gap_table table = {.a = a, .b = b, .gap = gap, .half = gap.n_b};
+/* Sets how much of each row is kept. */
+static struct gap_table table_shape(struct align_gap gap, bool is_long) {
+    struct gap_table table = {.gap = gap, .half = gap.n_b};
     uint64_t room = CELLS_MAX / 2 / ((uint64_t)gap.n_a + 1), slope = gap.n_b / gap.n_a + 1;
     if (is_long)
         table.half = room < SPAN + slope ? room + slope : SPAN + slope;
     table.width = 2 * table.half + 1 < (uint64_t)gap.n_b + 1 ? 2 * table.half + 1 : (uint64_t)gap.n_b + 1;
-    table.row = calloc(table.width, sizeof *table.row);
-    table.above = calloc(table.width, sizeof *table.above);
-    table.run = calloc(table.width, 1);
-    table.run_above = calloc(table.width, 1);
-    table.steps = calloc(((uint64_t)gap.n_a + 1) * table.width / 4 + 1, 1);
-    bool ok = table.row && table.above && table.run && table.run_above && table.steps;
-    if (ok) {
+    return table;
+}
+
+void align_gap_fill(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, struct arena *arena,
+                    row_t *match) {
+    bool is_long = gap.n_a > SPAN || gap.n_b > SPAN;
+    if (is_long)
+        gap = trim(a, b, gap, match);
+    if (!gap.n_a || !gap.n_b)
+        return;
+    struct arena_mark mark = arena_mark(arena);
+    struct gap_table table = table_shape(gap, is_long);
+    table.a = a;
+    table.b = b;
+    table.row = arena_zeros(arena, table.width, sizeof *table.row);
+    table.above = arena_zeros(arena, table.width, sizeof *table.above);
+    table.run = arena_zeros(arena, table.width, 1);
+    table.run_above = arena_zeros(arena, table.width, 1);
+    table.steps = arena_zeros(arena, ((uint64_t)gap.n_a + 1) * table.width / 4 + 1, 1);
+    if (!arena->failed) {
         fill_table(&table);
         walk_back(&table, match);
     }
-    free(table.row);
-    free(table.above);
-    free(table.run);
-    free(table.run_above);
-    free(table.steps);
-    return ok;
+    arena_release(arena, mark);
 }

@@ -11,10 +11,9 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "columns/column.h"
 #include "legacy/id_anchors.h"
 #include "legacy/legacy.h"
 #include "legacy/sibling_lists.h"
@@ -34,36 +33,11 @@ struct tree_side {
     struct call_tree tree;
 };
 
-static bool side_alloc(struct tree_side *side, row_t n) {
-    size_t size = ((size_t)n + 1) * sizeof(row_t);
-    side->n = n;
-    side->parent = malloc(size);
-    side->token = malloc(size);
-    side->row = malloc(size);
-    return side->parent && side->token && side->row;
-}
-
-/* Makes the lists of children from the parents. */
-static bool side_link(struct tree_side *side) {
-    struct sibling_lists lists = {0};
-    bool ok = sibling_lists_build(&lists, side->parent, side->n);
-    side->lists = lists;
-    return ok;
-}
-
-static bool side_flatten(struct tree_side *side, row_t root, uint32_t max_depth) {
-    struct call_tree tree = {0};
-    bool ok = sibling_lists_flatten(&side->lists, root, side->token, max_depth, &tree, side->row);
-    side->tree = tree;
-    return ok;
-}
-
-static void side_free(struct tree_side *side) {
-    free(side->parent);
-    free(side->token);
-    free(side->row);
-    sibling_lists_free(&side->lists);
-    call_tree_free(&side->tree);
+static struct tree_side side_take(struct arena *arena, row_t n) {
+    return (struct tree_side){.n = n,
+                              .parent = arena_take(arena, n, sizeof(row_t)),
+                              .token = arena_take(arena, n, sizeof(uint32_t)),
+                              .row = arena_take(arena, n, sizeof(row_t))};
 }
 
 /* Names that agree have one token. */
@@ -77,17 +51,22 @@ struct planting {
     bool older;         /* as the older program did: times are exact, threads stay in their order */
 };
 
-static bool plant_host(const struct sutra_legacy *legacy, const struct planting *planting, struct tree_side *side) {
-    const struct host_side *host = &legacy->host;
+/* The host's tree, in an arena; without memory the arena fails. */
+static struct tree_side plant_host(const struct legacy_sides *sides, const struct planting *planting,
+                                   struct arena *arena) {
+    const struct host_side *host = &sides->host;
+    struct tree_side side = side_take(arena, host->n);
     row_t root = ROW_NONE;
-    if (!side_alloc(side, host->n))
-        return false;
-    for (row_t op = 0; op < host->n; op++) {
-        side->token[op] = token_of(&legacy->names, host_side_name(host, op));
-        side->parent[op] = host->parent[op];
+    for (row_t op = 0; op < host->n && !arena->failed; op++) {
+        side.token[op] = token_of(&sides->names, host_side_name(host, op));
+        side.parent[op] = host->parent[op];
         root = host->parent[op] == ROW_NONE ? op : root;
     }
-    return side_link(side) && side_flatten(side, root, planting->max_depth);
+    if (!arena->failed)
+        side.lists = sibling_lists_make(arena, side.parent, side.n);
+    if (!arena->failed)
+        side.tree = sibling_lists_flatten(&side.lists, root, side.token, planting->max_depth, arena, side.row);
+    return side;
 }
 
 /* When an entry ends, by `slack` times what rounding may have taken away or added: a fraction's start and duration are
@@ -156,127 +135,139 @@ static void widen_reach(const struct device_side *device, struct tree_side *side
     }
 }
 
-static bool plant_device(const struct sutra_legacy *legacy, const struct planting *planting,
-                         const struct call_tree *host, struct tree_side *side) {
-    const struct device_side *device = &legacy->device;
-    const struct legacy_names *names = &legacy->names;
-    row_t *top = malloc(((size_t)device->n_threads + 1) * sizeof *top);
-    row_t *order = malloc(((size_t)device->n_threads + 1) * sizeof *order);
-    bool ok = top && order && side_alloc(side, device->n);
-    for (row_t i = 0; ok && i < device->n; i++)
-        side->token[i] = token_of(names, device->name[i]);
-    if (ok) {
-        find_callers(device, planting->older ? 0 : 1, side->parent, top);
-        ok = side_link(side) && thread_pairs(host, names->thread, side->token, device->thread, device->n,
-                                             device->n_threads, names->table.n + 1, order);
-    }
-    if (ok) {
-        if (!planting->older)
-            reorder_threads(device, &side->lists, order, top);
-        ok = side_flatten(side, 0, planting->max_depth);
-    }
-    if (ok && !planting->older)
-        widen_reach(device, side);
-    free(top);
-    free(order);
-    return ok;
+/* Lists the device's operators below their callers, its threads in the order of the host's. */
+static void list_callers(const struct legacy_sides *sides, const struct planting *planting,
+                         const struct call_tree *host, struct arena *arena, struct tree_side *side) {
+    const struct device_side *device = &sides->device;
+    row_t *top = arena_take(arena, device->n_threads, sizeof *top);
+    row_t *order = arena_take(arena, device->n_threads, sizeof *order);
+    if (arena->failed)
+        return;
+    find_callers(device, planting->older ? 0 : 1, side->parent, top);
+    side->lists = sibling_lists_make(arena, side->parent, side->n);
+    thread_pairs(host, sides->names.thread, side->token, device->thread, device->n, device->n_threads,
+                 sides->names.table.n + 1, arena, order);
+    if (!planting->older && !arena->failed)
+        reorder_threads(device, &side->lists, order, top);
 }
 
-static void log_op(struct sutra_legacy *legacy, const char *what, uint32_t name) {
-    log_text(&legacy->log, "%s", what);
-    log_bytes(&legacy->log, strings_text(&legacy->names.table, name), strings_length(&legacy->names.table, name));
+/* The device's tree, in an arena; without memory the arena fails. */
+static struct tree_side plant_device(const struct legacy_sides *sides, const struct planting *planting,
+                                     const struct call_tree *host, struct arena *arena) {
+    const struct device_side *device = &sides->device;
+    struct tree_side side = side_take(arena, device->n);
+    for (row_t i = 0; i < device->n && !arena->failed; i++)
+        side.token[i] = token_of(&sides->names, device->name[i]);
+    list_callers(sides, planting, host, arena, &side);
+    if (!arena->failed)
+        side.tree = sibling_lists_flatten(&side.lists, 0, side.token, planting->max_depth, arena, side.row);
+    if (!arena->failed && !planting->older)
+        widen_reach(device, &side);
+    return side;
+}
+
+/* Both sides as trees, and what comes of comparing them. */
+struct tree_match {
+    const struct legacy_sides *sides;
+    struct tree_side host, device;
+    row_t *match; /* per position of the host's tree: one of the device's, or ROW_NONE */
+};
+
+static void log_op(struct legacy_log *log, const char *what, const struct strings *names, uint32_t name) {
+    log_text(log, "%s", what);
+    log_bytes(log, strings_text(names, name), strings_length(names, name));
 }
 
 /* Names the first operators of both sides that have no partner. */
-static void log_unmatched(struct sutra_legacy *legacy, const struct tree_side *host, const struct tree_side *device,
-                          const row_t *match, const uint8_t *taken) {
+static void log_unmatched(const struct tree_match *trees, const uint8_t *taken, struct legacy_log *log) {
+    const struct host_side *host = &trees->sides->host;
+    const struct device_side *device = &trees->sides->device;
+    const struct strings *names = &trees->sides->names.table;
     row_t n = 0;
-    for (row_t i = 0; i < host->tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
-        if (match[i] != ROW_NONE)
+    for (row_t i = 0; i < trees->host.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        row_t op = trees->host.row[i];
+        if (trees->match[i] != ROW_NONE)
             continue;
         n++;
-        log_op(legacy, "Unmatched in the execution trace: ", host_side_name(&legacy->host, host->row[i]));
-        log_text(&legacy->log, ", id: %" PRId64, host_side_id(&legacy->host, host->row[i]));
-        log_end(&legacy->log, SUTRA_LEGACY_INFO);
+        log_op(log, "Unmatched in the execution trace: ", names, host_side_name(host, op));
+        log_text(log, ", id: %" PRId64, host_side_id(host, op));
+        log_end(log, SUTRA_LEGACY_INFO);
     }
     n = 0;
-    for (row_t i = 0; i < device->tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+    for (row_t i = 0; i < trees->device.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
+        row_t entry = trees->device.row[i];
         if (taken[i])
             continue;
         n++;
-        log_op(legacy, "Unmatched in the kineto trace: ", legacy->device.name[device->row[i]]);
-        log_text(&legacy->log, ", timestamp: ");
-        log_number(&legacy->log, number_at(legacy->device.ts, device->row[i]));
-        log_end(&legacy->log, SUTRA_LEGACY_INFO);
+        log_op(log, "Unmatched in the kineto trace: ", names, device->name[entry]);
+        log_text(log, ", timestamp: ");
+        log_number(log, number_at(device->ts, entry));
+        log_end(log, SUTRA_LEGACY_INFO);
     }
 }
 
-/* Hands the matched positions over to the operators, and tells about them. */
-static bool take_match(struct sutra_legacy *legacy, const struct tree_side *host, const struct tree_side *device,
-                       const row_t *match) {
-    struct sutra_legacy_report *report = &legacy->report;
-    uint8_t *taken = calloc((size_t)device->tree.n + 1, 1);
-    if (!taken)
-        return false;
-    for (row_t i = 0; i < host->tree.n; i++) {
-        if (match[i] == ROW_NONE)
+/* Hands the matched positions over to the operators, and tells about them; `taken` are zeros for the device's. */
+static void take_match(const struct tree_match *trees, uint8_t *taken, struct legacy_log *log,
+                       struct sutra_legacy_report *report, row_t *match) {
+    row_t n = trees->host.tree.n;
+    for (row_t i = 0; i < n; i++) {
+        if (trees->match[i] == ROW_NONE)
             continue;
-        legacy->match[host->row[i]] = device->row[match[i]];
-        taken[match[i]] = 1;
+        match[trees->host.row[i]] = trees->device.row[trees->match[i]];
+        taken[trees->match[i]] = 1;
         report->n_matched++;
     }
-    report->edit_cost = (uint64_t)host->tree.n + device->tree.n - 2 * report->n_matched;
-    log_text(&legacy->log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64,
-             report->n_matched, host->tree.n, 100.0 * (double)report->n_matched / host->tree.n, report->edit_cost);
-    log_end(&legacy->log, SUTRA_LEGACY_INFO);
-    log_unmatched(legacy, host, device, match, taken);
-    free(taken);
-    return true;
+    report->edit_cost = (uint64_t)n + trees->device.tree.n - 2 * report->n_matched;
+    log_text(log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64, report->n_matched, n,
+             100.0 * (double)report->n_matched / n, report->edit_cost);
+    log_end(log, SUTRA_LEGACY_INFO);
+    log_unmatched(trees, taken, log);
 }
 
 /* Process and threads, which match in any two traces, do not count. */
-static enum sutra_status judge_share(const struct sutra_legacy *legacy, const struct tree_side *host,
-                                     const row_t *match, double min_match, struct sutra_error *error) {
-    const struct legacy_names *names = &legacy->names;
+static enum sutra_status judge_share(const struct tree_match *trees, double min_match, struct sutra_error *error) {
+    const struct legacy_names *names = &trees->sides->names;
+    const struct call_tree *tree = &trees->host.tree;
     row_t n = 0, n_matched = 0;
-    for (row_t i = 0; i < host->tree.n; i++) {
-        bool marker = host->tree.token[i] == names->process || host->tree.token[i] == names->thread;
+    for (row_t i = 0; i < tree->n; i++) {
+        bool marker = tree->token[i] == names->process || tree->token[i] == names->thread;
         n += !marker;
-        n_matched += !marker && match[i] != ROW_NONE;
+        n_matched += !marker && trees->match[i] != ROW_NONE;
     }
     if ((double)n_matched >= min_match * n)
         return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, legacy->host_trace->document.source.name,
+    return error_file(error, SUTRA_DATA, trees->sides->host.trace->document.source.name,
                       "only %u of %u operators match one of the device trace, a share of %.3f, and at least %.3f were "
                       "wanted: are these traces of the same run? (--min-match changes the share)",
                       n_matched, n, (double)n_matched / n, min_match);
 }
 
 /* Matches what has a record-function id in common. */
-static enum sutra_status match_ids(const struct sutra_legacy *legacy, struct sutra_context *context,
-                                   const struct tree_side *host, const struct tree_side *device, row_t *match,
+static enum sutra_status match_ids(const struct tree_match *trees, struct sutra_context *context, struct arena *arena,
                                    struct sutra_error *error) {
-    value_key *host_id = malloc(((size_t)host->tree.n + 1) * sizeof *host_id);
-    value_key *device_id = malloc(((size_t)device->tree.n + 1) * sizeof *device_id);
-    enum sutra_status status = host_id && device_id ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; i < host->tree.n && !status; i++)
-        host_id[i] = legacy->host_trace->nodes.rf[unit_node(&legacy->host.units, legacy->host.unit[host->row[i]])];
-    for (row_t i = 0; i < device->tree.n && !status; i++) {
-        row_t event = legacy->device.event[device->row[i]];
-        device_id[i] = event == ROW_NONE ? KEY_NULL : legacy->device_trace->events.rf[event];
+    const struct host_side *host = &trees->sides->host;
+    const struct device_side *device = &trees->sides->device;
+    const struct call_tree *a = &trees->host.tree, *b = &trees->device.tree;
+    struct arena_mark mark = arena_mark(arena);
+    value_key *host_id = arena_take(arena, a->n, sizeof *host_id);
+    value_key *device_id = arena_take(arena, b->n, sizeof *device_id);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < a->n && !status; i++)
+        host_id[i] = host->trace->nodes.rf[host_side_node(host, trees->host.row[i])];
+    for (row_t i = 0; i < b->n && !status; i++) {
+        row_t event = device->event[trees->device.row[i]];
+        device_id[i] = event == ROW_NONE ? KEY_NULL : device->trace->events.rf[event];
     }
     if (!status)
-        status = id_anchors(context, &host->tree, host_id, &device->tree, device_id, match, error);
-    free(host_id);
-    free(device_id);
+        status = id_anchors(context, a, host_id, b, device_id, trees->match, error);
+    arena_release(arena, mark);
     return status;
 }
 
 /* The k-th operators belong together if there are equally many, whatever their names; else the trees are aligned. */
-static enum sutra_status match_positions(struct sutra_legacy *legacy, struct sutra_context *context,
-                                         const struct call_tree *host, const struct call_tree *device, row_t *match,
-                                         struct sutra_error *error) {
-    struct legacy_log *log = &legacy->log;
+static enum sutra_status match_positions(const struct tree_match *trees, struct sutra_context *context,
+                                         struct legacy_log *log, struct sutra_error *error) {
+    const struct call_tree *host = &trees->host.tree, *device = &trees->device.tree;
     log_text(log, "Kineto tree nodes number: %u", device->n);
     log_end(log, SUTRA_LEGACY_INFO);
     log_text(log, "ET tree nodes number: %u", host->n);
@@ -284,34 +275,44 @@ static enum sutra_status match_positions(struct sutra_legacy *legacy, struct sut
     log_text(log, host->n == device->n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
     log_end(log, SUTRA_LEGACY_INFO);
     if (host->n != device->n)
-        return tree_align(host, device, context->pool, match, error);
+        return tree_align(host, device, context->pool, trees->match, error);
     for (row_t i = 0; i < host->n; i++)
-        match[i] = i;
+        trees->match[i] = i;
     return SUTRA_OK;
 }
 
-enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context,
-                                    const struct sutra_legacy_options *options, struct sutra_error *error) {
-    struct tree_side host = {0}, device = {0};
-    struct planting planting = {options->positional ? OLDER_DEPTH : options->max_depth, options->positional};
-    legacy->report.aligned = true;
-    memset(legacy->match, 0xff, ((size_t)legacy->host.n + 1) * sizeof *legacy->match);
-    row_t *match = malloc(((size_t)legacy->host.n + 1) * sizeof *match);
-    bool planted =
-        match && plant_host(legacy, &planting, &host) && plant_device(legacy, &planting, &host.tree, &device);
-    enum sutra_status status = planted ? SUTRA_OK : error_memory(error);
+static enum sutra_status match_trees(const struct tree_match *trees, struct sutra_context *context, bool positional,
+                                     struct legacy_log *log, struct arena *arena, struct sutra_error *error) {
+    if (positional)
+        return match_positions(trees, context, log, error);
+    enum sutra_status status = match_ids(trees, context, arena, error);
+    return status ? status : tree_align(&trees->host.tree, &trees->device.tree, context->pool, trees->match, error);
+}
+
+static struct tree_match plant(const struct legacy_sides *sides, const struct planting *planting, struct arena *arena) {
+    struct tree_match trees = {.sides = sides, .host = plant_host(sides, planting, arena)};
+    if (!arena->failed)
+        trees.device = plant_device(sides, planting, &trees.host.tree, arena);
+    trees.match = rows_none(arena, trees.host.tree.n);
+    return trees;
+}
+
+enum sutra_status approximate_match(const struct legacy_sides *sides, struct sutra_context *context,
+                                    const struct sutra_legacy_options *options, struct legacy_log *log,
+                                    struct sutra_legacy_report *report, row_t *match, struct sutra_error *error) {
+    struct arena scratch = {0};
+    const struct planting planting = {options->positional ? OLDER_DEPTH : options->max_depth, options->positional};
+    const struct tree_match trees = plant(sides, &planting, &scratch);
+    uint8_t *taken = arena_zeros(&scratch, trees.device.tree.n, 1);
+    enum sutra_status status = arena_status(&scratch, error);
+    report->aligned = true;
+    memset(match, 0xff, sides->host.n * sizeof *match);
     if (!status)
-        memset(match, 0xff, ((size_t)host.tree.n + 1) * sizeof *match);
-    if (!status && options->positional)
-        status = match_positions(legacy, context, &host.tree, &device.tree, match, error);
-    else if (!status && !(status = match_ids(legacy, context, &host, &device, match, error)))
-        status = tree_align(&host.tree, &device.tree, context->pool, match, error);
-    if (!status && !take_match(legacy, &host, &device, match))
-        status = error_memory(error);
-    if (!status)
-        status = judge_share(legacy, &host, match, options->min_match, error);
-    side_free(&host);
-    side_free(&device);
-    free(match);
+        status = match_trees(&trees, context, options->positional, log, &scratch, error);
+    if (!status) {
+        take_match(&trees, taken, log, report, match);
+        status = judge_share(&trees, options->min_match, error);
+    }
+    arena_free(&scratch);
     return status;
 }

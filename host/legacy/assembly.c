@@ -11,32 +11,31 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/error.h"
+#include "columns/column.h"
 #include "legacy/free_ids.h"
 #include "legacy/legacy.h"
 #include "legacy/node_places.h"
 
 struct assembly {
-    struct sutra_legacy *legacy;
+    struct legacy_nodes *made;
     struct sutra_context *context;
+    const struct host_side *host;
+    const struct gpu_groups *groups;
     struct sutra_error *error;
     struct free_ids ids;
     int64_t *unit_id;    /* per unit: the new id of its first node */
     uint8_t *unit_known; /* per unit: that node was walked */
     row_t *unit_match;   /* per unit: as `match` */
-    row_t *group;        /* per host operator: the group of GPU operators below it */
-    row_t *unit_group;
+    row_t *unit_group;   /* per unit: the group of GPU operators below its operator */
 };
 
-static const struct source *source_of(const struct assembly *assembly) {
-    return &assembly->legacy->host_trace->document.source;
+static const struct host_nodes *nodes_of(const struct assembly *assembly) {
+    return &assembly->host->trace->nodes;
 }
 
 static enum sutra_status node_error(const struct assembly *assembly, row_t node, const char *what) {
-    return source_error(source_of(assembly), assembly->error, assembly->legacy->host_trace->nodes.text[node],
+    return source_error(&assembly->host->trace->document.source, assembly->error, nodes_of(assembly)->text[node],
                         "node %u: %s", node, what);
 }
 
@@ -57,60 +56,49 @@ static enum sutra_status check_inputs(const struct assembly *assembly, row_t nod
     static const enum placed_field flat[] = {PLACED_INPUTS,  PLACED_INPUT_SHAPES,  PLACED_INPUT_TYPES,
                                              PLACED_OUTPUTS, PLACED_OUTPUT_SHAPES, PLACED_OUTPUT_TYPES},
                                    nested[] = {PLACED_INPUTS, PLACED_OUTPUTS};
-    bool is_flat = assembly->legacy->host_trace->flat;
-    const enum placed_field *fields = is_flat ? flat : nested;
-    size_t n = is_flat ? sizeof flat / sizeof *flat : sizeof nested / sizeof *nested;
+    const struct sutra_host_trace *trace = assembly->host->trace;
+    const enum placed_field *fields = trace->flat ? flat : nested;
+    size_t n = trace->flat ? sizeof flat / sizeof *flat : sizeof nested / sizeof *nested;
     struct node_places places;
-    node_places_read(assembly->legacy->host_trace, node, &places);
+    node_places_read(trace, node, &places);
     for (size_t i = 0; i < n; i++)
         if (!places.field[fields[i]].at)
-            return source_error(source_of(assembly), assembly->error, assembly->legacy->host_trace->nodes.text[node],
+            return source_error(&trace->document.source, assembly->error, trace->nodes.text[node],
                                 "node %u: field '%s' is missing, and the GPU operators that it launches take it over",
                                 node, placed_field_key(fields[i]));
     return SUTRA_OK;
 }
 
 static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, row_t group) {
-    struct sutra_legacy *legacy = assembly->legacy;
-    const struct gpu_groups *groups = &legacy->groups;
+    struct legacy_nodes *made = assembly->made;
+    const struct gpu_groups *groups = assembly->groups;
     enum sutra_status status = check_inputs(assembly, node);
     for (row_t place = groups->start[group]; place < groups->start[group + 1] && !status; place++) {
-        if (legacy->n_gpu == legacy->gpu_capacity) {
-            uint64_t capacity = (uint64_t)legacy->gpu_capacity * 2 + 256;
-            if (capacity + legacy->host_trace->nodes.n > ROW_LIMIT)
-                return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
-            void *grown = reallocarray(legacy->gpu, capacity, sizeof *legacy->gpu);
-            if (!grown)
-                return error_memory(assembly->error);
-            legacy->gpu = grown;
-            legacy->gpu_capacity = (row_t)capacity;
-        }
-        struct gpu_node *gpu = &legacy->gpu[legacy->n_gpu++];
+        struct gpu_node *gpu = &made->gpu[made->n_gpu++];
         *gpu = (struct gpu_node){.place = place, .node = node};
-        status = take_id(assembly, node, legacy->host_trace->nodes.id[node], &gpu->id);
+        status = take_id(assembly, node, nodes_of(assembly)->id[node], &gpu->id);
     }
     return status;
 }
 
 static enum sutra_status number_node(struct assembly *assembly, row_t node) {
-    struct sutra_legacy *legacy = assembly->legacy;
-    int64_t id = legacy->host_trace->nodes.id[node];
-    row_t unit = key_index_find(&legacy->host.units.ids, id);
-    enum sutra_status status = take_id(assembly, node, id, &legacy->id[node]);
-    legacy->change[node] |= NODE_NEW_ID;
-    legacy->node_match[node] = assembly->unit_match[unit];
+    struct legacy_nodes *made = assembly->made;
+    int64_t id = nodes_of(assembly)->id[node];
+    row_t unit = key_index_find(&assembly->host->units.ids, id);
+    enum sutra_status status = take_id(assembly, node, id, &made->id[node]);
+    made->change[node] |= NODE_NEW_ID;
+    made->match[node] = assembly->unit_match[unit];
     if (status || assembly->unit_known[unit])
         return status;
     assembly->unit_known[unit] = 1;
-    assembly->unit_id[unit] = legacy->id[node];
+    assembly->unit_id[unit] = made->id[node];
     row_t group = assembly->unit_group[unit];
     return group == ROW_NONE ? SUTRA_OK : add_gpu_nodes(assembly, node, group);
 }
 
 static enum sutra_status number_nodes(struct assembly *assembly) {
-    struct sutra_legacy *legacy = assembly->legacy;
     enum sutra_status status = SUTRA_OK;
-    for (row_t node = 0; node < legacy->host_trace->nodes.n && !legacy->host.has_category[node] && !status; node++)
+    for (row_t node = 0; node < nodes_of(assembly)->n && !assembly->host->has_category[node] && !status; node++)
         status = number_node(assembly, node);
     return status;
 }
@@ -118,7 +106,7 @@ static enum sutra_status number_nodes(struct assembly *assembly) {
 /* A parent that has no new id. */
 static enum sutra_status unknown_parent(const struct assembly *assembly, row_t node) {
     char text[200];
-    value_key parent = assembly->legacy->host_trace->nodes.parent[node];
+    value_key parent = nodes_of(assembly)->parent[node];
     if (assembly->context->options.lenient)
         return SUTRA_OK;
     if (parent == KEY_ABSENT)
@@ -132,101 +120,102 @@ static enum sutra_status unknown_parent(const struct assembly *assembly, row_t n
 }
 
 static enum sutra_status number_parents(struct assembly *assembly) {
-    struct sutra_legacy *legacy = assembly->legacy;
-    const struct host_nodes *nodes = &legacy->host_trace->nodes;
+    struct legacy_nodes *made = assembly->made;
+    const struct host_nodes *nodes = nodes_of(assembly);
+    bool flat = assembly->host->trace->flat;
     enum sutra_status status = SUTRA_OK;
     for (row_t node = 0; node < nodes->n && !status; node++) {
-        if (legacy->host.has_category[node] || (nodes->parent[node] == KEY_ABSENT && !legacy->host_trace->flat))
+        if (assembly->host->has_category[node] || (nodes->parent[node] == KEY_ABSENT && !flat))
             continue;
-        row_t unit = key_index_find(&legacy->host.units.ids, nodes->parent[node]);
+        row_t unit = key_index_find(&assembly->host->units.ids, nodes->parent[node]);
         if (unit == ROW_NONE || !assembly->unit_known[unit]) {
             status = unknown_parent(assembly, node);
             continue;
         }
-        legacy->parent[node] = assembly->unit_id[unit];
-        legacy->change[node] |= NODE_NEW_PARENT;
+        made->parent[node] = assembly->unit_id[unit];
+        made->change[node] |= NODE_NEW_PARENT;
     }
     return status;
 }
 
-/* The group of GPU operators of each matched operator. */
-static enum sutra_status find_groups(struct assembly *assembly) {
-    struct sutra_legacy *legacy = assembly->legacy;
-    row_t n = legacy->host.n;
-    for (row_t op = 0; op < n; op++)
-        assembly->group[op] = ROW_NONE;
-    if (legacy->groups.n_groups == 0)
-        return SUTRA_OK;
-    row_t *event = malloc(((size_t)n + 1) * sizeof *event);
-    if (!event)
-        return error_memory(assembly->error);
-    for (row_t op = 0; op < n; op++)
-        event[op] = legacy->match[op] == ROW_NONE ? ROW_NONE : legacy->device.event[legacy->match[op]];
-    enum sutra_status status = gpu_groups_find(&legacy->groups, assembly->context, legacy->device_trace, event, n,
-                                               assembly->group, assembly->error);
-    free(event);
+/* Hands matches, and the groups of GPU operators below matched operators, to the units. */
+static enum sutra_status take_matches(struct assembly *assembly, const struct device_side *device, const row_t *match,
+                                      struct arena *scratch) {
+    row_t n = assembly->host->n, *group = rows_none(scratch, n), *event = arena_take(scratch, n, sizeof *event);
+    enum sutra_status status = arena_status(scratch, assembly->error);
+    if (!status && assembly->groups->n_groups) {
+        for (row_t op = 0; op < n; op++)
+            event[op] = match[op] == ROW_NONE ? ROW_NONE : device->event[match[op]];
+        status = gpu_groups_find(assembly->groups, assembly->context, device->trace, event, n, group, assembly->error);
+    }
+    for (row_t op = 0; op < n && !status; op++) {
+        assembly->unit_match[assembly->host->unit[op]] = match[op];
+        assembly->unit_group[assembly->host->unit[op]] = group[op];
+    }
     return status;
 }
 
-/* GPU operators whose group no host operator has. */
-static enum sutra_status count_unmatched_gpu(const struct assembly *assembly) {
-    struct sutra_legacy *legacy = assembly->legacy;
-    const struct gpu_groups *groups = &legacy->groups;
-    uint8_t *taken = calloc((size_t)groups->n_groups + 1, 1);
-    if (!taken)
-        return error_memory(assembly->error);
-    for (row_t i = 0; i < legacy->n_gpu; i++) {
-        row_t unit = key_index_find(&legacy->host.units.ids, legacy->host_trace->nodes.id[legacy->gpu[i].node]);
-        taken[assembly->unit_group[unit]] = 1;
+/* Room for as many GPU nodes as there may be. */
+static enum sutra_status take_gpu_nodes(struct assembly *assembly, struct arena *arena) {
+    const row_t *start = assembly->groups->start;
+    uint64_t n = 0;
+    for (row_t unit = 0; unit < assembly->host->units.n_units; unit++) {
+        row_t group = assembly->unit_group[unit];
+        n += group == ROW_NONE ? 0 : start[group + 1] - start[group];
+    }
+    if (n + nodes_of(assembly)->n > ROW_LIMIT)
+        return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
+    assembly->made->gpu = arena_take(arena, n, sizeof *assembly->made->gpu);
+    return arena_status(arena, assembly->error);
+}
+
+/* GPU operators whose group no host operator has. `taken` are zeros, one for each group. */
+static uint64_t count_unmatched_gpu(const struct assembly *assembly, uint8_t *taken) {
+    const struct gpu_groups *groups = assembly->groups;
+    uint64_t n = 0;
+    for (row_t i = 0; i < assembly->made->n_gpu; i++) {
+        value_key id = nodes_of(assembly)->id[assembly->made->gpu[i].node];
+        taken[assembly->unit_group[key_index_find(&assembly->host->units.ids, id)]] = 1;
     }
     for (row_t group = 0; group < groups->n_groups; group++)
-        if (!taken[group])
-            legacy->report.n_gpu_unmatched += groups->start[group + 1] - groups->start[group];
-    free(taken);
-    return SUTRA_OK;
+        n += taken[group] ? 0 : groups->start[group + 1] - groups->start[group];
+    return n;
 }
 
-static bool allocate(struct assembly *assembly) {
-    struct sutra_legacy *legacy = assembly->legacy;
-    size_t n_nodes = (size_t)legacy->host_trace->nodes.n + 1, n_units = (size_t)legacy->host.units.n_units + 1;
-    legacy->change = calloc(n_nodes, 1);
-    legacy->id = calloc(n_nodes, sizeof *legacy->id);
-    legacy->parent = calloc(n_nodes, sizeof *legacy->parent);
-    legacy->node_match = malloc(n_nodes * sizeof *legacy->node_match);
-    assembly->unit_id = malloc(n_units * sizeof *assembly->unit_id);
-    assembly->unit_known = calloc(n_units, 1);
-    assembly->unit_match = malloc(n_units * sizeof *assembly->unit_match);
-    assembly->unit_group = malloc(n_units * sizeof *assembly->unit_group);
-    assembly->group = malloc(((size_t)legacy->host.n + 1) * sizeof *assembly->group);
-    if (!legacy->change || !legacy->id || !legacy->parent || !legacy->node_match || !assembly->unit_id ||
-        !assembly->unit_known || !assembly->unit_match || !assembly->unit_group || !assembly->group)
-        return false;
-    memset(legacy->node_match, 0xff, n_nodes * sizeof *legacy->node_match);
-    memset(assembly->unit_match, 0xff, n_units * sizeof *assembly->unit_match);
-    memset(assembly->unit_group, 0xff, n_units * sizeof *assembly->unit_group);
-    return true;
+static void take_columns(struct assembly *assembly, struct arena *scratch, struct arena *arena) {
+    row_t n_nodes = nodes_of(assembly)->n, n_units = assembly->host->units.n_units;
+    *assembly->made = (struct legacy_nodes){.change = arena_zeros(arena, n_nodes, 1),
+                                            .id = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                            .parent = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                            .match = rows_none(arena, n_nodes)};
+    assembly->unit_id = arena_take(scratch, n_units, sizeof *assembly->unit_id);
+    assembly->unit_known = arena_zeros(scratch, n_units, 1);
+    assembly->unit_match = rows_none(scratch, n_units);
+    assembly->unit_group = rows_none(scratch, n_units);
 }
 
-enum sutra_status assemble(struct sutra_legacy *legacy, struct sutra_context *context, struct sutra_error *error) {
-    struct assembly assembly = {.legacy = legacy, .context = context, .error = error};
-    enum sutra_status status = allocate(&assembly) ? find_groups(&assembly) : error_memory(error);
-    for (row_t op = 0; op < legacy->host.n && !status; op++) {
-        assembly.unit_match[legacy->host.unit[op]] = legacy->match[op];
-        assembly.unit_group[legacy->host.unit[op]] = assembly.group[op];
-    }
+enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
+                           const struct gpu_groups *groups, const row_t *match, struct sutra_legacy_report *report,
+                           struct arena *arena, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct assembly assembly = {
+        .made = nodes, .context = context, .host = &sides->host, .groups = groups, .error = error};
+    take_columns(&assembly, &scratch, arena);
+    uint8_t *taken = arena_zeros(&scratch, groups->n_groups, 1);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
+    if (!status)
+        status = take_matches(&assembly, &sides->device, match, &scratch);
+    if (!status)
+        status = take_gpu_nodes(&assembly, arena);
     if (!status)
         status = number_nodes(&assembly);
     if (!status)
         status = number_parents(&assembly);
     if (!status)
-        status = count_unmatched_gpu(&assembly);
-    legacy->report.n_gpu_nodes = legacy->n_gpu;
-    legacy->report.n_nodes = (uint64_t)legacy->host_trace->nodes.n + legacy->n_gpu;
+        report->n_gpu_unmatched += count_unmatched_gpu(&assembly, taken);
+    report->n_gpu_nodes = nodes->n_gpu;
+    report->n_nodes = (uint64_t)nodes_of(&assembly)->n + nodes->n_gpu;
     free_ids_free(&assembly.ids);
-    free(assembly.unit_id);
-    free(assembly.unit_known);
-    free(assembly.unit_match);
-    free(assembly.unit_group);
-    free(assembly.group);
+    arena_free(&scratch);
     return status;
 }

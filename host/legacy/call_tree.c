@@ -3,27 +3,15 @@
  */
 #include "legacy/call_tree.h"
 
-#include <stdlib.h>
-
 #include "columns/hash.h"
 
-bool call_tree_alloc(struct call_tree *tree, row_t n) {
-    *tree = (struct call_tree){.n = n};
-    tree->token = calloc((size_t)n + 1, sizeof *tree->token);
-    tree->parent = calloc((size_t)n + 1, sizeof *tree->parent);
-    tree->last = calloc((size_t)n + 1, sizeof *tree->last);
-    tree->reach = calloc((size_t)n + 1, sizeof *tree->reach);
-    tree->hash = calloc((size_t)n + 1, sizeof *tree->hash);
-    return tree->token && tree->parent && tree->last && tree->reach && tree->hash;
-}
-
-void call_tree_free(struct call_tree *tree) {
-    free(tree->token);
-    free(tree->parent);
-    free(tree->last);
-    free(tree->reach);
-    free(tree->hash);
-    *tree = (struct call_tree){0};
+struct call_tree call_tree_take(struct arena *arena, row_t n) {
+    return (struct call_tree){.n = n,
+                              .token = arena_take(arena, n, sizeof(uint32_t)),
+                              .parent = arena_take(arena, n, sizeof(row_t)),
+                              .last = arena_take(arena, n, sizeof(row_t)),
+                              .reach = arena_take(arena, n, sizeof(row_t)),
+                              .hash = arena_take(arena, n, sizeof(uint64_t))};
 }
 
 void call_tree_finish(struct call_tree *tree) {

@@ -9,9 +9,9 @@
 #ifndef LEGACY_CALL_TREE_H
 #define LEGACY_CALL_TREE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "columns/row.h"
 
 struct call_tree {
@@ -23,9 +23,8 @@ struct call_tree {
     uint64_t *hash;  /* of the operator and all below it, in order */
 };
 
-/* Room for n positions; false: out of memory. */
-bool call_tree_alloc(struct call_tree *tree, row_t n);
-void call_tree_free(struct call_tree *tree);
+/* Room for n positions, in an arena. */
+struct call_tree call_tree_take(struct arena *arena, row_t n);
 
 /* Makes `last`, `reach` (the same) and `hash` from tokens and parents. */
 void call_tree_finish(struct call_tree *tree);

@@ -4,7 +4,6 @@
  */
 #include "legacy/device_side.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -36,30 +35,32 @@ static void take_event(struct device_side *side, const struct string_roles *role
         side->launch[side->n_launches++] = event;
 }
 
+static struct device_side side_take(const struct sutra_device_trace *trace, struct arena *arena) {
+    row_t n = trace->events.n;
+    return (struct device_side){.trace = trace,
+                                .cpu = arena_take(arena, n, sizeof(row_t)),
+                                .launch = arena_take(arena, n, sizeof(row_t)),
+                                .gpu = arena_take(arena, n, sizeof(row_t)),
+                                .step = arena_take(arena, n, sizeof(row_t)),
+                                .arrow_start = arena_take(arena, n, sizeof(row_t)),
+                                .arrow_finish = arena_take(arena, n, sizeof(row_t))};
+}
+
 enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, bool all_launches,
+                                   const struct sutra_device_trace *trace, bool all_launches, struct arena *arena,
                                    struct sutra_error *error) {
     row_t n = trace->events.n;
-    *side = (struct device_side){.trace = trace};
-    struct arena arena = {0};
+    *side = side_take(trace, arena);
+    struct arena_mark mark = arena_mark(arena);
+    row_t *order = arena_take(arena, n, sizeof *order);
     enum reader reader = all_launches ? READER_LINKER : READER_OLDER_LINKER;
-    struct string_roles *roles = names_find(&trace->strings, reader, &arena);
-    row_t *order = column_new(n, sizeof *order);
-    side->cpu = column_new(n, sizeof *side->cpu);
-    side->launch = column_new(n, sizeof *side->launch);
-    side->gpu = column_new(n, sizeof *side->gpu);
-    side->step = column_new(n, sizeof *side->step);
-    side->arrow_start = column_new(n, sizeof *side->arrow_start);
-    side->arrow_finish = column_new(n, sizeof *side->arrow_finish);
-    bool ok = roles && order && side->cpu && side->launch && side->gpu && side->step && side->arrow_start &&
-              side->arrow_finish;
-    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
+    struct string_roles *roles = names_find(&trace->strings, reader, arena);
+    enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = context->engine.sort_numbers(context->engine.state, trace->events.ts, n, order, error);
     for (row_t i = 0; i < n && !status; i++)
         take_event(side, roles, order[i]);
-    free(order);
-    arena_free(&arena);
+    arena_release(arena, mark);
     return status;
 }
 
@@ -164,11 +165,11 @@ static struct number op_end(const struct device_side *side, row_t event) {
 }
 
 /* Numbers the threads of the segment as they are first seen and finds where each ends. */
-static enum sutra_status find_threads(struct device_side *side, struct sutra_context *context, row_t *thread,
-                                      struct thread_span *spans, struct sutra_error *error) {
+static enum sutra_status find_threads(struct device_side *side, struct sutra_context *context, struct arena *scratch,
+                                      row_t *thread, struct thread_span *spans, struct sutra_error *error) {
     const row_t *ops = side->cpu + side->segment;
     struct key_index index = {0};
-    value_key *tids = column_new(side->n_segment, sizeof *tids);
+    value_key *tids = arena_take(scratch, side->n_segment, sizeof *tids);
     if (!tids)
         return error_memory(error);
     for (row_t i = 0; i < side->n_segment; i++)
@@ -185,7 +186,6 @@ static enum sutra_status find_threads(struct device_side *side, struct sutra_con
             span->end = end;
     }
     key_index_free(&index);
-    free(tids);
     return status;
 }
 
@@ -196,10 +196,8 @@ static void put(struct device_side *side, uint32_t name, row_t event, row_t thre
     side->name[i] = name;
     side->event[i] = event;
     side->thread[i] = thread;
-    side->ts.bits[i] = ts.bits;
-    side->ts.kind[i] = ts.kind;
-    side->dur.bits[i] = dur.bits;
-    side->dur.kind[i] = dur.kind;
+    number_put(side->ts, i, ts);
+    number_put(side->dur, i, dur);
 }
 
 static void fill_list(struct device_side *side, const struct legacy_names *names, const row_t *thread,
@@ -220,50 +218,39 @@ static void fill_list(struct device_side *side, const struct legacy_names *names
     }
 }
 
-static bool list_alloc(struct device_side *side, row_t n) {
-    side->name = column_new(n, sizeof *side->name);
-    side->event = column_new(n, sizeof *side->event);
-    side->thread = column_new(n, sizeof *side->thread);
-    side->ts = (struct number_column){column_new(n, sizeof *side->ts.bits), column_new(n, sizeof *side->ts.kind)};
-    side->dur = (struct number_column){column_new(n, sizeof *side->dur.bits), column_new(n, sizeof *side->dur.kind)};
-    return side->name && side->event && side->thread && side->ts.bits && side->ts.kind && side->dur.bits &&
-           side->dur.kind;
+static void list_take(struct device_side *side, row_t n, struct arena *arena) {
+    side->name = arena_take(arena, n, sizeof *side->name);
+    side->event = arena_take(arena, n, sizeof *side->event);
+    side->thread = arena_take(arena, n, sizeof *side->thread);
+    side->ts = numbers_take(arena, n);
+    side->dur = numbers_take(arena, n);
+}
+
+static enum sutra_status make_list(struct device_side *side, struct sutra_context *context,
+                                   const struct legacy_names *names, struct arena *scratch, struct arena *arena,
+                                   struct sutra_error *error) {
+    row_t *thread = arena_take(scratch, side->n_segment, sizeof *thread);
+    struct thread_span *spans = arena_take(scratch, side->n_segment, sizeof *spans);
+    enum sutra_status status = arena_status(scratch, error);
+    if (!status)
+        status = find_threads(side, context, scratch, thread, spans, error);
+    if (!status && (uint64_t)side->n_segment + side->n_threads + 1 > ROW_LIMIT)
+        status = error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
+    if (status)
+        return status;
+    list_take(side, side->n_segment + side->n_threads + 1, arena);
+    if (!arena->failed)
+        fill_list(side, names, thread, spans);
+    return arena_status(arena, error);
 }
 
 enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
-                                   const struct legacy_names *names, struct sutra_error *error) {
+                                   const struct legacy_names *names, struct arena *arena, struct sutra_error *error) {
+    struct arena scratch = {0};
     if (side->n_segment == 0)
         return error_file(error, SUTRA_DATA, side->trace->document.source.name,
                           "there are no CPU operators (category cpu_op or user_annotation): record with CPU activity");
-    row_t *thread = column_new(side->n_segment, sizeof *thread);
-    struct thread_span *spans = column_new(side->n_segment, sizeof *spans);
-    enum sutra_status status = thread && spans ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = find_threads(side, context, thread, spans, error);
-    if (!status && (uint64_t)side->n_segment + side->n_threads + 1 > ROW_LIMIT)
-        status = error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
-    if (!status && !list_alloc(side, side->n_segment + side->n_threads + 1))
-        status = error_memory(error);
-    if (!status)
-        fill_list(side, names, thread, spans);
-    free(spans);
-    free(thread);
+    enum sutra_status status = make_list(side, context, names, &scratch, arena, error);
+    arena_free(&scratch);
     return status;
-}
-
-void device_side_free(struct device_side *side) {
-    free(side->cpu);
-    free(side->launch);
-    free(side->gpu);
-    free(side->step);
-    free(side->arrow_start);
-    free(side->arrow_finish);
-    free(side->name);
-    free(side->event);
-    free(side->thread);
-    free(side->ts.bits);
-    free(side->ts.kind);
-    free(side->dur.bits);
-    free(side->dur.kind);
-    *side = (struct device_side){0};
 }

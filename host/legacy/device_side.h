@@ -9,11 +9,13 @@
 #ifndef LEGACY_DEVICE_SIDE_H
 #define LEGACY_DEVICE_SIDE_H
 
+#include "base/arena.h"
 #include "context/context.h"
 #include "legacy/log.h"
 #include "legacy/names.h"
 #include "read/device_trace.h"
 
+/* All columns live in one arena. */
 struct device_side {
     const struct sutra_device_trace *trace;
     row_t *cpu, *launch, *gpu; /* events, in the order of the sorted trace */
@@ -37,7 +39,7 @@ struct device_side {
 
 /* Sorts and filters. `all_launches`: every call that launches, not only cudaLaunchKernel and cudaMemcpyAsync. */
 enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
-                                   const struct sutra_device_trace *trace, bool all_launches,
+                                   const struct sutra_device_trace *trace, bool all_launches, struct arena *arena,
                                    struct sutra_error *error);
 
 /* Chooses the segment whose length is nearest to that of `n_host_ops` operators, three of which are markers. */
@@ -46,7 +48,6 @@ void device_side_choose(struct device_side *side, const struct legacy_names *nam
 
 /* Makes the list. SUTRA_DATA: there are no CPU operators. */
 enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
-                                   const struct legacy_names *names, struct sutra_error *error);
-void device_side_free(struct device_side *side);
+                                   const struct legacy_names *names, struct arena *arena, struct sutra_error *error);
 
 #endif

@@ -24,17 +24,17 @@ static void put_duration(struct buffer *out, int64_t id, struct number dur) {
 
 /* A duration is what is between start and end, which for fractions is rounded. */
 static void put_all(const struct sutra_legacy *legacy, struct buffer *out) {
-    const struct device_side *device = &legacy->device;
+    const struct device_side *device = &legacy->sides.device;
+    const struct host_side *host = &legacy->sides.host;
     bool any = false;
     buffer_append(out, "{", 1);
-    for (row_t op = 0; op < legacy->host.n; op++) {
+    for (row_t op = 0; op < host->n; op++) {
         row_t place = legacy->match[op];
         if (place == ROW_NONE)
             continue;
         struct number ts = number_at(device->ts, place);
         buffer_append(out, any ? ",\n    " : "\n    ", any ? 6 : 5);
-        put_duration(out, host_side_id(&legacy->host, op),
-                     number_subtract(number_add(ts, number_at(device->dur, place)), ts));
+        put_duration(out, host_side_id(host, op), number_subtract(number_add(ts, number_at(device->dur, place)), ts));
         any = true;
     }
     buffer_append(out, any ? "\n}" : "}", any ? 2 : 1);
@@ -44,7 +44,7 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error) {
     struct buffer out = {0};
     struct sink *sink;
-    stage_begin(context, "write", legacy->host.n);
+    stage_begin(context, "write", legacy->sides.host.n);
     put_all(legacy, &out);
     enum sutra_status status = out.failed ? error_memory(error) : sink_open(&sink, context, path, error);
     if (!status) {

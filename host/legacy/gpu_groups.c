@@ -3,9 +3,6 @@
  */
 #include "legacy/gpu_groups.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "columns/column.h"
 #include "legacy/event_keys.h"
@@ -36,6 +33,7 @@ struct grouping {
     const struct device_side *side;
     struct legacy_log *log;
     struct sutra_legacy_report *report;
+    struct arena *scratch;
     struct sutra_error *error;
     struct launched gpu;
     struct event_map launches, starts, finishes;
@@ -43,8 +41,9 @@ struct grouping {
 
 static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, enum event_field field,
                                     const row_t *event, row_t n) {
-    value_key *keys = column_new(n, sizeof *keys);
-    enum sutra_status status = keys ? SUTRA_OK : error_memory(grouping->error);
+    struct arena_mark mark = arena_mark(grouping->scratch);
+    value_key *keys = arena_take(grouping->scratch, n, sizeof *keys);
+    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (!status)
         status =
             event_keys_read(grouping->context, grouping->side->trace, field, event, n, keys, NULL, grouping->error);
@@ -52,7 +51,7 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
         status = key_index_build(&map->index, &grouping->context->engine, keys, n, KEY_LAST, NULL, grouping->error);
     map->event = event;
     map->made = !status;
-    free(keys);
+    arena_release(grouping->scratch, mark);
     return status;
 }
 
@@ -120,8 +119,7 @@ static enum sutra_status find_moments(struct grouping *grouping) {
         }
         gpu->event[gpu->n] = side->gpu[i];
         gpu->place[gpu->n] = gpu->place[i];
-        gpu->at.bits[gpu->n] = at.bits;
-        gpu->at.kind[gpu->n++] = at.kind;
+        number_put(gpu->at, gpu->n++, at);
     }
     return status;
 }
@@ -129,25 +127,21 @@ static enum sutra_status find_moments(struct grouping *grouping) {
 static enum sutra_status find_parents(struct grouping *grouping) {
     const struct device_side *side = grouping->side;
     const struct device_events *events = &side->trace->events;
-    struct number_column ts = {column_new(side->n_segment, sizeof *ts.bits), column_new(side->n_segment, 1)};
-    struct number_column dur = {column_new(side->n_segment, sizeof *dur.bits), column_new(side->n_segment, 1)};
-    bool ok = ts.bits && ts.kind && dur.bits && dur.kind;
-    for (row_t i = 0; ok && i < side->n_segment; i++) {
+    struct arena_mark mark = arena_mark(grouping->scratch);
+    struct number_column ts = numbers_take(grouping->scratch, side->n_segment);
+    struct number_column dur = numbers_take(grouping->scratch, side->n_segment);
+    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
+    for (row_t i = 0; i < side->n_segment && !status; i++) {
         row_t event = side->cpu[side->segment + i];
-        ts.bits[i] = events->ts.bits[event];
-        ts.kind[i] = events->ts.kind[event];
-        dur.bits[i] = events->dur.bits[event];
-        dur.kind[i] = events->dur.kind[event];
+        number_put(ts, i, number_at(events->ts, event));
+        number_put(dur, i, number_at(events->dur, event));
     }
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
-    enum sutra_status status =
-        ok ? engine->covering_ops(engine->state, ts, dur, side->n_segment, gpu->at, gpu->n, gpu->found, grouping->error)
-           : error_memory(grouping->error);
-    free(ts.bits);
-    free(ts.kind);
-    free(dur.bits);
-    free(dur.kind);
+    if (!status)
+        status =
+            engine->covering_ops(engine->state, ts, dur, side->n_segment, gpu->at, gpu->n, gpu->found, grouping->error);
+    arena_release(grouping->scratch, mark);
     return status;
 }
 
@@ -200,8 +194,7 @@ static void keep_found(struct grouping *grouping) {
         }
         gpu->parent[n] = grouping->side->cpu[grouping->side->segment + gpu->found[i]];
         gpu->event[n] = gpu->event[i];
-        gpu->at.bits[n] = gpu->at.bits[i];
-        gpu->at.kind[n++] = gpu->at.kind[i];
+        number_put(gpu->at, n++, number_at(gpu->at, i));
     }
     gpu->n = n;
 }
@@ -220,8 +213,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
         }
         gpu->event[n] = gpu->event[i];
         gpu->index[n] = gpu->index[i];
-        gpu->at.bits[n] = gpu->at.bits[i];
-        gpu->at.kind[n++] = gpu->at.kind[i];
+        number_put(gpu->at, n++, number_at(gpu->at, i));
     }
     gpu->n = n;
     return status;
@@ -231,103 +223,86 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
 static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_groups *groups) {
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
-    row_t *order = column_new(gpu->n, sizeof *order), *group = column_new(gpu->n, sizeof *group), n_groups = 0;
-    enum sutra_status status = order && group ? SUTRA_OK : error_memory(grouping->error);
+    row_t *order = arena_take(grouping->scratch, gpu->n, sizeof *order), n_groups = 0;
+    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (!status)
         status = key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error);
     if (!status)
         status = engine->sort_numbers(engine->state, gpu->at, gpu->n, order, grouping->error);
-    for (row_t i = 0; i < gpu->n && !status; i++) {
+    if (status)
+        return status;
+    for (row_t i = 0; i < gpu->n; i++) {
         row_t first = key_index_find(&groups->index, gpu->index[i]);
-        group[i] = first == i ? n_groups++ : group[first];
-        groups->start[group[i] + 2]++;
+        groups->group_of[i] = first == i ? n_groups++ : groups->group_of[first];
+        groups->start[groups->group_of[i] + 2]++;
     }
     for (row_t i = 0; i < n_groups; i++)
         groups->start[i + 2] += groups->start[i + 1];
-    for (row_t i = 0; i < gpu->n && !status; i++) {
-        row_t place = groups->start[group[order[i]] + 1]++;
+    for (row_t i = 0; i < gpu->n; i++) {
+        row_t place = groups->start[groups->group_of[order[i]] + 1]++;
         groups->event[place] = gpu->event[order[i]];
-        groups->ts.bits[place] = gpu->at.bits[order[i]];
-        groups->ts.kind[place] = gpu->at.kind[order[i]];
-        groups->group_of[order[i]] = group[order[i]];
+        number_put(groups->ts, place, number_at(gpu->at, order[i]));
     }
     groups->n = gpu->n;
     groups->n_groups = n_groups;
-    free(order);
-    free(group);
-    return status;
+    return SUTRA_OK;
 }
 
-static bool allocate(struct grouping *grouping, struct gpu_groups *groups) {
-    struct launched *gpu = &grouping->gpu;
-    row_t n = grouping->side->n_gpu;
-    gpu->event = column_new(n, sizeof *gpu->event);
-    gpu->external = column_new(n, sizeof *gpu->external);
-    gpu->place = column_new(n, sizeof *gpu->place);
-    gpu->at = (struct number_column){column_new(n, sizeof *gpu->at.bits), column_new(n, sizeof *gpu->at.kind)};
-    gpu->found = column_new(n, sizeof *gpu->found);
-    gpu->parent = column_new(n, sizeof *gpu->parent);
-    gpu->index = column_new(n, sizeof *gpu->index);
-    groups->event = column_new(n, sizeof *groups->event);
-    groups->group_of = column_new(n, sizeof *groups->group_of);
-    groups->ts = (struct number_column){column_new(n, sizeof *groups->ts.bits), column_new(n, sizeof *groups->ts.kind)};
-    groups->start = calloc((size_t)n + 3, sizeof *groups->start);
-    return gpu->event && gpu->external && gpu->place && gpu->at.bits && gpu->at.kind && gpu->found && gpu->parent &&
-           gpu->index && groups->event && groups->group_of && groups->ts.bits && groups->ts.kind && groups->start;
+static struct launched launched_take(row_t n, struct arena *arena) {
+    return (struct launched){.event = arena_take(arena, n, sizeof(row_t)),
+                             .external = arena_take(arena, n, sizeof(value_key)),
+                             .place = arena_take(arena, n, sizeof(struct json_place)),
+                             .at = numbers_take(arena, n),
+                             .found = arena_take(arena, n, sizeof(row_t)),
+                             .parent = arena_take(arena, n, sizeof(row_t)),
+                             .index = arena_take(arena, n, sizeof(value_key))};
 }
 
-static void grouping_free(struct grouping *grouping) {
-    struct launched *gpu = &grouping->gpu;
-    free(gpu->event);
-    free(gpu->external);
-    free(gpu->place);
-    free(gpu->at.bits);
-    free(gpu->at.kind);
-    free(gpu->found);
-    free(gpu->parent);
-    free(gpu->index);
-    key_index_free(&grouping->launches.index);
-    key_index_free(&grouping->starts.index);
-    key_index_free(&grouping->finishes.index);
+static enum sutra_status build(struct grouping *grouping, struct gpu_groups *groups) {
+    const struct device_side *side = grouping->side;
+    enum sutra_status status =
+        map_events(grouping, &grouping->launches, FIELD_EXTERNAL, side->launch, side->n_launches);
+    if (!status)
+        status = find_moments(grouping);
+    if (!status)
+        status = find_parents(grouping);
+    if (!status) {
+        keep_found(grouping);
+        status = read_indexes(grouping);
+    }
+    return status ? status : fill_groups(grouping, groups);
 }
 
 enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_context *context,
                                    const struct device_side *side, struct legacy_log *log,
-                                   struct sutra_legacy_report *report, struct sutra_error *error) {
-    struct grouping grouping = {.context = context, .side = side, .log = log, .report = report, .error = error};
-    *groups = (struct gpu_groups){0};
-    enum sutra_status status = allocate(&grouping, groups) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = map_events(&grouping, &grouping.launches, FIELD_EXTERNAL, side->launch, side->n_launches);
-    if (!status)
-        status = find_moments(&grouping);
-    if (!status)
-        status = find_parents(&grouping);
-    if (!status) {
-        keep_found(&grouping);
-        status = read_indexes(&grouping);
-    }
-    if (!status)
-        status = fill_groups(&grouping, groups);
-    grouping_free(&grouping);
+                                   struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
+    row_t n = side->n_gpu;
+    struct arena scratch = {0};
+    struct grouping grouping = {.context = context,
+                                .side = side,
+                                .log = log,
+                                .report = report,
+                                .scratch = &scratch,
+                                .error = error,
+                                .gpu = launched_take(n, &scratch)};
+    *groups = (struct gpu_groups){.event = arena_take(arena, n, sizeof *groups->event),
+                                  .ts = numbers_take(arena, n),
+                                  .start = arena_zeros(arena, (size_t)n + 3, sizeof *groups->start),
+                                  .group_of = arena_take(arena, n, sizeof *groups->group_of)};
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : build(&grouping, groups);
+    key_index_free(&grouping.launches.index);
+    key_index_free(&grouping.starts.index);
+    key_index_free(&grouping.finishes.index);
+    arena_free(&scratch);
     return status;
-}
-
-void gpu_groups_free(struct gpu_groups *groups) {
-    free(groups->event);
-    free(groups->group_of);
-    free(groups->ts.bits);
-    free(groups->ts.kind);
-    free(groups->start);
-    key_index_free(&groups->index);
-    *groups = (struct gpu_groups){0};
 }
 
 enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_context *context,
                                   const struct sutra_device_trace *trace, const row_t *event, row_t n, row_t *group,
                                   struct sutra_error *error) {
-    value_key *keys = column_new(n, sizeof *keys);
-    enum sutra_status status = keys ? SUTRA_OK : error_memory(error);
+    struct arena scratch = {0};
+    value_key *keys = arena_take(&scratch, n, sizeof *keys);
+    enum sutra_status status = arena_status(&scratch, error);
     if (!status)
         status = event_keys_read(context, trace, FIELD_EVENT_INDEX, event, n, keys, NULL, error);
     for (row_t i = 0; i < n && !status; i++) {
@@ -335,6 +310,6 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
             keys[i] == KEY_ABSENT || keys[i] == KEY_UNHASHABLE ? ROW_NONE : key_index_find(&groups->index, keys[i]);
         group[i] = place == ROW_NONE ? ROW_NONE : groups->group_of[place];
     }
-    free(keys);
+    arena_free(&scratch);
     return status;
 }

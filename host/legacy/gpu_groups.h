@@ -9,6 +9,7 @@
 #include "match/key_index.h"
 #include "sutra/legacy.h"
 
+/* Columns live in one arena; the index is the owner's to free. */
 struct gpu_groups {
     /* GPU operators that found a CPU operator: group by group, inside a group by the time of the launch. */
     row_t *event;
@@ -24,8 +25,7 @@ struct gpu_groups {
  * "Ev Idx"; lenient contexts leave such operators out and count them. */
 enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_context *context,
                                    const struct device_side *side, struct legacy_log *log,
-                                   struct sutra_legacy_report *report, struct sutra_error *error);
-void gpu_groups_free(struct gpu_groups *groups);
+                                   struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error);
 
 /* The group of each of the n events (ROW_NONE in, ROW_NONE out), or ROW_NONE. */
 enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_context *context,

@@ -14,8 +14,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "legacy/node_places.h"
@@ -77,43 +75,32 @@ static enum sutra_status check_ids(const struct sutra_host_trace *trace, struct 
 }
 
 enum sutra_status host_side_read(struct host_side *side, struct sutra_context *context,
-                                 const struct sutra_host_trace *trace, struct legacy_names *names,
+                                 const struct sutra_host_trace *trace, struct legacy_names *names, struct arena *arena,
                                  struct sutra_error *error) {
     size_t n = trace->nodes.n;
-    *side = (struct host_side){.trace = trace};
     enum sutra_status status = check_ids(trace, error);
     if (status)
         return status;
-    struct json_place *place = malloc((n + 1) * sizeof *place);
-    side->name = malloc((n + 1) * sizeof *side->name);
-    side->has_category = calloc(n + 1, 1);
-    if (place && side->name && side->has_category) {
-        struct name_reading reading = {side, place};
+    *side = (struct host_side){
+        .trace = trace, .name = arena_take(arena, n, sizeof *side->name), .has_category = arena_take(arena, n, 1)};
+    struct arena_mark mark = arena_mark(arena);
+    struct name_reading reading = {side, arena_take(arena, n, sizeof *reading.place)};
+    status = arena_status(arena, error);
+    if (!status) {
         pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
-        status = intern_names(side, context, place, names, error);
-    } else {
-        status = error_memory(error);
+        status = intern_names(side, context, reading.place, names, error);
     }
-    free(place);
-    return status ? status : host_ops_build(&side->units, context, trace, &side->arena, error);
+    arena_release(arena, mark);
+    return status ? status : host_ops_build(&side->units, context, trace, arena, error);
 }
 
-void host_side_free(struct host_side *side) {
-    host_ops_free(&side->units);
-    arena_free(&side->arena);
-    free(side->name);
-    free(side->has_category);
-    free(side->unit);
-    free(side->parent);
-    *side = (struct host_side){0};
-}
-
-/* Scratch of choosing; all per unit. */
+/* Scratch of choosing; all columns are per unit. */
 struct choice {
     struct host_side *side;
     struct sutra_context *context;
     const struct legacy_names *names;
     struct legacy_log *log;
+    struct arena *scratch;
     struct sutra_error *error;
     row_t *parent;  /* the unit above, or ROW_NONE */
     uint8_t *state; /* enum reach */
@@ -142,7 +129,7 @@ static uint32_t unit_name(const struct choice *choice, row_t unit) {
 /* The marks, the first being the root's id: *n of them. */
 static value_key *list_marks(struct choice *choice, row_t *n) {
     row_t n_units = choice->side->units.n_units;
-    value_key *marks = malloc(((size_t)n_units + 1) * sizeof *marks);
+    value_key *marks = arena_take(choice->scratch, (size_t)n_units + 1, sizeof *marks);
     if (!marks)
         return NULL;
     row_t count = 0, place;
@@ -188,9 +175,9 @@ struct thread_nodes {
 
 static enum sutra_status list_threads(struct choice *choice, struct thread_nodes *threads) {
     row_t n_units = choice->side->units.n_units;
-    threads->unit = malloc(((size_t)n_units + 1) * sizeof *threads->unit);
-    threads->tid = malloc(((size_t)n_units + 1) * sizeof *threads->tid);
-    enum sutra_status status = threads->unit && threads->tid ? SUTRA_OK : error_memory(choice->error);
+    threads->unit = arena_take(choice->scratch, n_units, sizeof *threads->unit);
+    threads->tid = arena_take(choice->scratch, n_units, sizeof *threads->tid);
+    enum sutra_status status = arena_status(choice->scratch, choice->error);
     for (row_t unit = 0; unit < n_units && !status; unit++) {
         uint32_t name = unit_name(choice, unit);
         bool is_thread = name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
@@ -255,29 +242,24 @@ static enum sutra_status trim(struct choice *choice, value_key begin, value_key 
         log_end(choice->log, SUTRA_LEGACY_INFO);
     }
     key_index_free(&threads.index);
-    free(threads.unit);
-    free(threads.tid);
     return status;
 }
 
 static enum sutra_status choose_iteration(struct choice *choice) {
     row_t n_marks;
-    value_key *marks = list_marks(choice, &n_marks);
+    const value_key *marks = list_marks(choice, &n_marks);
     if (!marks)
         return error_memory(choice->error);
-    enum sutra_status status = SUTRA_OK;
     row_t n = n_marks - 1, chosen = n > 2 ? 2 : n - 1;
-    if (n > 1) {
-        choice->trimmed = true;
-        log_text(choice->log, "Execution trace has %u > 1 iterations.", n);
-        log_end(choice->log, SUTRA_LEGACY_INFO);
-        log_text(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
-                 marks[chosen], marks[chosen + 1]);
-        log_end(choice->log, SUTRA_LEGACY_INFO);
-        status = trim(choice, marks[chosen], marks[chosen + 1]);
-    }
-    free(marks);
-    return status;
+    if (n <= 1)
+        return SUTRA_OK;
+    choice->trimmed = true;
+    log_text(choice->log, "Execution trace has %u > 1 iterations.", n);
+    log_end(choice->log, SUTRA_LEGACY_INFO);
+    log_text(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
+             marks[chosen], marks[chosen + 1]);
+    log_end(choice->log, SUTRA_LEGACY_INFO);
+    return trim(choice, marks[chosen], marks[chosen + 1]);
 }
 
 enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
@@ -340,37 +322,45 @@ static enum sutra_status list_operators(struct choice *choice) {
     return status;
 }
 
+static void find_unit_parents(struct choice *choice) {
+    const struct host_ops *units = &choice->side->units;
+    for (row_t unit = 0; unit < units->n_units; unit++)
+        choice->parent[unit] =
+            unit_id(choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(choice, unit));
+}
+
+static enum sutra_status choose(struct choice *choice) {
+    find_unit_parents(choice);
+    enum sutra_status status = choose_iteration(choice);
+    if (!status)
+        status = list_operators(choice);
+    if (status)
+        return status;
+    log_text(choice->log, "Number of original ops in execution trace: %u", choice->side->n);
+    log_end(choice->log, SUTRA_LEGACY_INFO);
+    return SUTRA_OK;
+}
+
 enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
                                    const struct legacy_names *names, bool old_names, struct legacy_log *log,
-                                   struct sutra_error *error) {
-    size_t n = (size_t)side->units.n_units + 1;
-    struct choice choice = {
-        .side = side, .context = context, .names = names, .log = log, .error = error, .old_names = old_names};
-    choice.parent = calloc(n, sizeof *choice.parent);
-    choice.state = calloc(n, 1);
-    choice.path = malloc(n * sizeof *choice.path);
-    choice.op = calloc(n, sizeof *choice.op);
-    choice.kept = calloc(n, 1);
-    side->unit = calloc(n, sizeof *side->unit);
-    side->parent = malloc(n * sizeof *side->parent);
-    bool ok = choice.parent && choice.state && choice.path && choice.op && choice.kept && side->unit && side->parent;
-    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
-    for (row_t unit = 0; ok && unit < side->units.n_units; unit++)
-        choice.parent[unit] = unit_id(&choice, unit) == ROOT_ID
-                                  ? ROW_NONE
-                                  : key_index_find(&side->units.ids, unit_parent_id(&choice, unit));
-    if (!status)
-        status = choose_iteration(&choice);
-    if (!status)
-        status = list_operators(&choice);
-    if (!status) {
-        log_text(log, "Number of original ops in execution trace: %u", side->n);
-        log_end(log, SUTRA_LEGACY_INFO);
-    }
-    free(choice.parent);
-    free(choice.state);
-    free(choice.path);
-    free(choice.op);
-    free(choice.kept);
+                                   struct arena *arena, struct sutra_error *error) {
+    row_t n = side->units.n_units;
+    struct arena scratch = {0};
+    struct choice choice = {.side = side,
+                            .context = context,
+                            .names = names,
+                            .log = log,
+                            .scratch = &scratch,
+                            .error = error,
+                            .parent = arena_take(&scratch, n, sizeof *choice.parent),
+                            .state = arena_zeros(&scratch, n, 1),
+                            .path = arena_take(&scratch, n, sizeof *choice.path),
+                            .op = arena_take(&scratch, n, sizeof *choice.op),
+                            .old_names = old_names,
+                            .kept = arena_take(&scratch, n, 1)};
+    side->unit = arena_take(arena, n, sizeof *side->unit);
+    side->parent = arena_take(arena, n, sizeof *side->parent);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : choose(&choice);
+    arena_free(&scratch);
     return status;
 }

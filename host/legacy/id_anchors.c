@@ -3,9 +3,6 @@
  */
 #include "legacy/id_anchors.h"
 
-#include <stdlib.h>
-
-#include "base/error.h"
 #include "match/key_index.h"
 
 /* Pairs (a[i], b[i]) with rising a; tops and before are of the search for the chain. */
@@ -57,15 +54,16 @@ static void match_longest_chain(const struct id_pairs *pairs, row_t *match) {
 enum sutra_status id_anchors(struct sutra_context *context, const struct call_tree *a, const value_key *id_a,
                              const struct call_tree *b, const value_key *id_b, row_t *match,
                              struct sutra_error *error) {
-    size_t size = ((size_t)a->n + 1) * sizeof(row_t);
-    struct id_pairs pairs = {.a = malloc(size), .b = malloc(size), .tops = malloc(size), .before = malloc(size)};
-    bool ok = pairs.a && pairs.b && pairs.tops && pairs.before;
-    enum sutra_status status = ok ? find_pairs(context, a, id_a, b, id_b, &pairs, error) : error_memory(error);
+    struct arena scratch = {0};
+    struct id_pairs pairs = {.a = arena_take(&scratch, a->n, sizeof *pairs.a),
+                             .b = arena_take(&scratch, a->n, sizeof *pairs.b),
+                             .tops = arena_take(&scratch, a->n, sizeof *pairs.tops),
+                             .before = arena_take(&scratch, a->n, sizeof *pairs.before)};
+    enum sutra_status status = arena_status(&scratch, error);
+    if (!status)
+        status = find_pairs(context, a, id_a, b, id_b, &pairs, error);
     if (!status && pairs.n > pairs.n_unequal)
         match_longest_chain(&pairs, match);
-    free(pairs.a);
-    free(pairs.b);
-    free(pairs.tops);
-    free(pairs.before);
+    arena_free(&scratch);
     return status;
 }

@@ -1,106 +1,134 @@
 /*
  * legacy.c - the older linker's way from two traces to what the output holds.
+ *
+ *     host trace --host_side--> operators of an iteration  \
+ *                                                           match --> assemble --> nodes and GPU nodes
+ *     device trace --device_side--> operators of a segment /     \
+ *                  --gpu_groups--> GPU operators by the CPU operator that launched them
  */
 #include "legacy/legacy.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
 
-static enum sutra_status read_sides(struct sutra_legacy *legacy, struct sutra_context *context,
-                                    const struct sutra_legacy_options *options, const char *annotation,
-                                    struct sutra_error *error) {
-    if (!names_begin(&legacy->names, &legacy->device_trace->strings))
+/* A link on its way: where from, how, and who is told. */
+struct linking {
+    struct sutra_context *context;
+    const struct sutra_host_trace *host;
+    const struct sutra_device_trace *device;
+    const struct sutra_legacy_options *options;
+    struct legacy_log log;
+    struct sutra_legacy_report report;
+    struct sutra_error *error;
+};
+
+static enum sutra_status read_host(struct linking *linking, const char *annotation, struct legacy_sides *sides,
+                                   struct arena *arena) {
+    struct sutra_error *error = linking->error;
+    if (!names_begin(&sides->names, &linking->device->strings))
         return error_memory(error);
-    enum sutra_status status = host_side_read(&legacy->host, context, legacy->host_trace, &legacy->names, error);
-    if (!status && !names_finish(&legacy->names, annotation))
+    enum sutra_status status =
+        host_side_read(&sides->host, linking->context, linking->host, &sides->names, arena, error);
+    if (!status && !names_finish(&sides->names, annotation, arena))
         status = error_memory(error);
     if (!status)
-        status = host_side_choose(&legacy->host, context, &legacy->names, !options->exact, &legacy->log, error);
-    legacy->report.n_host_ops = legacy->host.n;
-    if (!status)
-        status = device_side_read(&legacy->device, context, legacy->device_trace, options->all_launches, error);
+        status = host_side_choose(&sides->host, linking->context, &sides->names, !linking->options->exact,
+                                  &linking->log, arena, error);
+    linking->report.n_host_ops = sides->host.n;
+    return status;
+}
+
+static enum sutra_status read_device(struct linking *linking, const char *annotation, struct legacy_sides *sides,
+                                     struct arena *arena) {
+    struct device_side *side = &sides->device;
+    enum sutra_status status = device_side_read(side, linking->context, linking->device, linking->options->all_launches,
+                                                arena, linking->error);
     if (status)
         return status;
-    device_side_choose(&legacy->device, &legacy->names, annotation, legacy->host.n, &legacy->log);
-    legacy->report.n_segments = legacy->device.n_segments;
-    legacy->report.n_gpu_ops = legacy->device.n_gpu;
-    status = device_side_list(&legacy->device, context, &legacy->names, error);
-    legacy->report.n_device_ops = legacy->device.n;
+    device_side_choose(side, &sides->names, annotation, sides->host.n, &linking->log);
+    linking->report.n_segments = side->n_segments;
+    linking->report.n_gpu_ops = side->n_gpu;
+    status = device_side_list(side, linking->context, &sides->names, arena, linking->error);
+    linking->report.n_device_ops = side->n;
     return status;
 }
 
 /* Fewer device than host operators: the output has no times and no GPU operators, which a person would not notice. */
-static enum sutra_status judge_counts(const struct sutra_legacy *legacy, struct sutra_context *context,
-                                      struct sutra_error *error) {
-    if (!legacy->report.count_mismatch)
+static enum sutra_status judge_counts(const struct linking *linking) {
+    const struct sutra_legacy_report *report = &linking->report;
+    const char *file = linking->host->document.source.name;
+    if (!report->count_mismatch)
         return SUTRA_OK;
-    if (context->options.strict)
+    if (linking->context->options.strict)
         return error_file(
-            error, SUTRA_DATA, legacy->host_trace->document.source.name,
+            linking->error, SUTRA_DATA, file,
             "%u operators of the host trace do not fit %u of the device trace: try another --annotation, or "
             "approximate match, without --exact-match",
-            legacy->host.n, legacy->device.n);
-    context_warn(
-        context,
-        "%s: %u operators of the host trace do not fit %u of the device trace: the output holds no times and no "
-        "GPU operators; try another --annotation, or approximate match, without --exact-match",
-        legacy->host_trace->document.source.name, legacy->host.n, legacy->device.n);
+            (row_t)report->n_host_ops, (row_t)report->n_device_ops);
+    context_warn(linking->context,
+                 "%s: %u operators of the host trace do not fit %u of the device trace: the output holds no times and "
+                 "no GPU operators; try another --annotation, or approximate match, without --exact-match",
+                 file, (row_t)report->n_host_ops, (row_t)report->n_device_ops);
     return SUTRA_OK;
 }
 
 /* Exact match without a word; *fits: each operator found one of its own. */
-static enum sutra_status try_exact(struct sutra_legacy *legacy, bool *fits, struct sutra_error *error) {
-    struct sutra_legacy_report *report = &legacy->report, before = *report;
-    struct legacy_log log = legacy->log;
-    legacy->log = (struct legacy_log){0};
-    enum sutra_status status = exact_match(legacy, error);
-    legacy->log = log;
-    *fits = !status && report->n_matched == legacy->host.n && report->n_matched_twice == 0;
-    if (!*fits)
-        *report = before;
+static enum sutra_status try_exact(struct linking *linking, const struct legacy_sides *sides, row_t *match,
+                                   bool *fits) {
+    struct sutra_legacy_report report = linking->report;
+    struct legacy_log silent = {0};
+    enum sutra_status status = exact_match(sides, &silent, &report, match, linking->error);
+    *fits = !status && report.n_matched == sides->host.n && report.n_matched_twice == 0;
+    if (*fits)
+        linking->report = report;
     return status == SUTRA_DATA ? SUTRA_OK : status;
 }
 
-static enum sutra_status match_any(struct sutra_legacy *legacy, struct sutra_context *context,
-                                   const struct sutra_legacy_options *options, struct sutra_error *error) {
+static enum sutra_status match_any(struct linking *linking, const struct legacy_sides *sides, row_t *match) {
     bool fits = false;
-    enum sutra_status status = options->positional ? SUTRA_OK : try_exact(legacy, &fits, error);
+    enum sutra_status status = linking->options->positional ? SUTRA_OK : try_exact(linking, sides, match, &fits);
     if (status)
         return status;
     if (!fits)
-        return approximate_match(legacy, context, options, error);
-    log_text(&legacy->log, "Exact match fits");
-    log_end(&legacy->log, SUTRA_LEGACY_INFO);
+        return approximate_match(sides, linking->context, linking->options, &linking->log, &linking->report, match,
+                                 linking->error);
+    log_text(&linking->log, "Exact match fits");
+    log_end(&linking->log, SUTRA_LEGACY_INFO);
     return SUTRA_OK;
 }
 
-static enum sutra_status match_sides(struct sutra_legacy *legacy, struct sutra_context *context,
-                                     const struct sutra_legacy_options *options, struct sutra_error *error) {
-    legacy->match = malloc(((size_t)legacy->host.n + 1) * sizeof *legacy->match);
+static enum sutra_status match_sides(struct linking *linking, struct sutra_legacy *legacy) {
+    const struct legacy_sides *sides = &legacy->sides;
+    legacy->match = arena_take(&legacy->arena, sides->host.n, sizeof *legacy->match);
     if (!legacy->match)
-        return error_memory(error);
-    enum sutra_status status =
-        gpu_groups_build(&legacy->groups, context, &legacy->device, &legacy->log, &legacy->report, error);
-    if (!status)
-        status = options->exact ? exact_match(legacy, error) : match_any(legacy, context, options, error);
-    return status ? status : judge_counts(legacy, context, error);
+        return error_memory(linking->error);
+    enum sutra_status status = gpu_groups_build(&legacy->groups, linking->context, &sides->device, &linking->log,
+                                                &linking->report, &legacy->arena, linking->error);
+    if (!status && linking->options->exact)
+        status = exact_match(sides, &linking->log, &linking->report, legacy->match, linking->error);
+    else if (!status)
+        status = match_any(linking, sides, legacy->match);
+    return status ? status : judge_counts(linking);
 }
 
-static enum sutra_status link_all(struct sutra_legacy *legacy, struct sutra_context *context,
-                                  const struct sutra_legacy_options *options, struct sutra_error *error) {
-    const char *annotation = options->annotation ? options->annotation : "DataLoader";
-    legacy->report.n_host_nodes = legacy->host_trace->nodes.n;
-    stage_begin(context, "list operators", legacy->host_trace->nodes.n);
-    enum sutra_status status = read_sides(legacy, context, options, annotation, error);
-    stage_begin(context, "match", legacy->host.n);
+static enum sutra_status link_all(struct linking *linking, struct sutra_legacy *legacy) {
+    struct sutra_context *context = linking->context;
+    struct legacy_sides *sides = &legacy->sides;
+    const char *annotation = linking->options->annotation ? linking->options->annotation : "DataLoader";
+    linking->report.n_host_nodes = linking->host->nodes.n;
+    stage_begin(context, "list operators", linking->host->nodes.n);
+    enum sutra_status status = read_host(linking, annotation, sides, &legacy->arena);
     if (!status)
-        status = match_sides(legacy, context, options, error);
-    stage_begin(context, "assemble", legacy->host_trace->nodes.n);
+        status = read_device(linking, annotation, sides, &legacy->arena);
+    stage_begin(context, "match", sides->host.n);
     if (!status)
-        status = assemble(legacy, context, error);
+        status = match_sides(linking, legacy);
+    stage_begin(context, "assemble", linking->host->nodes.n);
+    if (!status)
+        status = assemble(&legacy->nodes, context, sides, &legacy->groups, legacy->match, &linking->report,
+                          &legacy->arena, linking->error);
     stage_end(context);
     return status;
 }
@@ -117,13 +145,12 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     struct sutra_legacy *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->host_trace = host;
-    made->device_trace = device;
-    made->log = (struct legacy_log){.line = taken.line, .arg = taken.arg};
+    struct linking linking = {.context = context, .host = host, .device = device, .options = &taken, .error = error};
+    linking.log = (struct legacy_log){.line = taken.line, .arg = taken.arg};
     context_expect(context, device->events.n);
-    status = link_all(made, context, &taken, error);
-    log_free(&made->log);
-    report_give(report, &made->report, sizeof made->report);
+    status = link_all(&linking, made);
+    buffer_free(&linking.log.text);
+    report_give(report, &linking.report, sizeof linking.report);
     if (status)
         sutra_legacy_free(made);
     else
@@ -134,15 +161,9 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
 void sutra_legacy_free(struct sutra_legacy *legacy) {
     if (!legacy)
         return;
-    names_free(&legacy->names);
-    host_side_free(&legacy->host);
-    device_side_free(&legacy->device);
-    gpu_groups_free(&legacy->groups);
-    free(legacy->match);
-    free(legacy->change);
-    free(legacy->id);
-    free(legacy->parent);
-    free(legacy->node_match);
-    free(legacy->gpu);
+    strings_free(&legacy->sides.names.table);
+    host_ops_free(&legacy->sides.host.units);
+    key_index_free(&legacy->groups.index);
+    arena_free(&legacy->arena);
     free(legacy);
 }

@@ -11,6 +11,13 @@
 #include "legacy/host_side.h"
 #include "sutra/legacy.h"
 
+/* What is matched: the operators of both traces, with names that are compared by number. */
+struct legacy_sides {
+    struct legacy_names names;
+    struct host_side host;
+    struct device_side device;
+};
+
 /* A GPU node of the output. */
 struct gpu_node {
     row_t place; /* in the groups */
@@ -24,35 +31,38 @@ enum node_change {
     NODE_NEW_PARENT = 2,
 };
 
-struct sutra_legacy {
-    const struct sutra_host_trace *host_trace;
-    const struct sutra_device_trace *device_trace;
-    struct legacy_names names;
-    struct host_side host;
-    struct device_side device;
-    struct gpu_groups groups;
-    struct legacy_log log;
-    row_t *match; /* per host operator: its place in the device's list, or ROW_NONE */
-
+/* What the output holds. */
+struct legacy_nodes {
     /* Per node of the host trace, in the file's order. */
     uint8_t *change; /* bits of enum node_change */
     int64_t *id, *parent;
-    row_t *node_match; /* as `match`, or ROW_NONE */
+    row_t *match; /* place in the device's list, or ROW_NONE */
 
     struct gpu_node *gpu; /* behind all nodes */
-    row_t n_gpu, gpu_capacity;
-    struct sutra_legacy_report report;
+    row_t n_gpu;
 };
 
-/* Fills `match` by names and places. SUTRA_DATA: operators that do not agree, with report.mismatch. */
-enum sutra_status exact_match(struct sutra_legacy *legacy, struct sutra_error *error);
+struct sutra_legacy {
+    struct arena arena; /* holds what follows */
+    struct legacy_sides sides;
+    struct gpu_groups groups;
+    row_t *match; /* per host operator: its place in the device's list, or ROW_NONE */
+    struct legacy_nodes nodes;
+};
+
+/* Fills `match` by names and places. SUTRA_DATA: operators that do not agree, with report->mismatch. */
+enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
+                              struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 
 /* Fills `match` by the call trees. SUTRA_DATA: less than the share `min_match` of the operators is matched. */
-enum sutra_status approximate_match(struct sutra_legacy *legacy, struct sutra_context *context,
-                                    const struct sutra_legacy_options *options, struct sutra_error *error);
+enum sutra_status approximate_match(const struct legacy_sides *sides, struct sutra_context *context,
+                                    const struct sutra_legacy_options *options, struct legacy_log *log,
+                                    struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 
-/* From matches to what the output holds. SUTRA_DATA: a parent that is no node, a node that lacks a field which GPU
- * nodes below it take from it. */
-enum sutra_status assemble(struct sutra_legacy *legacy, struct sutra_context *context, struct sutra_error *error);
+/* From matches to what the output holds, in the arena. SUTRA_DATA: a parent that is no node, a node that lacks a field
+ * which GPU nodes below it take from it. */
+enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
+                           const struct gpu_groups *groups, const row_t *match, struct sutra_legacy_report *report,
+                           struct arena *arena, struct sutra_error *error);
 
 #endif

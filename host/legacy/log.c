@@ -41,7 +41,3 @@ void log_end(struct legacy_log *log, enum sutra_legacy_line kind) {
     log->text.length = 0;
     log->text.failed = false;
 }
-
-void log_free(struct legacy_log *log) {
-    buffer_free(&log->text);
-}

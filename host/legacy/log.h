@@ -13,6 +13,7 @@
 #include "columns/number.h"
 #include "sutra/legacy.h"
 
+/* The text is the owner's to free. */
 struct legacy_log {
     void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
     void *arg;
@@ -27,7 +28,5 @@ void log_number(struct legacy_log *log, struct number number);
 
 /* Hands the line over. Lines that found no memory are left out. */
 void log_end(struct legacy_log *log, enum sutra_legacy_line kind);
-
-void log_free(struct legacy_log *log);
 
 #endif

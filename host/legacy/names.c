@@ -3,7 +3,6 @@
  */
 #include "legacy/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -41,33 +40,29 @@ static uint32_t rename_graph(struct legacy_names *names, uint32_t name, struct b
     return strings_intern(&names->table, text->bytes, length);
 }
 
-bool names_finish(struct legacy_names *names, const char *annotation) {
+static bool rename_all(struct legacy_names *names, uint32_t n) {
     struct buffer text = {0};
-    uint32_t n = names->table.n;
-    bool ok = (names->renamed = malloc(((size_t)n + 1) * 2 * sizeof *names->renamed)) != NULL;
+    bool ok = true;
     for (uint32_t i = 0; i < n && ok; i++)
         ok = (names->renamed[i] = rename_graph(names, i, &text)) != STRING_NONE;
     buffer_free(&text);
     for (uint32_t i = n; i < names->table.n && ok; i++) /* a replaced name is its own */
         names->renamed[i] = i;
-    n = names->table.n;
-    names->annotated = calloc((size_t)n + 1, 1);
-    names->iteration = calloc((size_t)n + 1, 1);
-    if (!ok || !names->annotated || !names->iteration)
+    return ok;
+}
+
+bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena) {
+    uint32_t n = names->table.n;
+    names->renamed = arena_take(arena, (size_t)n * 2, sizeof *names->renamed);
+    names->annotated = arena_take(arena, (size_t)n * 2, 1);
+    names->iteration = arena_take(arena, (size_t)n * 2, 1);
+    if (arena->failed || !rename_all(names, n))
         return false;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < names->table.n; i++) {
         const char *name = strings_text(&names->table, i);
         size_t length = strings_length(&names->table, i);
         names->annotated[i] = find(name, length, annotation) != NULL;
         names->iteration[i] = find(name, length, "iteration#") != NULL;
     }
     return true;
-}
-
-void names_free(struct legacy_names *names) {
-    strings_free(&names->table);
-    free(names->annotated);
-    free(names->iteration);
-    free(names->renamed);
-    *names = (struct legacy_names){0};
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "columns/strings.h"
 
 #define PROCESS_NAME    "[pytorch|profiler|execution_trace|process]"
@@ -22,18 +23,17 @@ struct legacy_names {
     struct strings table;
     uint32_t process, thread, old_thread; /* numbers of the three names above */
 
-    /* Per name, made by names_finish(). */
+    /* Per name, made by names_finish(), in its arena. */
     uint8_t *annotated; /* contains the annotation */
     uint8_t *iteration; /* contains "iteration#" */
     uint32_t *renamed;  /* the name with each "execution_graph" replaced by "execution_trace" */
 };
 
-/* Begins the table with the strings of a device trace; false: out of memory. */
+/* Begins the table with the strings of a device trace; false: out of memory. The table is the caller's to free. */
 bool names_begin(struct legacy_names *names, const struct strings *device);
 
-/* Works out what is asked about names; no name may be added after it. */
-bool names_finish(struct legacy_names *names, const char *annotation);
-void names_free(struct legacy_names *names);
+/* Works out what is asked about names; no name may be added after it. False: out of memory. */
+bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena);
 
 /* Whether a host and a device operator of these names, which stand at the same place, are the same. */
 static inline bool names_agree(const struct legacy_names *names, uint32_t host, uint32_t device) {

@@ -3,7 +3,6 @@
  * threads make in parallel.
  */
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "context/context.h"
@@ -27,24 +26,27 @@ static struct member_change integer_change(const char *key, int64_t value) {
     return (struct member_change){.key = key, .number = number_integer(value)};
 }
 
-static const char *parent_key(const struct sutra_legacy *legacy) {
-    return legacy->host_trace->flat ? "parent" : "ctrl_deps";
+static const char *parent_key(const struct sutra_host_trace *trace) {
+    return trace->flat ? "parent" : "ctrl_deps";
 }
 
 static void write_host_node(struct node_rewriter *rewriter, const struct sutra_legacy *legacy, row_t node,
                             struct buffer *out) {
+    const struct sutra_host_trace *trace = legacy->sides.host.trace;
+    const struct device_side *device = &legacy->sides.device;
+    const struct legacy_nodes *nodes = &legacy->nodes;
     struct member_change changes[MEMBER_CHANGES_MAX];
     size_t n = 0;
-    if (legacy->change[node] & NODE_NEW_ID)
-        changes[n++] = integer_change("id", legacy->id[node]);
-    if (legacy->change[node] & NODE_NEW_PARENT)
-        changes[n++] = integer_change(parent_key(legacy), legacy->parent[node]);
-    row_t place = legacy->node_match[node];
+    if (nodes->change[node] & NODE_NEW_ID)
+        changes[n++] = integer_change("id", nodes->id[node]);
+    if (nodes->change[node] & NODE_NEW_PARENT)
+        changes[n++] = integer_change(parent_key(trace), nodes->parent[node]);
+    row_t place = nodes->match[node];
     if (place != ROW_NONE) {
-        changes[n++] = (struct member_change){.key = "dur", .number = number_at(legacy->device.dur, place)};
-        changes[n++] = (struct member_change){.key = "ts", .number = number_at(legacy->device.ts, place)};
+        changes[n++] = (struct member_change){.key = "dur", .number = number_at(device->dur, place)};
+        changes[n++] = (struct member_change){.key = "ts", .number = number_at(device->ts, place)};
     }
-    node_rewrite(rewriter, &legacy->host_trace->document, legacy->host_trace->nodes.text[node], changes, n, out);
+    node_rewrite(rewriter, &trace->document, trace->nodes.text[node], changes, n, out);
 }
 
 /* A GPU node is its event, with inputs and outputs of the node above it. */
@@ -52,31 +54,32 @@ static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_le
                            const struct gpu_node *gpu, struct buffer *out) {
     static const enum placed_field copied[] = {PLACED_INPUTS,  PLACED_INPUT_SHAPES,  PLACED_INPUT_TYPES,
                                                PLACED_OUTPUTS, PLACED_OUTPUT_SHAPES, PLACED_OUTPUT_TYPES};
+    const struct sutra_host_trace *host = legacy->sides.host.trace;
+    const struct sutra_device_trace *device = legacy->sides.device.trace;
     struct member_change changes[MEMBER_CHANGES_MAX] = {
         {.key = "ts", .number = number_at(legacy->groups.ts, gpu->place)},
-        integer_change(parent_key(legacy), legacy->id[gpu->node]),
+        integer_change(parent_key(host), legacy->nodes.id[gpu->node]),
         integer_change("id", gpu->id),
     };
     size_t n = 3;
     struct node_places places;
-    node_places_read(legacy->host_trace, gpu->node, &places);
+    node_places_read(host, gpu->node, &places);
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         if (places.field[copied[i]].at)
-            changes[n++] = (struct member_change){.key = placed_field_key(copied[i]),
-                                                  .document = &legacy->host_trace->document,
-                                                  .at = places.field[copied[i]].at};
+            changes[n++] = (struct member_change){
+                .key = placed_field_key(copied[i]), .document = &host->document, .at = places.field[copied[i]].at};
     row_t event = legacy->groups.event[gpu->place];
-    node_rewrite(rewriter, &legacy->device_trace->document, legacy->device_trace->events.text[event], changes, n, out);
+    node_rewrite(rewriter, &device->document, device->events.text[event], changes, n, out);
 }
 
 static uint64_t n_entries(const struct sutra_legacy *legacy) {
-    return (uint64_t)legacy->host_trace->nodes.n + legacy->n_gpu;
+    return (uint64_t)legacy->sides.host.trace->nodes.n + legacy->nodes.n_gpu;
 }
 
 static void write_piece(void *arg, size_t number) {
     struct output *output = arg;
     const struct sutra_legacy *legacy = output->legacy;
-    row_t n_nodes = legacy->host_trace->nodes.n;
+    row_t n_nodes = legacy->sides.host.trace->nodes.n;
     uint64_t begin = (uint64_t)number * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
     struct node_rewriter rewriter = {0};
     struct buffer out = {0};
@@ -86,7 +89,7 @@ static void write_piece(void *arg, size_t number) {
         if (i < n_nodes)
             write_host_node(&rewriter, legacy, (row_t)i, &out);
         else
-            write_gpu_node(&rewriter, legacy, &legacy->gpu[i - n_nodes], &out);
+            write_gpu_node(&rewriter, legacy, &legacy->nodes.gpu[i - n_nodes], &out);
     }
     if (rewriter.failed || out.failed)
         atomic_store(&output->failed, true);
@@ -98,7 +101,7 @@ static void write_piece(void *arg, size_t number) {
 static enum sutra_status write_all(struct output *output, struct sutra_context *context, const char *path,
                                    uint64_t *n_bytes, struct sutra_error *error) {
     uint64_t n = n_entries(output->legacy);
-    if (!document_frame(&output->legacy->host_trace->document, n == 0, &output->head, &output->tail))
+    if (!document_frame(&output->legacy->sides.host.trace->document, n == 0, &output->head, &output->tail))
         return error_memory(error);
     enum sutra_status status = sink_open(&output->sink, context, path, error);
     if (status)

@@ -3,48 +3,33 @@
  */
 #include "legacy/sibling_lists.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "columns/column.h"
 
-bool sibling_lists_build(struct sibling_lists *lists, const row_t *parent, row_t n) {
-    size_t size = ((size_t)n + 1) * sizeof *lists->first;
-    lists->n = n;
-    lists->parent = parent;
-    lists->first = malloc(size);
-    lists->next = malloc(size);
-    if (!lists->first || !lists->next)
-        return false;
-    memset(lists->first, 0xff, size);
-    memset(lists->next, 0xff, size);
-    for (row_t i = n; i-- > 0;) {
+struct sibling_lists sibling_lists_make(struct arena *arena, const row_t *parent, row_t n) {
+    struct sibling_lists lists = {.n = n, .parent = parent, .first = rows_none(arena, n), .next = rows_none(arena, n)};
+    for (row_t i = n; i-- > 0 && !arena->failed;) {
         if (parent[i] == ROW_NONE)
             continue;
-        lists->next[i] = lists->first[parent[i]];
-        lists->first[parent[i]] = i;
+        lists.next[i] = lists.first[parent[i]];
+        lists.first[parent[i]] = i;
     }
-    return true;
+    return lists;
 }
 
-void sibling_lists_free(struct sibling_lists *lists) {
-    free(lists->first);
-    free(lists->next);
-    *lists = (struct sibling_lists){0};
-}
-
-bool sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const uint32_t *token, uint32_t max_depth,
-                           struct call_tree *tree, row_t *row) {
-    row_t *position = malloc(((size_t)lists->n + 1) * sizeof *position), n = 0;
-    if (!position || !call_tree_alloc(tree, lists->n)) {
-        free(position);
-        return false;
-    }
+struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const uint32_t *token,
+                                       uint32_t max_depth, struct arena *arena, row_t *row) {
+    struct call_tree tree = call_tree_take(arena, lists->n);
+    struct arena_mark mark = arena_mark(arena);
+    row_t *position = arena_take(arena, lists->n, sizeof *position);
+    if (arena->failed)
+        return tree;
     uint32_t depth = 1;
+    tree.n = 0;
     for (row_t at = root; at != ROW_NONE;) {
-        row[n] = at;
-        position[at] = n;
-        tree->token[n] = token[at];
-        tree->parent[n] = at == root ? ROW_NONE : position[lists->parent[at]];
-        n++;
+        row[tree.n] = at;
+        position[at] = tree.n;
+        tree.token[tree.n] = token[at];
+        tree.parent[tree.n++] = at == root ? ROW_NONE : position[lists->parent[at]];
         if (lists->first[at] != ROW_NONE && depth != max_depth) {
             at = lists->first[at];
             depth++;
@@ -54,8 +39,7 @@ bool sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const 
             at = lists->parent[at];
         at = at == root ? ROW_NONE : lists->next[at];
     }
-    tree->n = n;
-    call_tree_finish(tree);
-    free(position);
-    return true;
+    arena_release(arena, mark);
+    call_tree_finish(&tree);
+    return tree;
 }

@@ -12,13 +12,13 @@ struct sibling_lists {
     row_t *first, *next; /* per row: first child, next sibling; ROW_NONE: none */
 };
 
-/* Children come in the order of their rows. False: out of memory. */
-bool sibling_lists_build(struct sibling_lists *lists, const row_t *parent, row_t n);
-void sibling_lists_free(struct sibling_lists *lists);
+/* Children come in the order of their rows. The lists live in the arena, which must not have failed; without memory it
+ * has then. */
+struct sibling_lists sibling_lists_make(struct arena *arena, const row_t *parent, row_t n);
 
-/* Makes the call tree of the rows down to `max_depth` levels (0: all); token[] is per row, row[] gets the row of each
- * position. False: out of memory. */
-bool sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const uint32_t *token, uint32_t max_depth,
-                           struct call_tree *tree, row_t *row);
+/* The call tree, in the arena, of the rows down to `max_depth` levels (0: all); token[] is per row, row[] gets the row
+ * of each position. As long as the arena has failed, there is none. */
+struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t root, const uint32_t *token,
+                                       uint32_t max_depth, struct arena *arena, row_t *row);
 
 #endif

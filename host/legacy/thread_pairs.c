@@ -3,8 +3,9 @@
  */
 #include "legacy/thread_pairs.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "columns/column.h"
 
 /* Most comparisons of counts. */
 #define WORK_MAX ((uint64_t)1 << 26)
@@ -74,42 +75,35 @@ static void write_order(const struct pairing *pairing, row_t *order) {
             order[n++] = t;
 }
 
-static bool allocate(struct pairing *pairing) {
-    size_t n_pairs = (size_t)pairing->n_host * pairing->n_threads;
-    pairing->host_counts = calloc((size_t)pairing->n_tokens + 1, sizeof *pairing->host_counts);
-    pairing->counts = calloc((size_t)pairing->n_threads * pairing->n_tokens + 1, sizeof *pairing->counts);
-    pairing->common = calloc(n_pairs + 1, sizeof *pairing->common);
-    pairing->partner = malloc(((size_t)pairing->n_host + 1) * sizeof *pairing->partner);
-    pairing->taken = calloc((size_t)pairing->n_threads + 1, 1);
-    if (!pairing->host_counts || !pairing->counts || !pairing->common || !pairing->partner || !pairing->taken)
-        return false;
-    memset(pairing->partner, 0xff, ((size_t)pairing->n_host + 1) * sizeof *pairing->partner);
-    return true;
+/* Pairs threads where that is little work. */
+static void pair_threads(struct pairing *pairing, const struct call_tree *host, const uint32_t *token,
+                         const row_t *thread, row_t n_entries, struct arena *arena, row_t *order) {
+    size_t n_tokens = pairing->n_tokens, n_threads = pairing->n_threads;
+    pairing->host_counts = arena_take(arena, n_tokens, sizeof *pairing->host_counts);
+    pairing->counts = arena_zeros(arena, n_threads * n_tokens, sizeof *pairing->counts);
+    pairing->common = arena_take(arena, pairing->n_host * n_threads, sizeof *pairing->common);
+    pairing->partner = rows_none(arena, pairing->n_host);
+    pairing->taken = arena_zeros(arena, n_threads, 1);
+    if (arena->failed)
+        return;
+    for (row_t i = 0; i < n_entries; i++)
+        if (thread[i] != ROW_NONE)
+            pairing->counts[thread[i] * n_tokens + token[i]]++;
+    compare(pairing, host);
+    choose(pairing);
+    write_order(pairing, order);
 }
 
-bool thread_pairs(const struct call_tree *host, uint32_t thread_token, const uint32_t *token, const row_t *thread,
-                  row_t n_entries, row_t n_threads, uint32_t n_tokens, row_t *order) {
+void thread_pairs(const struct call_tree *host, uint32_t thread_token, const uint32_t *token, const row_t *thread,
+                  row_t n_entries, row_t n_threads, uint32_t n_tokens, struct arena *arena, row_t *order) {
+    struct arena_mark mark = arena_mark(arena);
     struct pairing pairing = {.n_threads = n_threads, .n_tokens = n_tokens};
     for (row_t t = 0; t < n_threads; t++)
         order[t] = t;
-    if (!(pairing.host_thread = malloc(((size_t)host->n + 1) * sizeof *pairing.host_thread)))
-        return false;
-    pairing.n_host = list_host_threads(host, thread_token, pairing.host_thread);
+    pairing.host_thread = arena_take(arena, host->n, sizeof *pairing.host_thread);
+    pairing.n_host = pairing.host_thread ? list_host_threads(host, thread_token, pairing.host_thread) : 0;
     uint64_t n_pairs = (uint64_t)pairing.n_host * n_threads;
-    bool little = n_pairs < WORK_MAX / 4096 && n_pairs * n_tokens <= WORK_MAX && n_threads > 1, ok = true;
-    if (little && pairing.n_host > 0 && (ok = allocate(&pairing))) {
-        for (row_t i = 0; i < n_entries; i++)
-            if (thread[i] != ROW_NONE)
-                pairing.counts[(size_t)thread[i] * n_tokens + token[i]]++;
-        compare(&pairing, host);
-        choose(&pairing);
-        write_order(&pairing, order);
-    }
-    free(pairing.host_thread);
-    free(pairing.host_counts);
-    free(pairing.counts);
-    free(pairing.common);
-    free(pairing.partner);
-    free(pairing.taken);
-    return ok;
+    if (pairing.n_host > 0 && n_threads > 1 && n_pairs < WORK_MAX / 4096 && n_pairs * n_tokens <= WORK_MAX)
+        pair_threads(&pairing, host, token, thread, n_entries, arena, order);
+    arena_release(arena, mark);
 }

@@ -9,9 +9,9 @@
 
 /* order[] = the device's n_threads threads in the order in which their partners stand in the host's tree: each host
  * thread (a child of the root with the token `thread_token`) takes the one that has most operators in common with it;
- * threads without a partner come last. thread[i] is the number of list entry i (ROW_NONE: none). False: out of memory.
- * O(threads^2 * tokens), and threads stay as they are where that would be much. */
-bool thread_pairs(const struct call_tree *host, uint32_t thread_token, const uint32_t *token, const row_t *thread,
-                  row_t n_entries, row_t n_threads, uint32_t n_tokens, row_t *order);
+ * threads without a partner come last. thread[i] is the number of list entry i (ROW_NONE: none). Without memory the
+ * arena fails. O(threads^2 * tokens), and threads stay as they are where that would be much. */
+void thread_pairs(const struct call_tree *host, uint32_t thread_token, const uint32_t *token, const row_t *thread,
+                  row_t n_entries, row_t n_threads, uint32_t n_tokens, struct arena *arena, row_t *order);
 
 #endif

@@ -4,31 +4,27 @@
 #include "legacy/tree_align.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
-enum sutra_status align_gaps(const row_t *match, row_t n_a, row_t n_b, struct align_gap **gaps, row_t *n,
-                             struct sutra_error *error) {
-    row_t capacity = 2;
+struct align_gap *align_gaps(const row_t *match, row_t n_a, row_t n_b, struct arena *arena, row_t *n) {
+    row_t most = 1; /* one before each pair, one behind all */
     for (row_t i = 0; i < n_a; i++)
-        capacity += match[i] != ROW_NONE;
-    *gaps = malloc(capacity * sizeof **gaps);
-    *n = 0;
-    if (!*gaps)
-        return error_memory(error);
+        most += match[i] != ROW_NONE;
+    struct align_gap *gaps = arena_take(arena, most, sizeof *gaps);
     row_t a = 0, b = 0;
-    for (row_t i = 0; i <= n_a; i++) {
+    *n = 0;
+    for (row_t i = 0; i <= n_a && gaps; i++) {
         if (i < n_a && match[i] == ROW_NONE)
             continue;
         row_t to = i < n_a ? match[i] : n_b;
         if (i > a && to > b)
-            (*gaps)[(*n)++] = (struct align_gap){a, i - a, b, to - b};
+            gaps[(*n)++] = (struct align_gap){a, i - a, b, to - b};
         a = i + 1;
         b = to + 1;
     }
-    return SUTRA_OK;
+    return gaps;
 }
 
 struct gap_filling {
@@ -44,23 +40,23 @@ struct gap_filling {
 
 static void fill_block(void *arg, size_t block) {
     struct gap_filling *filling = arg;
+    struct arena scratch = {0};
     size_t begin = block * BLOCK, end = begin + BLOCK < filling->n ? begin + BLOCK : filling->n;
     for (size_t i = begin; i < end; i++)
-        if (!align_gap_fill(filling->a, filling->b, filling->gaps[i], filling->match))
-            atomic_store(&filling->failed, true);
+        align_gap_fill(filling->a, filling->b, filling->gaps[i], &scratch, filling->match);
+    if (scratch.failed)
+        atomic_store(&filling->failed, true);
+    arena_free(&scratch);
 }
 
-static enum sutra_status fill_gaps(const struct call_tree *a, const struct call_tree *b, struct pool *pool,
-                                   row_t *match, struct sutra_error *error) {
-    struct align_gap *gaps;
+static bool fill_gaps(const struct call_tree *a, const struct call_tree *b, struct pool *pool, struct arena *arena,
+                      row_t *match) {
     struct gap_filling filling = {.a = a, .b = b, .match = match};
-    enum sutra_status status = align_gaps(match, a->n, b->n, &gaps, &filling.n, error);
-    if (status)
-        return status;
-    filling.gaps = gaps;
+    struct arena_mark mark = arena_mark(arena);
+    filling.gaps = align_gaps(match, a->n, b->n, arena, &filling.n);
     pool_run(pool, ((size_t)filling.n + BLOCK - 1) / BLOCK, fill_block, &filling);
-    free(gaps);
-    return atomic_load(&filling.failed) ? error_memory(error) : SUTRA_OK;
+    arena_release(arena, mark);
+    return !arena->failed && !atomic_load(&filling.failed);
 }
 
 /* How many pairs come before each position, on either side. */
@@ -119,25 +115,26 @@ static void drop_contradictions(const struct call_tree *a, const struct call_tre
     }
 }
 
+/* Drops pairs that contradict the nesting of others; without memory the arena fails. */
+static void drop_wrong_pairs(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match) {
+    const struct pair_counts counts = {arena_take(arena, (size_t)a->n + 1, sizeof *counts.a),
+                                       arena_take(arena, (size_t)b->n + 1, sizeof *counts.b)};
+    row_t *open = arena_take(arena, a->n, sizeof *open);
+    if (arena->failed)
+        return;
+    count_pairs(a, b, match, &counts);
+    drop_wrong_parents(a, b, match, &counts);
+    drop_contradictions(a, b, match, open);
+}
+
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error) {
-    enum sutra_status status = align_anchors(a, b, match, error);
-    if (!status)
-        status = fill_gaps(a, b, pool, match, error);
-    if (status)
-        return status;
-    struct pair_counts counts = {malloc(((size_t)a->n + 1) * sizeof *counts.a),
-                                 malloc(((size_t)b->n + 1) * sizeof *counts.b)};
-    row_t *open = malloc(((size_t)a->n + 1) * sizeof *open);
-    if (counts.a && counts.b && open) {
-        count_pairs(a, b, match, &counts);
-        drop_wrong_parents(a, b, match, &counts);
-        drop_contradictions(a, b, match, open);
-    } else {
-        status = error_memory(error);
-    }
-    free(counts.a);
-    free(counts.b);
-    free(open);
-    return status;
+    struct arena scratch = {0};
+    align_anchors(a, b, &scratch, match);
+    bool filled = fill_gaps(a, b, pool, &scratch, match);
+    if (filled)
+        drop_wrong_pairs(a, b, &scratch, match);
+    bool ok = filled && !scratch.failed;
+    arena_free(&scratch);
+    return ok ? SUTRA_OK : error_memory(error);
 }

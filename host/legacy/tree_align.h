@@ -35,15 +35,14 @@ struct align_gap {
 /* Longest side of a gap that is aligned optimally. */
 #define SPAN 256
 
-/* Matches what anchors give. */
-enum sutra_status align_anchors(const struct call_tree *a, const struct call_tree *b, row_t *match,
-                                struct sutra_error *error);
+/* Matches what anchors give; without memory the arena fails. */
+void align_anchors(const struct call_tree *a, const struct call_tree *b, struct arena *arena, row_t *match);
 
-/* The gaps of a match in order; the caller frees the list. */
-enum sutra_status align_gaps(const row_t *match, row_t n_a, row_t n_b, struct align_gap **gaps, row_t *n,
-                             struct sutra_error *error);
+/* The gaps of a match in order: *n of them, in the arena. */
+struct align_gap *align_gaps(const row_t *match, row_t n_a, row_t n_b, struct arena *arena, row_t *n);
 
-/* Matches inside one gap; false: out of memory. */
-bool align_gap_fill(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, row_t *match);
+/* Matches inside one gap; without memory the arena fails. */
+void align_gap_fill(const struct call_tree *a, const struct call_tree *b, struct align_gap gap, struct arena *arena,
+                    row_t *match);
 
 #endif
