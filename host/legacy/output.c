@@ -15,6 +15,9 @@
 /* Entries (nodes and GPU nodes) of a piece. */
 #define PIECE_ENTRIES 64
 
+/* What most of them take. */
+#define ENTRY_BYTES 512
+
 struct output {
     const struct sutra_legacy *legacy;
     struct sink *sink;
@@ -83,6 +86,7 @@ static void write_piece(void *arg, size_t number) {
     uint64_t begin = (uint64_t)number * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
     struct node_rewriter rewriter = {0};
     struct buffer out = {0};
+    buffer_reserve(&out, (size_t)PIECE_ENTRIES * ENTRY_BYTES); /* seldom moved */
     for (uint64_t i = begin; i < end && i < n_entries(legacy) && !sink_failed(output->sink); i++) {
         buffer_append(&out, ",", i > 0);
         emit_newline(&out, 2);
