@@ -77,12 +77,34 @@ static void a_failure_is_remembered(void **state) {
     arena_free(&arena);
 }
 
+static void a_list_that_grows_keeps_its_elements(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    int *list = NULL, *beside = NULL;
+    uint64_t capacity = 0, room_beside = 0;
+    for (int i = 0; i < 1000; i++) {
+        assert_true(arena_grow(&arena, &list, (uint64_t)i, &capacity, sizeof *list));
+        assert_true(arena_grow(&arena, &beside, (uint64_t)i, &room_beside, sizeof *beside));
+        list[i] = i;
+        beside[i] = -i;
+    }
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(list[i], i);
+        assert_int_equal(beside[i], -i);
+    }
+    capacity = UINT64_MAX / 2;
+    assert_false(arena_grow(&arena, &list, capacity, &capacity, sizeof *list));
+    assert_int_equal(list[999], 999);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_do_not_overlap),
         cmocka_unit_test(zeros_are_zeros_where_memory_is_used_again),
         cmocka_unit_test(a_release_keeps_what_was_taken_before_the_mark),
         cmocka_unit_test(a_failure_is_remembered),
+        cmocka_unit_test(a_list_that_grows_keeps_its_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,18 @@ void *arena_zeros(struct arena *arena, size_t n, size_t size) {
     return piece_take(arena, n, size, true);
 }
 
+bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size) {
+    uint64_t n = *capacity > SIZE_MAX / 4 ? SIZE_MAX : *capacity * 2 + 64;
+    void *larger = arena_take(arena, n, size);
+    if (!larger)
+        return false;
+    if (*capacity)
+        memcpy(larger, *(void **)list, *capacity * size);
+    memcpy(list, &larger, sizeof larger);
+    *capacity = n;
+    return true;
+}
+
 struct arena_mark arena_mark(const struct arena *arena) {
     return (struct arena_mark){arena->newest, arena->newest ? arena->newest->used : 0};
 }

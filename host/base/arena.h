@@ -25,6 +25,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -47,6 +48,15 @@ void *arena_take(struct arena *arena, size_t n, size_t size);
 
 /* The same, zeros. */
 void *arena_zeros(struct arena *arena, size_t n, size_t size);
+
+/* Makes room for more elements in a list of the arena, at least twice as many; `list` points to its pointer, *capacity
+ * is how many it has room for. What it had before stays until a mark is released. False: as above. */
+bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size);
+
+/* Room for an element at `n` in a list that grows so: O(1) amortised. */
+static inline bool arena_grow(struct arena *arena, void *list, uint64_t n, uint64_t *capacity, size_t size) {
+    return n < *capacity || arena_enlarge(arena, list, capacity, size);
+}
 
 struct arena_mark arena_mark(const struct arena *arena);
 

@@ -24,6 +24,7 @@
 #include "columns/key.h"
 #include "columns/row.h"
 #include "context/context.h"
+#include "facts/names.h"
 #include "match/intervals.h"
 #include "read/device_trace.h"
 #include "sutra/analyze.h"
@@ -47,9 +48,6 @@ enum hta_row_state {
 
 #define STREAM_NONE (-1)
 
-/* Names of calls that launch something, in two lists of the reference. */
-enum launch_list { LAUNCH_STATS = 1, LAUNCH_QUEUE = 2 };
-
 /* Columns by event; what is not HTA_KEPT is undefined. */
 struct hta_rows {
     const struct sutra_device_trace *trace;
@@ -67,7 +65,8 @@ struct hta_rows {
      * their correlation stands on the CPU side. */
     row_t *list;
     row_t n;
-    uint8_t *launches; /* of each string: bits of enum launch_list */
+    struct string_roles *roles;       /* of each string: what the reference's tables take it for, */
+    struct string_roles *queue_roles; /* and its queues, which know other launches */
 };
 
 /* The rows that are HTA_STREAM, by rising start, those of one start in the order of the table. */

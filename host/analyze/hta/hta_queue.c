@@ -42,7 +42,7 @@ static bool is_launch(const struct hta_input *input, row_t event) {
         return false;
     if (input->options.all_launches)
         return !(rows->state[event] & (HTA_STREAM | HTA_GPU)) && rows->state[link] & HTA_WORK;
-    return rows->launches[rows->events->name[event]] & LAUNCH_QUEUE;
+    return name_roles(rows->events, rows->queue_roles, event) & NAME_LAUNCH;
 }
 
 static void add_change(struct queue *queue, const struct hta_rows *rows, row_t event, row_t kernel) {

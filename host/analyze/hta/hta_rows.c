@@ -25,65 +25,14 @@
 #define REPEATS_MOST      1000000
 #define REPEATS_PER_EVENT 4
 
-enum hta_role {
-    HTA_ROLE_STEP = 1,  /* contains "ProfilerStep" */
-    HTA_ROLE_SYNC = 2,  /* a synchronisation of the GPU */
-    HTA_ROLE_NONE = 4,  /* a category that does not count */
-    HTA_ROLE_WORK = 8,  /* a category of kernels, copies and sets */
-    HTA_ROLE_SEEN = 16, /* a row has this name */
-};
-
-/* Calls that the reference counts in its launch statistics and in its queues. */
-static const struct {
-    const char *name;
-    uint8_t lists;
-} launch_calls[] = {
-    {"cudaLaunchKernel", LAUNCH_STATS | LAUNCH_QUEUE},
-    {"cudaLaunchKernelExC", LAUNCH_STATS | LAUNCH_QUEUE},
-    {"cudaMemcpyAsync", LAUNCH_STATS | LAUNCH_QUEUE},
-    {"cudaMemsetAsync", LAUNCH_STATS | LAUNCH_QUEUE},
-    {"runFunction - job_prep_and_submit_for_execution", LAUNCH_STATS | LAUNCH_QUEUE},
-    {"cuLaunchKernel", LAUNCH_QUEUE},
-    {"hipLaunchKernel", LAUNCH_QUEUE},
-    {"hipExtModuleLaunchKernel", LAUNCH_QUEUE},
-    {"hipMemsetAsync", LAUNCH_QUEUE},
-    {"hipMemcpyAsync", LAUNCH_QUEUE},
-    {"hipMemcpyWithStream", LAUNCH_QUEUE},
-};
-
 struct row_reading {
     struct sutra_context *context;
     const struct sutra_hta_options *options;
     struct hta_rows *rows;
     struct sutra_hta_summary *summary;
-    uint8_t *roles; /* of strings */
     bool rounded;
     struct arena scratch;
 };
-
-static void give_roles(struct row_reading *reading) {
-    static const struct {
-        const char *text;
-        uint8_t role;
-    } known[] = {{"Event Sync", HTA_ROLE_SYNC}, {"Context Sync", HTA_ROLE_SYNC},   {"Trace", HTA_ROLE_NONE},
-                 {"", HTA_ROLE_NONE},           {"kernel", HTA_ROLE_WORK},         {"Kernel", HTA_ROLE_WORK},
-                 {"gpu_memset", HTA_ROLE_WORK}, {"Memset", HTA_ROLE_WORK},         {"gpu_memcpy", HTA_ROLE_WORK},
-                 {"Memcpy", HTA_ROLE_WORK},     {"mtia_ccp_events", HTA_ROLE_WORK}};
-    const struct strings *strings = reading->rows->strings;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        uint32_t string = strings_find(strings, known[i].text, strlen(known[i].text));
-        if (string != STRING_NONE)
-            reading->roles[string] |= known[i].role;
-    }
-    for (size_t i = 0; i < sizeof launch_calls / sizeof *launch_calls; i++) {
-        uint32_t string = strings_find(strings, launch_calls[i].name, strlen(launch_calls[i].name));
-        if (string != STRING_NONE)
-            reading->rows->launches[string] = launch_calls[i].lists;
-    }
-    for (uint32_t string = 0; string < strings->n; string++)
-        if (memmem(strings_text(strings, string), strings_length(strings, string), "ProfilerStep", 12))
-            reading->roles[string] |= HTA_ROLE_STEP;
-}
 
 /* What the columns of the reference's table hold, and whether it rounds, depends on all events. */
 static void judge_times(struct row_reading *reading) {
@@ -155,7 +104,8 @@ static bool is_on_gpu(const struct row_reading *reading, row_t event) {
     const struct hta_rows *rows = reading->rows;
     value_key correlation = rows->events->correlation[event];
     bool launched = key_is_integer(correlation) ? correlation >= 0 : is_correlation(correlation);
-    return (rows->stream[event] >= 0 && launched) || reading->roles[rows->events->name[event]] & HTA_ROLE_SYNC;
+    return (rows->stream[event] >= 0 && launched) ||
+           name_roles(rows->events, rows->roles, event) & (NAME_EVENT_SYNC | NAME_CONTEXT_SYNC);
 }
 
 static void take_row(struct row_reading *reading, row_t event) {
@@ -163,7 +113,7 @@ static void take_row(struct row_reading *reading, row_t event) {
     struct sutra_hta_summary *summary = reading->summary;
     uint32_t category = rows->events->category[event];
     bool counts = rows->events->flags[event] & EVENT_HAS_DUR && category != STRING_NONE &&
-                  !(reading->roles[category] & HTA_ROLE_NONE);
+                  !(rows->roles[category].category & (CATEGORY_TRACE | CATEGORY_EMPTY));
     rows->link[event] = ROW_NONE;
     if (!counts)
         return;
@@ -175,10 +125,10 @@ static void take_row(struct row_reading *reading, row_t event) {
     rows->stream[event] = stream_of(reading, rows->events->stream[event]);
     rows->state[event] = (uint8_t)(HTA_KEPT | (is_on_gpu(reading, event) ? HTA_GPU : 0) |
                                    (rows->stream[event] != STREAM_NONE ? HTA_STREAM : 0));
-    if (rows->state[event] & HTA_STREAM && reading->roles[category] & HTA_ROLE_WORK)
+    if (rows->state[event] & HTA_STREAM && rows->roles[category].category & CATEGORY_WORK)
         rows->state[event] |= HTA_WORK;
-    reading->roles[rows->events->name[event]] |= HTA_ROLE_SEEN;
-    reading->roles[category] |= HTA_ROLE_SEEN;
+    rows->roles[rows->events->name[event]].name |= NAME_USED;
+    rows->roles[category].category |= CATEGORY_USED;
     rows->list[rows->n++] = event;
 }
 
@@ -245,10 +195,12 @@ static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *e
 
 /* ---- Steps ---- */
 
-static uint32_t count_steps(const struct row_reading *reading) {
+static uint32_t count_steps(const struct hta_rows *rows) {
     uint32_t n = 0;
-    for (uint32_t string = 0; string < reading->rows->strings->n; string++)
-        n += (reading->roles[string] & (HTA_ROLE_STEP | HTA_ROLE_SEEN)) == (HTA_ROLE_STEP | HTA_ROLE_SEEN);
+    for (uint32_t string = 0; string < rows->strings->n; string++) {
+        struct string_roles roles = rows->roles[string];
+        n += roles.name & NAME_STEP && (roles.name & NAME_USED || roles.category & CATEGORY_USED);
+    }
     return n;
 }
 
@@ -259,7 +211,7 @@ static int64_t last_moment(const struct row_reading *reading) {
     int64_t moment = INT64_MIN;
     for (row_t i = 0; i < rows->n; i++) {
         row_t event = rows->list[i];
-        if (rows->state[event] & HTA_GPU || !(reading->roles[rows->events->name[event]] & HTA_ROLE_STEP))
+        if (rows->state[event] & HTA_GPU || !(name_roles(rows->events, rows->roles, event) & NAME_STEP))
             continue;
         int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
         moment = at > moment ? at : moment;
@@ -342,7 +294,6 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
 
 static enum sutra_status read_rows(struct row_reading *reading, struct arena *arena, struct sutra_error *error) {
     struct hta_rows *rows = reading->rows;
-    give_roles(reading);
     judge_times(reading);
     for (row_t event = 0; event < rows->events->n; event++)
         take_row(reading, event);
@@ -352,7 +303,7 @@ static enum sutra_status read_rows(struct row_reading *reading, struct arena *ar
     arena_release(&reading->scratch, mark);
     if (status)
         return status;
-    reading->summary->n_steps = count_steps(reading);
+    reading->summary->n_steps = count_steps(rows);
     return reading->summary->n_steps > 1 ? cut_steps(reading, arena, error) : SUTRA_OK;
 }
 
@@ -360,7 +311,7 @@ enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutr
                                 const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
                                 struct sutra_hta_summary *summary, struct sutra_error *error) {
     struct row_reading reading = {.context = context, .options = options, .rows = rows, .summary = summary};
-    size_t n = trace->events.n, n_strings = trace->strings.n;
+    size_t n = trace->events.n;
     *rows = (struct hta_rows){.trace = trace,
                               .events = &trace->events,
                               .strings = &trace->strings,
@@ -370,10 +321,9 @@ enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutr
                               .link = arena_take(arena, n, sizeof *rows->link),
                               .state = arena_zeros(arena, n, sizeof *rows->state),
                               .list = arena_take(arena, n, sizeof *rows->list),
-                              .launches = arena_zeros(arena, n_strings, sizeof *rows->launches)};
-    reading.roles = arena_zeros(&reading.scratch, n_strings, sizeof *reading.roles);
-    bool ok = !arena->failed && !reading.scratch.failed;
-    enum sutra_status status = ok ? read_rows(&reading, arena, error) : error_memory(error);
+                              .roles = names_find(&trace->strings, READER_HTA, arena),
+                              .queue_roles = names_find(&trace->strings, READER_HTA_QUEUE, arena)};
+    enum sutra_status status = arena->failed ? error_memory(error) : read_rows(&reading, arena, error);
     arena_free(&reading.scratch);
     summary->n_events = rows->events->n;
     summary->n_rows = rows->n;
