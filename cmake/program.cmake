@@ -3,11 +3,11 @@ add_library(sutra_cli OBJECT ${CLI_SOURCES})
 target_link_libraries(sutra_cli PUBLIC sutra_host)
 add_executable(sutra $<TARGET_OBJECTS:sutra_cli>)
 target_link_libraries(sutra PRIVATE sutra_objects)
-add_custom_command(TARGET sutra POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink sutra chakra_trace_link
-  COMMAND ${CMAKE_COMMAND} -E create_symlink sutra trace_link)
-
 install(TARGETS sutra)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/chakra_trace_link ${CMAKE_CURRENT_BINARY_DIR}/trace_link DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(name chakra_trace_link trace_link chakra_jsonizer)
+  add_custom_command(TARGET sutra POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink sutra ${name})
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name} DESTINATION ${CMAKE_INSTALL_BINDIR})
+endforeach()
 
 # made_by_program(FILE FOLDER ARGUMENT...): FILE is what the program prints when run with the arguments.
 set(MADE_FILES "")

@@ -52,6 +52,8 @@ void sutra_error_text(const struct sutra_error *error, char *text, uint64_t size
     const char *colon = error->file[0] ? ": " : "";
     if (error->offset == SUTRA_NO_OFFSET)
         snprintf(text, size, "%s%s%s", error->file, colon, error->message);
+    else if (error->line == 0)
+        snprintf(text, size, "%s%sbyte %" PRIu64 ": %s", error->file, colon, error->offset, error->message);
     else
         snprintf(text, size, "%s%sbyte %" PRIu64 ", line %" PRIu64 ": %s", error->file, colon, error->offset,
                  error->line, error->message);

@@ -4,6 +4,7 @@
  *     sutra COMMAND ...            the command of the table (commands.c)
  *     chakra_trace_link ...        the same program under this name is the command `link` with that tool's rules
  *     trace_link ...               and under this one the command `link-legacy`
+ *     chakra_jsonizer ...          and under this one the command `jsonize`
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,11 +21,14 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* What the program is under other names. */
+static const struct command *const other_names[] = {&trace_link_command, &older_trace_link_command, &jsonizer_command,
+                                                    NULL};
+
 static int dispatch(int argc, char **argv) {
-    if (argc > 0 && strcmp(base_name(argv[0]), trace_link_command.name) == 0)
-        return trace_link_command.run(&trace_link_command, argc, argv);
-    if (argc > 0 && strcmp(base_name(argv[0]), older_trace_link_command.name) == 0)
-        return older_trace_link_command.run(&older_trace_link_command, argc, argv);
+    const struct command *named = argc > 0 ? command_find(other_names, base_name(argv[0])) : NULL;
+    if (named)
+        return named->run(named, argc, argv);
     if (argc < 2)
         return message_fail(SUTRA_USAGE, "a command is missing; see 'sutra --help'");
     const char *word = argv[1];

@@ -114,14 +114,20 @@ static enum sutra_status load(struct source *source, int file, struct sutra_erro
 static enum sutra_status finish_open(struct source *source, enum sutra_status status, struct sutra_error *error) {
     if (!status)
         status = expand(source, error);
-    if (!status && source->size == 0)
-        status = error_file(error, SUTRA_DATA, source->name, "is empty: a JSON trace was expected");
     if (status)
         source_close(source);
     return status;
 }
 
-enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error) {
+static enum sutra_status refuse_empty(struct source *source, enum sutra_status status, struct sutra_error *error) {
+    if (status || source->size > 0)
+        return status;
+    status = error_file(error, SUTRA_DATA, source->name, "is empty: a JSON trace was expected");
+    source_close(source);
+    return status;
+}
+
+enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
     *source = (struct source){.name = strdup(standard ? "standard input" : path)};
     if (!source->name)
@@ -137,8 +143,8 @@ enum sutra_status source_open(struct source *source, const char *path, struct su
     return finish_open(source, status, error);
 }
 
-enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
-                              struct sutra_error *error) {
+enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
+                                  struct sutra_error *error) {
     *source = (struct source){.name = strdup(name)};
     if (!source->name)
         return error_memory(error);
@@ -147,6 +153,15 @@ enum sutra_status source_copy(struct source *source, const char *name, const voi
     enum sutra_status status = buffer.failed ? error_memory(error) : keep_buffer(source, &buffer, error);
     buffer_free(&buffer);
     return finish_open(source, status, error);
+}
+
+enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error) {
+    return refuse_empty(source, source_open_any(source, path, error), error);
+}
+
+enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
+                              struct sutra_error *error) {
+    return refuse_empty(source, source_copy_any(source, name, bytes, size, error), error);
 }
 
 void source_close(struct source *source) {

@@ -31,6 +31,11 @@ enum sutra_status source_open(struct source *source, const char *path, struct su
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
                               struct sutra_error *error);
 
+/* Both for formats in which a file may be empty. */
+enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error);
+enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
+                                  struct sutra_error *error);
+
 void source_close(struct source *source);
 
 /* An error at a byte of the source; counts the lines up to there. */

@@ -65,3 +65,23 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
         nodes->ctrl.first[0] = nodes->data.first[0] = nodes->attr_first[0] = 0;
     return status;
 }
+
+enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
+                               struct sutra_error *error) {
+    attributes->n_docs = 0;
+    attributes->docs = arena_take(&nodes->arena, n, sizeof *attributes->docs);
+    return attributes->docs ? SUTRA_OK : error_memory(error);
+}
+
+struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
+    uint64_t low = 0, high = attributes->n_docs;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (attributes->docs[middle].attribute < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < attributes->n_docs && attributes->docs[low].attribute == i;
+    return found ? attributes->docs[low].text : (struct et_text){NULL, 0};
+}

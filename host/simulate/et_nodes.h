@@ -128,6 +128,12 @@ enum et_text_column {
 /* The message inputs, or outputs, is there, though it may be empty. */
 enum { ET_HAS_INPUTS = 1, ET_HAS_OUTPUTS = 2 };
 
+/* The documentation of an attribute, which few have. */
+struct et_doc {
+    uint64_t attribute; /* its place among the attributes */
+    struct et_text text;
+};
+
 /* Attributes as columns. */
 struct et_attributes {
     uint64_t n;
@@ -138,6 +144,8 @@ struct et_attributes {
         uint64_t bits;     /* integers (sign-extended) and bool; the bits of float, double and fixed numbers */
         const char *bytes; /* string, bytes, and the message of a list */
     } * value;
+    struct et_doc *docs; /* by rising attribute */
+    uint64_t n_docs;
 };
 
 /* Lists of ids, one for each node. */
@@ -176,6 +184,13 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
 enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
                                      struct sutra_error *error);
 
+/* Makes room for the documentation of n of them; until then none has any. */
+enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
+                               struct sutra_error *error);
+
+/* The documentation of the i-th attribute; empty where it has none. O(log n). */
+struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i);
+
 static inline struct et_text et_text_at(struct et_texts column, row_t row) {
     return (struct et_text){column.bytes[row], column.length[row]};
 }
@@ -183,6 +198,11 @@ static inline struct et_text et_text_at(struct et_texts column, row_t row) {
 static inline void et_text_put(struct et_texts column, row_t row, struct et_text text) {
     column.bytes[row] = text.bytes;
     column.length[row] = text.length;
+}
+
+/* The text of an attribute's name. */
+static inline struct et_text et_name_text(const struct et_nodes *nodes, uint32_t name) {
+    return (struct et_text){strings_text(&nodes->names, name), (uint32_t)strings_length(&nodes->names, name)};
 }
 
 /* The node's attribute of a known name: its place among the attributes, or UINT64_MAX. */

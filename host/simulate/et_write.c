@@ -11,13 +11,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "simulate/et_schema.h"
 #include "write/sink.h"
 
 /* Output that a piece aims at, and the bytes of a node beside its texts, roughly. */
 #define PIECE_BYTES (1 << 18)
 #define NODE_BYTES  256
-
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 /* ---- fields ---- */
 
@@ -36,7 +35,7 @@ static inline size_t key_size(unsigned field) {
     return field < 16 ? 1 : 2;
 }
 
-static inline char *put_key(char *to, unsigned field, enum wire wire) {
+static inline char *put_key(char *to, unsigned field, enum wire_type wire) {
     return put_varint(to, field << 3 | (unsigned)wire);
 }
 
@@ -74,23 +73,6 @@ static inline char *put_text(char *to, unsigned field, struct et_text text) {
 
 /* ---- attributes ---- */
 
-static enum wire wire_of(unsigned kind) {
-    if (et_kind_is_text(kind))
-        return WIRE_BYTES;
-    switch (kind) {
-    case ET_DOUBLE:
-    case ET_FIXED64:
-    case ET_SFIXED64:
-        return WIRE_64;
-    case ET_FLOAT:
-    case ET_FIXED32:
-    case ET_SFIXED32:
-        return WIRE_32;
-    default:
-        return WIRE_VARINT;
-    }
-}
-
 /* The integer that a varint holds: those of sint32 and sint64 alternate between signs. */
 static inline uint64_t varint_of(unsigned kind, uint64_t bits) {
     if (kind == ET_SINT32 || kind == ET_SINT64)
@@ -102,7 +84,7 @@ static size_t value_size(const struct et_attributes *attributes, uint64_t i) {
     unsigned kind = attributes->kind[i];
     if (kind == ET_NO_VALUE)
         return 0;
-    switch (wire_of(kind)) {
+    switch (et_wire_type(kind)) {
     case WIRE_64:
         return key_size(kind) + 8;
     case WIRE_32:
@@ -119,7 +101,7 @@ static char *put_value(char *to, const struct et_attributes *attributes, uint64_
     union et_value value = attributes->value[i];
     if (kind == ET_NO_VALUE)
         return to;
-    enum wire wire = wire_of(kind);
+    enum wire_type wire = et_wire_type(kind);
     to = put_key(to, kind, wire);
     switch (wire) {
     case WIRE_64:
@@ -133,14 +115,10 @@ static char *put_value(char *to, const struct et_attributes *attributes, uint64_
     }
 }
 
-static struct et_text name_of(const struct et_nodes *nodes, const struct et_attributes *attributes, uint64_t i) {
-    uint32_t name = attributes->name[i];
-    return (struct et_text){strings_text(&nodes->names, name), (uint32_t)strings_length(&nodes->names, name)};
-}
-
 /* The message AttributeProto. */
 static size_t attribute_size(const struct et_nodes *nodes, const struct et_attributes *attributes, uint64_t i) {
-    return text_size(1, name_of(nodes, attributes, i)) + value_size(attributes, i);
+    return text_size(1, et_name_text(nodes, attributes->name[i])) + text_size(2, et_doc_find(attributes, i)) +
+           value_size(attributes, i);
 }
 
 /* The attributes from `begin` to `end`, as the repeated field `field`. */
@@ -156,7 +134,8 @@ static char *put_attributes(char *to, const struct et_nodes *nodes, const struct
                             unsigned field, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; i++) {
         to = put_length(to, field, attribute_size(nodes, attributes, i));
-        to = put_value(put_text(to, 1, name_of(nodes, attributes, i)), attributes, i);
+        to = put_text(to, 1, et_name_text(nodes, attributes->name[i]));
+        to = put_value(put_text(to, 2, et_doc_find(attributes, i)), attributes, i);
     }
     return to;
 }

@@ -34,7 +34,7 @@ enum sutra_status {
 struct sutra_error {
     enum sutra_status status;
     uint64_t offset; /* byte offset in the file, after decompression */
-    uint64_t line;   /* line of that offset, from 1; 0 where there is no offset */
+    uint64_t line;   /* line of that offset, from 1; 0 where there is no offset, or the file is no text */
     char file[256];  /* the file's name; the end of it where it is longer */
     char message[400];
 };

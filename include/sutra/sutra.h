@@ -1,5 +1,6 @@
 /*
- * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths; call trees.
+ * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths; call trees;
+ * Chakra files for simulators.
  *
  * Structs that begin with `size` may grow at their end in later versions; `size` is sizeof the struct as the caller
  * knows it, and always the caller's to set. In options all fields that are not set are 0, and options may be NULL;
@@ -18,6 +19,7 @@
 #include "sutra/legacy.h"
 #include "sutra/link.h"
 #include "sutra/report.h"
+#include "sutra/simulate.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"
 #include "sutra/tree.h"

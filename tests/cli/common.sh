@@ -90,3 +90,12 @@ quietly() {
     echo "exit $?"
     sed 's/^[0-9.]* s, .* of memory at the peak$/SECONDS and MEMORY/' err
 }
+
+# et_file: a Chakra file of an operator with an all-reduce of 1,024 bytes below it, on standard output.
+et_file() {
+    printf '\037\022\035\012\006schema\352\001\0221.1.1-chakra.0.0.4'
+    printf '\044\010\001\022\010aten::mm\030\004\070\015\102\000\112\000R\016\012\011is_cpu_op\330\001\001'
+    printf '\205\001\010\002\022\033ncclDevKernel_AllReduce_Sum\030\007\042\001\001\052\001\001\070\011'
+    printf 'R\016\012\011is_cpu_op\330\001\000R\012\012\006streamH\007R\015\012\011comm_typeH\000R\016\012\011comm_sizeH\200\010'
+    printf 'R\015\012\007pg_name\352\001\0010R\020\012\005scale\031\000\000\000\000\000\000\370\077'
+}

@@ -1,0 +1,28 @@
+/*
+ * et_job.h - what commands on .et files have in common: a context that tells its progress, and the file.
+ */
+#ifndef CLI_SIMULATE_ET_JOB_H
+#define CLI_SIMULATE_ET_JOB_H
+
+#include <stdbool.h>
+
+#include "cli/tool/watch.h"
+#include "sutra/sutra.h"
+
+struct et_job {
+    struct watch watch;
+    struct sutra_context *context;
+    struct sutra_et *et;
+};
+
+/* Makes the context. The job must stay where it is until et_job_end(). */
+enum sutra_status et_job_start(struct et_job *job, bool quiet, struct sutra_error *error);
+
+/* Reads a file in place of the one before. */
+enum sutra_status et_job_read(struct et_job *job, const char *path, const struct sutra_et_read_options *options,
+                              struct sutra_error *error);
+
+/* Ends the job, and prints the error if `status` tells of one; returns the program's exit code. */
+int et_job_end(struct et_job *job, enum sutra_status status, const struct sutra_error *error);
+
+#endif

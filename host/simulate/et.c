@@ -1,0 +1,99 @@
+/*
+ * et.c - sutra_et_...(): .et files in and out.
+ */
+#include "simulate/et.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "simulate/et_json.h"
+#include "write/text_file.h"
+
+/* Where the bytes come from: a path, or memory. */
+struct input {
+    const char *name;
+    const void *bytes; /* NULL: `name` is a path */
+    size_t size;
+};
+
+static enum sutra_status read_input(struct sutra_context *context, struct sutra_et *et, const struct input *input,
+                                    bool damaged, struct sutra_error *error) {
+    struct source *source = &et->file.source;
+    enum sutra_status status = input->bytes ? source_copy_any(source, input->name, input->bytes, input->size, error)
+                                            : source_open_any(source, input->name, error);
+    if (status)
+        return status;
+    stage_begin(context, "read .et", source->size);
+    status = et_read(&et->file, damaged, error);
+    stage_end(context);
+    return status;
+}
+
+static enum sutra_status read_new(struct sutra_context *context, const struct input *input,
+                                  const struct sutra_et_read_options *options, struct sutra_et **et,
+                                  struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_et_read_options, damaged);
+    struct sutra_et_read_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    struct sutra_et *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    status = read_input(context, made, input, taken.damaged, error);
+    if (status)
+        sutra_et_free(made);
+    else
+        *et = made;
+    return status;
+}
+
+enum sutra_status sutra_et_read(struct sutra_context *context, const char *path,
+                                const struct sutra_et_read_options *options, struct sutra_et **et,
+                                struct sutra_error *error) {
+    return read_new(context, &(struct input){.name = path}, options, et, error);
+}
+
+enum sutra_status sutra_et_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                 const struct sutra_et_read_options *options, struct sutra_et **et,
+                                 struct sutra_error *error) {
+    return read_new(context, &(struct input){name, bytes ? bytes : "", size}, options, et, error);
+}
+
+void sutra_et_free(struct sutra_et *et) {
+    if (!et)
+        return;
+    et_file_free(&et->file);
+    free(et);
+}
+
+uint64_t sutra_et_nodes(const struct sutra_et *et) {
+    return et->file.nodes.n;
+}
+
+struct json_task {
+    const struct et_nodes *nodes;
+    enum et_json_layout layout;
+};
+
+static bool write_json(const void *of, struct text_out *text) {
+    const struct json_task *task = of;
+    et_json_metadata(task->nodes, task->layout, text);
+    for (row_t row = 0; row < task->nodes->n; row++) {
+        et_json_node(task->nodes, row, task->layout, text);
+        out_step(text);
+    }
+    return true;
+}
+
+enum sutra_status sutra_et_write_json(struct sutra_context *context, const struct sutra_et *et,
+                                      enum sutra_et_layout layout, const char *path, uint64_t *n_bytes,
+                                      struct sutra_error *error) {
+    struct json_task task = {&et->file.nodes, layout == SUTRA_ET_LINES ? ET_JSON_LINES : ET_JSON_CHAKRA};
+    stage_begin(context, "write", et->file.nodes.n);
+    enum sutra_status status = text_file_write(context, path, write_json, &task, n_bytes, error);
+    stage_end(context);
+    return status;
+}

@@ -1,0 +1,38 @@
+/*
+ * et_read.h - reading a Chakra .et file: bytes in, columns (et_nodes.h) out.
+ *
+ *     file      (length, message) (length, message) ...      lengths are varints
+ *               GlobalMetadata    Node               ...
+ *
+ * What protobuf reads is read as protobuf does: unknown fields are stepped over, of repeated single fields the last
+ * counts, numbers may be packed or not, texts must be UTF-8. Where the messages end is told as Chakra's own readers do:
+ * at the end of the file, at a length that is cut off, or at the first length 0; a last message that is shorter than its
+ * length is read as it is. Two passes, one to check and count, one to fill. Cost: O(bytes), without recursion.
+ */
+#ifndef SIMULATE_ET_READ_H
+#define SIMULATE_ET_READ_H
+
+#include "read/source.h"
+#include "simulate/et_nodes.h"
+
+#define ET_NOWHERE UINT64_MAX
+
+struct et_file {
+    struct source source; /* the texts of the columns stand here */
+    struct et_nodes nodes;
+    bool has_metadata;         /* there is a first message */
+    uint64_t cut_at;           /* where a message or a length begins that the end of the file cuts off, or ET_NOWHERE */
+    uint64_t empty_at;         /* where a length 0 ends the messages, or ET_NOWHERE */
+    struct sutra_error damage; /* what ended the messages, where they were read as far as possible; else SUTRA_OK */
+};
+
+/* Reads the bytes of `file->source`, which the caller has opened. `tolerant`: messages behind which something is
+ * malformed are taken, and `damage` tells the rest; otherwise that is the error. The caller frees the file in any case.
+ * SUTRA_DATA: malformed; the error has the byte and the node. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_read(struct et_file *file, bool tolerant, struct sutra_error *error);
+void et_file_free(struct et_file *file);
+
+/* Whether the bytes begin as such a file does: with a message that can be nothing but a GlobalMetadata. */
+bool et_looks_like(const char *bytes, size_t size);
+
+#endif
