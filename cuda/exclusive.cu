@@ -170,29 +170,29 @@ SHARED void sort_run(const struct exclusive_columns &c, row_t place) {
     }
 }
 
-struct order_columns {
+struct exclusive_order {
     struct gpu_table table;
     struct pairs pairs;
     row_t *first; /* by row: the first row with its start */
 };
 
-SHARED void put_row(const struct order_columns &c, row_t row) {
+SHARED void put_row(const struct exclusive_order &c, row_t row) {
     c.pairs.rows[row] = row;
 }
 
-SHARED void put_dur_rest(const struct order_columns &c, row_t i) {
+SHARED void put_dur_rest(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = number_rest_key(number_at(c.table.dur, c.pairs.rows[i]));
 }
 
-SHARED void put_dur(const struct order_columns &c, row_t i) {
+SHARED void put_dur(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = number_whole_key(number_at(c.table.dur, c.pairs.rows[i]));
 }
 
-SHARED void put_start(const struct order_columns &c, row_t i) {
+SHARED void put_start(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = c.first[c.pairs.rows[i]];
 }
 
-SHARED void put_thread(const struct order_columns &c, row_t i) {
+SHARED void put_thread(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = c.table.thread[c.pairs.rows[i]];
 }
 
@@ -209,7 +209,7 @@ SHARED void copy_row(const struct copy_columns &c, row_t i) {
 static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;
-    struct order_columns order = {c->table, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
+    struct exclusive_order order = {c->table, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
     gpu_each<put_row>(gpu, n, order);
     gpu_each<put_dur_rest>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, 64);

@@ -20,33 +20,33 @@ extern "C" {
 /* ---- Sorts ---- */
 
 /* What merging compares and moves. */
-struct merge {
+struct piece_merge {
     struct number_column numbers; /* of the rows to be merged, or */
     uint64_t *keys, *other_keys;  /* keys that move with their rows */
     row_t *rows, *other_rows;
 };
 
-static bool comes_first(const struct merge *merge, row_t left, row_t right) {
+static bool comes_first(const struct piece_merge *merge, row_t left, row_t right) {
     if (merge->keys)
         return merge->keys[left] <= merge->keys[right];
     return number_compare(number_at(merge->numbers, merge->rows[left]),
                           number_at(merge->numbers, merge->rows[right])) <= 0;
 }
 
-static void take(struct merge *merge, row_t to, row_t from) {
+static void take(struct piece_merge *merge, row_t to, row_t from) {
     merge->other_rows[to] = merge->rows[from];
     if (merge->keys)
         merge->other_keys[to] = merge->keys[from];
 }
 
-static void merge_neighbours(struct merge *merge, row_t begin, row_t middle, row_t end) {
+static void merge_neighbours(struct piece_merge *merge, row_t begin, row_t middle, row_t end) {
     row_t left = begin, right = middle;
     for (row_t to = begin; to < end; to++)
         take(merge, to, right == end || (left < middle && comes_first(merge, left, right)) ? left++ : right++);
 }
 
 /* Merges sorted pieces of `piece` rows until one is left. The result is in rows, and in keys. */
-static void merge_pieces(struct merge *merge, row_t n, uint64_t piece) {
+static void merge_pieces(struct piece_merge *merge, row_t n, uint64_t piece) {
     for (uint64_t width = piece; width < n; width *= 2) {
         for (uint64_t begin = 0; begin < n; begin += 2 * width) {
             uint64_t middle = begin + width < n ? begin + width : n;
@@ -99,7 +99,7 @@ enum sutra_status pieces_sort_numbers(struct gpu *gpu, void *arg, enum gpu_outco
         return error_memory(error);
     *outcome = sort_pieces(gpu, step, step->n, sort_numbers_piece, &piece);
     if (*outcome == GPU_DONE) {
-        struct merge merge = {step->numbers, NULL, NULL, step->order, other};
+        struct piece_merge merge = {step->numbers, NULL, NULL, step->order, other};
         merge_pieces(&merge, step->n, piece);
         if (merge.rows != step->order)
             memcpy(step->order, merge.rows, step->n * sizeof *step->order);
@@ -109,7 +109,7 @@ enum sutra_status pieces_sort_numbers(struct gpu *gpu, void *arg, enum gpu_outco
 }
 
 static enum gpu_outcome sort_keys_piece(struct gpu *gpu, void *arg, row_t begin, row_t n) {
-    const struct merge *merge = static_cast<const struct merge *>(arg);
+    const struct piece_merge *merge = static_cast<const struct piece_merge *>(arg);
     struct sort_keys_step step = {merge->keys + begin, merge->rows + begin, n, false};
     return gpu_run(gpu, gpu_sort_keys, &step);
 }
@@ -118,7 +118,7 @@ static enum gpu_outcome sort_keys_piece(struct gpu *gpu, void *arg, row_t begin,
 enum sutra_status pieces_sort_keys(struct gpu *gpu, void *arg, enum gpu_outcome *outcome, struct sutra_error *error) {
     const struct sort_keys_step *step = static_cast<const struct sort_keys_step *>(arg);
     row_t n = step->n, piece;
-    struct merge merge = {
+    struct piece_merge merge = {
         {NULL, NULL}, host_new<uint64_t>(n), host_new<uint64_t>(n), host_new<row_t>(n), host_new<row_t>(n)};
     enum sutra_status status = SUTRA_OK;
     if (merge.keys && merge.other_keys && merge.rows && merge.other_rows) {

@@ -11,7 +11,7 @@
 #include "cuda/bits.h"
 #include "cuda/steps.h"
 
-struct group_columns {
+struct storage_columns {
     row_t n;
     const uint64_t *tensor, *storage;
     const uint32_t *device; /* may be NULL */
@@ -27,16 +27,16 @@ struct group_columns {
 
 /* ---- Storages ---- */
 
-SHARED void put_device(const struct group_columns &c, row_t row) {
+SHARED void put_device(const struct storage_columns &c, row_t row) {
     c.pairs.keys[row] = c.device ? c.device[row] : 0;
     c.pairs.rows[row] = row;
 }
 
-SHARED void put_storage(const struct group_columns &c, row_t place) {
+SHARED void put_storage(const struct storage_columns &c, row_t place) {
     c.pairs.keys[place] = c.storage[c.pairs.rows[place]];
 }
 
-SHARED bool begins_storage(const struct group_columns &c, row_t place) {
+SHARED bool begins_storage(const struct storage_columns &c, row_t place) {
     if (place == 0)
         return true;
     row_t row = c.pairs.rows[place], before = c.pairs.rows[place - 1];
@@ -44,36 +44,36 @@ SHARED bool begins_storage(const struct group_columns &c, row_t place) {
            c.use[before] == STORAGE_FREED;
 }
 
-SHARED void put_head(const struct group_columns &c, row_t place) {
+SHARED void put_head(const struct storage_columns &c, row_t place) {
     bool begins = begins_storage(c, place);
     c.head[place] = begins ? place : 0;
     c.numbers[c.pairs.rows[place]] = begins;
 }
 
-SHARED void put_number(const struct group_columns &c, row_t place) {
+SHARED void put_number(const struct storage_columns &c, row_t place) {
     c.number[c.pairs.rows[place]] = c.numbers[c.pairs.rows[c.head[place]]] - 1;
 }
 
 /* ---- Leaders ---- */
 
-SHARED void put_tensor(const struct group_columns &c, row_t row) {
+SHARED void put_tensor(const struct storage_columns &c, row_t row) {
     c.pairs.keys[row] = c.use[row] == STORAGE_INPUT ? c.tensor[row] : 0;
     c.pairs.rows[row] = row;
     c.leader[row] = STORAGE_NONE;
 }
 
 /* Uses that have no tensor stand behind all that have one. */
-SHARED void put_tensor_kind(const struct group_columns &c, row_t place) {
+SHARED void put_tensor_kind(const struct storage_columns &c, row_t place) {
     c.pairs.keys[place] = c.use[c.pairs.rows[place]] != STORAGE_INPUT;
 }
 
-SHARED void put_tensor_head(const struct group_columns &c, row_t place) {
+SHARED void put_tensor_head(const struct storage_columns &c, row_t place) {
     row_t row = c.pairs.rows[place];
     bool same = place && c.use[row] == STORAGE_INPUT && c.tensor[row] == c.tensor[c.pairs.rows[place - 1]];
     c.head[place] = same ? 0 : place;
 }
 
-SHARED void lead(const struct group_columns &c, row_t place) {
+SHARED void lead(const struct storage_columns &c, row_t place) {
     row_t row = c.pairs.rows[place];
     if (c.use[row] != STORAGE_INPUT)
         return;
@@ -85,24 +85,24 @@ SHARED void lead(const struct group_columns &c, row_t place) {
 
 /* ---- Groups ---- */
 
-SHARED void put_self(const struct group_columns &c, row_t storage) {
+SHARED void put_self(const struct storage_columns &c, row_t storage) {
     c.selves[storage] = c.leader[storage] == storage;
 }
 
-SHARED void jump(const struct group_columns &c, row_t storage) {
+SHARED void jump(const struct storage_columns &c, row_t storage) {
     uint32_t leader = c.leader[storage], next = leader == STORAGE_NONE ? leader : c.leader[leader];
     c.next_leader[storage] = next;
     if (next != leader)
         set_bits(c.changed, 1);
 }
 
-SHARED void put_tensor_group(const struct group_columns &c, row_t row) {
+SHARED void put_tensor_group(const struct storage_columns &c, row_t row) {
     uint32_t leader = c.leader[c.number[row]];
     c.group[row] = leader == STORAGE_NONE ? STORAGE_NONE : c.selves[leader] - 1;
 }
 
-static void number_storages(struct gpu *gpu, const struct group_columns *columns) {
-    struct group_columns c = *columns;
+static void number_storages(struct gpu *gpu, const struct storage_columns *columns) {
+    struct storage_columns c = *columns;
     gpu_each<put_device>(gpu, c.n, c);
     if (c.device)
         gpu_sort(gpu, &c.pairs, c.n, 32);
@@ -114,8 +114,8 @@ static void number_storages(struct gpu *gpu, const struct group_columns *columns
     gpu_each<put_number>(gpu, c.n, c);
 }
 
-static void find_leaders(struct gpu *gpu, const struct group_columns *columns) {
-    struct group_columns c = *columns;
+static void find_leaders(struct gpu *gpu, const struct storage_columns *columns) {
+    struct storage_columns c = *columns;
     gpu_each<put_tensor>(gpu, c.n, c);
     gpu_sort(gpu, &c.pairs, c.n, 64);
     gpu_each<put_tensor_kind>(gpu, c.n, c);
@@ -125,7 +125,7 @@ static void find_leaders(struct gpu *gpu, const struct group_columns *columns) {
     gpu_each<lead>(gpu, c.n, c);
 }
 
-static void follow_leaders(struct gpu *gpu, struct group_columns *c) {
+static void follow_leaders(struct gpu *gpu, struct storage_columns *c) {
     uint32_t more = 1;
     while (more && !gpu->failed) {
         gpu_each<jump>(gpu, c->n, *c);
@@ -142,7 +142,7 @@ void gpu_tensor_groups(struct gpu *gpu, void *arg) {
     struct tensor_groups_step *step = static_cast<struct tensor_groups_step *>(arg);
     const struct storage_uses *uses = step->uses;
     row_t n = uses->n;
-    struct group_columns c = {};
+    struct storage_columns c = {};
     gpu_enter(gpu, GPU_UP);
     c.n = n;
     c.tensor = gpu_up(gpu, uses->tensor, n);

@@ -42,14 +42,14 @@ static const struct option_row options[] = {
 };
 
 /* What lives while a path is looked for. */
-struct job {
+struct path_job {
     struct watch watch;
     struct sutra_context *context;
     struct sutra_device_trace *trace;
     struct sutra_critical_path *path;
 };
 
-static enum sutra_status job_run(struct job *job, const struct path_values *values, const char *trace,
+static enum sutra_status job_run(struct path_job *job, const struct path_values *values, const char *trace,
                                  struct sutra_error *error) {
     struct sutra_context_options context_options = {.size = sizeof context_options, .lenient = values->lenient};
     struct sutra_critical_path_options path_options = {
@@ -82,7 +82,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (paths_same(values.output, operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.output);
-    struct job job = {.watch = watch_start(!values.quiet, !values.quiet, values.verbose)};
+    struct path_job job = {.watch = watch_start(!values.quiet, !values.quiet, values.verbose)};
     struct sutra_error error;
     enum sutra_status status = job_run(&job, &values, operands.words[0], &error);
     if (status)

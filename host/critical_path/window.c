@@ -165,11 +165,11 @@ static bool is_inside(const struct path_search *search, row_t event) {
 }
 
 /* Calls per row that they caused, up to 2. */
-struct calls {
+struct call_counts {
     uint8_t *inside, *all;
 };
 
-static void count_calls(const struct path_search *search, struct calls *calls) {
+static void count_calls(const struct path_search *search, struct call_counts *calls) {
     for (row_t i = 0; i < search->n_full; i++) {
         row_t event = search->full[i], caused = search->link[event];
         if (on_stream(search, event) || caused == ROW_NONE)
@@ -181,7 +181,7 @@ static void count_calls(const struct path_search *search, struct calls *calls) {
 }
 
 /* How often the reference would take a row on a stream: 2 is more than it can bear. */
-static int times_taken(const struct path_search *search, const struct calls *calls, row_t event) {
+static int times_taken(const struct path_search *search, const struct call_counts *calls, row_t event) {
     if (search->rules.extended) {
         row_t call = search->link[event];
         return call == ROW_NONE ? begins_inside(search, event) : is_inside(search, call);
@@ -191,7 +191,7 @@ static int times_taken(const struct path_search *search, const struct calls *cal
     return calls->inside[event];
 }
 
-static enum sutra_status clip_rows(struct path_search *search, const struct calls *calls) {
+static enum sutra_status clip_rows(struct path_search *search, const struct call_counts *calls) {
     for (row_t i = 0; i < search->n_full; i++) {
         row_t event = search->full[i];
         int times = on_stream(search, event) ? times_taken(search, calls, event) : is_inside(search, event);
@@ -216,7 +216,7 @@ static enum sutra_status clip_rows(struct path_search *search, const struct call
 
 static enum sutra_status clip(struct path_search *search) {
     size_t n = (size_t)search->events->n + 1;
-    struct calls calls = {.inside = calloc(n, 1), .all = calloc(n, 1)};
+    struct call_counts calls = {.inside = calloc(n, 1), .all = calloc(n, 1)};
     enum sutra_status status = SUTRA_OK;
     if (!calls.inside || !calls.all) {
         status = error_memory(search->error);

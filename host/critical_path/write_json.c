@@ -29,12 +29,12 @@ static const char *const kind_words[SUTRA_PATH_N_KINDS] = {
 
 /* ---- The map ---- */
 
-struct pair {
+struct id_pair {
     value_key end, start;
 };
 
 static int compare_pairs(const void *left, const void *right) {
-    const struct pair *a = left, *b = right;
+    const struct id_pair *a = left, *b = right;
     if (a->end != b->end)
         return a->end < b->end ? -1 : 1;
     return (a->start > b->start) - (a->start < b->start);
@@ -57,11 +57,11 @@ static void write_id(const struct path_search *search, struct text_out *text, va
 
 static bool write_map(const struct sutra_critical_path *path, struct text_out *text) {
     const struct sync_map *map = &path->map;
-    struct pair *pairs = malloc(((size_t)map->n + 1) * sizeof *pairs);
+    struct id_pair *pairs = malloc(((size_t)map->n + 1) * sizeof *pairs);
     if (!pairs)
         return false;
     for (row_t i = 0; i < map->n; i++)
-        pairs[i] = (struct pair){map->end[i], map->start[i]};
+        pairs[i] = (struct id_pair){map->end[i], map->start[i]};
     qsort(pairs, map->n, sizeof *pairs, compare_pairs);
     out_add(text, "{\"kind\": \"map\",\n\"map\": {");
     for (row_t i = 0; i < map->n; i++) {

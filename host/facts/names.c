@@ -26,14 +26,14 @@ enum {
     T = READER_TREE,
 };
 
-struct line {
+struct name_line {
     const char *text;
     enum comparison comparison;
     uint32_t role;
     uint32_t readers;
 };
 
-static const struct line names[] = {
+static const struct name_line names[] = {
     {"cudaLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | O | P | H | Q | D},
     {"cudaLaunchKernelExC", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | H | Q},
     {"cuLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | Q},
@@ -87,7 +87,7 @@ static const struct line names[] = {
 };
 
 /* Those with capitals and without a prefix are Kineto's until 2021. */
-static const struct line categories[] = {
+static const struct name_line categories[] = {
     {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, D},
     {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T},
@@ -154,7 +154,7 @@ void names_mark(const struct strings *strings, struct string_roles *roles, enum 
 }
 
 /* What a line says to a reader: that a name is of HIP it says to all. */
-static uint32_t role_to(const struct line *line, enum reader reader, uint32_t for_all) {
+static uint32_t role_to(const struct name_line *line, enum reader reader, uint32_t for_all) {
     return line->readers & reader ? line->role : line->role & for_all;
 }
 

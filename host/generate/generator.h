@@ -51,7 +51,7 @@ struct generator {
     const struct generate_options *options; /* with defaults filled in */
     struct lines lines;
     struct output host, device;
-    struct values values;
+    struct template_values values;
     struct burst burst;
     struct random random;
     enum pass pass;

@@ -104,7 +104,7 @@ static char *put_time(char *to, int64_t ns) {
     return to;
 }
 
-void template_write(const struct template *template, const struct values *values, struct output *output) {
+void template_write(const struct template *template, const struct template_values *values, struct output *output) {
     char *start = output_reserve(output, template->size_max), *to = start;
     const char *text = template->text;
     for (size_t i = 0; i < template->n_slots; i++) {

@@ -40,7 +40,7 @@ enum field {
 };
 
 /* A number for each field; times in nanoseconds, or in microseconds where `integer_times`. */
-struct values {
+struct template_values {
     int64_t of[FIELD_COUNT];
     bool integer_times;
 };
@@ -56,6 +56,6 @@ struct template {
 bool template_make(struct template *template, const char *text, size_t length);
 void template_free(struct template *template);
 
-void template_write(const struct template *template, const struct values *values, struct output *output);
+void template_write(const struct template *template, const struct template_values *values, struct output *output);
 
 #endif

@@ -18,7 +18,7 @@
 /* What most of them take. */
 #define ENTRY_BYTES 512
 
-struct output {
+struct legacy_output {
     const struct sutra_legacy *legacy;
     struct sink *sink;
     struct buffer head, tail;
@@ -80,7 +80,7 @@ static uint64_t n_entries(const struct sutra_legacy *legacy) {
 }
 
 static void write_piece(void *arg, size_t number) {
-    struct output *output = arg;
+    struct legacy_output *output = arg;
     const struct sutra_legacy *legacy = output->legacy;
     row_t n_nodes = legacy->sides.host.trace->nodes.n;
     uint64_t begin = (uint64_t)number * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
@@ -102,7 +102,7 @@ static void write_piece(void *arg, size_t number) {
     node_rewriter_free(&rewriter);
 }
 
-static enum sutra_status write_all(struct output *output, struct sutra_context *context, const char *path,
+static enum sutra_status write_all(struct legacy_output *output, struct sutra_context *context, const char *path,
                                    uint64_t *n_bytes, struct sutra_error *error) {
     uint64_t n = n_entries(output->legacy);
     if (!document_frame(&output->legacy->sides.host.trace->document, n == 0, &output->head, &output->tail))
@@ -121,7 +121,7 @@ static enum sutra_status write_all(struct output *output, struct sutra_context *
 
 enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct sutra_legacy *legacy, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error) {
-    struct output output = {.legacy = legacy};
+    struct legacy_output output = {.legacy = legacy};
     stage_begin(context, "write", n_entries(legacy));
     enum sutra_status status = write_all(&output, context, path, n_bytes, error);
     stage_end(context);

@@ -10,7 +10,7 @@
 /* Most comparisons of counts. */
 #define WORK_MAX ((uint64_t)1 << 26)
 
-struct pairing {
+struct thread_pairing {
     row_t n_host, n_threads;
     uint32_t n_tokens;
     uint32_t *host_counts, *counts; /* of one host thread; of each device thread */
@@ -28,7 +28,7 @@ static row_t list_host_threads(const struct call_tree *host, uint32_t thread_tok
     return n;
 }
 
-static void compare(struct pairing *pairing, const struct call_tree *host) {
+static void compare(struct thread_pairing *pairing, const struct call_tree *host) {
     for (row_t h = 0; h < pairing->n_host; h++) {
         memset(pairing->host_counts, 0, pairing->n_tokens * sizeof *pairing->host_counts);
         for (row_t i = pairing->host_thread[h]; i <= host->last[pairing->host_thread[h]]; i++)
@@ -44,7 +44,7 @@ static void compare(struct pairing *pairing, const struct call_tree *host) {
 }
 
 /* The best pair of all that are left, again and again; the first among equals. */
-static void choose(struct pairing *pairing) {
+static void choose(struct thread_pairing *pairing) {
     row_t rounds = pairing->n_host < pairing->n_threads ? pairing->n_host : pairing->n_threads;
     for (; rounds > 0; rounds--) {
         row_t best_host = ROW_NONE, best = 0;
@@ -65,7 +65,7 @@ static void choose(struct pairing *pairing) {
     }
 }
 
-static void write_order(const struct pairing *pairing, row_t *order) {
+static void write_order(const struct thread_pairing *pairing, row_t *order) {
     row_t n = 0;
     for (row_t h = 0; h < pairing->n_host; h++)
         if (pairing->partner[h] != ROW_NONE)
@@ -76,7 +76,7 @@ static void write_order(const struct pairing *pairing, row_t *order) {
 }
 
 /* Pairs threads where that is little work. */
-static void pair_threads(struct pairing *pairing, const struct call_tree *host, const uint32_t *token,
+static void pair_threads(struct thread_pairing *pairing, const struct call_tree *host, const uint32_t *token,
                          const row_t *thread, row_t n_entries, struct arena *arena, row_t *order) {
     size_t n_tokens = pairing->n_tokens, n_threads = pairing->n_threads;
     pairing->host_counts = arena_take(arena, n_tokens, sizeof *pairing->host_counts);
@@ -97,7 +97,7 @@ static void pair_threads(struct pairing *pairing, const struct call_tree *host, 
 void thread_pairs(const struct call_tree *host, uint32_t thread_token, const uint32_t *token, const row_t *thread,
                   row_t n_entries, row_t n_threads, uint32_t n_tokens, struct arena *arena, row_t *order) {
     struct arena_mark mark = arena_mark(arena);
-    struct pairing pairing = {.n_threads = n_threads, .n_tokens = n_tokens};
+    struct thread_pairing pairing = {.n_threads = n_threads, .n_tokens = n_tokens};
     for (row_t t = 0; t < n_threads; t++)
         order[t] = t;
     pairing.host_thread = arena_take(arena, host->n, sizeof *pairing.host_thread);

@@ -12,7 +12,7 @@
 #define GROUP_GAP 1000
 
 /* What building needs besides the result. */
-struct build {
+struct op_build {
     struct device_ops *ops;
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
@@ -24,20 +24,20 @@ struct build {
 };
 
 /* Whether there was memory for all that was taken. */
-static enum sutra_status taken(const struct build *build) {
+static enum sutra_status taken(const struct op_build *build) {
     enum sutra_status status = arena_status(build->arena, build->error);
     return status ? status : arena_status(&build->scratch, build->error);
 }
 
 /* A field of a wrong type: an error, or counted where such fields are taken as absent. */
-static enum sutra_status wrong_type(struct build *build, row_t event, const char *field, const char *expected) {
+static enum sutra_status wrong_type(struct op_build *build, row_t event, const char *field, const char *expected) {
     if (!build->context->options.lenient)
         return event_error(build->trace, event, field, expected, build->error);
     build->ops->n_fields_dropped++;
     return SUTRA_OK;
 }
 
-static enum sutra_status check_op(struct build *build, row_t event, enum event_class class) {
+static enum sutra_status check_op(struct op_build *build, row_t event, enum event_class class) {
     const struct device_events *events = build->events;
     enum sutra_status status = SUTRA_OK;
     if (class == EVENT_CPU_OP && events->flags[event] & EVENT_NAME_NO_STRING)
@@ -54,7 +54,7 @@ static enum sutra_status check_op(struct build *build, row_t event, enum event_c
 }
 
 /* Sorts all events by time and sorts out the operators among them. */
-static enum sutra_status list_operators(struct build *build) {
+static enum sutra_status list_operators(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     struct operator_lists *lists = &build->lists;
@@ -86,7 +86,7 @@ static enum sutra_status list_operators(struct build *build) {
 }
 
 /* Numbers the tids of the CPU operators as they first occur; numbers[] gets each operator's. */
-static enum sutra_status number_threads(struct build *build, uint32_t *numbers) {
+static enum sutra_status number_threads(struct op_build *build, uint32_t *numbers) {
     struct device_ops *ops = build->ops;
     struct arena_mark mark = arena_mark(&build->scratch);
     value_key *tids = arena_take(&build->scratch, ops->cpu.n, sizeof *tids);
@@ -105,7 +105,7 @@ static enum sutra_status number_threads(struct build *build, uint32_t *numbers) 
 }
 
 /* Gathers the CPU operators' columns. */
-static enum sutra_status gather_cpu_ops(struct build *build) {
+static enum sutra_status gather_cpu_ops(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
     row_t n = ops->cpu.n;
@@ -129,12 +129,12 @@ static enum sutra_status gather_cpu_ops(struct build *build) {
 }
 
 /* The operator's rf_id, KEY_NULL where it has none. */
-static value_key rf_of(const struct build *build, row_t op) {
+static value_key rf_of(const struct op_build *build, row_t op) {
     value_key rf = build->events->rf[build->ops->cpu_event[op]];
     return rf == KEY_UNHASHABLE ? KEY_NULL : rf;
 }
 
-static enum sutra_status index_rf_ids(struct build *build) {
+static enum sutra_status index_rf_ids(struct op_build *build) {
     struct device_ops *ops = build->ops;
     struct arena_mark mark = arena_mark(&build->scratch);
     value_key *keys = arena_take(&build->scratch, ops->cpu.n, sizeof *keys);
@@ -152,12 +152,12 @@ static enum sutra_status index_rf_ids(struct build *build) {
 }
 
 /* What Python takes as false: none, 0, "". */
-static bool is_false(struct build *build, value_key rf) {
+static bool is_false(struct op_build *build, value_key rf) {
     return !key_is_value(rf) || rf == 0 || rf == values_string(&build->context->values, "", 0);
 }
 
 /* The operator that another thread's operator waits for counts only if it has an rf_id. */
-static enum sutra_status order_threads(struct build *build) {
+static enum sutra_status order_threads(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
     enum sutra_status status = engine->thread_order(engine->state, &ops->cpu, GROUP_GAP, ops->waits_for, build->error);
@@ -172,7 +172,7 @@ static enum sutra_status order_threads(struct build *build) {
     return status;
 }
 
-static enum sutra_status run_engine(struct build *build) {
+static enum sutra_status run_engine(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
     ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
@@ -191,7 +191,8 @@ static enum sutra_status run_engine(struct build *build) {
 }
 
 /* Sorts the GPU operators by the external id of their CPU operator and notes where each id's group begins. */
-static enum sutra_status group_by_external(struct build *build, const value_key *external, const row_t *gpu, row_t n) {
+static enum sutra_status group_by_external(struct op_build *build, const value_key *external, const row_t *gpu,
+                                           row_t n) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
     uint64_t *keys = arena_take(&build->scratch, n, sizeof *keys);
@@ -218,7 +219,7 @@ static enum sutra_status group_by_external(struct build *build, const value_key 
     return status;
 }
 
-static enum sutra_status find_groups(struct build *build) {
+static enum sutra_status find_groups(struct op_build *build) {
     struct device_ops *ops = build->ops;
     struct parent_search search = {.context = build->context,
                                    .trace = build->trace,
@@ -238,7 +239,7 @@ static enum sutra_status find_groups(struct build *build) {
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
-    struct build build = {
+    struct op_build build = {
         .ops = ops, .context = context, .trace = trace, .events = &trace->events, .arena = arena, .error = error};
     *ops = (struct device_ops){0};
     stage_begin(context, "sort events", trace->events.n);

@@ -23,7 +23,7 @@
 #define GROWTH      3
 
 /* A run of entries: from entry `first` of `unit` on (counted in the unit), up to where the next piece begins. */
-struct piece {
+struct text_piece {
     row_t unit, first;
 };
 
@@ -38,7 +38,7 @@ struct writing {
     const struct sutra_linked *linked;
     struct sutra_context *context;
     struct sink *sink;
-    struct piece *pieces; /* one more than there are */
+    struct text_piece *pieces; /* one more than there are */
     size_t n_pieces, capacity;
     struct buffer head, tail; /* the file's text before and behind the nodes */
     atomic_bool failed;       /* out of memory */
@@ -59,7 +59,7 @@ static bool add_piece(struct writing *writing, row_t unit, row_t first) {
         writing->pieces = pieces;
         writing->capacity = capacity;
     }
-    writing->pieces[writing->n_pieces++] = (struct piece){unit, first};
+    writing->pieces[writing->n_pieces++] = (struct text_piece){unit, first};
     return true;
 }
 
@@ -134,8 +134,8 @@ static void free_workspaces(struct writing *writing) {
 }
 
 /* Writes the entries from `begin` on, up to `end`, into the workspace. */
-static void fill_piece(const struct writing *writing, struct workspace *workspace, struct piece begin,
-                       struct piece end) {
+static void fill_piece(const struct writing *writing, struct workspace *workspace, struct text_piece begin,
+                       struct text_piece end) {
     const struct sutra_linked *linked = writing->linked;
     row_t in_template = ROW_NONE;
     workspace->out.length = 0;

@@ -143,7 +143,7 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
     return status;
 }
 
-enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
+enum op_reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
 /* Walks up from a unit to one whose answer is known, then hands the answer down the same path. `path` has room for all.
  */

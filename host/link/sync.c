@@ -22,7 +22,7 @@
 #include "link/classify.h"
 
 /* Pairs sorted by their first part, which is found through an index; the order within one is kept. */
-struct pairs {
+struct sync_pairs {
     value_key *key;
     row_t *value;
     row_t n, capacity;
@@ -36,20 +36,20 @@ struct sync {
     struct arena scratch;
     struct sync_map map;
     row_t *start_event;         /* per pair of the map: the event of its start, or ROW_NONE */
-    struct pairs ends;          /* external id -> pairs of the map */
-    struct pairs waits;         /* GPU event -> CPU operator */
-    struct pairs lists;         /* name of a host operator -> new id of a GPU node */
+    struct sync_pairs ends;     /* external id -> pairs of the map */
+    struct sync_pairs waits;    /* GPU event -> CPU operator */
+    struct sync_pairs lists;    /* name of a host operator -> new id of a GPU node */
     row_t *op_unit;             /* per CPU operator: its host operator */
     struct key_index ctrl_deps; /* id in ctrl_deps -> first sorted node that has it */
 };
 
-static void pairs_free(struct pairs *pairs) {
+static void pairs_free(struct sync_pairs *pairs) {
     free(pairs->key);
     free(pairs->value);
     key_index_free(&pairs->index);
 }
 
-static bool pairs_add(struct pairs *pairs, value_key key, row_t value) {
+static bool pairs_add(struct sync_pairs *pairs, value_key key, row_t value) {
     if (pairs->n == pairs->capacity) {
         size_t capacity = (size_t)pairs->capacity * 2 + 64;
         if (capacity > ROW_LIMIT || !column_resize(&pairs->key, capacity, sizeof *pairs->key) ||
@@ -63,7 +63,7 @@ static bool pairs_add(struct pairs *pairs, value_key key, row_t value) {
 }
 
 /* Puts equal keys side by side, in the order in which the keys first occur, and indexes them. */
-static enum sutra_status pairs_index(struct pairs *pairs, const struct engine *engine, struct arena *arena,
+static enum sutra_status pairs_index(struct sync_pairs *pairs, const struct engine *engine, struct arena *arena,
                                      struct sutra_error *error) {
     if (pairs->n == 0)
         return SUTRA_OK;
@@ -96,7 +96,7 @@ static enum sutra_status pairs_index(struct pairs *pairs, const struct engine *e
 }
 
 /* The run of pairs with this key: its first one, or n; *end is one behind the last. */
-static row_t pairs_find(const struct pairs *pairs, value_key key, row_t *end) {
+static row_t pairs_find(const struct sync_pairs *pairs, value_key key, row_t *end) {
     row_t first = pairs->n ? key_index_find(&pairs->index, key) : ROW_NONE;
     if (first == ROW_NONE)
         return *end = pairs->n;
@@ -170,7 +170,7 @@ static enum sutra_status add_waits(struct sync *sync, row_t event) {
 /* Thread by thread, as they first occur in the sorted trace. */
 static enum sutra_status find_waits(struct sync *sync) {
     const struct device_events *events = &sync->linked->device->events;
-    struct pairs by_thread = {0};
+    struct sync_pairs by_thread = {0};
     enum sutra_status status = SUTRA_OK;
     for (row_t i = 0; i < events->n && !status; i++) {
         row_t event = sync->linked->ops.order[i];
@@ -220,7 +220,7 @@ static enum sutra_status add_to_lists(struct sync *sync, row_t unit, row_t gpu, 
 }
 
 /* Two host operators may go by one name; a GPU node stands on its list once. */
-static void drop_repetitions(struct pairs *lists) {
+static void drop_repetitions(struct sync_pairs *lists) {
     row_t n = 0;
     for (row_t i = 0; i < lists->n; i++) {
         if (n > 0 && lists->key[i] == lists->key[n - 1] && lists->value[i] == lists->value[n - 1])
@@ -302,7 +302,7 @@ static row_t nodes_of(const struct sutra_linked *linked, row_t id) {
 static enum sutra_status place_lists(struct sync *sync) {
     struct linked_sync *placed = &sync->linked->sync;
     struct arena *arena = &sync->linked->arena;
-    const struct pairs *lists = &sync->lists;
+    const struct sync_pairs *lists = &sync->lists;
     placed->start = arena_take(arena, (size_t)lists->n + 1, sizeof *placed->start);
     placed->nodes = arena_take(arena, lists->n, sizeof *placed->nodes);
     value_key *target = arena_take(&sync->scratch, lists->n, sizeof *target);

@@ -20,7 +20,7 @@ struct stack {
     row_t n_own; /* rows of this thread that stand on it */
 };
 
-struct walk {
+struct thread_walk {
     const struct tree_events *events;
     struct stack *stacks;
     row_t *parent;
@@ -28,7 +28,7 @@ struct walk {
 };
 
 /* The stack of a thread when an event begins. */
-static struct stack *look(const struct walk *walk, uint32_t thread, int64_t start) {
+static struct stack *look(const struct thread_walk *walk, uint32_t thread, int64_t start) {
     struct stack *stack = &walk->stacks[thread];
     while (stack->n_own && event_is_gone(walk->closing[stack->top], start)) {
         stack->top = walk->parent[stack->top];
@@ -37,7 +37,7 @@ static struct stack *look(const struct walk *walk, uint32_t thread, int64_t star
     return stack;
 }
 
-static void take(const struct walk *walk, row_t row) {
+static void take(const struct thread_walk *walk, row_t row) {
     const struct tree_events *events = walk->events;
     int64_t start = events->start[row], end = events->end[row];
     struct stack *stack = look(walk, events->thread[row], start);
@@ -60,7 +60,7 @@ enum sutra_status cpu_event_parents(const struct tree_events *events, row_t *par
         return error_memory(error);
     for (uint32_t thread = 0; thread < events->n_threads; thread++)
         stacks[thread].top = ROW_NONE;
-    struct walk walk = {events, stacks, parent, closing};
+    struct thread_walk walk = {events, stacks, parent, closing};
     for (row_t row = 0; row < events->n; row++)
         if (!events->placed || !events->placed[row])
             take(&walk, row);

@@ -40,7 +40,7 @@ struct open_op {
     bool clean; /* no operator below ends before this one */
 };
 
-struct walk {
+struct exclusive_walk {
     const struct exclusive_task *task;
     struct open_op *open;
     uint32_t capacity, n_used;
@@ -50,7 +50,7 @@ struct walk {
     struct exclusive_anomalies anomalies;
 };
 
-static void walk_reset(struct walk *walk) {
+static void walk_reset(struct exclusive_walk *walk) {
     walk->n_used = 0;
     walk->unused = walk->top = OPEN_NONE;
     walk->n_steps = walk->n_ops = 0;
@@ -65,7 +65,7 @@ static void anomalies_add(struct exclusive_anomalies *sum, const struct exclusiv
 }
 
 /* Ends an operator that nothing can lie in any more. */
-static void close_op(struct walk *walk, uint32_t at) {
+static void close_op(struct exclusive_walk *walk, uint32_t at) {
     struct open_op *x = &walk->open[at];
     remaining_close(&x->left);
     task_settle(walk->task, x->row, x->left.rest, x->left.n_merged, &walk->anomalies);
@@ -80,7 +80,7 @@ static void close_op(struct walk *walk, uint32_t at) {
 }
 
 /* Sets the flags of the operators above `at` (OPEN_NONE: of all, up from `lowest`), which must be clean. */
-static void flag_above(struct walk *walk, uint32_t at, uint32_t lowest) {
+static void flag_above(struct exclusive_walk *walk, uint32_t at, uint32_t lowest) {
     struct number end = {0, 0};
     bool any = at != OPEN_NONE;
     if (any)
@@ -96,7 +96,7 @@ static void flag_above(struct walk *walk, uint32_t at, uint32_t lowest) {
 
 /* Takes an interval from all open operators that hold it and closes those that ended before it. Says whether a new
  * operator with this interval would be clean. */
-static bool take_from_open(struct walk *walk, struct number start, struct number end) {
+static bool take_from_open(struct exclusive_walk *walk, struct number start, struct number end) {
     bool clean = true, closed = false;
     uint32_t lowest = OPEN_NONE, at = walk->top;
     while (at != OPEN_NONE) {
@@ -123,7 +123,7 @@ static bool take_from_open(struct walk *walk, struct number start, struct number
     return clean;
 }
 
-static bool open_grow(struct walk *walk) {
+static bool open_grow(struct exclusive_walk *walk) {
     if (walk->n_used < walk->capacity)
         return true;
     uint32_t capacity = walk->capacity < OPEN_NONE / 2 ? walk->capacity * 2 + 64 : OPEN_NONE;
@@ -135,7 +135,7 @@ static bool open_grow(struct walk *walk) {
     return true;
 }
 
-static bool open_op(struct walk *walk, row_t i, struct number end, bool clean) {
+static bool open_op(struct exclusive_walk *walk, row_t i, struct number end, bool clean) {
     uint32_t at = walk->unused;
     if (at != OPEN_NONE)
         walk->unused = walk->open[at].down;
@@ -159,7 +159,7 @@ static bool open_op(struct walk *walk, row_t i, struct number end, bool clean) {
 enum walk_outcome { WALK_DONE, WALK_TOO_LONG, WALK_NO_MEMORY };
 
 /* Walks the island that begins at position *next and moves *next behind it. */
-static enum walk_outcome walk_island(struct walk *walk, uint32_t budget, row_t *next) {
+static enum walk_outcome walk_island(struct exclusive_walk *walk, uint32_t budget, row_t *next) {
     const struct exclusive_task *task = walk->task;
     walk_reset(walk);
     for (row_t i = *next; i < task->n; i++) {
@@ -204,7 +204,7 @@ static row_t island_end(const struct exclusive_task *task, row_t begin) {
     return i;
 }
 
-static bool do_island(struct walk *walk, uint32_t budget, row_t *next) {
+static bool do_island(struct exclusive_walk *walk, uint32_t budget, row_t *next) {
     row_t begin = *next;
     enum walk_outcome outcome = walk_island(walk, budget, next);
     if (outcome != WALK_TOO_LONG)
@@ -260,7 +260,7 @@ static bool sort_by_dur(const struct cpu_ops *ops, row_t *rows, row_t n) {
     return true;
 }
 
-struct exclusive_step {
+struct exclusive_work {
     const struct cpu_ops *ops;
     uint32_t budget;
     struct number_column exclusive;
@@ -270,10 +270,10 @@ struct exclusive_step {
 };
 
 static void do_thread(void *arg, size_t t) {
-    struct exclusive_step *step = arg;
+    struct exclusive_work *step = arg;
     row_t *rows = step->rows + step->start[t];
     struct exclusive_task task = {step->ops, rows, step->start[t + 1] - step->start[t], step->exclusive};
-    struct walk walk = {.task = &task};
+    struct exclusive_walk walk = {.task = &task};
     struct exclusive_anomalies sum = {0, 0, ROW_NONE};
     bool ok = sort_by_dur(step->ops, rows, task.n);
     for (row_t next = 0; ok && next < task.n;) {
@@ -289,7 +289,7 @@ static void do_thread(void *arg, size_t t) {
 enum sutra_status cpu_exclusive_durations(struct pool *pool, const struct cpu_ops *ops, uint32_t budget,
                                           struct number_column exclusive, struct exclusive_anomalies *anomalies,
                                           struct sutra_error *error) {
-    struct exclusive_step step = {.ops = ops, .budget = budget, .exclusive = exclusive};
+    struct exclusive_work step = {.ops = ops, .budget = budget, .exclusive = exclusive};
     enum sutra_status status = SUTRA_OK;
     step.start = reallocarray(NULL, (size_t)ops->n_threads + 1, sizeof *step.start);
     step.rows = reallocarray(NULL, (size_t)ops->n + 1, sizeof *step.rows);

@@ -18,7 +18,7 @@
 #define BLOCK 8192 /* questions that a thread takes at once */
 #define NEAR  64   /* last places that are remembered; -1, which many share, gets its own */
 
-struct parents_step {
+struct parents_work {
     const struct cpu_ops *ops;
     const struct op_markers *markers;
     const struct parent_queries *queries;
@@ -36,7 +36,7 @@ static bool has_coalesced(const struct cpu_ops *ops) {
     return false;
 }
 
-static void link_plain(const struct parents_step *step) {
+static void link_plain(const struct parents_work *step) {
     const uint8_t *coalesced = step->ops->coalesced;
     for (uint32_t t = 0; t < step->ops->n_threads; t++)
         for (row_t k = step->start[t]; k < step->start[t + 1]; k++) {
@@ -49,7 +49,7 @@ static void link_plain(const struct parents_step *step) {
         }
 }
 
-static enum sutra_status index_by_external(struct pool *pool, struct parents_step *step, struct sutra_error *error) {
+static enum sutra_status index_by_external(struct pool *pool, struct parents_work *step, struct sutra_error *error) {
     const struct cpu_ops *ops = step->ops;
     uint64_t *keys = reallocarray(NULL, (size_t)ops->n + 1, sizeof *keys);
     row_t *order = reallocarray(NULL, (size_t)ops->n + 1, sizeof *order);
@@ -100,17 +100,17 @@ static inline row_t find_near(row_t low, row_t high, row_t near, bool (*before)(
     return low;
 }
 
-struct places {
+struct found_places {
     row_t by_thread, by_external;
 };
 
 /* One question, and where the searches for earlier ones ended. */
 struct asking {
-    const struct parents_step *step;
+    const struct parents_work *step;
     struct number launch_ts;
     value_key external;
-    row_t bound, marker;      /* the numbers of operators and of markers that begin before the launch */
-    struct places near[NEAR]; /* by thread and sign of the external id, as far as there is room */
+    row_t bound, marker;            /* the numbers of operators and of markers that begin before the launch */
+    struct found_places near[NEAR]; /* by thread and sign of the external id, as far as there is room */
 };
 
 static bool ts_before(const void *arg, row_t row) {
@@ -130,7 +130,7 @@ static bool thread_before(const void *arg, row_t place) {
 
 static bool key_before(const void *arg, row_t place) {
     const struct asking *asking = arg;
-    const struct parents_step *step = asking->step;
+    const struct parents_work *step = asking->step;
     return external_before(step->external[place], step->by_external[place], asking->external, asking->bound);
 }
 
@@ -142,8 +142,8 @@ static row_t last_row(const row_t *rows, const row_t *plain, row_t end, bool ncc
 
 /* The last operator of the thread that begins before the launch: `same` with the query's external id. */
 static row_t find_op(struct asking *asking, uint32_t thread, bool nccl, bool same) {
-    const struct parents_step *step = asking->step;
-    struct places *near = &asking->near[(2 * thread + (asking->external < 0)) % NEAR];
+    const struct parents_work *step = asking->step;
+    struct found_places *near = &asking->near[(2 * thread + (asking->external < 0)) % NEAR];
     row_t low = step->start[thread], high = step->start[thread + 1];
     if (!same) {
         row_t place = find_near(low, high, near->by_thread, thread_before, asking);
@@ -158,7 +158,7 @@ static row_t find_op(struct asking *asking, uint32_t thread, bool nccl, bool sam
 }
 
 static row_t find_parent(struct asking *asking, uint32_t thread, bool nccl) {
-    const struct parents_step *step = asking->step;
+    const struct parents_work *step = asking->step;
     bool marked = false, known = thread < step->ops->n_threads;
     if (thread == step->markers->thread) {
         asking->marker = find_near(0, step->markers->n, asking->marker, marker_before, asking);
@@ -178,7 +178,7 @@ static row_t find_parent(struct asking *asking, uint32_t thread, bool nccl) {
 }
 
 static void answer_block(void *arg, size_t block) {
-    const struct parents_step *step = arg;
+    const struct parents_work *step = arg;
     const struct parent_queries *queries = step->queries;
     size_t begin = block * BLOCK, end = begin + BLOCK < queries->n ? begin + BLOCK : queries->n;
     struct asking asking = {.step = step};
@@ -189,7 +189,7 @@ static void answer_block(void *arg, size_t block) {
     }
 }
 
-static bool allocate(struct parents_step *step) {
+static bool allocate(struct parents_work *step) {
     size_t n = (size_t)step->ops->n + 1;
     step->start = reallocarray(NULL, (size_t)step->ops->n_threads + 1, sizeof *step->start);
     step->by_thread = reallocarray(NULL, n, sizeof *step->by_thread);
@@ -206,7 +206,7 @@ static bool allocate(struct parents_step *step) {
 
 enum sutra_status cpu_parents(struct pool *pool, const struct cpu_ops *ops, const struct op_markers *markers,
                               const struct parent_queries *queries, row_t *parent, struct sutra_error *error) {
-    struct parents_step step = {.ops = ops, .markers = markers, .queries = queries, .parent = parent};
+    struct parents_work step = {.ops = ops, .markers = markers, .queries = queries, .parent = parent};
     enum sutra_status status = SUTRA_OK;
     if (!allocate(&step)) {
         status = error_memory(error);

@@ -12,7 +12,7 @@
 #include "columns/pair_table.h"
 #include "match/event_tree.h"
 
-struct grouping {
+struct storage_grouping {
     const struct storage_uses *uses;
     struct pair_table storages; /* of a live storage on a device: its number */
     struct pair_table tensors;  /* of a tensor: its first storage */
@@ -22,7 +22,7 @@ struct grouping {
 };
 
 /* Joins a storage with the first one of its tensor. */
-static bool join(struct grouping *grouping, uint64_t tensor, uint32_t storage) {
+static bool join(struct storage_grouping *grouping, uint64_t tensor, uint32_t storage) {
     struct pair_entry *first = pair_table_take(&grouping->tensors, tensor, 0);
     if (!first)
         return false;
@@ -35,7 +35,7 @@ static bool join(struct grouping *grouping, uint64_t tensor, uint32_t storage) {
     return true;
 }
 
-static bool number_use(struct grouping *grouping, row_t row) {
+static bool number_use(struct storage_grouping *grouping, row_t row) {
     const struct storage_uses *uses = grouping->uses;
     struct pair_entry *live =
         pair_table_take(&grouping->storages, uses->storage[row], uses->device ? uses->device[row] : 0);
@@ -52,7 +52,7 @@ static bool number_use(struct grouping *grouping, row_t row) {
 }
 
 /* Turns leaders into groups, in place: a leader comes before those that it leads. */
-static void number_groups(struct grouping *grouping) {
+static void number_groups(struct storage_grouping *grouping) {
     uint32_t n_groups = 0;
     for (uint32_t storage = 0; storage < grouping->n_storages; storage++) {
         uint32_t leader = grouping->leader[storage];
@@ -63,7 +63,7 @@ static void number_groups(struct grouping *grouping) {
 
 enum sutra_status cpu_tensor_groups(const struct storage_uses *uses, uint32_t *number, uint32_t *group,
                                     struct sutra_error *error) {
-    struct grouping grouping = {.uses = uses, .number = number};
+    struct storage_grouping grouping = {.uses = uses, .number = number};
     grouping.leader = column_new(uses->n, sizeof *grouping.leader);
     bool ok = grouping.leader && pair_table_init(&grouping.storages) && pair_table_init(&grouping.tensors);
     for (row_t row = 0; row < uses->n && ok; row++)

@@ -14,7 +14,7 @@
 #include "read/fields.h"
 
 /* One part of the array. */
-struct part {
+struct event_part {
     struct device_events events;
     struct strings strings;
     struct field_reader reader;
@@ -30,14 +30,14 @@ struct part {
     struct sutra_device_trace *trace;
 };
 
-struct parts {
+struct event_parts {
     struct sutra_context *context;
     struct sutra_device_trace *trace;
-    struct part *list;
+    struct event_part *list;
     size_t n;
 };
 
-static void free_parts(struct parts *parts) {
+static void free_parts(struct event_parts *parts) {
     for (size_t i = 0; i < parts->n; i++) {
         device_events_free(&parts->list[i].events);
         strings_free(&parts->list[i].strings);
@@ -51,14 +51,14 @@ static void free_parts(struct parts *parts) {
 }
 
 static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *error) {
-    struct parts *parts = arg;
+    struct event_parts *parts = arg;
     free_parts(parts);
     parts->list = calloc(n, sizeof *parts->list);
     if (!parts->list)
         return error_memory(error);
     parts->n = n;
     for (size_t i = 0; i < n; i++) {
-        struct part *part = &parts->list[i];
+        struct event_part *part = &parts->list[i];
         part->bad_row = ROW_NONE;
         part->reader =
             (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
@@ -69,7 +69,7 @@ static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *er
 }
 
 /* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
-static void wrong_type(struct part *part, enum event_field field, size_t at) {
+static void wrong_type(struct event_part *part, enum event_field field, size_t at) {
     part->n_dropped++;
     if (part->bad_row != ROW_NONE)
         return;
@@ -79,7 +79,7 @@ static void wrong_type(struct part *part, enum event_field field, size_t at) {
 }
 
 /* Adds `flag` to *flags if the event has the field. */
-static struct number read_number(struct part *part, const struct event_places *places, enum event_field field,
+static struct number read_number(struct event_part *part, const struct event_places *places, enum event_field field,
                                  enum event_flag flag, uint8_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
@@ -90,7 +90,7 @@ static struct number read_number(struct part *part, const struct event_places *p
     return number;
 }
 
-static value_key read_int(struct part *part, const struct event_places *places, enum event_field field) {
+static value_key read_int(struct event_part *part, const struct event_places *places, enum event_field field) {
     value_key key = -1;
     struct json_place place = places->field[field];
     if (place.at && !field_int(&part->reader, place, &key))
@@ -98,13 +98,13 @@ static value_key read_int(struct part *part, const struct event_places *places, 
     return key;
 }
 
-static value_key read_key(struct part *part, const struct event_places *places, enum event_field field,
+static value_key read_key(struct event_part *part, const struct event_places *places, enum event_field field,
                           value_key absent) {
     struct json_place place = places->field[field];
     return place.at ? field_key(&part->reader, place) : absent;
 }
 
-static value_key read_tid(struct part *part, const struct event_places *places) {
+static value_key read_tid(struct event_part *part, const struct event_places *places) {
     value_key tid = read_key(part, places, FIELD_TID, 0);
     if (tid != KEY_UNHASHABLE)
         return tid;
@@ -113,7 +113,7 @@ static value_key read_tid(struct part *part, const struct event_places *places) 
 }
 
 /* The empty string if the field is absent, STRING_NONE if it is no string. */
-static uint32_t read_string(struct part *part, struct json_place place) {
+static uint32_t read_string(struct event_part *part, struct json_place place) {
     if (!place.at)
         return strings_intern(&part->strings, "", 0);
     if (part->reader.source->bytes[place.at] != '"')
@@ -121,7 +121,7 @@ static uint32_t read_string(struct part *part, struct json_place place) {
     return field_intern(&part->reader, place, &part->strings);
 }
 
-static uint8_t read_phase(const struct part *part, struct json_place place) {
+static uint8_t read_phase(const struct event_part *part, struct json_place place) {
     const char *text = part->reader.source->bytes + place.at;
     if (!place.at)
         return 0;
@@ -137,7 +137,7 @@ static bool is_small_integer(const char *text) {
     return n > 0 && n < 19 && text[n] != '.' && text[n] != 'e' && text[n] != 'E';
 }
 
-static uint8_t read_flags(const struct part *part, const struct event_places *places) {
+static uint8_t read_flags(const struct event_part *part, const struct event_places *places) {
     const char *text = part->reader.source->bytes;
     size_t id = places->field[FIELD_ID].at, name = places->field[FIELD_NAME].at;
     size_t stream = places->field[FIELD_STREAM].at;
@@ -149,7 +149,7 @@ static uint8_t read_flags(const struct part *part, const struct event_places *pl
 }
 
 /* Appends the event that begins at `text` to the part's columns. */
-static void append_event(struct part *part, const struct event_places *places, size_t text) {
+static void append_event(struct event_part *part, const struct event_places *places, size_t text) {
     struct device_events *events = &part->events;
     row_t row = events->n;
     size_t args = places->field[FIELD_ARGS].at;
@@ -178,7 +178,7 @@ static void append_event(struct part *part, const struct event_places *places, s
 }
 
 /* Room for the event at byte `at`. */
-static bool make_room(struct part *part, size_t at) {
+static bool make_room(struct event_part *part, size_t at) {
     struct device_events *events = &part->events;
     if (events->n < events->capacity)
         return true;
@@ -190,7 +190,7 @@ static bool make_room(struct part *part, size_t at) {
 }
 
 static void read_element(void *arg, size_t number, struct json_walker *walker) {
-    struct part *part = &((struct parts *)arg)->list[number];
+    struct event_part *part = &((struct event_parts *)arg)->list[number];
     struct event_places places;
     size_t at = walker->at;
     if (walk_char(walker) == '{') {
@@ -210,16 +210,16 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
 }
 
 static void end_parts(void *arg, size_t n) {
-    struct parts *parts = arg;
+    struct event_parts *parts = arg;
     for (size_t i = n; i < parts->n; i++)
         parts->list[i].events.n = 0;
 }
 
 /* Numbers the rows of all parts, and their strings, in file order. */
-static enum sutra_status number_parts(struct parts *parts, struct sutra_error *error) {
+static enum sutra_status number_parts(struct event_parts *parts, struct sutra_error *error) {
     uint64_t n = 0;
     for (size_t i = 0; i < parts->n; i++) {
-        struct part *part = &parts->list[i];
+        struct event_part *part = &parts->list[i];
         if (part->reader.failed)
             return error_memory(error);
         part->trace = parts->trace;
@@ -245,7 +245,7 @@ static enum sutra_status number_parts(struct parts *parts, struct sutra_error *e
 }
 
 static void copy_part(void *arg, size_t number) {
-    struct part *part = &((struct parts *)arg)->list[number];
+    struct event_part *part = &((struct event_parts *)arg)->list[number];
     struct device_events *events = &part->events;
     for (row_t i = 0; i < events->n; i++) {
         events->name[i] = part->string_map[events->name[i]];
@@ -257,10 +257,10 @@ static void copy_part(void *arg, size_t number) {
 }
 
 /* The first field of a wrong type is an error, unless such fields are to be taken as absent. */
-static enum sutra_status check_types(const struct parts *parts, struct sutra_error *error) {
+static enum sutra_status check_types(const struct event_parts *parts, struct sutra_error *error) {
     const struct source *source = &parts->trace->document.source;
     for (size_t i = 0; i < parts->n; i++) {
-        const struct part *part = &parts->list[i];
+        const struct event_part *part = &parts->list[i];
         if (part->events.n == 0)
             continue;
         parts->trace->n_fields_dropped += part->n_dropped;
@@ -305,7 +305,7 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
                         expected);
 }
 
-static enum sutra_status read_events(struct parts *parts, struct sutra_error *error) {
+static enum sutra_status read_events(struct event_parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
     const struct document_reader reader = {.array = "traceEvents",
                                            .kind = "device trace",
@@ -334,7 +334,7 @@ static enum sutra_status read_events(struct parts *parts, struct sutra_error *er
 static enum sutra_status finish(struct sutra_context *context, struct sutra_device_trace *made,
                                 enum sutra_status status, struct sutra_device_trace **trace,
                                 struct sutra_error *error) {
-    struct parts parts = {.context = context, .trace = made};
+    struct event_parts parts = {.context = context, .trace = made};
     if (!status && !strings_init(&made->strings))
         status = error_memory(error);
     if (!status)

@@ -10,20 +10,20 @@
 #include "text/string_text.h"
 
 /* What became of one part of the array. */
-struct part {
+struct array_part {
     size_t first_comma; /* the comma before its first element (the bracket for part 0), or SIZE_MAX: no element */
     size_t last_comma;  /* the comma behind its last element, or the closing bracket */
     bool closed;        /* the array ends in this part */
     struct json_walker walker;
 };
 
-struct parts {
+struct array_parts {
     struct document *document;
     const struct document_reader *reader;
     size_t open;        /* the opening bracket */
     size_t first_chunk; /* the chunk in which it stands: part p is chunk first_chunk + p */
     size_t n;
-    struct part *list;
+    struct array_part *list;
 };
 
 bool escaped_is(const char *raw, size_t length, const char *name) {
@@ -33,7 +33,7 @@ bool escaped_is(const char *raw, size_t length, const char *name) {
 }
 
 /* Steps from a chunk's start to the first comma between elements of the array, inside that chunk. */
-static size_t find_first_comma(struct parts *parts, size_t chunk, struct json_walker *walker) {
+static size_t find_first_comma(struct array_parts *parts, size_t chunk, struct json_walker *walker) {
     const struct json_index *index = &parts->document->index;
     size_t end = chunk_word(index, chunk + 1) * 64;
     int64_t depth = index->chunks[chunk].depth;
@@ -52,13 +52,13 @@ static size_t find_first_comma(struct parts *parts, size_t chunk, struct json_wa
 }
 
 static void walk_part(void *arg, size_t number) {
-    struct parts *parts = arg;
-    struct part *part = &parts->list[number];
+    struct array_parts *parts = arg;
+    struct array_part *part = &parts->list[number];
     const struct json_index *index = &parts->document->index;
     size_t chunk = parts->first_chunk + number, end = chunk_word(index, chunk + 1) * 64;
     struct json_walker *walker = &part->walker;
     size_t at = number ? chunk_word(index, chunk) * 64 : parts->open;
-    *part = (struct part){.first_comma = SIZE_MAX};
+    *part = (struct array_part){.first_comma = SIZE_MAX};
     *walker = walk_from(&parts->document->source, index, at);
     if (parts->n == 1)
         end = SIZE_MAX;
@@ -84,10 +84,10 @@ static void walk_part(void *arg, size_t number) {
 }
 
 /* Whether the parts meet, up to the one that closes the array or fails; that one's number goes to *last. */
-static bool parts_meet(const struct parts *parts, size_t *last) {
+static bool parts_meet(const struct array_parts *parts, size_t *last) {
     size_t expected = parts->open;
     for (size_t i = 0; i < parts->n; i++) {
-        const struct part *part = &parts->list[i];
+        const struct array_part *part = &parts->list[i];
         if (part->first_comma == SIZE_MAX)
             continue;
         if (part->first_comma != expected)
@@ -101,7 +101,7 @@ static bool parts_meet(const struct parts *parts, size_t *last) {
 }
 
 /* Walks the array at *walker, which then stands behind it. */
-static enum sutra_status walk_parts(struct parts *parts, struct pool *pool, struct json_walker *walker,
+static enum sutra_status walk_parts(struct array_parts *parts, struct pool *pool, struct json_walker *walker,
                                     struct sutra_error *error) {
     const struct document_reader *reader = parts->reader;
     size_t last = 0;
@@ -133,7 +133,7 @@ static enum sutra_status walk_the_array(struct document *document, struct pool *
                                         const struct document_reader *reader, bool repeated, struct json_walker *walker,
                                         struct sutra_error *error) {
     const struct json_index *index = &document->index;
-    struct parts parts = {.document = document, .reader = reader, .open = walker->at};
+    struct array_parts parts = {.document = document, .reader = reader, .open = walker->at};
     while (parts.first_chunk + 1 < index->n_chunks && chunk_word(index, parts.first_chunk + 1) * 64 <= walker->at)
         parts.first_chunk++;
     parts.n = repeated ? 1 : index->n_chunks - parts.first_chunk;

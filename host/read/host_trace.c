@@ -17,11 +17,11 @@
 #include "read/seen_values.h"
 #include "text/string_text.h"
 
-enum node_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
+enum host_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
 
 static const char *const field_names[] = {"'id'", "'parent'", "'ctrl_deps'", "'rf_id'", "'attrs': value of rf_id"};
 
-struct node_places {
+struct host_places {
     struct json_place field[NODE_FIELDS];
 };
 
@@ -32,7 +32,7 @@ struct mismatch {
 };
 
 /* One part of the array. The columns parent and rf hold what schema 1.0.1 means; `rf_attribute` what others do. */
-struct part {
+struct node_part {
     struct host_nodes nodes;
     value_key *rf_attribute;
     struct field_reader reader;
@@ -46,14 +46,14 @@ struct part {
     struct sutra_host_trace *trace;
 };
 
-struct parts {
+struct node_parts {
     struct sutra_context *context;
     struct sutra_host_trace *trace;
-    struct part *list;
+    struct node_part *list;
     size_t n;
 };
 
-static void free_parts(struct parts *parts) {
+static void free_parts(struct node_parts *parts) {
     for (size_t i = 0; i < parts->n; i++) {
         host_nodes_free(&parts->list[i].nodes);
         free(parts->list[i].rf_attribute);
@@ -65,14 +65,14 @@ static void free_parts(struct parts *parts) {
 }
 
 static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *error) {
-    struct parts *parts = arg;
+    struct node_parts *parts = arg;
     free_parts(parts);
     parts->list = calloc(n, sizeof *parts->list);
     if (!parts->list)
         return error_memory(error);
     parts->n = n;
     for (size_t i = 0; i < n; i++) {
-        struct part *part = &parts->list[i];
+        struct node_part *part = &parts->list[i];
         part->reader =
             (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
         part->trace = parts->trace;
@@ -83,7 +83,7 @@ static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *er
     return SUTRA_OK;
 }
 
-static enum node_field field_of(const struct json_walker *walker, struct json_place key) {
+static enum host_field field_of(const struct json_walker *walker, struct json_place key) {
     switch (walker->text[key.at + 1]) {
     case 'i':
         return place_is(walker->source, key, "id") ? NODE_ID : NODE_FIELDS;
@@ -99,7 +99,7 @@ static enum node_field field_of(const struct json_walker *walker, struct json_pl
         for (int field = 0; field < NODE_RF_ATTRIBUTE; field++) {
             static const char *const names[] = {"id", "parent", "ctrl_deps", "rf_id"};
             if (place_is(walker->source, key, names[field]))
-                return (enum node_field)field;
+                return (enum host_field)field;
         }
         return place_is(walker->source, key, "attrs") ? NODE_RF_ATTRIBUTE : NODE_FIELDS;
     default:
@@ -148,14 +148,14 @@ static inline void walk_other(struct json_walker *walker, struct seen_values *se
 }
 
 /* Walks a node; true if it has the form of later schemas. */
-static bool walk_node(struct json_walker *walker, struct seen_values *seen, struct node_places *places) {
+static bool walk_node(struct json_walker *walker, struct seen_values *seen, struct host_places *places) {
     struct json_walker local = *walker; /* which stays in registers */
     bool later = false;
     for (bool more = walk_object(&local); more; more = walk_member_end(&local)) {
         struct json_place key = walk_key(&local);
         if (!key.at)
             break;
-        enum node_field field = field_of(&local, key);
+        enum host_field field = field_of(&local, key);
         later |= field == NODE_RF_ATTRIBUTE || field == NODE_CTRL_DEPS;
         struct json_place value = {0};
         if (field == NODE_RF_ATTRIBUTE && walk_char(&local) == '[')
@@ -171,14 +171,14 @@ static bool walk_node(struct json_walker *walker, struct seen_values *seen, stru
     return later;
 }
 
-static void mismatch(struct part *part, enum node_field field, size_t at) {
+static void mismatch(struct node_part *part, enum host_field field, size_t at) {
     part->n_mismatches[field]++;
     if (part->mismatches[field].row == ROW_NONE)
         part->mismatches[field] = (struct mismatch){part->nodes.n, at};
 }
 
 /* An id that may be absent, but not a list. */
-static value_key read_key(struct part *part, const struct node_places *places, enum node_field field,
+static value_key read_key(struct node_part *part, const struct host_places *places, enum host_field field,
                           value_key absent) {
     struct json_place place = places->field[field];
     value_key key = place.at ? field_key(&part->reader, place) : absent;
@@ -189,7 +189,7 @@ static value_key read_key(struct part *part, const struct node_places *places, e
 }
 
 /* A node's own id must be a number. */
-static value_key read_id(struct part *part, const struct node_places *places, size_t text) {
+static value_key read_id(struct node_part *part, const struct host_places *places, size_t text) {
     struct json_place place = places->field[NODE_ID];
     if (place.at && strchr("-0123456789Itf", part->reader.source->bytes[place.at]))
         return field_key(&part->reader, place);
@@ -197,7 +197,7 @@ static value_key read_id(struct part *part, const struct node_places *places, si
     return 0;
 }
 
-static value_key read_rf_attribute(struct part *part, const struct node_places *places) {
+static value_key read_rf_attribute(struct node_part *part, const struct host_places *places) {
     struct json_place place = places->field[NODE_RF_ATTRIBUTE];
     value_key key = KEY_NULL;
     if (place.at && !field_int(&part->reader, place, &key))
@@ -205,7 +205,7 @@ static value_key read_rf_attribute(struct part *part, const struct node_places *
     return key;
 }
 
-static void append_node(struct part *part, const struct node_places *places, size_t text, size_t end) {
+static void append_node(struct node_part *part, const struct host_places *places, size_t text, size_t end) {
     struct host_nodes *nodes = &part->nodes;
     row_t row = nodes->n;
     nodes->text[row] = text;
@@ -219,7 +219,7 @@ static void append_node(struct part *part, const struct node_places *places, siz
 }
 
 /* Room for the node at byte `at`. */
-static bool make_room(struct part *part, size_t at) {
+static bool make_room(struct node_part *part, size_t at) {
     struct host_nodes *nodes = &part->nodes;
     if (nodes->n < nodes->capacity)
         return true;
@@ -235,8 +235,8 @@ static bool make_room(struct part *part, size_t at) {
 }
 
 static void read_element(void *arg, size_t number, struct json_walker *walker) {
-    struct part *part = &((struct parts *)arg)->list[number];
-    struct node_places places = {0};
+    struct node_part *part = &((struct node_parts *)arg)->list[number];
+    struct host_places places = {0};
     size_t text = walker->at;
     if (walk_char(walker) != '{') {
         walk_fail(walker, "a node, which is an object,");
@@ -253,17 +253,17 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
 }
 
 static void end_parts(void *arg, size_t n) {
-    struct parts *parts = arg;
+    struct node_parts *parts = arg;
     for (size_t i = n; i < parts->n; i++) {
         parts->list[i].nodes.n = 0;
         parts->list[i].n_with_attributes = 0;
     }
 }
 
-static enum sutra_status number_parts(struct parts *parts, struct sutra_error *error) {
+static enum sutra_status number_parts(struct node_parts *parts, struct sutra_error *error) {
     uint64_t n = 0;
     for (size_t i = 0; i < parts->n; i++) {
-        struct part *part = &parts->list[i];
+        struct node_part *part = &parts->list[i];
         if (part->reader.failed)
             return error_memory(error);
         part->first_row = (row_t)n;
@@ -296,7 +296,7 @@ static bool known_schema(const char *schema) {
 }
 
 /* Keeps the schema's name and decides which form the nodes have. */
-static enum sutra_status choose_schema(struct parts *parts, bool *flat, struct sutra_error *error) {
+static enum sutra_status choose_schema(struct node_parts *parts, bool *flat, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
     struct field_reader reader = {.source = &trace->document.source, .values = &parts->context->values};
     size_t length;
@@ -324,10 +324,10 @@ static enum sutra_status choose_schema(struct parts *parts, bool *flat, struct s
 
 /* The first field of a wrong type among those that matter for this schema is an error, unless such are to be taken as
  * absent; a node without an id is always one. */
-static enum sutra_status check_types(const struct parts *parts, bool flat, struct sutra_error *error) {
+static enum sutra_status check_types(const struct node_parts *parts, bool flat, struct sutra_error *error) {
     const struct source *source = &parts->trace->document.source;
     for (size_t i = 0; i < parts->n; i++) {
-        const struct part *part = &parts->list[i];
+        const struct node_part *part = &parts->list[i];
         for (int field = 0; field < NODE_FIELDS && part->nodes.n; field++) {
             struct mismatch found = part->mismatches[field];
             bool matters = field == NODE_ID || field == NODE_CTRL_DEPS || flat != (field == NODE_RF_ATTRIBUTE);
@@ -348,7 +348,7 @@ static enum sutra_status check_types(const struct parts *parts, bool flat, struc
 }
 
 static void copy_part(void *arg, size_t number) {
-    struct part *part = &((struct parts *)arg)->list[number];
+    struct node_part *part = &((struct node_parts *)arg)->list[number];
     struct host_nodes *nodes = &part->nodes;
     if (!part->flat)
         for (row_t i = 0; i < nodes->n; i++) {
@@ -359,7 +359,7 @@ static void copy_part(void *arg, size_t number) {
     host_nodes_free(nodes);
 }
 
-static enum sutra_status read_nodes(struct parts *parts, struct sutra_error *error) {
+static enum sutra_status read_nodes(struct node_parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
     const struct document_reader reader = {.array = "nodes",
                                            .kind = "host trace",
@@ -393,7 +393,7 @@ static enum sutra_status read_nodes(struct parts *parts, struct sutra_error *err
 /* Takes over an opened source, or frees everything. */
 static enum sutra_status finish(struct sutra_context *context, struct sutra_host_trace *made, enum sutra_status status,
                                 struct sutra_host_trace **trace, struct sutra_error *error) {
-    struct parts parts = {.context = context, .trace = made};
+    struct node_parts parts = {.context = context, .trace = made};
     if (!status)
         status = read_nodes(&parts, error);
     free_parts(&parts);

@@ -93,7 +93,7 @@ struct chunk_result {
     bool has_escapes, has_high;
 };
 
-struct build {
+struct index_build {
     struct json_index *index;
     const struct source *source;
     struct chunk_result *results;
@@ -237,7 +237,7 @@ static size_t character_start(const struct source *source, size_t at) {
     return at < source->size ? at : source->size;
 }
 
-static void check_utf8(struct build *build, size_t chunk) {
+static void check_utf8(struct index_build *build, size_t chunk) {
     struct chunk_result *result = &build->results[chunk];
     size_t begin = character_start(build->source, chunk_word(build->index, chunk) * 64);
     size_t end = character_start(build->source, chunk_word(build->index, chunk + 1) * 64);
@@ -263,7 +263,7 @@ static bool guess_in_string(const struct source *source, size_t at, bool escaped
     return end != NULL;
 }
 
-static bool guess_starts(struct build *build) {
+static bool guess_starts(struct index_build *build) {
     for (size_t chunk = 1; chunk < build->index->n_chunks; chunk++) {
         size_t at = chunk_word(build->index, chunk) * 64;
         struct carry *start = &build->starts[chunk];
@@ -278,7 +278,7 @@ static bool guess_starts(struct build *build) {
 }
 
 /* Whether each chunk ends in the state in which the next one was taken to begin. */
-static bool chunks_meet(const struct build *build) {
+static bool chunks_meet(const struct index_build *build) {
     for (size_t chunk = 1; chunk < build->index->n_chunks; chunk++)
         if (build->results[chunk - 1].carry.in_string != build->starts[chunk].in_string)
             return false;
@@ -286,7 +286,7 @@ static bool chunks_meet(const struct build *build) {
 }
 
 static void count_quotes(void *arg, size_t chunk) {
-    struct build *build = arg;
+    struct index_build *build = arg;
     size_t begin = chunk_word(build->index, chunk), end = chunk_word(build->index, chunk + 1);
     uint64_t escaped = escaped_at(build->source->bytes, begin * 64);
     build->starts[chunk].escaped = escaped;
@@ -294,7 +294,7 @@ static void count_quotes(void *arg, size_t chunk) {
 }
 
 /* From quotes per chunk to the state in which each chunk begins. */
-static void find_starts(struct build *build) {
+static void find_starts(struct index_build *build) {
     uint64_t odd = 0;
     for (size_t chunk = 0; chunk < build->index->n_chunks; chunk++) {
         size_t at = chunk_word(build->index, chunk) * 64;
@@ -306,7 +306,7 @@ static void find_starts(struct build *build) {
 }
 
 static void mark_chunk(void *arg, size_t chunk) {
-    struct build *build = arg;
+    struct index_build *build = arg;
     struct json_index *index = build->index;
     size_t size = build->source->size;
     struct chunk_result *result = &build->results[chunk];
@@ -346,7 +346,7 @@ static enum sutra_status string_error(const struct source *source, size_t at, st
 }
 
 /* Sums up what the chunks found. */
-static enum sutra_status finish(struct build *build, struct sutra_error *error) {
+static enum sutra_status finish(struct index_build *build, struct sutra_error *error) {
     struct json_index *index = build->index;
     int64_t depth = 0;
     for (size_t chunk = 0; chunk < index->n_chunks; chunk++) {
@@ -372,7 +372,7 @@ static size_t choose_chunks(size_t size, struct pool *pool) {
 }
 
 /* A single thread hands the state from chunk to chunk and needs no pass over the quotes. */
-static void mark_in_order(struct build *build) {
+static void mark_in_order(struct index_build *build) {
     for (size_t chunk = 0; chunk < build->index->n_chunks; chunk++) {
         if (chunk > 0)
             build->starts[chunk] = build->results[chunk - 1].carry;
@@ -380,7 +380,7 @@ static void mark_in_order(struct build *build) {
     }
 }
 
-static void mark_in_parallel(struct build *build, struct pool *pool) {
+static void mark_in_parallel(struct index_build *build, struct pool *pool) {
     size_t n = build->index->n_chunks;
     if (guess_starts(build)) {
         pool_run(pool, n, mark_chunk, build);
@@ -398,8 +398,8 @@ enum sutra_status json_index_build(struct json_index *index, const struct source
     index->n_chunks = choose_chunks(source->size, pool);
     index->marks = malloc((index->n_words + 1) * sizeof *index->marks);
     index->chunks = calloc(index->n_chunks, sizeof *index->chunks);
-    struct build build = {index, source, calloc(index->n_chunks, sizeof *build.results),
-                          calloc(index->n_chunks, sizeof *build.starts)};
+    struct index_build build = {index, source, calloc(index->n_chunks, sizeof *build.results),
+                                calloc(index->n_chunks, sizeof *build.starts)};
     enum sutra_status status;
     if (!index->marks || !index->chunks || !build.results || !build.starts) {
         status = error_memory(error);

@@ -49,7 +49,7 @@ struct line_series {
     uint32_t n;
 };
 
-struct lines {
+struct chart_lines {
     const struct line_series *series;
     uint64_t n_series;
 };

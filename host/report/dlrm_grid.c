@@ -41,12 +41,12 @@ static uint64_t sum_weights(struct weight *weights, uint64_t n) {
 }
 
 /* The shares of the groups that are shown, which lie one after the other. */
-struct span {
+struct column_span {
     uint64_t n_groups, n_cells, first_share, n_shares;
 };
 
-static struct span span_of(const struct sutra_dlrm_report *report, const struct sutra_dlrm_stream *stream) {
-    struct span span = {0};
+static struct column_span span_of(const struct sutra_dlrm_report *report, const struct sutra_dlrm_stream *stream) {
+    struct column_span span = {0};
     for (uint64_t i = 0; i < stream->n_groups; i++) {
         const struct sutra_dlrm_group *group = &report->groups[stream->first_group + i];
         if (span.n_cells + group->n_variants > GRID_CELLS_MAX)
@@ -99,7 +99,7 @@ struct name dlrm_group_label(const struct sutra_dlrm *dlrm, const struct sutra_d
 }
 
 static void fill_groups(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, const struct sutra_dlrm_report *report,
-                        const struct sutra_dlrm_stream *stream, const struct span *span) {
+                        const struct sutra_dlrm_stream *stream, const struct column_span *span) {
     uint64_t n_cells = 0, n_parts = 0;
     for (uint64_t i = 0; i < span->n_groups; i++) {
         const struct sutra_dlrm_group *group = &report->groups[stream->first_group + i];
@@ -115,7 +115,7 @@ static void fill_groups(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, c
 
 bool dlrm_grid_make(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, const struct sutra_dlrm_report *report,
                     const struct sutra_dlrm_stream *stream) {
-    struct span span = span_of(report, stream);
+    struct column_span span = span_of(report, stream);
     struct weight *weights = malloc((span.n_shares + 1) * sizeof *weights);
     *made = (struct dlrm_grid){.groups = malloc((span.n_groups + 1) * sizeof *made->groups),
                                .cells = malloc((span.n_cells + 1) * sizeof *made->cells),

@@ -27,7 +27,7 @@ static const struct page_section sections[] = {
 };
 
 /* What a section is made from. */
-struct source {
+struct dlrm_source {
     const struct sutra_dlrm *dlrm;
     struct sutra_dlrm_report report;
 };
@@ -36,7 +36,7 @@ static struct shown percent_text(double part, double whole) {
     return shown_figure(whole > 0 ? 100 * part / whole : NAN, UNIT_PERCENT);
 }
 
-static void show_cards(struct page *page, const struct source *source) {
+static void show_cards(struct page *page, const struct dlrm_source *source) {
     const struct sutra_dlrm_report *report = &source->report;
     char note[200];
     page_cards_begin(page);
@@ -68,7 +68,7 @@ static uint64_t bars_of(const struct sutra_table *table) {
     return table->n_rows < BARS_SHOWN ? table->n_rows : BARS_SHOWN;
 }
 
-static void show_streams(struct page *page, const struct source *source) {
+static void show_streams(struct page *page, const struct dlrm_source *source) {
     struct sutra_table table;
     dlrm_streams_table(&table, source->dlrm, &source->report);
     page_check(page, &table);
@@ -93,7 +93,7 @@ static void show_streams(struct page *page, const struct source *source) {
     table_free(&table);
 }
 
-static void show_operators(struct page *page, const struct source *source) {
+static void show_operators(struct page *page, const struct dlrm_source *source) {
     struct sutra_table table;
     dlrm_operators_table(&table, source->dlrm);
     page_check(page, &table);
@@ -135,7 +135,7 @@ static void chart_name(struct name stream, uint64_t place, char name[96]) {
         snprintf(name + at, 96 - at, ".%llu", (unsigned long long)place);
 }
 
-static void show_grid(struct page *page, const struct source *source, uint64_t number) {
+static void show_grid(struct page *page, const struct dlrm_source *source, uint64_t number) {
     const struct sutra_dlrm_stream *stream = &source->report.streams[number];
     struct dlrm_grid grid;
     struct sutra_table table;
@@ -176,7 +176,7 @@ static uint64_t next_stream(const struct sutra_dlrm_report *report, const uint64
     return found;
 }
 
-static void show_dominating(struct page *page, const struct source *source) {
+static void show_dominating(struct page *page, const struct dlrm_source *source) {
     uint64_t shown[GRIDS_SHOWN];
     unsigned n = 0;
     page_section(
@@ -194,7 +194,7 @@ static void show_dominating(struct page *page, const struct source *source) {
 
 /* ---- Overheads ---- */
 
-static void show_overheads(struct page *page, const struct source *source) {
+static void show_overheads(struct page *page, const struct dlrm_source *source) {
     struct sutra_table kinds, table;
     dlrm_kinds_table(&kinds, &source->report);
     page_check(page, &kinds);
@@ -245,7 +245,7 @@ static void say_counts(struct page *page, const struct sutra_dlrm_report *report
         }
 }
 
-static void show_missing(struct page *page, const struct source *source) {
+static void show_missing(struct page *page, const struct dlrm_source *source) {
     const struct sutra_dlrm_report *report = &source->report;
     page_section(
         page, &sections[SECTION_MISSING],
@@ -263,7 +263,7 @@ static void show_missing(struct page *page, const struct source *source) {
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                           const char *path, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error) {
-    struct source source = {.dlrm = dlrm, .report.size = sizeof source.report};
+    struct dlrm_source source = {.dlrm = dlrm, .report.size = sizeof source.report};
     struct page page;
     sutra_dlrm_report(dlrm, &source.report);
     page_open(&page, context, folder, error);

@@ -62,7 +62,7 @@ static const struct page_section sections[] = {
 };
 
 /* What a section is made from. */
-struct source {
+struct hta_source {
     const struct sutra_report *report;
     const struct sutra_hta_ranks *ranks;
     struct sutra_hta_sums sums;
@@ -79,7 +79,8 @@ static uint64_t at_most(uint64_t n, uint64_t most) {
 }
 
 /* A table of the analysis on the page, or why there is none. */
-static void show_table(struct page *page, const struct source *source, enum sutra_hta_table id, const char *caption) {
+static void show_table(struct page *page, const struct hta_source *source, enum sutra_hta_table id,
+                       const char *caption) {
     const char *reason;
     const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, id, &reason);
     if (table && table->n_rows > 0)
@@ -91,7 +92,8 @@ static void show_table(struct page *page, const struct source *source, enum sutr
 /* ---- The figures at the top ---- */
 
 /* "12.3 % of the time" */
-static void card_share(struct page *page, const struct source *source, const char *name, double us, const char *more) {
+static void card_share(struct page *page, const struct hta_source *source, const char *name, double us,
+                       const char *more) {
     char note[160] = "";
     double span_us = source->sums.all->span_us;
     if (span_us > 0)
@@ -99,7 +101,7 @@ static void card_share(struct page *page, const struct source *source, const cha
     page_card(page, name, us, UNIT_US, note);
 }
 
-static void card_slowest(struct page *page, const struct source *source) {
+static void card_slowest(struct page *page, const struct hta_source *source) {
     static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
                                          "idle time"};
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
@@ -127,7 +129,7 @@ static void card_slowest(struct page *page, const struct source *source) {
     page_card_words(page, "Slowest rank", words, note);
 }
 
-static void show_cards(struct page *page, const struct source *source) {
+static void show_cards(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_summary *all = source->sums.all;
     bool several = source->sums.n_ranks > 1;
     char note[160];
@@ -149,7 +151,7 @@ static void show_cards(struct page *page, const struct source *source) {
 
 /* ---- Time ---- */
 
-static void show_time(struct page *page, const struct source *source) {
+static void show_time(struct page *page, const struct hta_source *source) {
     struct sutra_table table;
     const char *reason;
     hta_time_table(&table, source->ranks);
@@ -200,7 +202,7 @@ static int colour_of_type(struct name type) {
     return COLOUR_GREY;
 }
 
-static void show_types(struct page *page, const struct source *source) {
+static void show_types(struct page *page, const struct hta_source *source) {
     const char *reason;
     const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TYPES_MEMORY, &reason);
     int colours[BARS_SHOWN];
@@ -222,7 +224,7 @@ static void show_types(struct page *page, const struct source *source) {
     page_table(page, table, "Types of kernels, all ranks together", sutra_table_name(table));
 }
 
-static void show_top_kernels(struct page *page, const struct source *source) {
+static void show_top_kernels(struct page *page, const struct hta_source *source) {
     static const struct legend_entry legend[] = {{"compute", COMPUTE_COLOUR},
                                                  {"communication", COMMUNICATION_COLOUR},
                                                  {"copies and sets", MEMORY_COLOUR},
@@ -254,7 +256,7 @@ static void show_top_kernels(struct page *page, const struct source *source) {
     table_free(&table);
 }
 
-static void show_kernels(struct page *page, const struct source *source) {
+static void show_kernels(struct page *page, const struct hta_source *source) {
     page_section(
         page, &sections[SECTION_KERNELS],
         "Time of kernels and copies by type and by name. Time in which kernels of two types run counts for both "
@@ -266,7 +268,7 @@ static void show_kernels(struct page *page, const struct source *source) {
 
 /* ---- Idle time ---- */
 
-static void show_idle(struct page *page, const struct source *source) {
+static void show_idle(struct page *page, const struct hta_source *source) {
     const char *reason;
     const struct sutra_table *idle = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_IDLE, &reason);
     page_section(
@@ -301,7 +303,7 @@ static void show_idle(struct page *page, const struct source *source) {
 
 /* ---- Communication ---- */
 
-static void show_overlap(struct page *page, const struct source *source) {
+static void show_overlap(struct page *page, const struct hta_source *source) {
     struct sutra_table table;
     hta_overlap_table(&table, source->ranks, sutra_hta_ranks_table(source->ranks, SUTRA_HTA_OVERLAP, NULL));
     page_check(page, &table);
@@ -327,9 +329,9 @@ static void show_overlap(struct page *page, const struct source *source) {
 
 /* ---- Queues ---- */
 
-static void show_queue_chart(struct page *page, const struct source *source) {
+static void show_queue_chart(struct page *page, const struct hta_source *source) {
     struct line_series series[QUEUES_SHOWN];
-    struct lines lines = {series, queue_list_longest(&source->report->queues, series, QUEUES_SHOWN)};
+    struct chart_lines lines = {series, queue_list_longest(&source->report->queues, series, QUEUES_SHOWN)};
     char words[200];
     if (lines.n_series == 0)
         return;
@@ -343,7 +345,7 @@ static void show_queue_chart(struct page *page, const struct source *source) {
     }
 }
 
-static void show_queues(struct page *page, const struct source *source) {
+static void show_queues(struct page *page, const struct hta_source *source) {
     page_section(
         page, &sections[SECTION_QUEUE],
         "How many kernels have been launched on a stream but have not begun. A queue that is empty most of the time "
@@ -356,7 +358,7 @@ static void show_queues(struct page *page, const struct source *source) {
 
 /* ---- The rest ---- */
 
-static void show_launches(struct page *page, const struct source *source) {
+static void show_launches(struct page *page, const struct hta_source *source) {
     page_section(
         page, &sections[SECTION_LAUNCHES],
         "Calls that launch kernels and copies. The delay is from the end of the call to the start of the kernel. "
@@ -365,7 +367,7 @@ static void show_launches(struct page *page, const struct source *source) {
     page_section_end(page);
 }
 
-static void show_copies(struct page *page, const struct source *source) {
+static void show_copies(struct page *page, const struct hta_source *source) {
     page_section(page, &sections[SECTION_COPIES],
                  "Bandwidth of copies and sets of memory in GB/s, while at least one of the kind runs.");
     show_table(page, source, SUTRA_HTA_BANDWIDTH, "Bandwidth, GB/s");
@@ -379,7 +381,7 @@ static void say_count(struct page *page, uint64_t n, const char *what) {
         page_words(page, words);
 }
 
-static void show_missing(struct page *page, const struct source *source) {
+static void show_missing(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_summary *all = source->sums.all;
     const struct sutra_hta_rank *rank;
     unsigned n = 0;
@@ -401,7 +403,7 @@ static void show_missing(struct page *page, const struct source *source) {
 
 /* ---- The public functions ---- */
 
-static void write_page(struct page *page, const struct source *source) {
+static void write_page(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_rank *first = sutra_hta_ranks_at(source->ranks, 0);
     char title[96], more[96] = "";
     size_t n = source->sums.n_ranks;
@@ -426,7 +428,7 @@ static void write_page(struct page *page, const struct source *source) {
 enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error) {
-    struct source source = {.report = report, .ranks = ranks, .sums.size = sizeof source.sums};
+    struct hta_source source = {.report = report, .ranks = ranks, .sums.size = sizeof source.sums};
     struct page page;
     sutra_hta_ranks_sum(ranks, &source.sums);
     page_open(&page, context, folder, error);

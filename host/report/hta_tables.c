@@ -71,7 +71,7 @@ void hta_overlap_table(struct sutra_table *table, const struct sutra_hta_ranks *
 
 /* ---- Kernels of all ranks ---- */
 
-struct kernel_sum {
+struct kernel_total {
     double sum;
     uint64_t row; /* where it stands first */
     int64_t n_ranks;
@@ -79,7 +79,7 @@ struct kernel_sum {
 
 struct kernel_sums {
     struct strings keys; /* type, NUL, name */
-    struct kernel_sum *sums;
+    struct kernel_total *sums;
     struct buffer key;
 };
 
@@ -98,7 +98,7 @@ static bool add_kernel(struct kernel_sums *sums, const struct sutra_table *kerne
     if (number == STRING_NONE)
         return false;
     if (number == n)
-        sums->sums[number] = (struct kernel_sum){.row = row};
+        sums->sums[number] = (struct kernel_total){.row = row};
     sums->sums[number].sum += table_get_real(kernels, FROM_SUM, row);
     sums->sums[number].n_ranks++;
     return true;
@@ -117,7 +117,7 @@ static void write_sums(struct sutra_table *table, const struct kernel_sums *sums
     for (uint32_t i = 0; i < sums->keys.n; i++)
         total += sums->sums[i].sum;
     for (uint32_t i = 0; i < sums->keys.n; i++) {
-        const struct kernel_sum *sum = &sums->sums[i];
+        const struct kernel_total *sum = &sums->sums[i];
         size_t name_length, type_length;
         const char *name = table_get_text(kernels, FROM_NAME, sum->row, &name_length);
         const char *type = table_get_text(kernels, FROM_TYPE, sum->row, &type_length);

@@ -105,7 +105,7 @@ static void draw_panel(const struct svg *svg, const struct line_series *series, 
 void lines_draw(const struct svg *svg, const void *chart) {
     static const struct legend_entry entries[] = {{"most in a stretch of time", COLOUR_GREY},
                                                   {"mean over the time", 0}};
-    const struct lines *lines = chart;
+    const struct chart_lines *lines = chart;
     double end = 0, top = svg_legend(svg, entries, 2, false);
     for (uint64_t i = 0; i < lines->n_series; i++)
         end = fmax(end, lines->series[i].end_us);

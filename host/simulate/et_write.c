@@ -225,7 +225,7 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
 
 /* ---- the file ---- */
 
-struct writing {
+struct et_writing {
     const struct et_nodes *nodes;
     struct sink *sink;
     row_t *first; /* of each piece, and the number of nodes behind the last */
@@ -259,7 +259,7 @@ static size_t cut_pieces(const struct et_nodes *nodes, row_t *first) {
 }
 
 static void write_piece(void *arg, size_t number) {
-    struct writing *writing = arg;
+    struct et_writing *writing = arg;
     struct buffer out = {0};
     buffer_reserve(&out, 2 * PIECE_BYTES);
     for (row_t row = writing->first[number]; row < writing->first[number + 1] && !sink_failed(writing->sink); row++)
@@ -270,7 +270,7 @@ static void write_piece(void *arg, size_t number) {
     buffer_free(&out);
 }
 
-static enum sutra_status write_pieces(struct writing *writing, struct sutra_context *context, const char *path,
+static enum sutra_status write_pieces(struct et_writing *writing, struct sutra_context *context, const char *path,
                                       uint64_t *n_bytes, struct sutra_error *error) {
     struct buffer head = {0};
     et_write_metadata(writing->nodes, &head);
@@ -289,7 +289,7 @@ static enum sutra_status write_pieces(struct writing *writing, struct sutra_cont
 
 enum sutra_status et_write(const struct et_nodes *nodes, struct sutra_context *context, const char *path,
                            uint64_t *n_bytes, struct sutra_error *error) {
-    struct writing writing = {.nodes = nodes, .n_pieces = cut_pieces(nodes, NULL)};
+    struct et_writing writing = {.nodes = nodes, .n_pieces = cut_pieces(nodes, NULL)};
     writing.first = malloc((writing.n_pieces + 1) * sizeof *writing.first);
     if (!writing.first)
         return error_memory(error);

@@ -10,14 +10,14 @@
 #define EXPONENT_LIMIT 100000 /* no text of a time has the digits to bring more back into range */
 #define NS_LIMIT       ((uint64_t)1 << 62)
 
-struct decimal {
+struct read_decimal {
     uint64_t digits;
     int64_t exponent;
     int n_digits; /* from the first that is not zero */
     bool cut;     /* digits that are not zero were cut off */
 };
 
-static void take_digit(struct decimal *decimal, char c, bool behind_point) {
+static void take_digit(struct read_decimal *decimal, char c, bool behind_point) {
     unsigned digit = (unsigned)(c - '0');
     if (decimal->n_digits == 0 && digit == 0) {
         decimal->exponent -= behind_point;
@@ -42,7 +42,7 @@ static int64_t read_exponent(const char *text, const char *end) {
 }
 
 /* digits * 10^exponent, rounded; false: too large. */
-static bool scale(const struct decimal *decimal, uint64_t *value) {
+static bool scale(const struct read_decimal *decimal, uint64_t *value) {
     uint64_t result = decimal->digits, rest = 0, unit = 1;
     if (result == 0) {
         *value = 0;
@@ -68,7 +68,7 @@ static bool scale(const struct decimal *decimal, uint64_t *value) {
 bool decimal_ns(const char *text, size_t length, int64_t *ns) {
     const char *end = text + length;
     bool minus = text < end && *text == '-', behind_point = false;
-    struct decimal decimal = {.exponent = 3}; /* a thousand to the microsecond */
+    struct read_decimal decimal = {.exponent = 3}; /* a thousand to the microsecond */
     uint64_t value;
     for (text += minus; text < end; text++) {
         if (*text == '.')

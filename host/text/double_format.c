@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-struct decimal {
+struct short_decimal {
     uint64_t digits;
     int exponent; /* digits * 10^exponent */
 };
@@ -33,14 +33,14 @@ static inline uint64_t multiply_to_odd(wide power, uint64_t factor) {
 }
 
 /* The decimal closest to `scaled` / 4 among its whole neighbours, `scaled` being the double in units of 10^exponent. */
-static struct decimal closest(uint64_t scaled, int exponent) {
+static struct short_decimal closest(uint64_t scaled, int exponent) {
     uint64_t below = scaled / 4, rest = scaled % 4;
     bool up = rest > 2 || (rest == 2 && (below & 1));
-    return (struct decimal){below + up, exponent};
+    return (struct short_decimal){below + up, exponent};
 }
 
 /* Shortest digits of significand * 2^exponent; `narrow`: the next double below is only half a step away. */
-static struct decimal shortest(uint64_t significand, int exponent, bool narrow) {
+static struct short_decimal shortest(uint64_t significand, int exponent, bool narrow) {
     int k = narrow ? (exponent * 1262611 - 524031) >> 22 : (exponent * 1262611) >> 22;
     struct power entry = power_of_ten(-k);
     wide power = ((wide)entry.high << 64 | entry.low) + 1; /* from above, as the method wants it */
@@ -53,16 +53,16 @@ static struct decimal shortest(uint64_t significand, int exponent, bool narrow) 
         uint64_t tens = scaled / 40;
         bool below_fits = lower <= tens * 40, above_fits = tens * 40 + 40 <= upper;
         if (below_fits != above_fits)
-            return (struct decimal){tens + above_fits, k + 1};
+            return (struct short_decimal){tens + above_fits, k + 1};
     }
     uint64_t below = scaled / 4;
     bool below_fits = lower <= below * 4, above_fits = below * 4 + 4 <= upper;
     if (below_fits != above_fits)
-        return (struct decimal){below + above_fits, k};
+        return (struct short_decimal){below + above_fits, k};
     return closest(scaled, k);
 }
 
-static struct decimal strip_zeros(struct decimal x) {
+static struct short_decimal strip_zeros(struct short_decimal x) {
     if (x.digits % 100000000 == 0) {
         x.digits /= 100000000;
         x.exponent += 8;
@@ -119,7 +119,7 @@ static size_t write_plain(const char *digits, size_t n, int point, char *out) {
     return (size_t)(to - out) + n - whole;
 }
 
-static size_t write_decimal(struct decimal x, char *out) {
+static size_t write_decimal(struct short_decimal x, char *out) {
     char digits[24];
     x = strip_zeros(x);
     size_t n = digits_write(x.digits, digits);

@@ -23,7 +23,7 @@ static const char *const number_names[N_NUMBERS] = {"tid", "fw_tid", "seq_id", "
 static const char *const flat_names[N_LISTS] = {"inputs", "input_types", "input_shapes", "input_strides"};
 static const char *const list_names[N_LISTS] = {"values", "types", "shapes", "strides"};
 
-struct node_places {
+struct number_places {
     struct json_place number[N_NUMBERS], list[N_LISTS];
 };
 
@@ -44,7 +44,7 @@ static bool find_name(const struct host_reader *reader, struct json_place key, c
     return false;
 }
 
-static void find_attribute(const struct host_reader *reader, struct json_walker *walker, struct node_places *places) {
+static void find_attribute(const struct host_reader *reader, struct json_walker *walker, struct number_places *places) {
     struct json_place name = {0}, value = {0};
     int number;
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
@@ -58,7 +58,7 @@ static void find_attribute(const struct host_reader *reader, struct json_walker 
         places->number[number] = value;
 }
 
-static void find_attributes(const struct host_reader *reader, size_t at, struct node_places *places) {
+static void find_attributes(const struct host_reader *reader, size_t at, struct number_places *places) {
     struct json_walker walker = source_walk(&reader->source, at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker))
         if (walk_char(&walker) == '{')
@@ -67,7 +67,7 @@ static void find_attributes(const struct host_reader *reader, size_t at, struct 
             walk_value(&walker);
 }
 
-static void find_lists(const struct host_reader *reader, size_t at, struct node_places *places) {
+static void find_lists(const struct host_reader *reader, size_t at, struct number_places *places) {
     struct json_walker walker = source_walk(&reader->source, at);
     int list;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
@@ -77,7 +77,7 @@ static void find_lists(const struct host_reader *reader, size_t at, struct node_
     }
 }
 
-static void find_fields(const struct host_reader *reader, row_t node, struct node_places *places) {
+static void find_fields(const struct host_reader *reader, row_t node, struct number_places *places) {
     struct json_walker walker = source_walk(&reader->source, reader->taking->host->nodes.text[node]);
     int field;
     memset(places, 0, sizeof *places);
@@ -175,7 +175,7 @@ static void add_input(struct host_reader *reader, const struct json_place *place
     source_add_tag(&reader->source, SUTRA_INPUT_OTHER);
 }
 
-static void add_inputs(struct host_reader *reader, const struct node_places *places) {
+static void add_inputs(struct host_reader *reader, const struct number_places *places) {
     struct input_lists lists = lists_open(&reader->source, places->list);
     struct json_place input[N_LISTS];
     while (lists_step(&lists, LIST_VALUES, input) && !reader->source.status)
@@ -184,7 +184,7 @@ static void add_inputs(struct host_reader *reader, const struct node_places *pla
 
 /* ---- Operators ---- */
 
-static void take_numbers(struct host_reader *reader, row_t row, const struct node_places *places) {
+static void take_numbers(struct host_reader *reader, row_t row, const struct number_places *places) {
     struct sutra_profile *profile = reader->taking->profile;
     int64_t number[N_NUMBERS] = {0, 0, -1, 0};
     for (int i = 0; i < N_NUMBERS; i++)
@@ -203,7 +203,7 @@ static row_t take_operators(struct host_reader *reader, const struct key_index *
     struct sutra_profile *profile = taking->profile;
     row_t n_found = 0;
     for (row_t row = 0; row < profile->n && !reader->source.status; row++) {
-        struct node_places places;
+        struct number_places places;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
         value_key rf = taking->trace->events.rf[profile->event[row]];

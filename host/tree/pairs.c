@@ -18,7 +18,7 @@
 #define SEQUENCE_BITS 48
 #define TID_MAX       65535
 
-struct pairing {
+struct sequence_pairing {
     const struct sutra_sequence_columns *operators;
     enum sutra_edition edition;
     struct pair_table forwards;
@@ -37,7 +37,7 @@ static enum sutra_status check_tid(uint64_t row, int64_t tid, const char *what, 
                      (unsigned long long)row, what, (long long)tid, TID_MAX);
 }
 
-static enum sutra_status choose_order(struct pairing *pairing, struct sutra_context *context,
+static enum sutra_status choose_order(struct sequence_pairing *pairing, struct sutra_context *context,
                                       struct sutra_error *error) {
     const struct sutra_sequence_columns *operators = pairing->operators;
     uint64_t *keys = column_new(operators->n, sizeof *keys);
@@ -58,13 +58,13 @@ static enum sutra_status choose_order(struct pairing *pairing, struct sutra_cont
     return status;
 }
 
-static uint64_t key_of(struct pairing *pairing, int64_t tid, int64_t sequence) {
+static uint64_t key_of(struct sequence_pairing *pairing, int64_t tid, int64_t sequence) {
     const uint64_t low = ((uint64_t)1 << SEQUENCE_BITS) - 1;
     pairing->report.n_wrapped += (uint64_t)sequence > low;
     return (uint64_t)tid << SEQUENCE_BITS | ((uint64_t)sequence & low);
 }
 
-static void take_backward(struct pairing *pairing, row_t row, struct pair_entry *forward) {
+static void take_backward(struct sequence_pairing *pairing, row_t row, struct pair_entry *forward) {
     if (forward->number == PAIR_NONE) {
         pairing->report.n_unmatched++;
         return;
@@ -75,7 +75,7 @@ static void take_backward(struct pairing *pairing, row_t row, struct pair_entry 
         forward->number = PAIR_NONE;
 }
 
-static bool take_operator(struct pairing *pairing, row_t row) {
+static bool take_operator(struct sequence_pairing *pairing, row_t row) {
     const struct sutra_sequence_columns *operators = pairing->operators;
     bool backward = operators->forward_tid[row] > 0;
     if (!backward && operators->tid[row] == 0)
@@ -93,7 +93,7 @@ static bool take_operator(struct pairing *pairing, row_t row) {
 }
 
 /* Leaves out the pairs whose forward operator a later pair has. */
-static bool drop_overwritten(struct pairing *pairing) {
+static bool drop_overwritten(struct sequence_pairing *pairing) {
     uint64_t *last = column_new(pairing->operators->n, sizeof *last);
     if (!last)
         return false;
@@ -112,7 +112,7 @@ static bool drop_overwritten(struct pairing *pairing) {
 enum sutra_status sutra_forward_backward(struct sutra_context *context, const struct sutra_sequence_columns *operators,
                                          enum sutra_edition edition, struct sutra_flow_pair *pairs, uint64_t *n_pairs,
                                          struct sutra_pair_report *report, struct sutra_error *error) {
-    struct pairing pairing = {.operators = operators, .edition = edition, .pairs = pairs};
+    struct sequence_pairing pairing = {.operators = operators, .edition = edition, .pairs = pairs};
     if (operators->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u operators", ROW_LIMIT);
     enum sutra_status status =

@@ -13,7 +13,7 @@
 #include "tree/input_lists.h"
 #include "tree/profile.h"
 
-enum field {
+enum profile_field {
     EVENT_KIND,
     EVENT_NAME,
     EVENT_START,

@@ -23,24 +23,24 @@ static bool is_bound(const struct sutra_profile *profile, row_t row) {
 }
 
 /* Kineto's events by place and time, to find what a flow is bound to. */
-struct places {
+struct link_places {
     struct pair_table first; /* of (start, thread): the first row there */
     struct pair_table exact; /* of (correlation, the first row there): the first row with that correlation */
     row_t *next;             /* the next row there, or ROW_NONE */
     row_t *unbound;          /* of a first row: where those begin that may be unbound */
 };
 
-static void places_free(struct places *places) {
+static void places_free(struct link_places *places) {
     pair_table_free(&places->first);
     pair_table_free(&places->exact);
     free(places->next);
     free(places->unbound);
 }
 
-static bool places_make(struct places *places, const struct taking *taking) {
+static bool places_make(struct link_places *places, const struct taking *taking) {
     const struct sutra_profile *profile = taking->profile;
-    *places = (struct places){.next = column_new(profile->n, sizeof *places->next),
-                              .unbound = column_new(profile->n, sizeof *places->unbound)};
+    *places = (struct link_places){.next = column_new(profile->n, sizeof *places->next),
+                                   .unbound = column_new(profile->n, sizeof *places->unbound)};
     bool ok = places->next && places->unbound && pair_table_init(&places->first) && pair_table_init(&places->exact);
     row_t *last = places->unbound; /* of a first row, until all are there */
     for (row_t row = 0; row < profile->n && ok; row++) {
@@ -67,7 +67,7 @@ static bool places_make(struct places *places, const struct taking *taking) {
 }
 
 /* The event of a flow's id at its place, or else any that is there; ROW_NONE if all are bound. */
-static row_t place_find(struct places *places, const struct taking *taking, row_t event, bool exact) {
+static row_t place_find(struct link_places *places, const struct taking *taking, row_t event, bool exact) {
     const struct trace_rows *rows = &taking->rows;
     row_t first = pair_table_find(&places->first, (uint64_t)rows->start[event], rows->thread[event]);
     if (first == PAIR_NONE)
@@ -86,7 +86,7 @@ static row_t place_find(struct places *places, const struct taking *taking, row_
  * place are counted. */
 static enum sutra_status bind_flows(struct taking *taking, uint64_t *n_unbound) {
     struct sutra_profile *profile = taking->profile;
-    struct places places;
+    struct link_places places;
     row_t n = taking->trace->events.n;
     uint8_t *done = column_new(n, sizeof *done);
     bool ok = places_make(&places, taking) && done;

@@ -42,7 +42,7 @@ struct reading {
     struct taking *taking;
     uint8_t *roles; /* of each string */
     size_t n_parts;
-    struct part {
+    struct row_part {
         struct field_reader fields;
         uint64_t n_dropped;
         row_t n_untimed;
@@ -116,13 +116,14 @@ static bool read_times(struct trace_rows *rows, const struct device_events *even
 }
 
 /* Reads an argument; where it is no integer it counts as absent. */
-static void read_argument(struct part *part, struct json_place place, int64_t *value) {
+static void read_argument(struct row_part *part, struct json_place place, int64_t *value) {
     const char *text = part->fields.source->bytes + place.at;
     if (place.at && *text != 'n' && !field_integer(text, value))
         part->n_dropped++;
 }
 
-static void read_arguments(struct reading *reading, struct part *part, row_t event, const struct event_places *places) {
+static void read_arguments(struct reading *reading, struct row_part *part, row_t event,
+                           const struct event_places *places) {
     struct trace_rows *rows = &reading->taking->rows;
     int64_t address = 0;
     rows->index[event] = rows->sequence[event] = -1;
@@ -137,7 +138,7 @@ static void read_arguments(struct reading *reading, struct part *part, row_t eve
     rows->memory[event] = (uint64_t)address;
 }
 
-static void read_event(struct reading *reading, struct part *part, struct events_learned *learned, row_t event) {
+static void read_event(struct reading *reading, struct row_part *part, struct events_learned *learned, row_t event) {
     struct taking *taking = reading->taking;
     struct event_places places;
     taking->rows.role[event] = (uint8_t)role_of(reading, event);

@@ -17,42 +17,42 @@ static const char *const kind_words[] = {"fwdbwd", "ac2g", "operator"};
 
 enum pair_kind { PAIR_FWDBWD, PAIR_LAUNCH, PAIR_OPERATOR };
 
-struct pair {
+struct row_pair {
     enum pair_kind kind;
     uint64_t flow_id;
     row_t from, to;
 };
 
 /* Calls for each pair: of forward and backward, of launches, of operators. */
-static void each_pair(const struct sutra_correlation *correlation, void (*call)(void *arg, const struct pair *pair),
+static void each_pair(const struct sutra_correlation *correlation, void (*call)(void *arg, const struct row_pair *pair),
                       void *arg) {
     for (uint64_t i = 0; i < correlation->n_fwdbwd; i++) {
         const struct sutra_flow_pair *of = &correlation->fwdbwd[i];
-        call(arg, &(struct pair){PAIR_FWDBWD, of->flow_id, of->forward, of->backward});
+        call(arg, &(struct row_pair){PAIR_FWDBWD, of->flow_id, of->forward, of->backward});
     }
     for (row_t i = 0; i < correlation->launches.n; i++) {
         const struct launch_pair *of = &correlation->launches.list[i];
-        call(arg, &(struct pair){PAIR_LAUNCH, (uint64_t)i + 1, of->from, of->to});
+        call(arg, &(struct row_pair){PAIR_LAUNCH, (uint64_t)i + 1, of->from, of->to});
     }
     for (row_t i = 0; i < correlation->operators.n; i++) {
         const struct launch_pair *of = &correlation->operators.list[i];
-        call(arg, &(struct pair){PAIR_OPERATOR, (uint64_t)i + 1, of->from, of->to});
+        call(arg, &(struct row_pair){PAIR_OPERATOR, (uint64_t)i + 1, of->from, of->to});
     }
 }
 
-struct page {
+struct correlation_page {
     const struct sutra_correlation *correlation;
     struct text_out *text;
     bool first;
 };
 
-static const char *name_of(const struct page *page, row_t row, size_t *length) {
+static const char *name_of(const struct correlation_page *page, row_t row, size_t *length) {
     const struct sutra_profile *profile = page->correlation->profile;
     *length = strings_length(profile->strings, profile->name[row]);
     return strings_text(profile->strings, profile->name[row]);
 }
 
-static void add_field(const struct page *page, row_t row, enum event_field field) {
+static void add_field(const struct correlation_page *page, row_t row, enum event_field field) {
     const struct sutra_profile *profile = page->correlation->profile;
     struct event_places places;
     event_find(profile->trace, profile->event[row], NULL, &places);
@@ -62,7 +62,7 @@ static void add_field(const struct page *page, row_t row, enum event_field field
 /* ---- CSV ---- */
 
 /* Quotes a name where commas, quotes or line ends are in it. */
-static void add_csv_name(const struct page *page, row_t row) {
+static void add_csv_name(const struct correlation_page *page, row_t row) {
     size_t length;
     const char *name = name_of(page, row, &length);
     bool plain = true;
@@ -76,7 +76,7 @@ static void add_csv_name(const struct page *page, row_t row) {
         out_add(page->text, "\"");
 }
 
-static void add_csv_event(const struct page *page, row_t row) {
+static void add_csv_event(const struct correlation_page *page, row_t row) {
     out_format(page->text, ",%lld,", (long long)page->correlation->profile->index[row]);
     add_csv_name(page, row);
     out_add(page->text, ",");
@@ -85,8 +85,8 @@ static void add_csv_event(const struct page *page, row_t row) {
     add_field(page, row, FIELD_TS);
 }
 
-static void add_csv_pair(void *arg, const struct pair *pair) {
-    const struct page *page = arg;
+static void add_csv_pair(void *arg, const struct row_pair *pair) {
+    const struct correlation_page *page = arg;
     const struct sutra_correlation *correlation = page->correlation;
     out_integer(page->text, (int64_t)pair->flow_id);
     add_csv_event(page, pair->from);
@@ -101,7 +101,7 @@ static void add_csv_pair(void *arg, const struct pair *pair) {
 }
 
 bool write_correlation_csv(const void *correlation, struct text_out *text) {
-    struct page page = {.correlation = correlation, .text = text};
+    struct correlation_page page = {.correlation = correlation, .text = text};
     out_add(text, "flow_id,forward_ev_idx,forward_name,forward_tid,forward_ts,backward_ev_idx,backward_name,"
                   "backward_tid,backward_ts,sequence_number");
     out_add(text, page.correlation->kind == SUTRA_CORRELATION_FWDBWD ? "\n" : ",kind\n");
@@ -111,7 +111,7 @@ bool write_correlation_csv(const void *correlation, struct text_out *text) {
 
 /* ---- JSON ---- */
 
-static void add_json_event(const struct page *page, const char *key, row_t row) {
+static void add_json_event(const struct correlation_page *page, const char *key, row_t row) {
     size_t length;
     const char *name = name_of(page, row, &length);
     out_format(page->text, ", \"%s\": {\"event\": %u, \"name\": ", key, page->correlation->profile->event[row]);
@@ -123,9 +123,9 @@ static void add_json_event(const struct page *page, const char *key, row_t row) 
     out_add(page->text, "}");
 }
 
-static void add_json_pair(void *arg, const struct pair *pair) {
+static void add_json_pair(void *arg, const struct row_pair *pair) {
     static const char *const keys[][2] = {{"forward", "backward"}, {"launch", "gpu"}, {"operator", "gpu"}};
-    struct page *page = arg;
+    struct correlation_page *page = arg;
     out_format(page->text, "%s\n{\"kind\": \"%s\", \"flow_id\": %llu", page->first ? "" : ",", kind_words[pair->kind],
                (unsigned long long)pair->flow_id);
     add_json_event(page, keys[pair->kind][0], pair->from);
@@ -139,7 +139,7 @@ static void add_json_pair(void *arg, const struct pair *pair) {
 }
 
 bool write_correlation_json(const void *correlation, struct text_out *text) {
-    struct page page = {.correlation = correlation, .text = text, .first = true};
+    struct correlation_page page = {.correlation = correlation, .text = text, .first = true};
     out_add(text, "{\"pairs\": [");
     each_pair(correlation, add_json_pair, &page);
     out_add(text, "\n]}\n");
@@ -173,7 +173,7 @@ struct flow_page {
     struct trace_flows flows;
 };
 
-static void add_flow(void *arg, const struct pair *pair) {
+static void add_flow(void *arg, const struct row_pair *pair) {
     struct flow_page *page = arg;
     const row_t *event = page->correlation->profile->event;
     if (pair->kind != PAIR_OPERATOR) /* the launch lies in the operator already */

@@ -13,14 +13,14 @@
 
 #include <stdlib.h>
 
-struct page {
+struct tree_page {
     const struct sutra_tree *tree;
     const struct sutra_tree_write_options *options;
     struct text_out *text;
     uint64_t n_deep, n_short;
 };
 
-static bool is_too_short(const struct page *page, row_t i) {
+static bool is_too_short(const struct tree_page *page, row_t i) {
     const struct sutra_tree *tree = page->tree;
     double us = (double)(tree->host[i] > tree->device[i] ? tree->host[i] : tree->device[i]) / 1e3;
     return us < page->options->min_us;
@@ -33,7 +33,7 @@ static void write_us(struct text_out *text, int64_t ns) {
         out_add(text, "             -");
 }
 
-static void write_line(const struct page *page, row_t i) {
+static void write_line(const struct tree_page *page, row_t i) {
     const struct sutra_tree *tree = page->tree;
     uint32_t name = tree->profile->name[tree->sorted.order[i]];
     write_us(page->text, tree->host[i]);
@@ -57,7 +57,7 @@ static row_t skip(const struct sutra_tree *tree, row_t k) {
 }
 
 /* Writes a root with all below it that is shown; returns the place of the next root. */
-static row_t write_root(struct page *page, row_t k) {
+static row_t write_root(struct tree_page *page, row_t k) {
     const struct sutra_tree *tree = page->tree;
     row_t end = skip(tree, k);
     while (k < end) {
@@ -75,7 +75,7 @@ static row_t write_root(struct page *page, row_t k) {
     return end;
 }
 
-static void write_thread(const struct page *page, row_t root) {
+static void write_thread(const struct tree_page *page, row_t root) {
     const struct sutra_tree *tree = page->tree;
     out_format(page->text, "thread ");
     write_thread_name(tree->profile, tree->sorted.order[root], page->text);
@@ -109,7 +109,7 @@ static row_t *list_roots(const struct sutra_tree *tree, row_t *n) {
 bool write_tree_text(const void *written, struct text_out *text) {
     const struct tree_written *of = written;
     const struct sutra_tree *tree = of->tree;
-    struct page page = {.tree = tree, .options = of->options, .text = text};
+    struct tree_page page = {.tree = tree, .options = of->options, .text = text};
     row_t n, *roots = list_roots(tree, &n);
     if (!roots)
         return false;

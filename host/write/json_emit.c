@@ -271,12 +271,12 @@ static char *close_object(struct json_emitter *emitter, const struct frame *fram
 }
 
 /* Open brackets; the first few need no memory. */
-struct frames {
+struct open_brackets {
     struct frame few[64], *list;
     size_t depth, capacity;
 };
 
-static bool grow_frames(struct frames *frames) {
+static bool grow_frames(struct open_brackets *frames) {
     struct frame *more = malloc((DEPTH_MAX + 1) * sizeof *more);
     if (!more)
         return false;
@@ -310,7 +310,7 @@ static inline void keep_emitted(struct json_emitter *emitter, const char *text, 
 
 /* The loop of emit_value(): a state machine over tokens, whose walker is a copy that can stay in registers. Everything
  * that is written leaves room behind it for a separator, a line of spaces and a bracket. NULL: out of memory. */
-static char *emit_tokens(struct json_emitter *emitter, struct json_walker *original, struct frames *frames,
+static char *emit_tokens(struct json_emitter *emitter, struct json_walker *original, struct open_brackets *frames,
                          unsigned level) {
     struct json_walker walker = *original;
     struct buffer *out = emitter->out;
@@ -389,7 +389,7 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
 }
 
 void emit_value(struct json_emitter *emitter, struct json_walker *walker, unsigned level) {
-    struct frames frames;
+    struct open_brackets frames;
     frames.list = frames.few;
     frames.capacity = sizeof frames.few / sizeof *frames.few;
     frames.depth = 0;

@@ -13,7 +13,7 @@
 #include "base/error.h"
 
 /* A level of the walk: rows [first, first + n), by time, of which `next` comes next. */
-struct level {
+struct dominating_level {
     row_t first, n, next;
     uint32_t entry;
     bool inside; /* what is below the next row was walked */
@@ -62,7 +62,7 @@ static bool add_part(struct dominating *dominating, uint32_t entry, const struct
 static bool walk_stream(struct dominating *dominating, uint64_t stream) {
     struct sutra_dlrm *dlrm = dominating->dlrm;
     const struct sutra_dlrm_stream *top = &dlrm->streams[stream];
-    struct level levels[LEVELS_MAX + 4] = {{top->first_row, top->n_rows, 0, 0, false}};
+    struct dominating_level levels[LEVELS_MAX + 4] = {{top->first_row, top->n_rows, 0, 0, false}};
     unsigned depth = 1;
     dlrm->streams[stream].first_dominating = dominating->entries.n;
     if (top->active_us == 0)
@@ -71,7 +71,7 @@ static bool walk_stream(struct dominating *dominating, uint64_t stream) {
     if (levels[0].entry == TUPLE_NONE)
         return false;
     while (depth > 0) {
-        struct level *level = &levels[depth - 1];
+        struct dominating_level *level = &levels[depth - 1];
         if (level->next == level->n) {
             depth--;
             continue;
@@ -82,7 +82,7 @@ static bool walk_stream(struct dominating *dominating, uint64_t stream) {
             uint32_t entry = add_entry(dominating, stream, row->name, row->shape, row->first_us);
             if (entry == TUPLE_NONE)
                 return false;
-            levels[depth++] = (struct level){row->first_child, row->n_children, 0, entry, false};
+            levels[depth++] = (struct dominating_level){row->first_child, row->n_children, 0, entry, false};
             continue;
         }
         if (!add_part(dominating, level->entry, row))

@@ -21,7 +21,7 @@
 #define GAP_LIMIT_US 200
 
 /* A launch inside of an operator and the events before it, since the last one. */
-struct launch {
+struct launch_after {
     row_t event;
     uint32_t n_before;
 };
@@ -30,7 +30,7 @@ struct measuring {
     struct sutra_dlrm *dlrm;
     bool by_shape;
     uint32_t *n_events; /* per node: it and the nodes below it, those that start nothing left out with theirs */
-    struct launch *launches;
+    struct launch_after *launches;
     uint32_t n_launches;
     struct tuples shapes;  /* (input, output) */
     uint32_t *shapes_text; /* of each */
@@ -77,7 +77,7 @@ static void find_launches(struct measuring *measuring, row_t op) {
         counter = 0;
         if (!node_is(dlrm, node, role))
             continue;
-        measuring->launches[measuring->n_launches++] = (struct launch){forest->event[node], before};
+        measuring->launches[measuring->n_launches++] = (struct launch_after){forest->event[node], before};
         before = 0;
     }
 }
@@ -149,7 +149,7 @@ static bool add_launch_lengths(struct measuring *measuring) {
 /* T2, T3 and T5 of an operator with launches. */
 static bool add_between(struct measuring *measuring, row_t op, uint32_t name, uint32_t shapes) {
     const struct sutra_dlrm *dlrm = measuring->dlrm;
-    const struct launch *launches = measuring->launches;
+    const struct launch_after *launches = measuring->launches;
     row_t event = dlrm->forest.event[op];
     uint32_t n = measuring->n_launches;
     int64_t trailing = measuring->n_events[op];

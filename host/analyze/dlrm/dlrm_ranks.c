@@ -17,7 +17,7 @@
 #include "write/text_file.h"
 
 /* One trace of the list. */
-struct analyzed {
+struct dlrm_analyzed {
     struct sutra_dlrm_rank rank;
     struct sutra_dlrm_report report;
     struct dlrm_raw raw;
@@ -25,14 +25,14 @@ struct analyzed {
 
 struct sutra_dlrm_ranks {
     struct rank_tasks tasks;
-    struct analyzed *analyzed;   /* of each task */
-    size_t n_analyzed;           /* those that were not left out, which are the first ones by rank */
-    struct dlrm_raw_part *parts; /* of these, by rank; without a model */
+    struct dlrm_analyzed *analyzed; /* of each task */
+    size_t n_analyzed;              /* those that were not left out, which are the first ones by rank */
+    struct dlrm_raw_part *parts;    /* of these, by rank; without a model */
     struct dlrm_shared shared;
 };
 
 /* What the tasks share. */
-struct work {
+struct dlrm_work {
     struct sutra_dlrm_ranks_options options;
     struct sutra_dlrm_options of_each;
     struct sutra_dlrm_ranks *ranks;
@@ -42,7 +42,7 @@ struct work {
 
 /* What a visitor is shown. */
 struct showing {
-    const struct work *work;
+    const struct dlrm_work *work;
     const struct sutra_dlrm *dlrm;
 };
 
@@ -52,7 +52,7 @@ static enum sutra_status visit(void *arg, size_t number, struct sutra_context *c
     return options->visit(options->arg, context, showing->dlrm, &showing->work->ranks->analyzed[number].rank, error);
 }
 
-static void take_means(struct analyzed *analyzed) {
+static void take_means(struct dlrm_analyzed *analyzed) {
     double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
     const double *us = analyzed->raw.us;
     for (uint64_t i = 0; i < analyzed->raw.n_groups; us += analyzed->raw.groups[i++].n) {
@@ -65,7 +65,7 @@ static void take_means(struct analyzed *analyzed) {
         analyzed->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
 }
 
-static void take_figures(struct analyzed *analyzed, const struct sutra_dlrm *dlrm) {
+static void take_figures(struct dlrm_analyzed *analyzed, const struct sutra_dlrm *dlrm) {
     struct sutra_dlrm_report *report = &analyzed->report;
     *report = dlrm->report;
     report->marker = NULL;
@@ -94,8 +94,8 @@ static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct work *work = arg;
-    struct analyzed *analyzed = &work->ranks->analyzed[number];
+    struct dlrm_work *work = arg;
+    struct dlrm_analyzed *analyzed = &work->ranks->analyzed[number];
     struct sutra_dlrm *dlrm = NULL;
     enum sutra_status status = sutra_dlrm_analyze(context, trace, &work->of_each, &dlrm, error);
     if (!status)
@@ -121,13 +121,13 @@ static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_erro
     if (!ranks->parts)
         return error_memory(error);
     for (size_t i = 0; i < ranks->n_analyzed; i++) {
-        const struct analyzed *analyzed = &ranks->analyzed[ranks->tasks.order[i]];
+        const struct dlrm_analyzed *analyzed = &ranks->analyzed[ranks->tasks.order[i]];
         ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->report.batch};
     }
     return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
 }
 
-static enum sutra_status make(struct work *work, struct sutra_context *context, struct sutra_error *error) {
+static enum sutra_status make(struct dlrm_work *work, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_dlrm_ranks *ranks = work->ranks;
     enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
     for (size_t i = 0; i < ranks->tasks.n; i++)
@@ -141,7 +141,7 @@ enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const cha
                                         const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
                                         struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
-    struct work work;
+    struct dlrm_work work;
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = dlrm_options_take(work.options.dlrm, &work.of_each, error);

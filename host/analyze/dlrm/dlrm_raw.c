@@ -15,7 +15,7 @@
 
 #define NO_SHAPE "((-1,),)" /* of what belongs to no operator */
 
-struct taking {
+struct raw_taking {
     const struct sutra_dlrm *dlrm;
     struct dlrm_raw *raw;
     struct tuples names;
@@ -24,14 +24,14 @@ struct taking {
     struct buffer shapes;
 };
 
-static uint32_t own_text(struct taking *taking, uint32_t text) {
+static uint32_t own_text(struct raw_taking *taking, uint32_t text) {
     const struct strings *texts = &taking->dlrm->texts;
     return text == SUTRA_DLRM_NONE
                ? strings_intern(&taking->raw->texts, "", 0)
                : strings_intern(&taking->raw->texts, strings_text(texts, text), strings_length(texts, text));
 }
 
-static uint32_t own_shapes(struct taking *taking, uint32_t text) {
+static uint32_t own_shapes(struct raw_taking *taking, uint32_t text) {
     struct buffer *shapes = &taking->shapes;
     if (text == SUTRA_DLRM_NONE)
         return strings_intern(&taking->raw->texts, NO_SHAPE, sizeof NO_SHAPE - 1);
@@ -41,13 +41,13 @@ static uint32_t own_shapes(struct taking *taking, uint32_t text) {
 }
 
 /* T1 before T4 before the operators. */
-static uint64_t key_of(const struct taking *taking, const struct sutra_dlrm_overhead *row) {
+static uint64_t key_of(const struct raw_taking *taking, const struct sutra_dlrm_overhead *row) {
     if (row->kind == SUTRA_T1 || row->kind == SUTRA_T4)
         return row->kind == SUTRA_T4;
     return 1 + (uint64_t)tuples_find(&taking->names, (struct tuple){{row->name}});
 }
 
-static enum sutra_status sort_rows(struct taking *taking, struct sutra_error *error) {
+static enum sutra_status sort_rows(struct raw_taking *taking, struct sutra_error *error) {
     const struct sutra_dlrm *dlrm = taking->dlrm;
     const struct engine *engine = &dlrm->context->engine;
     row_t n = (row_t)dlrm->report.n_overheads_by_shape; /* no more than three for each sample's operator */
@@ -67,7 +67,7 @@ static enum sutra_status sort_rows(struct taking *taking, struct sutra_error *er
     return engine->sort_keys(engine->state, taking->keys, taking->order, n, error);
 }
 
-static bool take_groups(struct taking *taking) {
+static bool take_groups(struct raw_taking *taking) {
     const struct sutra_dlrm *dlrm = taking->dlrm;
     struct dlrm_raw *raw = taking->raw;
     uint64_t n = dlrm->report.n_overheads_by_shape, n_taken = 0;
@@ -85,7 +85,7 @@ static bool take_groups(struct taking *taking) {
     return ok;
 }
 
-static bool take_launches(struct taking *taking) {
+static bool take_launches(struct raw_taking *taking) {
     const struct dlrm_launches *from = &taking->dlrm->launches_by_shape;
     struct dlrm_launches *to = &taking->raw->launches;
     to->lists = column_new(from->n_lists, sizeof *to->lists);
@@ -104,7 +104,7 @@ static bool take_launches(struct taking *taking) {
 }
 
 enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error) {
-    struct taking taking = {.dlrm = dlrm, .raw = raw};
+    struct raw_taking taking = {.dlrm = dlrm, .raw = raw};
     *raw = (struct dlrm_raw){.has_fractions = dlrm->kept_fractions};
     enum sutra_status status = strings_init(&raw->texts) ? sort_rows(&taking, error) : error_memory(error);
     if (!status && !(take_groups(&taking) && take_launches(&taking)))

@@ -88,7 +88,7 @@ static void measure(struct sharing *sharing) {
 /* ---- Launches ---- */
 
 /* The longest list so far, of the trace with this number. */
-struct longest {
+struct longest_list {
     size_t part;
     const struct dlrm_launch_list *list;
 };
@@ -110,7 +110,7 @@ static bool copy_launches(struct dlrm_shared *shared, const struct dlrm_raw *raw
     return ok;
 }
 
-static bool find_longest(struct sharing *sharing, struct tuples *names, struct longest **longest) {
+static bool find_longest(struct sharing *sharing, struct tuples *names, struct longest_list **longest) {
     uint64_t capacity = 0;
     for (size_t i = 0; i < sharing->n_parts; i++) {
         const struct dlrm_launches *launches = &sharing->parts[i].raw->launches;
@@ -124,7 +124,7 @@ static bool find_longest(struct sharing *sharing, struct tuples *names, struct l
             if (number == TUPLE_NONE || !column_grow(longest, number, &capacity, sizeof **longest))
                 return false;
             if (number == n || launches->lists[j].n > (*longest)[number].list->n)
-                (*longest)[number] = (struct longest){i, &launches->lists[j]};
+                (*longest)[number] = (struct longest_list){i, &launches->lists[j]};
         }
     }
     return true;
@@ -132,7 +132,7 @@ static bool find_longest(struct sharing *sharing, struct tuples *names, struct l
 
 static bool share_launches(struct sharing *sharing) {
     struct tuples names = {0};
-    struct longest *longest = NULL;
+    struct longest_list *longest = NULL;
     bool ok = find_longest(sharing, &names, &longest);
     for (uint32_t i = 0; i < names.n && ok; i++)
         ok = copy_launches(sharing->shared, sharing->parts[longest[i].part].raw, longest[i].list,

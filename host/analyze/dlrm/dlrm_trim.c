@@ -14,7 +14,7 @@
 
 #define ITERS_DEFAULT 10
 
-struct span {
+struct trim_span {
     struct number from, to;
     bool with_from, with_to; /* whether the ends belong to it */
 };
@@ -23,12 +23,12 @@ static bool has_ts(const struct sutra_dlrm *dlrm, row_t event) {
     return (dlrm->events->flags[event] & EVENT_HAS_TS) != 0;
 }
 
-static bool in_span(const struct span *span, struct number ts) {
+static bool in_span(const struct trim_span *span, struct number ts) {
     int from = number_compare(ts, span->from), to = number_compare(ts, span->to);
     return (from > 0 || (span->with_from && from == 0)) && (to < 0 || (span->with_to && to == 0));
 }
 
-static enum sutra_status keep_span(struct sutra_dlrm *dlrm, const struct span *span, struct sutra_error *error) {
+static enum sutra_status keep_span(struct sutra_dlrm *dlrm, const struct trim_span *span, struct sutra_error *error) {
     row_t *rows = column_new(dlrm->events->n, sizeof *rows);
     if (!rows)
         return error_memory(error);
@@ -44,7 +44,7 @@ static enum sutra_status keep_span(struct sutra_dlrm *dlrm, const struct span *s
 
 /* The span from the event of this role number `skip` to the one `iters` later; false if there are not as many. */
 static bool find_iterations(const struct sutra_dlrm *dlrm, uint32_t role, uint64_t skip, uint64_t iters,
-                            struct span *span) {
+                            struct trim_span *span) {
     uint64_t n = 0;
     for (row_t event = 0; event < dlrm->events->n; event++) {
         if (!event_is(dlrm, event, role) || !has_ts(dlrm, event))
@@ -83,7 +83,7 @@ static uint64_t iterations_shown(const struct sutra_dlrm *dlrm) {
 static enum sutra_status keep_iterations(struct sutra_dlrm *dlrm, struct sutra_error *error) {
     const struct sutra_dlrm_options *options = &dlrm->options;
     uint64_t iters = options->iters ? options->iters : ITERS_DEFAULT;
-    struct span span = {.with_from = true};
+    struct trim_span span = {.with_from = true};
     if (find_iterations(dlrm, NAME_LOADER, options->skip_iters, iters, &span) ||
         find_iterations(dlrm, NAME_FORWARD, options->skip_iters, iters, &span)) {
         dlrm->report.iters = iters;
@@ -121,13 +121,13 @@ static enum sutra_status keep_time(struct sutra_dlrm *dlrm, struct sutra_error *
     if (!find_starts(dlrm, &first, &last))
         return SUTRA_OK;
     double begin = number_as_double(first), end = number_as_double(last);
-    struct span span = {.with_from = true, .with_to = true};
+    struct trim_span span = {.with_from = true, .with_to = true};
     span.from = number_double(options->from);
     span.to = number_double(options->to);
     if (options->trim == SUTRA_TRIM_PERCENTAGE) {
         double range = end - begin;
-        span = (struct span){.from = number_double(begin + options->from / 100 * range),
-                             .to = number_double(begin + options->to / 100 * range)};
+        span = (struct trim_span){.from = number_double(begin + options->from / 100 * range),
+                                  .to = number_double(begin + options->to / 100 * range)};
     } else if (options->from < begin || options->to > end) {
         return error_file(error, SUTRA_USAGE, dlrm->trace->document.source.name,
                           "the span of time is not inside the trace, whose events start from %.17g to %.17g us", begin,

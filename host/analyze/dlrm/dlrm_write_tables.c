@@ -174,26 +174,26 @@ static void write_by_stream(const struct sutra_dlrm *dlrm, struct text_out *out,
 /* ---- Breakdown ---- */
 
 /* The rows below one, or of a stream's top level. */
-struct level {
+struct table_level {
     row_t next, end;
 };
 
-static void open_level(struct json_out *json, double us, struct level *level, uint32_t first, uint32_t n) {
+static void open_level(struct json_out *json, double us, struct table_level *level, uint32_t first, uint32_t n) {
     json_open(json, '{');
     json_name(json, "runtime");
     json_double(json, us);
     json_name(json, "items");
     json_open(json, '[');
-    *level = (struct level){first, first + n};
+    *level = (struct table_level){first, first + n};
 }
 
 /* A tree without recursion: a stack of levels. */
 static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
-    struct level levels[LEVELS_MAX + 4];
+    struct table_level levels[LEVELS_MAX + 4];
     unsigned depth = 1;
     open_level(json, stream->active_us, &levels[0], stream->first_row, stream->n_rows);
     while (depth > 0) {
-        struct level *level = &levels[depth - 1];
+        struct table_level *level = &levels[depth - 1];
         if (level->next == level->end) {
             json_close(json, ']');
             json_close(json, '}');

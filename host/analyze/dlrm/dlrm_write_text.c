@@ -9,7 +9,7 @@
 #define ROWS_MAX   10
 #define SMALL_REST 1e-4
 
-struct level {
+struct text_level {
     row_t first, n, next; /* rows by time */
     double us;
 };
@@ -80,7 +80,8 @@ static void add_row(const struct sutra_dlrm *dlrm, struct text_out *out, unsigne
 }
 
 /* What the rows behind the first ten took, if it is not next to nothing. */
-static void add_rest(const struct sutra_dlrm *dlrm, struct text_out *out, unsigned depth, const struct level *level) {
+static void add_rest(const struct sutra_dlrm *dlrm, struct text_out *out, unsigned depth,
+                     const struct text_level *level) {
     double rest = 0;
     char text[400];
     for (row_t i = ROWS_MAX; i < level->n; i++)
@@ -95,13 +96,13 @@ static void add_rest(const struct sutra_dlrm *dlrm, struct text_out *out, unsign
 
 static void write_stream(const struct sutra_dlrm *dlrm, struct text_out *out, const struct sutra_dlrm_stream *stream,
                          struct buffer *scratch) {
-    struct level levels[LEVELS_MAX + 4] = {{stream->first_row, stream->n_rows, 0, stream->active_us}};
+    struct text_level levels[LEVELS_MAX + 4] = {{stream->first_row, stream->n_rows, 0, stream->active_us}};
     unsigned depth = 1;
     add_head(dlrm, out, stream);
     if (stream->active_us == 0)
         return;
     while (depth > 0) {
-        struct level *level = &levels[depth - 1];
+        struct text_level *level = &levels[depth - 1];
         if (level->next == level->n || level->next == ROWS_MAX) {
             add_rest(dlrm, out, depth - 1, level);
             depth--;
@@ -110,7 +111,7 @@ static void write_stream(const struct sutra_dlrm *dlrm, struct text_out *out, co
         const struct sutra_dlrm_row *row = &dlrm->rows[dlrm->by_time[level->first + level->next++]];
         add_row(dlrm, out, depth - 1, row, level->us, scratch);
         if (row->n_occurrences && row->first_us != 0)
-            levels[depth++] = (struct level){row->first_child, row->n_children, 0, row->first_us};
+            levels[depth++] = (struct text_level){row->first_child, row->n_children, 0, row->first_us};
     }
 }
 

@@ -14,7 +14,7 @@
 #include "base/options.h"
 
 /* One trace of the list. */
-struct analyzed {
+struct hta_analyzed {
     struct sutra_hta_rank rank;
     struct sutra_hta_summary summary;
     struct sutra_hta *hta; /* without the tables of single launches; NULL: left out */
@@ -22,7 +22,7 @@ struct analyzed {
 
 struct sutra_hta_ranks {
     struct rank_tasks tasks;
-    struct analyzed *analyzed; /* of each task */
+    struct hta_analyzed *analyzed; /* of each task */
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
     struct sutra_hta_summary all; /* of all ranks together */
@@ -30,12 +30,12 @@ struct sutra_hta_ranks {
 };
 
 /* What became of the trace at a place of the order. */
-static struct analyzed *analyzed_at(const struct sutra_hta_ranks *ranks, size_t i) {
+static struct hta_analyzed *analyzed_at(const struct sutra_hta_ranks *ranks, size_t i) {
     return &ranks->analyzed[ranks->tasks.order[i]];
 }
 
 /* What the tasks share. */
-struct work {
+struct hta_work {
     struct sutra_hta_ranks_options options;
     struct sutra_hta_options of_each;
     struct sutra_hta_ranks *ranks;
@@ -44,15 +44,15 @@ struct work {
 /* ---- A task ---- */
 
 static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
-    struct work *work = arg;
+    struct hta_work *work = arg;
     return work->options.visit(work->options.arg, context, work->ranks->analyzed[number].hta, error);
 }
 
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct work *work = arg;
-    struct analyzed *analyzed = &work->ranks->analyzed[number];
+    struct hta_work *work = arg;
+    struct hta_analyzed *analyzed = &work->ranks->analyzed[number];
     struct sutra_hta_options options = work->of_each;
     options.rank = work->ranks->tasks.list[number].rank;
     enum sutra_status status = sutra_hta_make(context, trace, &options, &analyzed->hta, error);
@@ -140,7 +140,7 @@ static void name_ranks(struct sutra_hta_ranks *ranks) {
     }
 }
 
-static enum sutra_status make(struct work *work, struct sutra_context *context, struct sutra_error *error) {
+static enum sutra_status make(struct hta_work *work, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = work->ranks;
     enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
     struct arena arena = {0};
@@ -158,7 +158,7 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
                                        const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_ranks_options, arg);
-    struct work work;
+    struct hta_work work;
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = hta_options_take(work.options.hta, &work.of_each, error);

@@ -102,7 +102,7 @@ static int read_options(const struct dlrm_values *values, struct sutra_dlrm_opti
 }
 
 /* What lives while traces are analyzed. */
-struct job {
+struct dlrm_job {
     const struct dlrm_values *values;
     struct trace_list traces;
     struct analysis_job analysis;
@@ -111,8 +111,9 @@ struct job {
     struct sutra_dlrm_ranks *ranks; /* of several */
 };
 
-static enum sutra_status write_results(struct job *job, struct sutra_context *context, const struct sutra_dlrm *dlrm,
-                                       const char *trace, const char *folder, struct sutra_error *error) {
+static enum sutra_status write_results(struct dlrm_job *job, struct sutra_context *context,
+                                       const struct sutra_dlrm *dlrm, const char *trace, const char *folder,
+                                       struct sutra_error *error) {
     uint64_t n_bytes = 0, n_report_bytes = 0;
     enum sutra_status status = sutra_dlrm_write(context, dlrm, folder, job->values->model, &n_bytes, error);
     if (!status && !job->values->analysis.no_report)
@@ -121,7 +122,7 @@ static enum sutra_status write_results(struct job *job, struct sutra_context *co
     return status;
 }
 
-static enum sutra_status run_one(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
+static enum sutra_status run_one(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
     const char *output = job->values->analysis.output, *input = job->traces.paths[0];
     struct sutra_context *context = job->analysis.context;
@@ -136,7 +137,7 @@ static enum sutra_status run_one(struct job *job, const struct sutra_dlrm_option
 /* One rank is done. */
 static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                  const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
-    struct job *job = arg;
+    struct dlrm_job *job = arg;
     char folder[4096];
     int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->values->analysis.output, rank->rank);
     if (length < 0 || (size_t)length >= sizeof folder)
@@ -148,7 +149,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     return SUTRA_NO_OUTPUT;
 }
 
-static enum sutra_status run_many(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
+static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                   struct sutra_error *error) {
     const char *output = job->values->analysis.output;
     const struct sutra_dlrm_ranks_options ranks_options = {
@@ -162,7 +163,7 @@ static enum sutra_status run_many(struct job *job, const struct sutra_dlrm_optio
     return status;
 }
 
-static enum sutra_status job_run(struct job *job, const struct sutra_dlrm_options *options_of_dlrm,
+static enum sutra_status job_run(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
     enum sutra_status status = analysis_job_open(&job->analysis, error);
     if (!status)
@@ -207,7 +208,7 @@ static void add_counts(struct named_count *sums, const struct sutra_dlrm_report 
 }
 
 static void print_stats(FILE *file, const void *result) {
-    const struct job *job = result;
+    const struct dlrm_job *job = result;
     const struct sutra_dlrm_rank *rank;
     struct named_count of_ranks[] = {{"n_ranks", 0}, {"n_left_out", 0}}, sums[N_COUNTS] = {{0}};
     if (job->ranks) {
@@ -224,7 +225,7 @@ static void print_stats(FILE *file, const void *result) {
     run_figures_print_json(file, &job->analysis.figures);
 }
 
-static int job_tell(struct job *job) {
+static int job_tell(struct dlrm_job *job) {
     const struct analysis_values *values = &job->values->analysis;
     const struct trace_list *traces = &job->traces;
     analysis_job_measure(&job->analysis, traces->streams ? 0 : traces->n_bytes,
@@ -238,7 +239,7 @@ static int job_tell(struct job *job) {
 
 /* ---- The command ---- */
 
-static int run_job(struct job *job, const struct operands *operands) {
+static int run_job(struct dlrm_job *job, const struct operands *operands) {
     struct sutra_dlrm_options options_of_dlrm;
     struct sutra_error error;
     const struct analysis_values *values = &job->values->analysis;
@@ -262,7 +263,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
-    struct job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
+    struct dlrm_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
     exit_code = run_job(&job, &operands);
     sutra_dlrm_free(job.dlrm);
     sutra_device_trace_free(job.trace);

@@ -52,7 +52,7 @@ static const struct option_row options[] = {
 };
 
 /* What lives while traces are analyzed. */
-struct job {
+struct hta_job {
     const struct hta_values *values;
     struct analysis_job analysis;
     struct trace_list traces;
@@ -61,7 +61,7 @@ struct job {
 };
 
 /* Writes a table to its file; `rank` below 0: the table is of all ranks. */
-static enum sutra_status write_table(struct job *job, const struct sutra_table *table, int64_t rank,
+static enum sutra_status write_table(struct hta_job *job, const struct sutra_table *table, int64_t rank,
                                      struct sutra_error *error) {
     char path[4096], of_rank[32] = "";
     if (rank >= 0)
@@ -84,7 +84,7 @@ static enum sutra_status write_table(struct job *job, const struct sutra_table *
 static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
                                  struct sutra_error *error) {
     static const enum sutra_hta_table series[] = {SUTRA_HTA_LAUNCHES, SUTRA_HTA_QUEUE};
-    struct job *job = arg;
+    struct hta_job *job = arg;
     enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
     for (size_t i = 0; i < sizeof series / sizeof *series && !status && !job->values->no_series; i++) {
         const struct sutra_table *table = sutra_hta_table(hta, series[i], NULL);
@@ -94,7 +94,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     return status;
 }
 
-static enum sutra_status write_tables(struct job *job, struct sutra_error *error) {
+static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
         const struct sutra_table *table = sutra_hta_ranks_table(job->ranks, (enum sutra_hta_table)id, NULL);
@@ -104,7 +104,7 @@ static enum sutra_status write_tables(struct job *job, struct sutra_error *error
     return status;
 }
 
-static enum sutra_status write_report(struct job *job, struct sutra_error *error) {
+static enum sutra_status write_report(struct hta_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_report_write_hta(job->analysis.context, job->report, job->ranks,
                                                       job->values->analysis.output, &n_bytes, error);
@@ -112,7 +112,7 @@ static enum sutra_status write_report(struct job *job, struct sutra_error *error
     return status;
 }
 
-static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
+static enum sutra_status job_run(struct hta_job *job, struct sutra_error *error) {
     const struct hta_values *values = job->values;
     const char *output = values->analysis.output;
     struct analysis_job *analysis = &job->analysis;
@@ -141,7 +141,7 @@ static enum sutra_status job_run(struct job *job, struct sutra_error *error) {
 /* ---- Figures ---- */
 
 static void print_stats(FILE *file, const void *result) {
-    const struct job *job = result;
+    const struct hta_job *job = result;
     const struct sutra_hta_rank *rank;
     uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
     for (size_t i = 0; (rank = sutra_hta_ranks_at(job->ranks, i)); i++) {
@@ -160,7 +160,7 @@ static void print_stats(FILE *file, const void *result) {
     run_figures_print_json(file, &job->analysis.figures);
 }
 
-static int job_tell(struct job *job) {
+static int job_tell(struct hta_job *job) {
     const struct analysis_values *values = &job->values->analysis;
     analysis_job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
                          trace_list_largest(&job->traces, where_threads(&values->where)));
@@ -171,7 +171,7 @@ static int job_tell(struct job *job) {
 
 /* ---- The command ---- */
 
-static int run_job(struct job *job, const struct operands *operands) {
+static int run_job(struct hta_job *job, const struct operands *operands) {
     struct sutra_error error;
     int exit_code = trace_list_make(&job->traces, operands);
     if (exit_code == SUTRA_OK)
@@ -190,7 +190,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
-    struct job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
+    struct hta_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
     exit_code = run_job(&job, &operands);
     sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);

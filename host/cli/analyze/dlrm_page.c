@@ -14,7 +14,7 @@
 #define NAME_WIDTH  58
 #define TRACE_WIDTH 40
 
-struct page {
+struct dlrm_page {
     const struct sutra_dlrm *dlrm;
     struct sutra_dlrm_report report;
 };
@@ -40,7 +40,7 @@ static void begin(const char *what) {
     printf("  %-15s", what);
 }
 
-static void print_head(const struct page *page, const char *trace) {
+static void print_head(const struct dlrm_page *page, const char *trace) {
     const struct sutra_dlrm_report *report = &page->report;
     print_text(trace, TRACE_WIDTH);
     printf(": %s events, %s operators, ", count_text(report->n_events).text, count_text(report->n_ops).text);
@@ -51,7 +51,7 @@ static void print_head(const struct page *page, const char *trace) {
     putchar('\n');
 }
 
-static void print_queries(const struct page *page) {
+static void print_queries(const struct dlrm_page *page) {
     const struct sutra_dlrm_report *report = &page->report;
     begin("queries");
     if (isnan(report->qps)) {
@@ -82,7 +82,7 @@ static const struct sutra_dlrm_stream *next_fullest(const struct sutra_dlrm_repo
     return found;
 }
 
-static void print_device(const struct page *page) {
+static void print_device(const struct dlrm_page *page) {
     const struct sutra_dlrm_report *report = &page->report;
     begin("device");
     if (!report->has_streams) {
@@ -109,7 +109,7 @@ static void print_device(const struct page *page) {
         printf("  %15s%12" PRIu64 " more\n", "", report->n_streams - N_TOP);
 }
 
-static void print_top(const struct page *page, const struct sutra_dlrm_stream *stream) {
+static void print_top(const struct dlrm_page *page, const struct sutra_dlrm_stream *stream) {
     begin("top");
     printf("of stream ");
     print_text(sutra_dlrm_text(page->dlrm, stream->name), 20);
@@ -123,7 +123,7 @@ static void print_top(const struct page *page, const struct sutra_dlrm_stream *s
     }
 }
 
-static void print_dominating(const struct page *page, const struct sutra_dlrm_stream *stream) {
+static void print_dominating(const struct dlrm_page *page, const struct sutra_dlrm_stream *stream) {
     const struct sutra_dlrm_report *report = &page->report;
     for (uint64_t i = 0; i < stream->n_groups && i < N_TOP; i++) {
         const struct sutra_dlrm_group *group = &report->groups[stream->first_group + i];
@@ -142,7 +142,7 @@ static void print_dominating(const struct page *page, const struct sutra_dlrm_st
 }
 
 /* Means over all samples of a kind. */
-static void print_overheads(const struct page *page) {
+static void print_overheads(const struct dlrm_page *page) {
     static const char *const what[] = {"between operators", "from an operator's start to its first launch",
                                        "from the last launch to the operator's end", "of a launch",
                                        "between launches, or an operator without"};
@@ -175,7 +175,7 @@ static void print_next(const char *trace, const char *output) {
 }
 
 void dlrm_page_print(const struct sutra_dlrm *dlrm, const char *trace, const char *output) {
-    struct page page = {.dlrm = dlrm, .report.size = sizeof page.report};
+    struct dlrm_page page = {.dlrm = dlrm, .report.size = sizeof page.report};
     sutra_dlrm_report(dlrm, &page.report);
     const struct sutra_dlrm_stream *stream = next_fullest(&page.report, NULL);
     print_head(&page, trace);

@@ -17,7 +17,7 @@
 #define NAME_COLUMN 31    /* where names of kernels begin */
 #define ALIKE       0.001 /* the share by which ranks may differ without one being the slowest */
 
-struct page {
+struct hta_page {
     const struct sutra_hta_ranks *ranks;
     struct sutra_hta_sums sums;
 };
@@ -28,7 +28,7 @@ static void begin(const char *what) {
     printf("  %-15s", what);
 }
 
-static void print_head(const struct page *page) {
+static void print_head(const struct hta_page *page) {
     const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
     if (page->sums.n_ranks == 1 && page->sums.n_left_out == 0)
         printf("rank %lld: ", (long long)first->rank);
@@ -44,7 +44,7 @@ static void print_head(const struct page *page) {
     putchar('\n');
 }
 
-static void print_time(const struct page *page) {
+static void print_time(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     double other = all->span_us - all->compute_us - all->idle_us;
     begin("GPU time");
@@ -54,7 +54,7 @@ static void print_time(const struct page *page) {
            share_text(all->idle_us, all->span_us).text);
 }
 
-static void print_idle(const struct page *page) {
+static void print_idle(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
     begin("waits");
@@ -63,7 +63,7 @@ static void print_idle(const struct page *page) {
            share_text(all->other_wait_us, waits).text);
 }
 
-static void print_types(const struct page *page) {
+static void print_types(const struct hta_page *page) {
     const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_TYPES_MEMORY, NULL);
     struct sutra_column name, us, share;
     if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us) ||
@@ -106,7 +106,7 @@ static void keep_largest(struct named *top, struct named named) {
 }
 
 /* The names with the largest sums of all that the table has by name: its rows of one name stand together. */
-static void print_kernels(const struct page *page) {
+static void print_kernels(const struct hta_page *page) {
     const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
     struct sutra_column name, us;
     struct named top[N_TOP] = {{0}}, named = {0};
@@ -132,7 +132,7 @@ static void print_kernels(const struct page *page) {
     }
 }
 
-static void print_communication(const struct page *page) {
+static void print_communication(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     begin("communication");
     if (all->communication_us > 0)
@@ -142,7 +142,7 @@ static void print_communication(const struct page *page) {
         printf("none (no kernel is called nccl...Kernel)\n");
 }
 
-static void print_copies(const struct page *page) {
+static void print_copies(const struct hta_page *page) {
     const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_BANDWIDTH, NULL);
     struct sutra_column rank, name, median, most;
     if (!table || sutra_table_rows(table) == 0 || !sutra_table_column(table, 0, &rank) ||
@@ -157,7 +157,7 @@ static void print_copies(const struct page *page) {
     }
 }
 
-static void print_launches(const struct page *page) {
+static void print_launches(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     begin("launches");
     if (all->n_launches == 0) {
@@ -171,7 +171,7 @@ static void print_launches(const struct page *page) {
            share_text((double)all->n_short, (double)all->n_launches).text);
 }
 
-static void print_queue(const struct page *page) {
+static void print_queue(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     if (all->queue_most == 0)
         return;
@@ -180,7 +180,7 @@ static void print_queue(const struct page *page) {
            all->queue_mean, (long long)all->queue_stream, (long long)page->sums.queue_rank);
 }
 
-static void print_slowest(const struct page *page) {
+static void print_slowest(const struct hta_page *page) {
     static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
                                          "idle time"};
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
@@ -203,7 +203,7 @@ static void print_slowest(const struct page *page) {
 
 /* ---- What is missing, and what is next ---- */
 
-static void print_missing(const struct page *page) {
+static void print_missing(const struct hta_page *page) {
     static const struct {
         enum sutra_hta_table id;
         const char *what;
@@ -228,7 +228,7 @@ static void print_missing(const struct page *page) {
     }
 }
 
-static void print_next(const struct page *page, const char *folder) {
+static void print_next(const struct hta_page *page, const char *folder) {
     const struct sutra_hta_summary *all = page->sums.all;
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
@@ -252,7 +252,7 @@ static void print_next(const struct page *page, const char *folder) {
 }
 
 void hta_page_print(const struct sutra_hta_ranks *ranks, const char *folder) {
-    struct page page = {.ranks = ranks, .sums.size = sizeof page.sums};
+    struct hta_page page = {.ranks = ranks, .sums.size = sizeof page.sums};
     sutra_hta_ranks_sum(ranks, &page.sums);
     print_head(&page);
     if (page.sums.all->n_kernels > 0) {

@@ -62,7 +62,7 @@ static int check_values(struct link_values *values, const struct command *comman
 }
 
 /* What lives while two files are linked. */
-struct job {
+struct link_job {
     const struct link_values *values;
     struct pair pair;
     struct sutra_linked *linked;
@@ -70,7 +70,7 @@ struct job {
 };
 
 /* The command that links the pair by names; false if that does not fit either. */
-static bool find_command(const struct job *job, char *text, size_t size) {
+static bool find_command(const struct link_job *job, char *text, size_t size) {
     struct sutra_advice advice = {.size = sizeof advice};
     return sutra_advise(job->pair.context, job->pair.host, job->pair.device, &advice, NULL) == SUTRA_OK &&
            advice.linker != SUTRA_LINKER_IDS &&
@@ -79,7 +79,7 @@ static bool find_command(const struct job *job, char *text, size_t size) {
 }
 
 /* Says that nothing matched, if so: the output is then the host trace alone, which a person would not notice. */
-static int check_matches(const struct job *job, bool strict) {
+static int check_matches(const struct link_job *job, bool strict) {
     const struct sutra_link_report *report = &job->result.report;
     if (report->n_host_linked > 0 && (report->n_gpu_nodes > 0 || report->n_gpu_ops == 0))
         return SUTRA_OK;
@@ -104,7 +104,7 @@ static int check_matches(const struct job *job, bool strict) {
     return SUTRA_OK;
 }
 
-static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
+static enum sutra_status job_link(struct link_job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
     struct sutra_link_options link_options = {
         .size = sizeof link_options, .no_sync = values->no_sync, .hta_pandas3 = values->hta_pandas3};
@@ -114,7 +114,7 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
     return status;
 }
 
-static int job_run(struct job *job) {
+static int job_run(struct link_job *job) {
     const struct link_values *values = job->values;
     struct sutra_error error;
     enum sutra_status status = job_link(job, &error);
@@ -139,7 +139,7 @@ static int job_run(struct job *job) {
 }
 
 static int link_files(const struct link_values *values) {
-    struct job job = {.values = values, .result.report.size = sizeof job.result.report};
+    struct link_job job = {.values = values, .result.report.size = sizeof job.result.report};
     job.pair = pair_start(&values->pair, values->pair.log_level <= LOG_DEBUG);
     int exit_code = job_run(&job);
     sutra_linked_free(job.linked);

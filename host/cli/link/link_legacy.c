@@ -91,7 +91,7 @@ static int check_values(struct legacy_values *values, const struct command *comm
 }
 
 /* What lives while two files are linked. */
-struct job {
+struct legacy_job {
     const struct legacy_values *values;
     struct pair pair;
     struct sutra_legacy *legacy;
@@ -100,7 +100,7 @@ struct job {
 
 /* A line of the older program's log: to the stream that it has there, unless that is the output's. */
 static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, size_t length) {
-    struct job *job = arg;
+    struct legacy_job *job = arg;
     int level = job->values->pair.log_level;
     if ((kind == SUTRA_LEGACY_INFO && level > LOG_INFO) || (kind == SUTRA_LEGACY_WARNING && level > LOG_WARNING))
         return;
@@ -112,7 +112,7 @@ static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, si
     fputc('\n', stream);
 }
 
-static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
+static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
     struct sutra_legacy_options legacy_options = {
         .size = sizeof legacy_options,
@@ -132,7 +132,7 @@ static enum sutra_status job_link(struct job *job, struct sutra_error *error) {
     return status;
 }
 
-static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
+static enum sutra_status job_write(struct legacy_job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
     if (values->compat_approximate)
         return sutra_legacy_write_durations(job->pair.context, job->legacy, values->pair.output,
@@ -146,14 +146,14 @@ static enum sutra_status job_write(struct job *job, struct sutra_error *error) {
 
 /* The exit code of a failure; the older program ends with 0 after operators that differ, unless its list of them runs
  * past the end of the shorter side. */
-static int exit_code_of(const struct job *job, enum sutra_status status) {
+static int exit_code_of(const struct legacy_job *job, enum sutra_status status) {
     const struct sutra_legacy_report *report = &job->result.report;
     if (!job->values->compat_exit)
         return (int)status;
     return report->mismatch && report->n_device_ops <= report->n_host_ops ? 0 : 1;
 }
 
-static int job_run(struct job *job) {
+static int job_run(struct legacy_job *job) {
     const struct legacy_values *values = job->values;
     struct sutra_error error;
     enum sutra_status status = job_link(job, &error);
@@ -172,7 +172,7 @@ static int job_run(struct job *job) {
 }
 
 static int link_files(const struct legacy_values *values) {
-    struct job job = {.values = values, .result.report.size = sizeof job.result.report};
+    struct legacy_job job = {.values = values, .result.report.size = sizeof job.result.report};
     job.pair = pair_start(&values->pair, values->pair.verbose);
     int exit_code = job_run(&job);
     sutra_legacy_free(job.legacy);

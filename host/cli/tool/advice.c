@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* Text that grows up to a size; `full` once something had no room. */
-struct line {
+struct advice_line {
     char *text;
     size_t length, size;
     bool full;
 };
 
-static void add(struct line *line, const char *text, size_t length) {
+static void add(struct advice_line *line, const char *text, size_t length) {
     if (line->full || length >= line->size - line->length) {
         line->full = true;
         return;
@@ -23,7 +23,7 @@ static void add(struct line *line, const char *text, size_t length) {
 }
 
 /* A word as a shell reads it back, with a space before it. */
-static void add_word(struct line *line, const char *word) {
+static void add_word(struct advice_line *line, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,+=@%";
     add(line, " ", 1);
     if (*word && word[strspn(word, plain)] == 0) {
@@ -41,7 +41,7 @@ static void add_word(struct line *line, const char *word) {
 
 bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
                     char *text, size_t size) {
-    struct line line = {.text = text, .size = size};
+    struct advice_line line = {.text = text, .size = size};
     bool by_names = advice->linker == SUTRA_LINKER_EXACT || advice->linker == SUTRA_LINKER_APPROXIMATE;
     if (advice->linker == SUTRA_LINKER_NONE)
         return false;
