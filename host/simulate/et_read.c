@@ -22,7 +22,7 @@ struct totals {
     uint64_t n_ctrl, n_data, n_attributes, n_docs;
 };
 
-struct reader {
+struct et_reader {
     struct et_file *file;
     struct et_nodes *nodes;
     bool fill;       /* the second pass */
@@ -33,7 +33,7 @@ struct reader {
 };
 
 /* A node's single fields. */
-struct node {
+struct et_node_read {
     uint64_t id, start_us, duration_us;
     int32_t type;
     uint8_t flags;
@@ -47,7 +47,7 @@ struct attribute {
     uint64_t bits;
 };
 
-static void note_fault(struct reader *reader, const char *at, const char *fault) {
+static void note_fault(struct et_reader *reader, const char *at, const char *fault) {
     if (reader->fault)
         return;
     reader->fault = fault;
@@ -59,12 +59,12 @@ static struct wire nested(const struct wire_field *field) {
     return wire_over(field->bytes, field->bits);
 }
 
-static void end_fields(struct reader *reader, const struct wire *wire) {
+static void end_fields(struct et_reader *reader, const struct wire *wire) {
     if (wire->fault)
         note_fault(reader, wire->at, wire->fault);
 }
 
-static struct et_text text_of(struct reader *reader, const struct wire_field *field) {
+static struct et_text text_of(struct et_reader *reader, const struct wire_field *field) {
     if (!reader->fill) {
         size_t good = utf8_check(field->bytes, field->bits);
         if (good < field->bits)
@@ -75,13 +75,13 @@ static struct et_text text_of(struct reader *reader, const struct wire_field *fi
 
 /* ---- Ids ---- */
 
-static void put_id(struct reader *reader, struct et_ids *list, uint64_t *n, uint64_t id) {
+static void put_id(struct et_reader *reader, struct et_ids *list, uint64_t *n, uint64_t id) {
     if (reader->fill)
         list->ids[*n] = id;
     (*n)++;
 }
 
-static void read_ids(struct reader *reader, struct et_ids *list, uint64_t *n, const struct wire_field *field) {
+static void read_ids(struct et_reader *reader, struct et_ids *list, uint64_t *n, const struct wire_field *field) {
     if (field->type == WIRE_VARINT) {
         put_id(reader, list, n, field->bits);
     } else if (field->type == WIRE_BYTES) {
@@ -96,7 +96,7 @@ static void read_ids(struct reader *reader, struct et_ids *list, uint64_t *n, co
 /* ---- Attributes ---- */
 
 /* Lists that come in several pieces are the pieces one after the other. */
-static void add_list(struct reader *reader, struct attribute *attribute, const struct wire_field *field) {
+static void add_list(struct et_reader *reader, struct attribute *attribute, const struct wire_field *field) {
     struct et_text piece = {field->bytes, (uint32_t)field->bits};
     if (attribute->kind != field->number || attribute->text.length == 0) {
         attribute->text = piece;
@@ -110,7 +110,7 @@ static void add_list(struct reader *reader, struct attribute *attribute, const s
     }
 }
 
-static void check_list(struct reader *reader, const struct wire_field *field) {
+static void check_list(struct et_reader *reader, const struct wire_field *field) {
     struct et_list list = et_list_over(field->number, field->bytes, field->bits);
     struct et_text text;
     uint64_t bits;
@@ -121,7 +121,7 @@ static void check_list(struct reader *reader, const struct wire_field *field) {
     end_fields(reader, &list.packed);
 }
 
-static void read_value(struct reader *reader, struct attribute *attribute, const struct wire_field *field) {
+static void read_value(struct et_reader *reader, struct attribute *attribute, const struct wire_field *field) {
     if (field->number % 2 == 0) {
         if (!reader->fill)
             check_list(reader, field);
@@ -136,7 +136,7 @@ static void read_value(struct reader *reader, struct attribute *attribute, const
     attribute->kind = (uint8_t)field->number;
 }
 
-static struct attribute read_attribute(struct reader *reader, const struct wire_field *message) {
+static struct attribute read_attribute(struct et_reader *reader, const struct wire_field *message) {
     struct attribute attribute = {0};
     struct wire wire = nested(message);
     struct wire_field field;
@@ -152,7 +152,7 @@ static struct attribute read_attribute(struct reader *reader, const struct wire_
     return attribute;
 }
 
-static uint32_t name_number(struct reader *reader, uint32_t *guess, struct et_text name) {
+static uint32_t name_number(struct et_reader *reader, uint32_t *guess, struct et_text name) {
     struct strings *names = &reader->nodes->names;
     if (strings_length(names, *guess) != name.length ||
         memcmp(strings_text(names, *guess), name.bytes ? name.bytes : "", name.length) != 0) {
@@ -165,7 +165,7 @@ static uint32_t name_number(struct reader *reader, uint32_t *guess, struct et_te
 }
 
 /* The i-th attribute of its node, at place `at` of the table. */
-static void put_attribute(struct reader *reader, struct et_attributes *table, uint64_t at, uint64_t i,
+static void put_attribute(struct et_reader *reader, struct et_attributes *table, uint64_t at, uint64_t i,
                           const struct attribute *attribute) {
     bool is_text = et_kind_is_text(attribute->kind);
     table->name[at] = name_number(reader, &reader->guesses[i % NAME_GUESSES], attribute->name);
@@ -181,7 +181,7 @@ static void put_attribute(struct reader *reader, struct et_attributes *table, ui
 
 /* ---- Messages ---- */
 
-static void read_texts(struct reader *reader, struct et_text *texts, const struct wire_field *message) {
+static void read_texts(struct et_reader *reader, struct et_text *texts, const struct wire_field *message) {
     struct wire wire = nested(message);
     struct wire_field field;
     while (wire_next(&wire, &field))
@@ -190,7 +190,7 @@ static void read_texts(struct reader *reader, struct et_text *texts, const struc
     end_fields(reader, &wire);
 }
 
-static void read_node_attribute(struct reader *reader, const struct wire_field *field) {
+static void read_node_attribute(struct et_reader *reader, const struct wire_field *field) {
     struct attribute attribute = read_attribute(reader, field);
     uint64_t at = reader->n.n_attributes++;
     reader->n.n_docs += attribute.doc.length > 0;
@@ -199,7 +199,7 @@ static void read_node_attribute(struct reader *reader, const struct wire_field *
                       &attribute);
 }
 
-static void read_bytes_field(struct reader *reader, struct node *node, const struct wire_field *field) {
+static void read_bytes_field(struct et_reader *reader, struct et_node_read *node, const struct wire_field *field) {
     switch (field->number) {
     case 2:
         node->text[ET_NODE_NAME] = text_of(reader, field);
@@ -218,7 +218,7 @@ static void read_bytes_field(struct reader *reader, struct node *node, const str
     }
 }
 
-static void read_number_field(struct node *node, const struct wire_field *field) {
+static void read_number_field(struct et_node_read *node, const struct wire_field *field) {
     switch (field->number) {
     case 1:
         node->id = field->bits;
@@ -235,7 +235,7 @@ static void read_number_field(struct node *node, const struct wire_field *field)
     }
 }
 
-static void put_node(struct et_nodes *nodes, row_t row, const struct node *node) {
+static void put_node(struct et_nodes *nodes, row_t row, const struct et_node_read *node) {
     nodes->id[row] = node->id;
     nodes->start_us[row] = node->start_us;
     nodes->duration_us[row] = node->duration_us;
@@ -245,15 +245,15 @@ static void put_node(struct et_nodes *nodes, row_t row, const struct node *node)
         et_text_put(nodes->text[column], row, node->text[column]);
 }
 
-static void end_lists(struct reader *reader) {
+static void end_lists(struct et_reader *reader) {
     row_t row = reader->n.n_nodes;
     reader->nodes->ctrl.first[row] = reader->n.n_ctrl;
     reader->nodes->data.first[row] = reader->n.n_data;
     reader->nodes->attr_first[row] = reader->n.n_attributes;
 }
 
-static void read_node(struct reader *reader, struct wire wire) {
-    struct node node = {0};
+static void read_node(struct et_reader *reader, struct wire wire) {
+    struct et_node_read node = {0};
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         if (field.number == 4)
@@ -274,7 +274,7 @@ static void read_node(struct reader *reader, struct wire wire) {
 }
 
 /* The first message; the first pass makes room for its attributes. */
-static void read_metadata(struct reader *reader, struct wire wire) {
+static void read_metadata(struct et_reader *reader, struct wire wire) {
     struct et_attributes *table = &reader->nodes->metadata;
     struct wire_field field;
     uint64_t n = 0, n_docs = 0;
@@ -300,7 +300,7 @@ static void read_metadata(struct reader *reader, struct wire wire) {
 /* ---- The file ---- */
 
 /* The next message's bytes; false where the messages end. */
-static bool next_message(struct reader *reader, struct wire *file, bool first, struct wire *message) {
+static bool next_message(struct et_reader *reader, struct wire *file, bool first, struct wire *message) {
     const struct source *source = &reader->file->source;
     uint64_t at = (uint64_t)(file->at - source->bytes), length;
     if (file->at == file->end)
@@ -323,7 +323,7 @@ static bool next_message(struct reader *reader, struct wire *file, bool first, s
 }
 
 /* One pass. Stops at a fault, before which all stays counted. */
-static void read_messages(struct reader *reader) {
+static void read_messages(struct et_reader *reader) {
     struct wire file = wire_over(reader->file->source.bytes, reader->file->source.size), message;
     bool first = true;
     while (next_message(reader, &file, first, &message) && !reader->no_memory) {
@@ -343,7 +343,7 @@ static void read_messages(struct reader *reader) {
     }
 }
 
-static enum sutra_status fault_error(const struct reader *reader, struct sutra_error *error) {
+static enum sutra_status fault_error(const struct et_reader *reader, struct sutra_error *error) {
     const struct et_file *file = reader->file;
     struct sutra_error damage;
     if (!file->has_metadata)
@@ -359,14 +359,14 @@ static enum sutra_status fault_error(const struct reader *reader, struct sutra_e
 }
 
 /* Room for what the first pass counted. */
-static enum sutra_status make_room(struct reader *reader, struct sutra_error *error) {
+static enum sutra_status make_room(struct et_reader *reader, struct sutra_error *error) {
     struct totals n = reader->n;
     enum sutra_status status = et_nodes_take(reader->nodes, n.n_nodes, n.n_ctrl, n.n_data, n.n_attributes, error);
     return status ? status : et_docs_take(reader->nodes, &reader->nodes->attributes, n.n_docs, error);
 }
 
 /* The second pass, over the nodes that the first one found whole. */
-static void fill(struct reader *reader) {
+static void fill(struct et_reader *reader) {
     struct wire file = wire_over(reader->file->source.bytes, reader->file->source.size), message;
     reader->fill = true;
     reader->n = (struct totals){0};
@@ -381,7 +381,7 @@ static void fill(struct reader *reader) {
 }
 
 enum sutra_status et_read(struct et_file *file, bool tolerant, struct sutra_error *error) {
-    struct reader reader = {.file = file, .nodes = &file->nodes};
+    struct et_reader reader = {.file = file, .nodes = &file->nodes};
     file->cut_at = file->empty_at = ET_NOWHERE;
     enum sutra_status status = et_nodes_begin(&file->nodes, error);
     if (status)
