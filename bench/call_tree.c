@@ -132,7 +132,9 @@ static void time_steps(const struct engine *engine, const struct sutra_tree *tre
     row_t *parent = malloc(((size_t)n + 1) * sizeof *parent);
     int64_t *closing = malloc(((size_t)n + 1) * sizeof *closing);
     double begin = seconds();
-    if (!parent || !closing || engine->event_parents(engine->state, &tree->sorted.events, parent, closing, &error))
+    if (!parent || !closing ||
+        engine->event_parents(engine->state, &(struct event_parents_step){&tree->sorted.events, parent, closing},
+                              &error))
         fail("out of memory");
     times->parents = least(times->parents, seconds() - begin);
     begin = seconds();

@@ -28,8 +28,7 @@ SHARED void put_random(const struct pairs &pairs, row_t row) {
     pairs.rows[row] = row;
 }
 
-static void run_floors(struct gpu *gpu, void *arg) {
-    const struct floors_step *step = static_cast<const struct floors_step *>(arg);
+static void run_floors(struct gpu *gpu, struct floors_step *step) {
     struct pairs pairs = pairs_take(gpu, step->n);
     uint8_t *from = gpu_take_zeros<uint8_t>(gpu, step->bytes), *to = gpu_take<uint8_t>(gpu, step->bytes);
     gpu_enter(gpu, GPU_OTHER);
@@ -48,7 +47,7 @@ enum sutra_status gpu_floors_measure(struct engine *cuda, row_t n, uint64_t byte
     struct gpu *gpu = &static_cast<struct cuda_engine *>(cuda->state)->gpu;
     struct floors_step step = {n, bytes};
     double sort = gpu->seconds[GPU_SORT], copy = gpu->seconds[GPU_DOWN];
-    if (gpu_run(gpu, run_floors, &step) != GPU_DONE)
+    if (gpu_run<run_floors>(gpu, &step) != GPU_DONE)
         return error_set(error, SUTRA_SYSTEM, "the floors do not fit the GPU, or: %s", gpu->failure);
     *floors = {gpu->seconds[GPU_SORT] - sort, gpu->seconds[GPU_DOWN] - copy};
     return SUTRA_OK;

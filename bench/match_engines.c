@@ -95,17 +95,20 @@ static void match(const struct engine *engine, const struct big *big, struct mea
     double at[N_STEPS];
     enum sutra_status status;
     at[0] = clock_now();
-    status = engine->sort_numbers(engine->state, big->launch_ts, ops->n, to->sorted, &error);
+    struct sort_numbers_step step = {big->launch_ts, ops->n, to->sorted};
+    status = engine->sort_numbers(engine->state, &step, &error);
     engine->load(engine->state, ops);
     at[1] = clock_now();
     if (!status)
-        status = engine->exclusive_durations(engine->state, ops, to->exclusive, &to->anomalies, &error);
+        status = engine->exclusive_durations(
+            engine->state, &(struct exclusive_durations_step){ops, to->exclusive, &to->anomalies}, &error);
     at[2] = clock_now();
     if (!status)
-        status = engine->thread_order(engine->state, ops, GAP, to->before, &error);
+        status = engine->thread_order(engine->state, &(struct thread_order_step){ops, GAP, to->before}, &error);
     at[3] = clock_now();
     if (!status)
-        status = engine->parents(engine->state, ops, &big->markers, &big->queries, to->parent, &error);
+        status = engine->parents(engine->state, &(struct parents_step){ops, &big->markers, &big->queries, to->parent},
+                                 &error);
     at[4] = clock_now();
     engine->load(engine->state, NULL);
     if (status)

@@ -57,8 +57,7 @@ SHARED void find_covering(const struct covering_columns &c, row_t i) {
     c.found[i] = last;
 }
 
-void gpu_covering(struct gpu *gpu, void *arg) {
-    struct covering_step *step = static_cast<struct covering_step *>(arg);
+void gpu_covering_ops(struct gpu *gpu, struct covering_ops_step *step) {
     uint32_t kinds = 0;
     gpu_enter(gpu, GPU_UP);
     struct covering_columns c = {};
@@ -78,6 +77,7 @@ void gpu_covering(struct gpu *gpu, void *arg) {
     gpu_each<find_covering>(gpu, step->n_moments, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, &kinds, c.kinds, 1);
+    if (kinds == (MOMENT_DOUBLE | MOMENT_LARGE))
+        gpu_leave(gpu, "parents by the CPU: integer times beyond 2^53 and doubles have no common key");
     gpu_down(gpu, step->found, c.found, step->n_moments);
-    step->left = kinds == (MOMENT_DOUBLE | MOMENT_LARGE);
 }

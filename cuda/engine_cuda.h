@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+#include "cuda/phases.h"
 #include "match/engine.h"
 
 /* A device that the CUDA runtime lists. */
@@ -45,7 +46,6 @@ enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_o
 void cuda_engine_close(struct engine *engine);
 
 /* Seconds of kernels and copies since the engine was opened, by phase; only measured after cuda_engine_time(). */
-#define CUDA_PHASES 7
 extern const char *const cuda_phase_names[CUDA_PHASES];
 void cuda_engine_time(struct engine *engine);
 void cuda_engine_seconds(const struct engine *engine, double seconds[CUDA_PHASES]);

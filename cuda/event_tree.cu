@@ -79,15 +79,10 @@ SHARED void find_below(const struct event_columns &c, row_t place) {
 
 /* The first place of a thread that is not before a row. */
 SHARED row_t place_from(const struct event_columns &c, uint32_t thread, row_t row) {
-    row_t low = c.first[thread], high = c.first[thread + 1];
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (c.row[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisection at = {c.first[thread], c.first[thread + 1]};
+    while (at.low < at.high)
+        bisect(&at, c.row[bisect_middle(at)] < row);
+    return at.low;
 }
 
 SHARED bool falls_back_on(const struct event_columns &c, row_t place, uint32_t *forward) {
@@ -210,8 +205,7 @@ static void bring_up(struct gpu *gpu, struct event_columns *c, const struct even
     gpu_ready(gpu);
 }
 
-void gpu_event_parents(struct gpu *gpu, void *arg) {
-    struct event_parents_step *step = static_cast<struct event_parents_step *>(arg);
+void gpu_event_parents(struct gpu *gpu, struct event_parents_step *step) {
     struct event_columns c = {};
     bring_up(gpu, &c, step);
     row_t n = c.n;
@@ -232,9 +226,11 @@ void gpu_event_parents(struct gpu *gpu, void *arg) {
     groups_fill(gpu, c.group, n, c.n_threads + 1, c.row, c.first);
     gpu_enter(gpu, GPU_OTHER);
     gpu_each<put_own_end>(gpu, n, c);
-    step->left = (flags.falls_back && flags.forwards) || !find_closings(gpu, &c) || !find_adoptions(gpu, &c);
-    gpu_each<put_parent>(gpu, step->left ? 0 : n, c);
+    if ((flags.falls_back && flags.forwards) || !find_closings(gpu, &c) || !find_adoptions(gpu, &c))
+        gpu_leave(gpu, "the call tree by the CPU: events overlap too far, or have whole microseconds and look at "
+                       "other threads");
+    gpu_each<put_parent>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
-    gpu_down(gpu, step->parent, c.parent, step->left ? 0 : n);
-    gpu_down(gpu, step->closing, c.closes, step->left ? 0 : n);
+    gpu_down(gpu, step->parent, c.parent, n);
+    gpu_down(gpu, step->closing, c.closes, n);
 }

@@ -20,13 +20,17 @@
  *
  * O(n log n); about 100 bytes an operator.
  */
+#include "cuda/exclusive.h"
+
 #include <math.h>
+#include <stdlib.h>
 
 #include "cuda/atomic.h"
 #include "cuda/bits.h"
 #include "cuda/max_tree.h"
 #include "cuda/starts.h"
 #include "cuda/steps.h"
+#include "cuda/table.h"
 
 #define WALK_STEPS 1024
 #define SHORT_RUN  32 /* operators of one start that one row sorts */
@@ -50,6 +54,10 @@ struct findings {
     uint32_t crossing;        /* some operator crosses another */
 };
 
+struct anomaly_counts {
+    uint64_t n_rounded, n_replaced, first_replaced; /* UINT64_MAX: none */
+};
+
 struct exclusive_columns {
     struct gpu_table table;
     row_t *rows;           /* by place: in the order of (thread, start, duration, row) */
@@ -61,7 +69,7 @@ struct exclusive_columns {
     uint8_t *verdict;   /* by row: enum exclusive_verdict */
     struct number_column exclusive;
     struct findings *findings;
-    struct gpu_anomalies *anomalies;
+    struct anomaly_counts *anomalies;
 };
 
 SHARED struct number start_at(const struct exclusive_columns &c, row_t place) {
@@ -339,15 +347,33 @@ SHARED void count_anomaly(const struct exclusive_columns &c, row_t row) {
     keep_least(&c.anomalies->first_replaced, (uint64_t)row);
 }
 
-void gpu_exclusive(struct gpu *gpu, void *arg) {
-    struct exclusive_step *step = static_cast<struct exclusive_step *>(arg);
-    table_need_times(gpu, step->table);
-    row_t n = step->table->n;
+static void bring_down(struct gpu *gpu, const struct exclusive_columns *c, struct exclusive_durations_step *step) {
+    struct anomaly_counts counts = {0, 0, UINT64_MAX};
+    uint8_t *left = static_cast<uint8_t *>(calloc((size_t)c->table.n_threads + 1, 1));
+    gpu_enter(gpu, GPU_DOWN);
+    if (!left)
+        gpu_end(gpu, GPU_NO_MEMORY);
+    gpu_down(gpu, step->exclusive.bits, c->exclusive.bits, c->table.n);
+    gpu_down(gpu, step->exclusive.kind, c->exclusive.kind, c->table.n);
+    gpu_down(gpu, left, c->left, c->table.n_threads);
+    gpu_down(gpu, &counts, c->anomalies, 1);
+    if (gpu_arrived(gpu)) {
+        row_t first = counts.first_replaced < c->table.n ? (row_t)counts.first_replaced : ROW_NONE;
+        *step->anomalies = {counts.n_rounded, counts.n_replaced, first};
+        exclusive_do_left(gpu, step, left);
+    }
+    free(left);
+}
+
+void gpu_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *step) {
+    struct gpu_table *table = table_of(gpu, step->ops);
+    table_need_times(gpu, table);
+    row_t n = table->n;
     struct findings findings = {UINT64_MAX, 0, 0, 0, 0};
-    struct gpu_anomalies anomalies = {0, 0, UINT64_MAX};
+    struct anomaly_counts anomalies = {0, 0, UINT64_MAX};
     gpu_enter(gpu, GPU_EXCLUSIVE);
     struct exclusive_columns c = {};
-    c.table = *step->table;
+    c.table = *table;
     c.findings = gpu_up(gpu, &findings, 1);
     c.anomalies = gpu_up(gpu, &anomalies, 1);
     gpu_ready(gpu);
@@ -366,9 +392,5 @@ void gpu_exclusive(struct gpu *gpu, void *arg) {
     gpu_each<add_to_parent>(gpu, n, c);
     gpu_each<settle>(gpu, n, c);
     gpu_each<count_anomaly>(gpu, n, c);
-    gpu_enter(gpu, GPU_DOWN);
-    gpu_down(gpu, step->exclusive.bits, c.exclusive.bits, n);
-    gpu_down(gpu, step->exclusive.kind, c.exclusive.kind, n);
-    gpu_down(gpu, step->left, c.left, c.table.n_threads);
-    gpu_down(gpu, &step->anomalies, c.anomalies, 1);
+    bring_down(gpu, &c, step);
 }

@@ -25,15 +25,10 @@ struct frame_columns {
 };
 
 SHARED uint32_t thread_of(const struct frame_columns &c, row_t token) {
-    uint32_t low = 0, high = c.n_threads;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c.thread_start[middle + 1] <= token)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisection at = {0, c.n_threads};
+    while (at.low < at.high)
+        bisect(&at, c.thread_start[bisect_middle(at) + 1] <= token);
+    return at.low;
 }
 
 SHARED void put_depth(const struct frame_columns &c, row_t token) {
@@ -52,16 +47,13 @@ SHARED void put_level(const struct frame_columns &c, row_t token) {
 
 /* The last token of a thread and level before another one, which is there. */
 SHARED row_t last_before(const struct frame_columns &c, uint64_t key, row_t token) {
-    row_t low = 0, high = c.n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
+    struct bisection at = {0, c.n};
+    while (at.low < at.high) {
+        row_t middle = bisect_middle(at);
         uint64_t found = c.pairs.keys[middle];
-        if (found < key || (found == key && c.pairs.rows[middle] < token))
-            low = middle + 1;
-        else
-            high = middle;
+        bisect(&at, found < key || (found == key && c.pairs.rows[middle] < token));
     }
-    return c.pairs.rows[low - 1];
+    return c.pairs.rows[at.low - 1];
 }
 
 SHARED void put_partner(const struct frame_columns &c, row_t place) {
@@ -74,8 +66,7 @@ SHARED void put_partner(const struct frame_columns &c, row_t place) {
     c.partner[token] = partner;
 }
 
-void gpu_match_frames(struct gpu *gpu, void *arg) {
-    struct match_frames_step *step = static_cast<struct match_frames_step *>(arg);
+void gpu_match_frames(struct gpu *gpu, struct match_frames_step *step) {
     const struct frame_tokens *tokens = step->tokens;
     row_t n = tokens->n;
     gpu_enter(gpu, GPU_UP);

@@ -1,7 +1,7 @@
 /*
  * gpu.cu - the memory of a step: planned in a first run, made ready, used in a second.
  */
-#include "cuda/gpu.h"
+#include "cuda/table.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -106,27 +106,52 @@ static bool make_room(struct gpu *gpu, bool keeps_table) {
     return reserve(gpu, GPU_TABLE) && reserve(gpu, GPU_SCRATCH);
 }
 
+void gpu_end(struct gpu *gpu, enum gpu_outcome verdict) {
+    gpu->verdict = verdict;
+}
+
+void gpu_leave(struct gpu *gpu, const char *note) {
+    if (note)
+        snprintf(gpu->remarks.note, sizeof gpu->remarks.note, "%s", note);
+    gpu_end(gpu, GPU_LEFT);
+}
+
+bool gpu_arrived(struct gpu *gpu) {
+    if (!gpu_idle(gpu))
+        device_wait(gpu);
+    return !gpu_idle(gpu);
+}
+
 /* A table that is there takes nothing, so its memory grows only while it holds none. */
-enum gpu_outcome gpu_run(struct gpu *gpu, void (*step)(struct gpu *gpu, void *arg), void *arg) {
-    size_t table_used = gpu->memory[GPU_TABLE].used;
-    gpu->failed = false;
-    gpu->taking = GPU_SCRATCH;
-    device_begin(gpu);
+static void plan(struct gpu *gpu, void (*step)(struct gpu *gpu, void *columns), void *columns) {
     gpu->planning = true;
     for (int i = 0; i < 2; i++)
         gpu->memory[i].most = gpu->memory[i].used;
-    step(gpu, arg);
+    step(gpu, columns);
     gpu->planning = false;
-    gpu->memory[GPU_TABLE].used = table_used;
     gpu->memory[GPU_SCRATCH].used = 0;
-    if (!make_room(gpu, table_used > 0))
+    if (!gpu->table.ready)
+        gpu->memory[GPU_TABLE].used = 0;
+}
+
+enum gpu_outcome gpu_run_step(struct gpu *gpu, void (*step)(struct gpu *gpu, void *columns), void *columns) {
+    gpu->failed = false;
+    gpu->verdict = GPU_DONE;
+    gpu->taking = GPU_SCRATCH;
+    device_begin(gpu);
+    if (gpu->table.ops != gpu->loaded)
+        table_drop(gpu);
+    plan(gpu, step, columns);
+    if (gpu->verdict != GPU_DONE)
+        return gpu->verdict;
+    if (!make_room(gpu, gpu->table.ready))
         return gpu->failed ? GPU_FAILED : GPU_TOO_SMALL;
-    step(gpu, arg);
+    step(gpu, columns);
     device_wait(gpu);
     struct gpu_memory *scratch = &gpu->memory[GPU_SCRATCH];
     forbid(scratch->base, scratch->size);
     scratch->used = 0;
-    return gpu->failed ? GPU_FAILED : GPU_DONE;
+    return gpu->failed ? GPU_FAILED : gpu->verdict;
 }
 
 void gpu_forget(struct gpu *gpu) {

@@ -2,9 +2,10 @@
  * gpu.h - one GPU as the steps of the CUDA engine use it: memory that is planned before it is taken, columns that go up
  * and results that come down, kernels that are one function of a row, sorts and scans.
  *
- * A step is a function of (gpu, its columns). gpu_run() calls it twice. The first time it only plans: gpu_take() counts
- * bytes and everything else does nothing. Then the memory is made ready, and the second time the step works. What a
- * step takes must therefore not depend on what it computes; flags that steer it read as 0 while it plans.
+ * A step is a function of (gpu, a struct of what comes in and goes out). gpu_run() calls it twice. The first time it
+ * only plans: gpu_take() counts bytes and everything else does nothing. Then the memory is made ready, and the second
+ * time the step works. What a step takes must therefore not depend on what it computes; flags that steer it read as 0
+ * while it plans.
  *
  *     memory   GPU_TABLE    | thread | ts | dur | ... |          stays until the table is dropped
  *              GPU_SCRATCH  | keys | rows | tree | ... |         a step's; released in reverse order, reused at once
@@ -21,12 +22,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda/phases.h"
+
 extern "C" {
+#include "base/bisect.h"
 #include "base/pool.h"
 #include "columns/number.h"
 #include "columns/row.h"
-#include "match/intervals.h"
 #include "match/rules.h"
+#include "match/steps.h"
 #include "sutra/error.h"
 }
 
@@ -38,9 +42,33 @@ struct gpu_memory {
     size_t used, most; /* now, and at most since planning began */
 };
 
-/* What the time of a step goes into. */
-enum gpu_phase { GPU_UP, GPU_SORT, GPU_PARENTS, GPU_EXCLUSIVE, GPU_ORDER, GPU_DOWN, GPU_OTHER };
-#define GPU_PHASES 7
+/* The operators whose columns are in GPU_TABLE; see table.h. */
+struct gpu_table {
+    const struct cpu_ops *ops; /* whose columns these are; NULL: nobody's */
+    bool ready, has_names;     /* which columns are there: the first ones, the last two */
+    row_t n;
+    uint32_t n_threads;
+    const uint32_t *thread;
+    struct number_column ts, dur;
+    const row_t *by_thread, *start;
+    value_key *external;
+    uint8_t *coalesced;
+};
+
+enum gpu_outcome {
+    GPU_DONE,
+    GPU_TOO_SMALL, /* the step needs more memory than there is; nothing was done */
+    GPU_LEFT,      /* the GPU has no way to do it: it is the CPU's */
+    GPU_NO_MEMORY, /* the host's has run out */
+    GPU_FAILED,    /* gpu->failure tells why */
+};
+
+/* What a step tells besides its outcome; whoever has it run clears this before. */
+struct gpu_remarks {
+    char note[200];   /* for the user; "": nothing */
+    uint32_t n_left;  /* threads whose exclusive durations the CPU has done */
+    bool overwriting; /* results have begun to replace what came in, which is lost if the GPU then fails */
+};
 
 struct gpu_device; /* what runtime.cu keeps */
 
@@ -50,22 +78,34 @@ struct gpu {
     struct gpu_memory memory[2];
     enum gpu_memory_kind taking;
     size_t limit; /* most bytes on the device */
+    struct gpu_table table;
+    const struct cpu_ops *loaded; /* whose columns stay what they are from step to step; NULL: nobody's */
     bool planning;
     bool failed;
-    char failure[240];          /* why, with the words of CUDA */
-    bool timing;                /* whether phases are timed */
-    double seconds[GPU_PHASES]; /* of kernels and copies, since gpu_open() */
-    enum gpu_phase phase;       /* the running one */
+    char failure[240];        /* why, with the words of CUDA */
+    enum gpu_outcome verdict; /* what the step has decided itself: GPU_DONE, GPU_LEFT or GPU_NO_MEMORY */
+    struct gpu_remarks remarks;
+    bool timing;                 /* whether phases are timed */
+    double seconds[CUDA_PHASES]; /* of kernels and copies, since gpu_open() */
+    enum gpu_phase phase;        /* the running one */
 };
 
-enum gpu_outcome {
-    GPU_DONE,
-    GPU_TOO_SMALL, /* the step needs more memory than there is; nothing was done */
-    GPU_FAILED,    /* gpu->failure tells why */
-};
+enum gpu_outcome gpu_run_step(struct gpu *gpu, void (*step)(struct gpu *gpu, void *columns), void *columns);
 
 /* Plans and runs a step, and waits for it. */
-enum gpu_outcome gpu_run(struct gpu *gpu, void (*step)(struct gpu *gpu, void *arg), void *arg);
+template <auto step, class Columns> enum gpu_outcome gpu_run(struct gpu *gpu, Columns *columns) {
+    return gpu_run_step(
+        gpu, [](struct gpu *on, void *given) { step(on, static_cast<Columns *>(given)); }, columns);
+}
+
+/* From within a step: ends it, so that all that follows does nothing. */
+void gpu_end(struct gpu *gpu, enum gpu_outcome verdict);
+
+/* The same with GPU_LEFT, and why, unless that is NULL. */
+void gpu_leave(struct gpu *gpu, const char *note);
+
+/* Waits for all that the step has asked for so far; says whether it is there. Not while it plans. */
+bool gpu_arrived(struct gpu *gpu);
 
 /* Gives the device's memory back. */
 void gpu_forget(struct gpu *gpu);
@@ -159,7 +199,7 @@ void device_wait(struct gpu *gpu);                                   /* device: 
 __attribute__((format(printf, 2, 3))) void gpu_fail(struct gpu *gpu, const char *format, ...);
 
 static inline bool gpu_idle(const struct gpu *gpu) {
-    return gpu->planning || gpu->failed;
+    return gpu->planning || gpu->failed || gpu->verdict != GPU_DONE;
 }
 
 /* ---- Kernels ---- */

@@ -68,23 +68,26 @@ static bool alloc_merged(struct merged *merged, row_t n, uint32_t n_segments) {
     return merged->start && merged->end && merged->first;
 }
 
-static void bring_merged_down(struct gpu *gpu, const struct merge_columns *c, struct merge_step *step) {
+static void bring_merged_down(struct gpu *gpu, const struct merge_columns *c, struct merge_intervals_step *step) {
+    struct merged merged = {};
     row_t n = 0;
     gpu_enter(gpu, GPU_DOWN);
     if (!gpu_idle(gpu) && c->n)
         gpu_down(gpu, &n, c->groups + (c->n - 1), 1);
     if (gpu_idle(gpu))
         return;
-    step->no_memory = !alloc_merged(&step->merged, n, step->n_segments);
-    if (step->no_memory)
-        return;
-    gpu_down(gpu, step->merged.start, c->group_start, n);
-    gpu_down(gpu, step->merged.end, c->group_end, n);
-    gpu_down(gpu, step->merged.first, c->group_first, (uint64_t)step->n_segments + 1);
+    if (!alloc_merged(&merged, n, step->n_segments))
+        gpu_end(gpu, GPU_NO_MEMORY);
+    gpu_down(gpu, merged.start, c->group_start, n);
+    gpu_down(gpu, merged.end, c->group_end, n);
+    gpu_down(gpu, merged.first, c->group_first, (uint64_t)step->n_segments + 1);
+    if (gpu_arrived(gpu))
+        *step->merged = merged;
+    else
+        merged_free(&merged);
 }
 
-void gpu_merge_intervals(struct gpu *gpu, void *arg) {
-    struct merge_step *step = static_cast<struct merge_step *>(arg);
+void gpu_merge_intervals(struct gpu *gpu, struct merge_intervals_step *step) {
     row_t n = step->n;
     struct merge_columns c = {};
     gpu_enter(gpu, GPU_UP);
@@ -175,11 +178,14 @@ static wide_t time_of(struct time_sum sum) {
     return ((wide_t)sum.high << 32) + sum.low;
 }
 
-void gpu_interval_states(struct gpu *gpu, void *arg) {
-    struct states_step *step = static_cast<struct states_step *>(arg);
+void gpu_interval_states(struct gpu *gpu, struct interval_states_step *step) {
     const struct merged *merged = step->merged;
     struct state_columns c = {};
     struct state_sum sums[N_STATES] = {};
+    if (merged->first[step->n_sets] > ROW_LIMIT / 2) {
+        gpu_leave(gpu, NULL);
+        return;
+    }
     c.n_sets = step->n_sets;
     c.unit = step->unit;
     for (uint32_t s = 0; s <= step->n_sets; s++)
@@ -202,10 +208,10 @@ void gpu_interval_states(struct gpu *gpu, void *arg) {
     gpu_each<add_stretch>(gpu, n ? n - 1 : 0, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, sums, c.sums, N_STATES);
-    for (int state = 0; state < N_STATES; state++) {
-        step->states.length[state] = time_of(sums[state].whole);
-        step->states.exact[state] = time_of(sums[state].exact);
-        step->states.seen[state] = sums[state].seen;
+    for (int state = 0; state < N_STATES && !gpu_idle(gpu); state++) {
+        step->states->length[state] = time_of(sums[state].whole);
+        step->states->exact[state] = time_of(sums[state].exact);
+        step->states->seen[state] = sums[state].seen;
     }
 }
 
@@ -306,8 +312,19 @@ static void take_sums(struct moments *moments, const struct key_sums *sums) {
     moments->overflow = carry != 0;
 }
 
-void gpu_sums_by_key(struct gpu *gpu, void *arg) {
-    struct sums_step *step = static_cast<struct sums_step *>(arg);
+static void bring_sums_down(struct gpu *gpu, const struct sum_columns *c, struct sums_by_key_step *step) {
+    struct key_sums *sums = static_cast<struct key_sums *>(calloc((size_t)step->n_keys + 1, sizeof *sums));
+    gpu_enter(gpu, GPU_DOWN);
+    if (!sums)
+        gpu_end(gpu, GPU_NO_MEMORY);
+    gpu_down(gpu, sums, c->sums, step->n_keys);
+    if (gpu_arrived(gpu))
+        for (uint32_t key = 0; key < step->n_keys; key++)
+            take_sums(&step->moments[key], &sums[key]);
+    free(sums);
+}
+
+void gpu_sums_by_key(struct gpu *gpu, struct sums_by_key_step *step) {
     struct sum_columns c = {};
     row_t n = step->n;
     gpu_enter(gpu, GPU_UP);
@@ -324,12 +341,5 @@ void gpu_sums_by_key(struct gpu *gpu, void *arg) {
     gpu_each<put_nothing>(gpu, step->n_keys, c);
     gpu_each<add_values>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
     gpu_each<add_squares>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
-    gpu_enter(gpu, GPU_DOWN);
-    struct key_sums *sums = static_cast<struct key_sums *>(calloc((size_t)step->n_keys + 1, sizeof *sums));
-    step->no_memory = !sums;
-    if (sums)
-        gpu_down(gpu, sums, c.sums, step->n_keys);
-    for (uint32_t key = 0; key < step->n_keys && sums && !gpu_idle(gpu); key++)
-        take_sums(&step->moments[key], &sums[key]);
-    free(sums);
+    bring_sums_down(gpu, &c, step);
 }

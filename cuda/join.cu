@@ -15,21 +15,15 @@ struct join_columns {
 };
 
 SHARED void find_last(const struct join_columns &c, row_t i) {
-    row_t low = 0, high = c.n;
+    struct bisection at = {0, c.n};
     value_key wanted = c.wanted[i];
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (sorted_key(c.sorted, middle) <= wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool there = low && sorted_key(c.sorted, low - 1) == wanted;
-    c.found[i] = there ? c.sorted.pairs.rows[low - 1] : ROW_NONE;
+    while (at.low < at.high)
+        bisect(&at, sorted_key(c.sorted, bisect_middle(at)) <= wanted);
+    bool there = at.low && sorted_key(c.sorted, at.low - 1) == wanted;
+    c.found[i] = there ? c.sorted.pairs.rows[at.low - 1] : ROW_NONE;
 }
 
-void gpu_join(struct gpu *gpu, void *arg) {
-    struct join_step *step = static_cast<struct join_step *>(arg);
+void gpu_join(struct gpu *gpu, struct join_step *step) {
     gpu_enter(gpu, GPU_UP);
     const value_key *keys = gpu_up(gpu, step->keys, step->n);
     gpu_ready(gpu);

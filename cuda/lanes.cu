@@ -15,20 +15,15 @@ struct neighbour_columns {
 };
 
 SHARED void find_neighbours(const struct neighbour_columns &c, row_t i) {
-    row_t begin = c.start[c.lane[i]], end = c.start[c.lane[i] + 1], low = begin, high = end;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (c.item_time[c.item[middle]] <= c.time[i])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    c.before[i] = low > begin ? c.item[low - 1] : ROW_NONE;
-    c.after[i] = low < end ? c.item[low] : ROW_NONE;
+    row_t begin = c.start[c.lane[i]], end = c.start[c.lane[i] + 1];
+    struct bisection at = {begin, end};
+    while (at.low < at.high)
+        bisect(&at, c.item_time[c.item[bisect_middle(at)]] <= c.time[i]);
+    c.before[i] = at.low > begin ? c.item[at.low - 1] : ROW_NONE;
+    c.after[i] = at.low < end ? c.item[at.low] : ROW_NONE;
 }
 
-void gpu_lane_neighbours(struct gpu *gpu, void *arg) {
-    struct lane_neighbours_step *step = static_cast<struct lane_neighbours_step *>(arg);
+void gpu_lane_neighbours(struct gpu *gpu, struct lane_neighbours_step *step) {
     const struct lane_items *items = step->items;
     gpu_enter(gpu, GPU_UP);
     const uint32_t *item_lane = gpu_up(gpu, items->lane, items->n);
@@ -69,8 +64,7 @@ SHARED void put_length(const struct length_columns &c, row_t place) {
     c.length[c.row[place]] = (uint32_t)c.depth[place].sum;
 }
 
-void gpu_queue_lengths(struct gpu *gpu, void *arg) {
-    struct queue_lengths_step *step = static_cast<struct queue_lengths_step *>(arg);
+void gpu_queue_lengths(struct gpu *gpu, struct queue_lengths_step *step) {
     row_t n = step->n;
     gpu_enter(gpu, GPU_UP);
     struct length_columns c = {};

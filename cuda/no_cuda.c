@@ -9,7 +9,7 @@
 
 #define REASON "this build has no CUDA engine; install nvcc of the CUDA toolkit and build again to get it"
 
-const char *const cuda_phase_names[CUDA_PHASES] = {"up", "sort", "parents", "exclusive", "order", "down", "other"};
+const char *const cuda_phase_names[CUDA_PHASES] = PHASE_NAMES;
 
 uint32_t cuda_device_count(char *why, size_t size) {
     snprintf(why, size, "%s", REASON);

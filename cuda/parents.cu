@@ -12,6 +12,7 @@
 #include "cuda/key_sort.h"
 #include "cuda/starts.h"
 #include "cuda/steps.h"
+#include "cuda/table.h"
 
 struct parent_columns {
     struct gpu_table table;
@@ -34,58 +35,59 @@ SHARED void put_external(const struct parent_columns &c, row_t place) {
     c.plain_by_thread[place] = c.table.coalesced[by_thread] ? 0 : place + 1;
 }
 
-SHARED row_t count_thread_before(const struct parent_columns &c, row_t low, row_t high, row_t bound) {
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (c.table.by_thread[middle] < bound)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+SHARED row_t count_before(const struct parent_columns &c, row_t low, row_t high, row_t bound) {
+    struct bisection at = {low, high};
+    while (at.low < at.high)
+        bisect(&at, c.table.by_thread[bisect_middle(at)] < bound);
+    return at.low;
 }
 
 SHARED row_t count_external_before(const struct parent_columns &c, row_t low, row_t high, value_key external,
                                    row_t bound) {
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (external_before(c.external[middle], c.by_external.rows[middle], external, bound))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bisection at = {low, high};
+    while (at.low < at.high) {
+        row_t middle = bisect_middle(at);
+        bisect(&at, external_before(c.external[middle], c.by_external.rows[middle], external, bound));
     }
-    return low;
+    return at.low;
 }
 
-/* The last operator of the thread that begins before the launch: `same` with the query's external id. */
-SHARED row_t find_op(const struct parent_columns &c, row_t query, row_t bound, bool same) {
-    uint32_t thread = c.queries.thread[query];
+/* One question: the operators that begin before the launch are those below `bound`. */
+struct asking_row {
+    const struct parent_columns *columns;
+    row_t query, bound;
+};
+
+/* See parent_of(). */
+SHARED row_t find_op(void *search, bool same, bool plain) {
+    const struct asking_row *asking = (const struct asking_row *)search;
+    const struct parent_columns &c = *asking->columns;
+    uint32_t thread = c.queries.thread[asking->query];
+    value_key external = c.queries.external[asking->query];
+    if (thread >= c.table.n_threads)
+        return ROW_NONE;
     row_t low = c.table.start[thread], high = c.table.start[thread + 1];
-    value_key external = c.queries.external[query];
     row_t place =
-        same ? count_external_before(c, low, high, external, bound) : count_thread_before(c, low, high, bound);
-    if (place > low && c.queries.nccl[query])
+        same ? count_external_before(c, low, high, external, asking->bound) : count_before(c, low, high, asking->bound);
+    if (place > low && plain)
         place = same ? c.plain_by_external[place - 1] : c.plain_by_thread[place - 1];
     if (place <= low || (same && c.external[place - 1] != external))
         return ROW_NONE;
     return same ? c.by_external.rows[place - 1] : c.table.by_thread[place - 1];
 }
 
-SHARED void find_parent(const struct parent_columns &c, row_t query) {
-    struct number launch_ts = number_at(c.queries.launch_ts, query);
-    uint32_t thread = c.queries.thread[query];
-    bool known = thread < c.table.n_threads;
-    row_t marker = thread == c.markers.thread ? count_begun(c.markers.ts, c.markers.n, launch_ts) : 0;
-    row_t bound = known ? count_begun(c.table.ts, c.table.n, launch_ts) : 0;
-    row_t parent = ROW_NONE;
-    for (int same = 1; same >= 0 && parent == ROW_NONE; same--) {
-        if (known)
-            parent = find_op(c, query, bound, same != 0);
-        if (marker && (!same || c.queries.external[query] == MARKER_EXTERNAL) &&
-            marker_is_later(c.markers.before[marker - 1], parent))
-            parent = c.table.n + marker - 1;
-    }
-    c.parent[query] = parent;
+SHARED void find_parent(const struct parent_columns &c, row_t i) {
+    struct number launch_ts = number_at(c.queries.launch_ts, i);
+    uint32_t thread = c.queries.thread[i];
+    struct asking_row asking = {&c, i, 0};
+    struct parent_query query = {c.queries.external[i], c.queries.nccl[i] != 0, 0, 0, c.table.n};
+    if (thread == c.markers.thread)
+        query.n_markers = count_begun(c.markers.ts, c.markers.n, launch_ts);
+    if (query.n_markers)
+        query.before = c.markers.before[query.n_markers - 1];
+    if (thread < c.table.n_threads)
+        asking.bound = count_begun(c.table.ts, c.table.n, launch_ts);
+    c.parent[i] = parent_of(&query, find_op, &asking);
 }
 
 static void index_by_external(struct gpu *gpu, struct parent_columns *c) {
@@ -102,14 +104,14 @@ static void index_by_external(struct gpu *gpu, struct parent_columns *c) {
     gpu_scan_max(gpu, c->plain_by_external, n);
 }
 
-void gpu_parents(struct gpu *gpu, void *arg) {
-    struct parents_step *step = static_cast<struct parents_step *>(arg);
+void gpu_parents(struct gpu *gpu, struct parents_step *step) {
     const struct parent_queries *queries = step->queries;
     const struct op_markers *markers = step->markers;
-    table_need_times(gpu, step->table);
-    table_need_names(gpu, step->table);
+    struct gpu_table *table = table_of(gpu, step->ops);
+    table_need_times(gpu, table);
+    table_need_names(gpu, table);
     struct parent_columns c = {};
-    c.table = *step->table;
+    c.table = *table;
     index_by_external(gpu, &c);
     gpu_enter(gpu, GPU_UP);
     c.markers = *markers;

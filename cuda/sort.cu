@@ -36,8 +36,7 @@ SHARED void put_integer(const struct number_columns &c, row_t i) {
     c.pairs.keys[i] = integer_sort_key((int64_t)number_at(c.numbers, c.pairs.rows[i]).bits);
 }
 
-void gpu_sort_numbers(struct gpu *gpu, void *arg) {
-    struct sort_numbers_step *step = static_cast<struct sort_numbers_step *>(arg);
+void gpu_sort_numbers(struct gpu *gpu, struct sort_numbers_step *step) {
     uint32_t found = 0;
     gpu_enter(gpu, GPU_UP);
     struct number_columns c = {gpu_up_numbers(gpu, step->numbers, step->n), pairs_take(gpu, step->n),
@@ -61,8 +60,7 @@ void gpu_sort_numbers(struct gpu *gpu, void *arg) {
     gpu_down(gpu, step->order, c.pairs.rows, step->n);
 }
 
-void gpu_sort_keys(struct gpu *gpu, void *arg) {
-    struct sort_keys_step *step = static_cast<struct sort_keys_step *>(arg);
+void gpu_sort_keys(struct gpu *gpu, struct sort_keys_step *step) {
     struct pairs pairs = pairs_take(gpu, step->n);
     gpu_enter(gpu, GPU_UP);
     gpu_copy_up(gpu, pairs.keys, step->keys, step->n * sizeof *step->keys);
@@ -70,9 +68,8 @@ void gpu_sort_keys(struct gpu *gpu, void *arg) {
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
     gpu_sort(gpu, &pairs, step->n, 64);
-    device_wait(gpu);
+    gpu->remarks.overwriting = gpu_arrived(gpu);
     gpu_enter(gpu, GPU_DOWN);
-    step->overwritten = !gpu_idle(gpu);
     gpu_down(gpu, step->keys, pairs.keys, step->n);
     gpu_down(gpu, step->rows, pairs.rows, step->n);
 }

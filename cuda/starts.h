@@ -8,15 +8,10 @@
 
 /* The number of rows that begin before a moment. */
 SHARED row_t count_begun(struct number_column ts, row_t n, struct number moment) {
-    row_t low = 0, high = n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (op_begins_before(number_at(ts, middle), moment))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, op_begins_before(number_at(ts, bisect_middle(at)), moment));
+    return at.low;
 }
 
 /* Takes memory for n rows and fills it: the first row that begins with each row. */

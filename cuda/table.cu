@@ -4,18 +4,23 @@
  */
 #include "cuda/table.h"
 
-#include <cstring>
-
 #include "cuda/groups.h"
 
-void table_reset(struct gpu *gpu, struct gpu_table *table, const struct cpu_ops *ops) {
-    memset(table, 0, sizeof *table);
+void table_drop(struct gpu *gpu) {
+    gpu->table = {};
     gpu->memory[GPU_TABLE].used = 0;
-    table->ops = ops;
-    if (ops) {
+}
+
+struct gpu_table *table_of(struct gpu *gpu, const struct cpu_ops *ops) {
+    struct gpu_table *table = &gpu->table;
+    if (table->ops != ops) {
+        table_drop(gpu);
+        gpu->memory[GPU_TABLE].most = 0;
+        table->ops = ops;
         table->n = ops->n;
         table->n_threads = ops->n_threads;
     }
+    return table;
 }
 
 /* Takes memory for all columns, as a table that is there cannot grow. */

@@ -138,8 +138,7 @@ static void follow_leaders(struct gpu *gpu, struct storage_columns *c) {
     }
 }
 
-void gpu_tensor_groups(struct gpu *gpu, void *arg) {
-    struct tensor_groups_step *step = static_cast<struct tensor_groups_step *>(arg);
+void gpu_tensor_groups(struct gpu *gpu, struct tensor_groups_step *step) {
     const struct storage_uses *uses = step->uses;
     row_t n = uses->n;
     struct storage_columns c = {};

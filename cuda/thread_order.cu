@@ -7,8 +7,11 @@
  * another scan leads from each operator to the place where its group began. O(n), 110 bytes an operator. A table may
  * come in parts, one after the other, with what each must know of those before (struct order_carry).
  */
+#include "cuda/thread_order.h"
+
 #include "cuda/starts.h"
 #include "cuda/steps.h"
+#include "cuda/table.h"
 
 struct order_columns {
     struct gpu_table table;
@@ -80,16 +83,16 @@ static void bring_carry_up(struct gpu *gpu, struct order_columns *c, const struc
     gpu_ready(gpu);
 }
 
-void gpu_thread_order(struct gpu *gpu, void *arg) {
-    struct thread_order_step *step = static_cast<struct thread_order_step *>(arg);
-    table_need_times(gpu, step->table);
-    row_t n = step->table->n;
+void gpu_order_part(struct gpu *gpu, struct order_part *part) {
+    struct gpu_table *table = table_of(gpu, part->step.ops);
+    table_need_times(gpu, table);
+    row_t n = table->n;
     struct order_columns c = {};
     c.carry.begun.latest = c.carry.begun.under = start_choice_none();
-    c.table = *step->table;
-    c.gap = step->gap;
-    if (step->carry)
-        bring_carry_up(gpu, &c, step->carry);
+    c.table = *table;
+    c.gap = part->step.gap;
+    if (part->carry)
+        bring_carry_up(gpu, &c, part->carry);
     gpu_enter(gpu, GPU_ORDER);
     c.first = starts_find_first(gpu, c.table.ts, n);
     c.choices = gpu_take<struct run_choice>(gpu, n);
@@ -105,7 +108,12 @@ void gpu_thread_order(struct gpu *gpu, void *arg) {
     gpu_scan_max(gpu, c.head, n);
     gpu_each<put_before>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
-    gpu_down(gpu, step->before, c.before, n);
-    if (step->carry && n && !gpu_idle(gpu))
-        gpu_down(gpu, &step->carry->begun, c.begun + (n - 1), 1);
+    gpu_down(gpu, part->step.before, c.before, n);
+    if (part->carry && n && !gpu_idle(gpu))
+        gpu_down(gpu, &part->carry->begun, c.begun + (n - 1), 1);
+}
+
+void gpu_thread_order(struct gpu *gpu, struct thread_order_step *step) {
+    struct order_part whole = {*step, NULL};
+    gpu_order_part(gpu, &whole);
 }

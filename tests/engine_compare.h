@@ -100,8 +100,8 @@ static inline void compare_parents(const struct engine engines[2], const struct 
             parent[e][i] = i * 7;
             closing[e][i] = (int64_t)i * 9;
         }
-        assert_int_equal(engines[e].event_parents(engines[e].state, &events->table, parent[e], closing[e], &error),
-                         SUTRA_OK);
+        struct event_parents_step step = {&events->table, parent[e], closing[e]};
+        assert_int_equal(engines[e].event_parents(engines[e].state, &step, &error), SUTRA_OK);
     }
     expect_rows("parent", "events", seed, parent[1], parent[0], n);
     for (row_t i = 0; i < n; i++)
@@ -136,7 +136,8 @@ static inline void compare_tensors(const struct engine engines[2], uint64_t seed
         struct sutra_error error;
         number[e] = room(n, 4);
         group[e] = room(n, 4);
-        assert_int_equal(engines[e].tensor_groups(engines[e].state, &uses, number[e], group[e], &error), SUTRA_OK);
+        struct tensor_groups_step step = {&uses, number[e], group[e]};
+        assert_int_equal(engines[e].tensor_groups(engines[e].state, &step, &error), SUTRA_OK);
     }
     expect_rows("number", "storages", seed, number[1], number[0], n);
     expect_rows("group", "tensors", seed, group[1], group[0], n);
@@ -162,8 +163,8 @@ static inline void compare_states(const struct engine engines[2], const struct m
     struct interval_states states[2];
     for (int e = 0; e < 2; e++) {
         struct sutra_error error;
-        assert_int_equal(engines[e].interval_states(engines[e].state, merged, n_sets, unit, &states[e], &error),
-                         SUTRA_OK);
+        struct interval_states_step step = {merged, n_sets, unit, &states[e]};
+        assert_int_equal(engines[e].interval_states(engines[e].state, &step, &error), SUTRA_OK);
     }
     for (int s = 1; s < N_STATES; s++) {
         assert_true(states[0].length[s] == states[1].length[s]);
@@ -185,9 +186,8 @@ static inline void compare_intervals(const struct engine engines[2], uint64_t se
     struct merged merged[2];
     for (int e = 0; e < 2; e++) {
         struct sutra_error error;
-        assert_int_equal(engines[e].merge_intervals(engines[e].state, start, end, seed % 4 ? segment : NULL, n,
-                                                    n_segments, &merged[e], &error),
-                         SUTRA_OK);
+        struct merge_intervals_step step = {start, end, seed % 4 ? segment : NULL, n, n_segments, &merged[e]};
+        assert_int_equal(engines[e].merge_intervals(engines[e].state, &step, &error), SUTRA_OK);
     }
     expect_same_groups(&merged[1], &merged[0]);
     compare_states(engines, &merged[0], 2, 1);
@@ -211,8 +211,8 @@ static inline void compare_sums(const struct engine engines[2], uint64_t seed, r
     for (int e = 0; e < 2; e++) {
         struct sutra_error error;
         moments[e] = room(n_keys, sizeof **moments);
-        assert_int_equal(engines[e].sums_by_key(engines[e].state, keys, values, n, n_keys, moments[e], &error),
-                         SUTRA_OK);
+        struct sums_by_key_step step = {keys, values, n, n_keys, moments[e]};
+        assert_int_equal(engines[e].sums_by_key(engines[e].state, &step, &error), SUTRA_OK);
     }
     for (uint32_t k = 0; k < n_keys; k++) {
         const struct moments *got = &moments[1][k], *expected = &moments[0][k];

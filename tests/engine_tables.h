@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match/steps.h"
+#include "match/cpu_steps.h"
+#include "match/engine.h"
 #include "match_table.h"
 
 /* ---- Tables ---- */
@@ -159,7 +160,7 @@ static inline void make_ops(const struct shape *shape, uint64_t *random, row_t n
     big->coalesced = room(n, 1);
     for (row_t i = 0; i < n; i++)
         column_set(unsorted, i, time_of(shape, random, random_below(random, shape->span)));
-    if (cpu_sort_numbers(NULL, unsorted, n, order, NULL))
+    if (cpu_sort_numbers(NULL, &(struct sort_numbers_step){unsorted, n, order}, NULL))
         abort();
     uint32_t n_threads = 0;
     for (row_t i = 0; i < n; i++) {
@@ -238,14 +239,17 @@ static inline enum sutra_status run_lanes(const struct engine *engine, const str
     }
     struct lane_items items = {n, big->ops.n_threads, big->thread, item_time};
     struct frame_tokens tokens = {n, 3, thread_start, big->nccl};
-    enum sutra_status status =
-        engine->lane_neighbours(engine->state, &items, lane, time, n, results->lane_before, results->lane_after, error);
+    struct lane_neighbours_step neighbours = {&items, lane, time, n, results->lane_before, results->lane_after};
+    struct queue_lengths_step lengths = {lane, big->nccl, n, big->ops.n_threads, results->length};
+    struct match_frames_step frames = {&tokens, results->partner};
+    struct join_step join = {big->external, n, big->wanted, n, results->joined};
+    enum sutra_status status = engine->lane_neighbours(engine->state, &neighbours, error);
     if (!status)
-        status = engine->queue_lengths(engine->state, lane, big->nccl, n, big->ops.n_threads, results->length, error);
+        status = engine->queue_lengths(engine->state, &lengths, error);
     if (!status)
-        status = engine->match_frames(engine->state, &tokens, results->partner, error);
+        status = engine->match_frames(engine->state, &frames, error);
     if (!status)
-        status = engine->join(engine->state, big->external, n, big->wanted, n, results->joined, error);
+        status = engine->join(engine->state, &join, error);
     free(item_time);
     free(time);
     free(lane);
@@ -273,19 +277,25 @@ static inline enum sutra_status run_all(const struct engine *engine, const struc
         results->keys[i] = integer_sort_key(big->external[i]);
         results->key_rows[i] = i;
     }
-    enum sutra_status status = engine->sort_numbers(engine->state, big->launch_ts, n, results->sorted, error);
+    struct sort_numbers_step by_number = {big->launch_ts, n, results->sorted};
+    struct sort_keys_step by_key = {results->keys, results->key_rows, n};
+    struct exclusive_durations_step exclusive = {&big->ops, results->exclusive, &results->anomalies};
+    struct thread_order_step thread_order = {&big->ops, 1000, results->before};
+    struct parents_step parents = {&big->ops, &big->markers, &big->queries, results->parent};
+    struct covering_ops_step covering = {big->ts, big->dur, n, big->launch_ts, n, results->covering};
+    enum sutra_status status = engine->sort_numbers(engine->state, &by_number, error);
     if (!status)
-        status = engine->sort_keys(engine->state, results->keys, results->key_rows, n, error);
+        status = engine->sort_keys(engine->state, &by_key, error);
     engine->load(engine->state, &big->ops);
     if (!status)
-        status = engine->exclusive_durations(engine->state, &big->ops, results->exclusive, &results->anomalies, error);
+        status = engine->exclusive_durations(engine->state, &exclusive, error);
     if (!status)
-        status = engine->thread_order(engine->state, &big->ops, 1000, results->before, error);
+        status = engine->thread_order(engine->state, &thread_order, error);
     if (!status)
-        status = engine->parents(engine->state, &big->ops, &big->markers, &big->queries, results->parent, error);
+        status = engine->parents(engine->state, &parents, error);
     engine->load(engine->state, NULL);
     if (!status)
-        status = engine->covering_ops(engine->state, big->ts, big->dur, n, big->launch_ts, n, results->covering, error);
+        status = engine->covering_ops(engine->state, &covering, error);
     return status ? status : run_lanes(engine, big, results, error);
 }
 

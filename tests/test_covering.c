@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "generate/random.h"
+#include "match/engine.h"
 #include "match/rules.h"
-#include "match/steps.h"
 
 #define OPS     200
 #define MOMENTS 3000 /* more than one task takes */
@@ -46,8 +46,8 @@ static void add_op(struct covering_case *c, struct number ts, struct number dur)
 static void run(struct covering_case *c, struct pool *pool) {
     struct sutra_error error;
     struct engine engine = engine_cpu(pool);
-    assert_int_equal(engine.covering_ops(engine.state, c->ts, c->dur, c->n, c->at, c->n_moments, c->found, &error),
-                     SUTRA_OK);
+    struct covering_ops_step step = {c->ts, c->dur, c->n, c->at, c->n_moments, c->found};
+    assert_int_equal(engine.covering_ops(engine.state, &step, &error), SUTRA_OK);
 }
 
 /* As the older program searches: the greatest start so far must be exceeded, and it begins at 0. */

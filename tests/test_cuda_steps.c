@@ -47,8 +47,8 @@ static void what_does_not_fit_in_pieces_is_the_cpus_or_an_error(void **state) {
 
     engines_open_on(&engines, 1, false, 30000, NEVER);
     const struct engine *cuda = &engines.engine[1];
-    assert_int_equal(cuda->exclusive_durations(cuda->state, &big.ops, expected.exclusive, &expected.anomalies, &error),
-                     SUTRA_SYSTEM);
+    struct exclusive_durations_step step = {&big.ops, expected.exclusive, &expected.anomalies};
+    assert_int_equal(cuda->exclusive_durations(cuda->state, &step, &error), SUTRA_SYSTEM);
     assert_non_null(strstr(error.message, "MB are needed on the GPU"));
     assert_non_null(strstr(error.message, "--device auto"));
     engines_close(&engines);
@@ -105,9 +105,10 @@ static void a_table_that_was_not_loaded_may_change_between_steps(void **state) {
     const struct engine *cuda = &engines.engine[1];
     make(&shapes[3], 1, 1, &big);
     struct number_column exclusive = numbers(1);
+    struct exclusive_durations_step step = {&big.ops, exclusive, &anomalies};
     for (int64_t dur = 5; dur < 7; dur++) {
         column_set(big.dur, 0, integer(dur));
-        assert_int_equal(cuda->exclusive_durations(cuda->state, &big.ops, exclusive, &anomalies, NULL), SUTRA_OK);
+        assert_int_equal(cuda->exclusive_durations(cuda->state, &step, NULL), SUTRA_OK);
         assert_int_equal(exclusive.bits[0], dur);
     }
     free(exclusive.bits), free(exclusive.kind);
@@ -119,7 +120,8 @@ static enum sutra_status exclusive_alone(const struct engine *engine, const stru
     struct exclusive_anomalies anomalies;
     struct sutra_error error;
     struct number_column exclusive = numbers(ops->n);
-    enum sutra_status status = engine->exclusive_durations(engine->state, ops, exclusive, &anomalies, &error);
+    struct exclusive_durations_step step = {ops, exclusive, &anomalies};
+    enum sutra_status status = engine->exclusive_durations(engine->state, &step, &error);
     free(exclusive.bits), free(exclusive.kind);
     return status;
 }

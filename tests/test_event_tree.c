@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "generate/random.h"
-#include "match/event_tree.h"
+#include "match/cpu_steps.h"
 
 #define EVENTS_MAX 64
 #define NEVER      EVENT_NO_END
@@ -37,11 +37,12 @@ static void find(const struct list *list, struct answer *answer) {
     struct sutra_error error;
     const struct tree_events events = {list->n,      list->n_threads, list->start, list->end,
                                        list->thread, list->forward,   list->placed};
+    struct event_parents_step step = {&events, answer->parent, closing};
     for (row_t i = 0; i < list->n; i++) {
         answer->parent[i] = ROW_NONE;
         closing[i] = list->end[i];
     }
-    assert_int_equal(cpu_event_parents(&events, answer->parent, closing, &error), SUTRA_OK);
+    assert_int_equal(cpu_event_parents(NULL, &step, &error), SUTRA_OK);
     for (row_t i = 0; i < list->n; i++)
         answer->finished[i] = closing[i] != EVENT_OPEN;
 }

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/pool.h"
+#include "match/cpu_steps.h"
 #include "match/rules.h"
-#include "match/steps.h"
 #include "match_table.h"
 
 struct result {
@@ -23,10 +23,9 @@ struct result {
 };
 
 static void run(struct pool *pool, const struct table *table, uint32_t budget, struct result *result) {
-    struct number_column exclusive = {result->bits, result->kind};
+    struct exclusive_durations_step step = {&table->ops, {result->bits, result->kind}, &result->anomalies};
     struct sutra_error error;
-    assert_int_equal(cpu_exclusive_durations(pool, &table->ops, budget, exclusive, &result->anomalies, &error),
-                     SUTRA_OK);
+    assert_int_equal(cpu_exclusive_within(pool, &step, budget, &error), SUTRA_OK);
 }
 
 /* ---- The rule, plainly ---- */

@@ -16,7 +16,7 @@
 
 #include "analyze/describe.h"
 #include "base/pool.h"
-#include "match/intervals.h"
+#include "match/cpu_steps.h"
 
 enum { N_MOST = 40, N_CELLS = 200, N_ROUNDS = 3000 };
 
@@ -60,6 +60,14 @@ static void colour(const struct rows *rows, uint8_t *cells) {
             cells[c] |= (uint8_t)(1 << rows->segment[i]);
 }
 
+static void merge(struct merge_intervals_step *step) {
+    assert_int_equal(cpu_merge_intervals(NULL, step, NULL), SUTRA_OK);
+}
+
+static void find_states(struct interval_states_step *step) {
+    assert_int_equal(cpu_interval_states(NULL, step, NULL), SUTRA_OK);
+}
+
 static void merged_length_is_that_of_the_cells(void **unused) {
     (void)unused;
     seed();
@@ -68,7 +76,7 @@ static void merged_length_is_that_of_the_cells(void **unused) {
         struct merged merged;
         uint8_t cells[N_CELLS];
         colour(&rows, cells);
-        assert_int_equal(cpu_merge_intervals(rows.start, rows.end, rows.segment, rows.n, 3, &merged, NULL), SUTRA_OK);
+        merge(&(struct merge_intervals_step){rows.start, rows.end, rows.segment, rows.n, 3, &merged});
         for (uint32_t s = 0; s < 3; s++) {
             int64_t length = 0;
             for (int c = 0; c < N_CELLS; c++)
@@ -93,8 +101,8 @@ static void states_last_as_long_as_their_cells(void **unused) {
         colour(&rows, cells);
         for (int c = 0; c < N_CELLS; c++)
             expected[cells[c]]++;
-        assert_int_equal(cpu_merge_intervals(rows.start, rows.end, rows.segment, rows.n, 3, &merged, NULL), SUTRA_OK);
-        assert_int_equal(cpu_interval_states(&merged, 3, 1, &states, NULL), SUTRA_OK);
+        merge(&(struct merge_intervals_step){rows.start, rows.end, rows.segment, rows.n, 3, &merged});
+        find_states(&(struct interval_states_step){&merged, 3, 1, &states});
         for (int s = 1; s < N_STATES; s++) {
             assert_int_equal((int64_t)states.length[s], expected[s]);
             assert_true(states.seen[s] || expected[s] == 0);
@@ -109,8 +117,8 @@ static void whole_units_are_counted_stretch_by_stretch(void **unused) {
     static const uint32_t segment[] = {0, 1};
     struct merged merged;
     struct interval_states states;
-    assert_int_equal(cpu_merge_intervals(start, end, segment, 2, 2, &merged, NULL), SUTRA_OK);
-    assert_int_equal(cpu_interval_states(&merged, 2, 1000, &states, NULL), SUTRA_OK);
+    merge(&(struct merge_intervals_step){start, end, segment, 2, 2, &merged});
+    find_states(&(struct interval_states_step){&merged, 2, 1000, &states});
     assert_int_equal((int64_t)states.length[1], 1000); /* 1,400 alone, */
     assert_int_equal((int64_t)states.length[3], 1000); /* 1,500 together, */
     assert_int_equal((int64_t)states.length[2], 2000); /* 2,100 alone */
@@ -131,7 +139,7 @@ static void an_interval_that_ends_before_it_starts_counts_negatively(void **unus
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct merged merged;
-        assert_int_equal(cpu_merge_intervals(cases[i].start, cases[i].end, NULL, 3, 1, &merged, NULL), SUTRA_OK);
+        merge(&(struct merge_intervals_step){cases[i].start, cases[i].end, NULL, 3, 1, &merged});
         assert_int_equal((int64_t)cpu_merged_length(&merged, 0), cases[i].length);
         merged_free(&merged);
     }
@@ -141,10 +149,10 @@ static void nothing_merges_to_nothing(void **unused) {
     (void)unused;
     struct merged merged;
     struct interval_states states;
-    assert_int_equal(cpu_merge_intervals(NULL, NULL, NULL, 0, 3, &merged, NULL), SUTRA_OK);
+    merge(&(struct merge_intervals_step){NULL, NULL, NULL, 0, 3, &merged});
     assert_int_equal(merged.n, 0);
     assert_int_equal((int64_t)cpu_merged_length(&merged, 2), 0);
-    assert_int_equal(cpu_interval_states(&merged, 3, 1, &states, NULL), SUTRA_OK);
+    find_states(&(struct interval_states_step){&merged, 3, 1, &states});
     for (int s = 0; s < N_STATES; s++)
         assert_false(states.seen[s]);
     merged_free(&merged);

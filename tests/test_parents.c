@@ -51,7 +51,9 @@ static void ask(struct asked *asked, struct number ts, uint32_t thread, value_ke
 static void run(struct pool *pool, const struct table *table, const struct asked *asked, row_t *parent) {
     struct engine engine = engine_cpu(pool);
     struct sutra_error error;
-    assert_int_equal(engine.parents(engine.state, &table->ops, &asked->markers, &asked->queries, parent, &error),
+    assert_int_equal(engine.parents(engine.state,
+                                    &(struct parents_step){&table->ops, &asked->markers, &asked->queries, parent},
+                                    &error),
                      SUTRA_OK);
 }
 

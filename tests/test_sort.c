@@ -36,7 +36,8 @@ static void sort_and_check(struct pool *pool, struct number_column numbers, row_
     struct sutra_error error;
     row_t *order = malloc((n + 1) * sizeof *order);
     assert_non_null(order);
-    assert_int_equal(engine.sort_numbers(engine.state, numbers, n, order, &error), SUTRA_OK);
+    assert_int_equal(engine.sort_numbers(engine.state, &(struct sort_numbers_step){numbers, n, order}, &error),
+                     SUTRA_OK);
     assert_order(numbers, n, order, name, seed);
     free(order);
 }
@@ -81,7 +82,8 @@ static void integers_and_doubles_compare_exactly(void **state) {
     struct pool *pool = pool_create(1);
     struct engine engine = engine_cpu(pool);
     struct sutra_error error;
-    assert_int_equal(engine.sort_numbers(engine.state, column, n, order, &error), SUTRA_OK);
+    assert_int_equal(engine.sort_numbers(engine.state, &(struct sort_numbers_step){column, n, order}, &error),
+                     SUTRA_OK);
     pool_free(pool);
     assert_memory_equal(order, expected, sizeof expected);
 }
@@ -156,7 +158,7 @@ static void sort_keys_on(unsigned n_threads, const uint64_t *keys, uint64_t *sor
     memcpy(sorted, keys, LARGE * sizeof *keys);
     for (row_t i = 0; i < LARGE; i++)
         rows[i] = LARGE - i; /* whatever the caller numbers them */
-    assert_int_equal(engine.sort_keys(engine.state, sorted, rows, LARGE, &error), SUTRA_OK);
+    assert_int_equal(engine.sort_keys(engine.state, &(struct sort_keys_step){sorted, rows, LARGE}, &error), SUTRA_OK);
     pool_free(pool);
 }
 

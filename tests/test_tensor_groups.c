@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "generate/random.h"
-#include "match/event_tree.h"
+#include "match/cpu_steps.h"
 
 #define USES_MAX 80
 #define NONE     STORAGE_NONE
@@ -27,7 +27,7 @@ struct list {
 static void find(const struct list *list, bool devices, uint32_t *number, uint32_t *group) {
     struct sutra_error error;
     const struct storage_uses uses = {list->n, list->tensor, list->storage, devices ? list->device : NULL, list->use};
-    assert_int_equal(cpu_tensor_groups(&uses, number, group, &error), SUTRA_OK);
+    assert_int_equal(cpu_tensor_groups(NULL, &(struct tensor_groups_step){&uses, number, group}, &error), SUTRA_OK);
 }
 
 /* ---- Corner cases ---- */

@@ -22,7 +22,8 @@ static void run(const struct table *table, row_t *before) {
     struct pool *pool = pool_create(1);
     struct engine engine = engine_cpu(pool);
     struct sutra_error error;
-    assert_int_equal(engine.thread_order(engine.state, &table->ops, GAP, before, &error), SUTRA_OK);
+    assert_int_equal(engine.thread_order(engine.state, &(struct thread_order_step){&table->ops, GAP, before}, &error),
+                     SUTRA_OK);
     pool_free(pool);
 }
 

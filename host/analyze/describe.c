@@ -61,7 +61,7 @@ static enum sutra_status describe_sorted(const struct engine *engine, struct are
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         order[i] = i;
-    enum sutra_status status = engine->sort_keys(engine->state, keys, order, n, error);
+    enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
     if (status)
         return status;
     deal(&dealt, groups, order, values, n, n_groups);
@@ -95,7 +95,8 @@ enum sutra_status describe_integers(const struct engine *engine, struct arena *a
     if (!status)
         status = describe_sorted(engine, arena, groups, keys, scaled, n, n_groups, descriptions, error);
     if (!status)
-        status = engine->sums_by_key(engine->state, groups, values, n, n_groups, moments, error);
+        status =
+            engine->sums_by_key(engine->state, &(struct sums_by_key_step){groups, values, n, n_groups, moments}, error);
     if (!status)
         put_exact_moments(moments, n_groups, scale, descriptions);
     arena_release(arena, mark);

@@ -15,11 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __CUDACC__
-#define SHARED static inline __host__ __device__
-#else
-#define SHARED static inline
-#endif
+#include "base/shared.h"
 
 enum number_kind { NUMBER_INTEGER, NUMBER_DOUBLE, NUMBER_BOOLEAN };
 

@@ -204,11 +204,13 @@ enum sutra_status frames_find(struct path_search *search, const row_t *row, cons
     struct tokens tokens = {0};
     enum sutra_status status = put_tokens(search, row, thread, n, &tokens);
     if (!status)
-        status = engine->match_frames(engine->state, &tokens.table, tokens.partner, search->error);
+        status = engine->match_frames(engine->state, &(struct match_frames_step){&tokens.table, tokens.partner},
+                                      search->error);
     if (!status) {
         name_ends(&tokens);
         keep_operators(search, &tokens);
-        status = engine->match_frames(engine->state, &tokens.table, tokens.partner, search->error);
+        status = engine->match_frames(engine->state, &(struct match_frames_step){&tokens.table, tokens.partner},
+                                      search->error);
     }
     if (!status)
         put_above(&tokens);

@@ -49,8 +49,8 @@ static enum sutra_status gather(struct path_search *search, struct side *cpu, st
 
 static enum sutra_status join(struct path_search *search, const struct side *from, const struct side *to) {
     const struct engine *engine = &search->context->engine;
-    enum sutra_status status =
-        engine->join(engine->state, to->keys, to->n, from->keys, from->n, from->found, search->error);
+    struct join_step step = {to->keys, to->n, from->keys, from->n, from->found};
+    enum sutra_status status = engine->join(engine->state, &step, search->error);
     for (row_t i = 0; i < from->n && !status; i++)
         if (from->found[i] != ROW_NONE)
             search->link[from->rows[i]] = to->rows[from->found[i]];

@@ -40,7 +40,7 @@ value_key event_key(struct path_search *search, const struct event_places *place
 
 enum sutra_status search_sort(const struct path_search *search, uint64_t *keys, row_t *rows, row_t n) {
     const struct engine *engine = &search->context->engine;
-    return engine->sort_keys(engine->state, keys, rows, n, search->error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, rows, n}, search->error);
 }
 
 enum sutra_status search_add_edge(struct path_search *search, node_t from, node_t to, enum edge_type type,

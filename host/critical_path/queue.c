@@ -192,9 +192,9 @@ static enum sutra_status run_series(struct path_search *search, const struct que
     enum sutra_status status = series_alloc(&series, rows->n_kernels) ? SUTRA_OK : error_memory(search->error);
     if (!status)
         status = sort_series(search, rows, &series);
+    struct queue_lengths_step step = {series.lane, series.launch, series.n, rows->lanes.n, series.length};
     if (!status)
-        status = engine->queue_lengths(engine->state, series.lane, series.launch, series.n, rows->lanes.n,
-                                       series.length, search->error);
+        status = engine->queue_lengths(engine->state, &step, search->error);
     if (!status)
         note_lengths(search, rows, &series);
     series_free(&series);

@@ -145,8 +145,8 @@ static enum sutra_status find_before(struct path_search *search, const struct mo
                                      const struct moment_list *asked, uint32_t n_lanes) {
     const struct engine *engine = &search->context->engine;
     struct lane_items items = as_items(launches, n_lanes);
-    enum sutra_status status = engine->lane_neighbours(engine->state, &items, asked->lane, asked->keys, asked->n,
-                                                       asked->found, NULL, search->error);
+    struct lane_neighbours_step step = {&items, asked->lane, asked->keys, asked->n, asked->found, NULL};
+    enum sutra_status status = engine->lane_neighbours(engine->state, &step, search->error);
     for (row_t i = 0; i < asked->n && !status; i++)
         if (asked->found[i] != ROW_NONE)
             search->record_launch[asked->number[i]] = launches->row[asked->found[i]];
@@ -250,8 +250,8 @@ static enum sutra_status find_after(struct path_search *search, const struct mom
                                     const struct moment_list *asked, uint32_t n_lanes) {
     const struct engine *engine = &search->context->engine;
     struct lane_items items = as_items(launches, n_lanes);
-    enum sutra_status status = engine->lane_neighbours(engine->state, &items, asked->lane, asked->keys, asked->n, NULL,
-                                                       asked->found, search->error);
+    struct lane_neighbours_step step = {&items, asked->lane, asked->keys, asked->n, NULL, asked->found};
+    enum sutra_status status = engine->lane_neighbours(engine->state, &step, search->error);
     for (row_t i = 0; i < asked->n && !status; i++)
         search->wait_launch[waits_call(search, asked->row[i])] =
             asked->found[i] == ROW_NONE ? ROW_NONE : launches->row[asked->found[i]];

@@ -57,7 +57,8 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     struct string_roles *roles = names_find(&trace->strings, reader, arena);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = context->engine.sort_numbers(context->engine.state, trace->events.ts, n, order, error);
+        status = context->engine.sort_numbers(context->engine.state,
+                                              &(struct sort_numbers_step){trace->events.ts, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         take_event(side, roles, order[i]);
     arena_release(arena, mark);

@@ -138,9 +138,9 @@ static enum sutra_status find_parents(struct grouping *grouping) {
     }
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
+    struct covering_ops_step step = {ts, dur, side->n_segment, gpu->at, gpu->n, gpu->found};
     if (!status)
-        status =
-            engine->covering_ops(engine->state, ts, dur, side->n_segment, gpu->at, gpu->n, gpu->found, grouping->error);
+        status = engine->covering_ops(engine->state, &step, grouping->error);
     arena_release(grouping->scratch, mark);
     return status;
 }
@@ -228,7 +228,8 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
     if (!status)
         status = key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error);
     if (!status)
-        status = engine->sort_numbers(engine->state, gpu->at, gpu->n, order, grouping->error);
+        status =
+            engine->sort_numbers(engine->state, &(struct sort_numbers_step){gpu->at, gpu->n, order}, grouping->error);
     if (status)
         return status;
     for (row_t i = 0; i < gpu->n; i++) {

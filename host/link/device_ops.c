@@ -66,7 +66,8 @@ static enum sutra_status list_operators(struct op_build *build) {
     const struct engine *engine = &build->context->engine;
     enum sutra_status status = taken(build);
     if (!status)
-        status = engine->sort_numbers(engine->state, events->ts, events->n, ops->order, build->error);
+        status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){events->ts, events->n, ops->order},
+                                      build->error);
     for (row_t i = 0; i < events->n && !status; i++) {
         row_t event = ops->order[i];
         enum event_class class = event_classify(events, ops->roles, event);
@@ -160,7 +161,8 @@ static bool is_false(struct op_build *build, value_key rf) {
 static enum sutra_status order_threads(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
-    enum sutra_status status = engine->thread_order(engine->state, &ops->cpu, GROUP_GAP, ops->waits_for, build->error);
+    struct thread_order_step step = {&ops->cpu, GROUP_GAP, ops->waits_for};
+    enum sutra_status status = engine->thread_order(engine->state, &step, build->error);
     for (row_t i = 0; i < ops->cpu.n && !status; i++) {
         row_t before = ops->waits_for[i];
         if (before == ROW_NONE)
@@ -180,8 +182,9 @@ static enum sutra_status run_engine(struct op_build *build) {
     enum sutra_status status = taken(build);
     stage_begin(build->context, "exclusive durations", ops->cpu.n);
     engine->load(engine->state, &ops->cpu);
+    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
     if (!status)
-        status = engine->exclusive_durations(engine->state, &ops->cpu, ops->exclusive, &ops->anomalies, build->error);
+        status = engine->exclusive_durations(engine->state, &step, build->error);
     stage_begin(build->context, "order between threads", ops->cpu.n);
     if (!status)
         status = index_rf_ids(build);
@@ -205,7 +208,7 @@ static enum sutra_status group_by_external(struct op_build *build, const value_k
         ops->grouped_event[i] = gpu[i];
     }
     if (!status)
-        status = engine->sort_keys(engine->state, keys, ops->grouped_event, n, build->error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, ops->grouped_event, n}, build->error);
     for (row_t i = 0; i < n && !status; i++)
         if (i == 0 || keys[i] != keys[i - 1]) {
             heads[ops->n_groups] = (value_key)(keys[i] ^ (uint64_t)1 << 63);

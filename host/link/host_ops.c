@@ -117,7 +117,8 @@ static enum sutra_status sort_nodes(struct host_ops *ops, struct sutra_context *
     }
     enum sutra_status status =
         wide ? sort_wide(ops, trace, arena, error)
-             : context->engine.sort_keys(context->engine.state, keys, ops->node, ops->n_nodes, error);
+             : context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, ops->node, ops->n_nodes},
+                                         error);
     arena_release(arena, mark);
     return status;
 }

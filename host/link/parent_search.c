@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "match/rules.h"
 
 /* The columns of the markers, which the engine reads. */
 struct markers {
@@ -203,7 +204,8 @@ static enum sutra_status search_parents(struct parent_search *search, const stru
     if (!status)
         status = make_queries(search, &launches, &queries, error);
     if (!status)
-        status = engine->parents(engine->state, search->cpu, markers, &queries.table, queries.parent, error);
+        status = engine->parents(engine->state,
+                                 &(struct parents_step){search->cpu, markers, &queries.table, queries.parent}, error);
     if (!status)
         keep_found(search, &queries);
     key_index_free(&launches);

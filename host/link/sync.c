@@ -80,7 +80,7 @@ static enum sutra_status pairs_index(struct sync_pairs *pairs, const struct engi
         order[i] = i;
     }
     if (!status)
-        status = engine->sort_keys(engine->state, first, order, pairs->n, error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){first, order, pairs->n}, error);
     for (row_t i = 0; i < pairs->n && !status; i++) {
         key[i] = pairs->key[order[i]];
         value[i] = pairs->value[order[i]];

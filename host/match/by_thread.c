@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "match/steps.h"
+#include "match/cpu_steps.h"
 
 void cpu_rows_by_thread(const struct cpu_ops *ops, const row_t *order, row_t *start, row_t *rows) {
     memset(start, 0, ((size_t)ops->n_threads + 1) * sizeof *start);

@@ -10,21 +10,20 @@
  * found by climbing from that place to the first subtree on the left that has one, and descending in it. Among equal
  * starts the search then runs the other way. O(n) for the tree, O(log n) for each moment.
  */
-#include <stdlib.h>
-
+#include "base/arena.h"
+#include "base/bisect.h"
 #include "base/error.h"
+#include "match/cpu_steps.h"
 #include "match/rules.h"
-#include "match/steps.h"
 
 /* Moments that one task answers. */
 #define BLOCK 1024
 
 struct covering {
-    struct number_column ts, end, at;
-    row_t n, n_moments;
+    const struct covering_ops_step *step;
+    struct number_column end;
     size_t size; /* leaves: a power of 2 above n */
     row_t *tree; /* 2 * size places; ROW_NONE where a range is empty */
-    row_t *found;
 };
 
 static row_t later_end(const struct covering *covering, row_t a, row_t b) {
@@ -33,25 +32,23 @@ static row_t later_end(const struct covering *covering, row_t a, row_t b) {
     return number_below(number_at(covering->end, a), number_at(covering->end, b)) ? b : a;
 }
 
-static enum sutra_status plant(struct covering *covering, struct number_column dur, struct sutra_error *error) {
+static bool plant(struct arena *arena, struct covering *covering) {
+    const struct covering_ops_step *step = covering->step;
     covering->size = 1;
-    while (covering->size <= covering->n)
+    while (covering->size <= step->n)
         covering->size *= 2;
-    covering->tree = reallocarray(NULL, covering->size, 2 * sizeof *covering->tree);
-    covering->end.bits = reallocarray(NULL, (size_t)covering->n + 1, sizeof *covering->end.bits);
-    covering->end.kind = reallocarray(NULL, (size_t)covering->n + 1, sizeof *covering->end.kind);
-    if (!covering->tree || !covering->end.bits || !covering->end.kind)
-        return error_memory(error);
-    for (row_t i = 0; i < covering->n; i++) {
-        struct number end = number_add(number_at(covering->ts, i), number_at(dur, i));
-        covering->end.bits[i] = end.bits;
-        covering->end.kind[i] = end.kind;
-    }
+    covering->tree = arena_take(arena, covering->size, 2 * sizeof *covering->tree);
+    covering->end.bits = arena_take(arena, step->n, sizeof *covering->end.bits);
+    covering->end.kind = arena_take(arena, step->n, sizeof *covering->end.kind);
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < step->n; i++)
+        number_put(covering->end, i, number_add(number_at(step->ts, i), number_at(step->dur, i)));
     for (size_t i = 0; i < covering->size; i++)
-        covering->tree[covering->size + i] = i < covering->n ? (row_t)i : ROW_NONE;
+        covering->tree[covering->size + i] = i < step->n ? (row_t)i : ROW_NONE;
     for (size_t i = covering->size; --i > 0;)
         covering->tree[i] = later_end(covering, covering->tree[2 * i], covering->tree[2 * i + 1]);
-    return SUTRA_OK;
+    return true;
 }
 
 static bool node_ends_after(const struct covering *covering, size_t node, struct number at) {
@@ -60,16 +57,11 @@ static bool node_ends_after(const struct covering *covering, size_t node, struct
 }
 
 /* The number of operators that begin before a moment. */
-static row_t count_begun(const struct covering *covering, struct number at) {
-    row_t low = 0, high = covering->n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (op_begins_before(number_at(covering->ts, middle), at))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+static row_t count_begun(const struct covering *covering, struct number moment) {
+    struct bisection at = {0, covering->step->n};
+    while (at.low < at.high)
+        bisect(&at, op_begins_before(number_at(covering->step->ts, bisect_middle(at)), moment));
+    return at.low;
 }
 
 /* The last operator before `bound` that ends after the moment, or ROW_NONE. */
@@ -98,33 +90,33 @@ static row_t first_ending_after(const struct covering *covering, row_t begin, st
 }
 
 static row_t covering_op(const struct covering *covering, struct number at) {
+    struct number_column ts = covering->step->ts;
     row_t last = last_ending_after(covering, count_begun(covering, at), at);
-    if (last == ROW_NONE || !op_start_counts(number_at(covering->ts, last)))
+    if (last == ROW_NONE || !op_start_counts(number_at(ts, last)))
         return ROW_NONE;
-    struct number start = number_at(covering->ts, last);
-    if (last == 0 || number_below(number_at(covering->ts, last - 1), start))
+    struct number start = number_at(ts, last);
+    if (last == 0 || number_below(number_at(ts, last - 1), start))
         return last;
     return first_ending_after(covering, count_begun(covering, start), at);
 }
 
 static void answer_block(void *arg, size_t block) {
     const struct covering *covering = arg;
-    size_t begin = block * BLOCK, end = begin + BLOCK < covering->n_moments ? begin + BLOCK : covering->n_moments;
+    const struct covering_ops_step *step = covering->step;
+    size_t begin = block * BLOCK, end = begin + BLOCK < step->n_moments ? begin + BLOCK : step->n_moments;
     for (row_t i = (row_t)begin; i < end; i++)
-        covering->found[i] = covering_op(covering, number_at(covering->at, i));
+        step->found[i] = covering_op(covering, number_at(step->at, i));
 }
 
-enum sutra_status cpu_covering_ops(struct pool *pool, struct number_column ts, struct number_column dur, row_t n,
-                                   struct number_column at, row_t n_moments, row_t *found, struct sutra_error *error) {
-    struct covering covering = {.ts = ts, .at = at, .n = n, .n_moments = n_moments, .found = found};
-    enum sutra_status status = plant(&covering, dur, error);
-    size_t n_blocks = ((size_t)n_moments + BLOCK - 1) / BLOCK;
-    if (!status && pool)
+enum sutra_status cpu_covering_ops(void *pool, struct covering_ops_step *step, struct sutra_error *error) {
+    struct arena arena = {0};
+    struct covering covering = {.step = step};
+    bool ok = plant(&arena, &covering);
+    size_t n_blocks = ((size_t)step->n_moments + BLOCK - 1) / BLOCK;
+    if (ok && pool)
         pool_run(pool, n_blocks, answer_block, &covering);
-    for (size_t block = 0; !status && !pool && block < n_blocks; block++)
+    for (size_t block = 0; ok && !pool && block < n_blocks; block++)
         answer_block(&covering, block);
-    free(covering.end.kind);
-    free(covering.end.bits);
-    free(covering.tree);
-    return status;
+    arena_free(&arena);
+    return ok ? SUTRA_OK : error_memory(error);
 }

@@ -8,12 +8,11 @@
  *
  * What has closed is taken off when somebody looks (event_rules.h says why that is enough).
  */
-#include "match/event_tree.h"
-
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "match/cpu_steps.h"
 
 struct stack {
     row_t top;   /* ROW_NONE: no stack */
@@ -53,14 +52,15 @@ static void take(const struct thread_walk *walk, row_t row) {
     stack->n_own++;
 }
 
-enum sutra_status cpu_event_parents(const struct tree_events *events, row_t *parent, int64_t *closing,
-                                    struct sutra_error *error) {
+enum sutra_status cpu_event_parents(void *pool, struct event_parents_step *step, struct sutra_error *error) {
+    (void)pool;
+    const struct tree_events *events = step->events;
     struct stack *stacks = column_new(events->n_threads, sizeof *stacks);
     if (!stacks)
         return error_memory(error);
     for (uint32_t thread = 0; thread < events->n_threads; thread++)
         stacks[thread].top = ROW_NONE;
-    struct thread_walk walk = {events, stacks, parent, closing};
+    struct thread_walk walk = {events, stacks, step->parent, step->closing};
     for (row_t row = 0; row < events->n; row++)
         if (!events->placed || !events->placed[row])
             take(&walk, row);

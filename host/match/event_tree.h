@@ -1,5 +1,5 @@
 /*
- * event_tree.h - the steps of the event tree that an engine may take over, on plain arrays of the caller's.
+ * event_tree.h - what the steps of the event tree take: events and uses of storages, as plain arrays of the caller's.
  */
 #ifndef MATCH_EVENT_TREE_H
 #define MATCH_EVENT_TREE_H
@@ -8,7 +8,6 @@
 
 #include "columns/row.h"
 #include "match/event_rules.h"
-#include "sutra/error.h"
 
 /*
  * Events in rising order of start, ties as they were recorded.
@@ -27,11 +26,6 @@ struct tree_events {
     const uint32_t *thread, *forward;
     const uint8_t *placed;
 };
-
-/* parent[i] = the row above, or ROW_NONE; closing[i] = when the event leaves its stack: EVENT_OPEN if never, its start
- * if it enters none. Rows that are placed are left alone in both. O(n + n_threads). SUTRA_SYSTEM: out of memory. */
-enum sutra_status cpu_event_parents(const struct tree_events *events, row_t *parent, int64_t *closing,
-                                    struct sutra_error *error);
 
 /* What happens to storages, in order of time. */
 enum storage_use {
@@ -55,11 +49,5 @@ struct storage_uses {
 };
 
 #define STORAGE_NONE UINT32_MAX
-
-/* number[i] = the storage's number, in the order of first sight; group[i] = the tensor's id: the number of the group of
- * storages that it belongs to, or STORAGE_NONE for memory that no tensor was ever seen with. O(n), in expectation.
- * SUTRA_SYSTEM: out of memory. */
-enum sutra_status cpu_tensor_groups(const struct storage_uses *uses, uint32_t *number, uint32_t *group,
-                                    struct sutra_error *error);
 
 #endif

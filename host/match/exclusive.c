@@ -24,9 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
+#include "match/cpu_steps.h"
 #include "match/exclusive.h"
-#include "match/steps.h"
 
 #define OPEN_NONE UINT32_MAX
 #define NO_BUDGET UINT32_MAX /* an operator never takes more steps than there are rows */
@@ -219,33 +220,38 @@ static bool do_island(struct exclusive_walk *walk, uint32_t budget, row_t *next)
     return applied || walk_island(walk, NO_BUDGET, next) == WALK_DONE;
 }
 
+static void sort_short_run(const struct cpu_ops *ops, row_t *rows, row_t n) {
+    for (row_t i = 1; i < n; i++) {
+        row_t row = rows[i], j = i;
+        for (; j && number_compare(number_at(ops->dur, rows[j - 1]), number_at(ops->dur, row)) > 0; j--)
+            rows[j] = rows[j - 1];
+        rows[j] = row;
+    }
+}
+
+static bool sort_long_run(const struct cpu_ops *ops, row_t *rows, row_t n) {
+    struct arena arena = {0};
+    struct number_column durs = {arena_take(&arena, n, sizeof *durs.bits), arena_take(&arena, n, sizeof *durs.kind)};
+    row_t *before = arena_take(&arena, n, sizeof *before);
+    struct sort_numbers_step sort = {durs, n, arena_take(&arena, n, sizeof *sort.order)};
+    bool ok = !arena.failed;
+    for (row_t i = 0; ok && i < n; i++) {
+        before[i] = rows[i];
+        number_put(durs, i, number_at(ops->dur, rows[i]));
+    }
+    ok = ok && !cpu_sort_numbers(NULL, &sort, NULL);
+    for (row_t i = 0; ok && i < n; i++)
+        rows[i] = before[sort.order[i]];
+    arena_free(&arena);
+    return ok;
+}
+
 /* Sorts operators of one start stably by duration. */
 static bool sort_run(const struct cpu_ops *ops, row_t *rows, row_t n) {
-    if (n <= SHORT_RUN) {
-        for (row_t i = 1; i < n; i++) {
-            row_t row = rows[i], j = i;
-            for (; j && number_compare(number_at(ops->dur, rows[j - 1]), number_at(ops->dur, row)) > 0; j--)
-                rows[j] = rows[j - 1];
-            rows[j] = row;
-        }
-        return true;
-    }
-    struct number_column durs = {reallocarray(NULL, n, sizeof *durs.bits), malloc(n)};
-    row_t *order = reallocarray(NULL, n, 2 * sizeof *order);
-    bool ok = durs.bits && durs.kind && order;
-    for (row_t i = 0; ok && i < n; i++) {
-        durs.bits[i] = ops->dur.bits[rows[i]];
-        durs.kind[i] = ops->dur.kind[rows[i]];
-    }
-    ok = ok && !cpu_sort_numbers(NULL, durs, n, order, NULL);
-    for (row_t i = 0; ok && i < n; i++)
-        order[n + i] = rows[order[i]];
-    if (ok)
-        memcpy(rows, order + n, n * sizeof *rows);
-    free(order);
-    free(durs.kind);
-    free(durs.bits);
-    return ok;
+    if (n > SHORT_RUN)
+        return sort_long_run(ops, rows, n);
+    sort_short_run(ops, rows, n);
+    return true;
 }
 
 /* Brings rows of rising start into the order of (start, duration). */
@@ -260,57 +266,55 @@ static bool sort_by_dur(const struct cpu_ops *ops, row_t *rows, row_t n) {
     return true;
 }
 
-struct exclusive_work {
-    const struct cpu_ops *ops;
+struct exclusive_threads {
+    const struct exclusive_durations_step *step;
     uint32_t budget;
-    struct number_column exclusive;
     row_t *start, *rows;
     struct exclusive_anomalies *anomalies; /* of each thread */
     atomic_bool failed;
 };
 
 static void do_thread(void *arg, size_t t) {
-    struct exclusive_work *step = arg;
-    row_t *rows = step->rows + step->start[t];
-    struct exclusive_task task = {step->ops, rows, step->start[t + 1] - step->start[t], step->exclusive};
+    struct exclusive_threads *threads = arg;
+    const struct exclusive_durations_step *step = threads->step;
+    row_t *rows = threads->rows + threads->start[t], n = threads->start[t + 1] - threads->start[t];
+    struct exclusive_task task = {step->ops, rows, n, step->exclusive};
     struct exclusive_walk walk = {.task = &task};
     struct exclusive_anomalies sum = {0, 0, ROW_NONE};
-    bool ok = sort_by_dur(step->ops, rows, task.n);
-    for (row_t next = 0; ok && next < task.n;) {
-        ok = do_island(&walk, step->budget, &next);
+    bool ok = sort_by_dur(step->ops, rows, n);
+    for (row_t next = 0; ok && next < n;) {
+        ok = do_island(&walk, threads->budget, &next);
         anomalies_add(&sum, &walk.anomalies);
     }
     free(walk.open);
-    step->anomalies[t] = sum;
+    threads->anomalies[t] = sum;
     if (!ok)
-        atomic_store_explicit(&step->failed, true, memory_order_relaxed);
+        atomic_store_explicit(&threads->failed, true, memory_order_relaxed);
 }
 
-enum sutra_status cpu_exclusive_durations(struct pool *pool, const struct cpu_ops *ops, uint32_t budget,
-                                          struct number_column exclusive, struct exclusive_anomalies *anomalies,
+enum sutra_status cpu_exclusive_within(struct pool *pool, struct exclusive_durations_step *step, uint32_t budget,
+                                       struct sutra_error *error) {
+    const struct cpu_ops *ops = step->ops;
+    struct arena arena = {0};
+    struct exclusive_threads threads = {.step = step, .budget = budget};
+    threads.start = arena_take(&arena, (size_t)ops->n_threads + 1, sizeof *threads.start);
+    threads.rows = arena_take(&arena, ops->n, sizeof *threads.rows);
+    threads.anomalies = arena_take(&arena, ops->n_threads, sizeof *threads.anomalies);
+    bool ok = !arena.failed;
+    if (ok) {
+        cpu_rows_by_thread(ops, NULL, threads.start, threads.rows);
+        pool_run(pool, ops->n_threads, do_thread, &threads);
+        ok = !atomic_load_explicit(&threads.failed, memory_order_relaxed);
+    }
+    if (ok)
+        *step->anomalies = (struct exclusive_anomalies){0, 0, ROW_NONE};
+    for (uint32_t t = 0; ok && t < ops->n_threads; t++)
+        anomalies_add(step->anomalies, &threads.anomalies[t]);
+    arena_free(&arena);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+enum sutra_status cpu_exclusive_durations(void *pool, struct exclusive_durations_step *step,
                                           struct sutra_error *error) {
-    struct exclusive_work step = {.ops = ops, .budget = budget, .exclusive = exclusive};
-    enum sutra_status status = SUTRA_OK;
-    step.start = reallocarray(NULL, (size_t)ops->n_threads + 1, sizeof *step.start);
-    step.rows = reallocarray(NULL, (size_t)ops->n + 1, sizeof *step.rows);
-    step.anomalies = reallocarray(NULL, (size_t)ops->n_threads + 1, sizeof *step.anomalies);
-    if (!step.start || !step.rows || !step.anomalies) {
-        status = error_memory(error);
-        goto out;
-    }
-    cpu_rows_by_thread(ops, NULL, step.start, step.rows);
-    pool_run(pool, ops->n_threads, do_thread, &step);
-    if (atomic_load_explicit(&step.failed, memory_order_relaxed)) {
-        status = error_memory(error);
-        goto out;
-    }
-    struct exclusive_anomalies sum = {0, 0, ROW_NONE};
-    for (uint32_t t = 0; t < ops->n_threads; t++)
-        anomalies_add(&sum, &step.anomalies[t]);
-    *anomalies = sum;
-out:
-    free(step.anomalies);
-    free(step.rows);
-    free(step.start);
-    return status;
+    return cpu_exclusive_within(pool, step, EXCLUSIVE_BUDGET, error);
 }

@@ -4,8 +4,9 @@
 #ifndef MATCH_EXCLUSIVE_H
 #define MATCH_EXCLUSIVE_H
 
-#include "match/engine.h"
 #include "match/rules.h"
+#include "match/steps.h"
+#include "sutra/error.h"
 
 /* Operators of one thread, in the order of (start, duration), and where their results go. */
 struct exclusive_task {
@@ -41,8 +42,7 @@ static inline void task_settle(const struct exclusive_task *task, row_t row, str
         if (row < anomalies->first_replaced)
             anomalies->first_replaced = row;
     }
-    task->exclusive.bits[row] = exclusive.bits;
-    task->exclusive.kind[row] = exclusive.kind;
+    number_put(task->exclusive, row, exclusive);
 }
 
 /* Does positions [begin, end) of a task in O(n log^2 n), where no operator outside lies in one of them or holds one.

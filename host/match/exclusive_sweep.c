@@ -20,10 +20,10 @@
  * operator that begins inside. With starts as large as durations that does not happen.
  */
 #include <math.h>
-#include <stdlib.h>
 
+#include "base/arena.h"
+#include "match/cpu_steps.h"
 #include "match/exclusive.h"
-#include "match/steps.h"
 
 #define MOST_OPS  ((row_t)1 << 29) /* so that numbers of places fit 32 bits */
 #define FAR_POINT 0x1p62
@@ -48,8 +48,6 @@ struct sweep {
     int64_t *start, *end;   /* on the grid */
     uint32_t *first, *last; /* points of start and end */
     int64_t *points;        /* rising, different; points[0] is unused */
-    uint64_t *keys;         /* scratch for sorting ends */
-    row_t *by_end;
     uint32_t n_points;
     int grid; /* the binary exponent of 1 on the grid */
     bool doubles;
@@ -125,18 +123,24 @@ static void add_point(struct sweep *sweep, int64_t at) {
         sweep->points[++sweep->n_points] = at;
 }
 
-/* Merges starts, which rise already, with sorted ends. */
-static enum sutra_status find_points(struct sweep *sweep) {
+/* The operators by rising end; NULL: out of memory. */
+static const row_t *sort_by_end(struct arena *arena, const struct sweep *sweep) {
+    struct sort_keys_step pairs = {arena_take(arena, sweep->n, sizeof *pairs.keys),
+                                   arena_take(arena, sweep->n, sizeof *pairs.rows), sweep->n};
+    if (arena->failed)
+        return NULL;
     for (row_t k = 0; k < sweep->n; k++) {
-        sweep->keys[k] = integer_sort_key(sweep->end[k]);
-        sweep->by_end[k] = k;
+        pairs.keys[k] = integer_sort_key(sweep->end[k]);
+        pairs.rows[k] = k;
     }
-    enum sutra_status status = cpu_sort_keys(NULL, sweep->keys, sweep->by_end, sweep->n, NULL);
-    if (status)
-        return status;
+    return cpu_sort_keys(NULL, &pairs, NULL) ? NULL : pairs.rows;
+}
+
+/* Merges starts, which rise already, with sorted ends. */
+static void find_points(struct sweep *sweep, const row_t *by_end) {
     row_t i = 0;
     for (row_t j = 0; j < sweep->n; j++) {
-        row_t k = sweep->by_end[j];
+        row_t k = by_end[j];
         for (; i < sweep->n && sweep->start[i] <= sweep->end[k]; i++) {
             add_point(sweep, sweep->start[i]);
             sweep->first[i] = sweep->n_points;
@@ -144,7 +148,6 @@ static enum sutra_status find_points(struct sweep *sweep) {
         add_point(sweep, sweep->end[k]);
         sweep->last[k] = sweep->n_points;
     }
-    return SUTRA_OK;
 }
 
 /* The largest values of a node from those of its children. */
@@ -269,70 +272,63 @@ static void settle_op(const struct sweep *sweep, row_t k, struct exclusive_anoma
     task_settle(sweep->task, sweep->task->rows[sweep->position[k]], exclusive, inside.n_merged, anomalies);
 }
 
-static bool allocate_ops(struct sweep *sweep, row_t n) {
-    sweep->position = reallocarray(NULL, n, sizeof *sweep->position);
-    sweep->start = reallocarray(NULL, n, sizeof *sweep->start);
-    sweep->end = reallocarray(NULL, n, sizeof *sweep->end);
-    sweep->first = reallocarray(NULL, n, sizeof *sweep->first);
-    sweep->last = reallocarray(NULL, n, sizeof *sweep->last);
-    sweep->points = reallocarray(NULL, 2 * (size_t)n + 1, sizeof *sweep->points);
-    sweep->keys = reallocarray(NULL, n, sizeof *sweep->keys);
-    sweep->by_end = reallocarray(NULL, n, sizeof *sweep->by_end);
-    return sweep->position && sweep->start && sweep->end && sweep->first && sweep->last && sweep->points &&
-           sweep->keys && sweep->by_end;
+static bool allocate_ops(struct arena *arena, struct sweep *sweep, row_t n) {
+    sweep->position = arena_take(arena, n, sizeof *sweep->position);
+    sweep->start = arena_take(arena, n, sizeof *sweep->start);
+    sweep->end = arena_take(arena, n, sizeof *sweep->end);
+    sweep->first = arena_take(arena, n, sizeof *sweep->first);
+    sweep->last = arena_take(arena, n, sizeof *sweep->last);
+    sweep->points = arena_take(arena, 2 * (size_t)n + 1, sizeof *sweep->points);
+    return !arena->failed;
 }
 
-static bool allocate_tree(struct sweep *sweep) {
+static bool allocate_tree(struct arena *arena, struct sweep *sweep) {
     sweep->n_leaves = 1;
     while (sweep->n_leaves < 2 * (size_t)sweep->n_points)
         sweep->n_leaves *= 2;
-    sweep->nodes = calloc(2 * sweep->n_leaves, sizeof *sweep->nodes);
-    sweep->totals = calloc((size_t)sweep->n_points + 1, sizeof *sweep->totals);
-    return sweep->nodes && sweep->totals;
+    sweep->nodes = arena_zeros(arena, 2 * sweep->n_leaves, sizeof *sweep->nodes);
+    sweep->totals = arena_zeros(arena, (size_t)sweep->n_points + 1, sizeof *sweep->totals);
+    return !arena->failed;
 }
 
-static void release(struct sweep *sweep) {
-    free(sweep->totals);
-    free(sweep->nodes);
-    free(sweep->by_end);
-    free(sweep->keys);
-    free(sweep->points);
-    free(sweep->last);
-    free(sweep->first);
-    free(sweep->end);
-    free(sweep->start);
-    free(sweep->position);
+static bool do_ops(struct arena *arena, struct sweep *sweep, struct exclusive_anomalies *anomalies) {
+    const row_t *by_end = sort_by_end(arena, sweep);
+    if (!by_end)
+        return false;
+    find_points(sweep, by_end);
+    if (!allocate_tree(arena, sweep))
+        return false;
+    plant(sweep);
+    for (row_t k = sweep->n; k-- > 0;) {
+        settle_op(sweep, k, anomalies);
+        add_op(sweep, k);
+    }
+    return true;
 }
 
-enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_t begin, row_t end,
-                                  struct exclusive_anomalies *anomalies, bool *applied) {
-    struct sweep sweep = {.task = task};
-    enum sutra_status status = SUTRA_SYSTEM;
-    *applied = false;
-    if (end - begin > MOST_OPS)
-        return SUTRA_OK;
-    if (!allocate_ops(&sweep, end - begin))
-        goto out;
-    if (!collect(&sweep, begin, end) || !choose_grid(&sweep) || !place_on_grid(&sweep)) {
-        status = SUTRA_OK;
-        goto out;
-    }
-    if (find_points(&sweep) || !allocate_tree(&sweep))
-        goto out;
-    plant(&sweep);
-    for (row_t k = sweep.n; k-- > 0;) {
-        settle_op(&sweep, k, anomalies);
-        add_op(&sweep, k);
-    }
-    /* What has no part in others is its own duration. */
+/* What has no part in others is its own duration. */
+static void settle_solitary(const struct exclusive_task *task, row_t begin, row_t end,
+                            struct exclusive_anomalies *anomalies) {
     for (row_t i = begin; i < end; i++) {
         struct number dur = task_dur(task, i);
         if (op_is_solitary(dur, task_end(task, i)))
             task_settle(task, task->rows[i], dur, 0, anomalies);
     }
-    *applied = true;
-    status = SUTRA_OK;
-out:
-    release(&sweep);
-    return status;
+}
+
+enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_t begin, row_t end,
+                                  struct exclusive_anomalies *anomalies, bool *applied) {
+    struct arena arena = {0};
+    struct sweep sweep = {.task = task};
+    *applied = false;
+    if (end - begin > MOST_OPS)
+        return SUTRA_OK;
+    bool ok = allocate_ops(&arena, &sweep, end - begin);
+    if (ok && collect(&sweep, begin, end) && choose_grid(&sweep) && place_on_grid(&sweep)) {
+        ok = *applied = do_ops(&arena, &sweep, anomalies);
+        if (ok)
+            settle_solitary(task, begin, end, anomalies);
+    }
+    arena_free(&arena);
+    return ok ? SUTRA_OK : SUTRA_SYSTEM;
 }

@@ -4,14 +4,14 @@
  * Merging keeps the open group of each segment while it walks the rows by rising start. The sweep takes the lowest of
  * at most six sorted lists of bounds (starts and ends of three segments) at a time.
  */
-#include "match/intervals.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
-#include "match/steps.h"
+#include "match/cpu_steps.h"
+#include "match/intervals.h"
 
 /* ---- Merging ---- */
 
@@ -46,48 +46,46 @@ static void merge_row(struct merge_walk *walk, uint32_t segment, int64_t start, 
         merged->end[walk->next[segment] - 1] = end;
 }
 
-static void merge_walk_rows(struct merge_walk *walk, const int64_t *start, const int64_t *end, const uint32_t *segment,
-                            row_t n) {
-    memset(walk->opened, 0, walk->merged->n_segments);
-    for (row_t i = 0; i < n; i++)
-        merge_row(walk, segment ? segment[i] : 0, start[i], end[i]);
+static void merge_walk_rows(struct merge_walk *walk, const struct merge_intervals_step *step) {
+    memset(walk->opened, 0, step->n_segments);
+    for (row_t i = 0; i < step->n; i++)
+        merge_row(walk, step->segment ? step->segment[i] : 0, step->start[i], step->end[i]);
 }
 
-enum sutra_status cpu_merge_intervals(const int64_t *start, const int64_t *end, const uint32_t *segment, row_t n,
-                                      uint32_t n_segments, struct merged *merged, struct sutra_error *error) {
-    struct merged made = {.n_segments = n_segments};
+/* Counts the groups and makes room for them. */
+static bool make_groups(struct merge_walk *walk, const struct merge_intervals_step *step) {
+    struct merged *made = walk->merged;
+    made->n_segments = step->n_segments;
+    made->first = calloc((size_t)step->n_segments + 1, sizeof *made->first);
+    if (!made->first)
+        return false;
+    merge_walk_rows(walk, step);
+    for (uint32_t s = 0; s < step->n_segments; s++)
+        made->first[s + 1] += made->first[s];
+    made->n = made->first[step->n_segments];
+    made->start = malloc(((size_t)made->n + 1) * sizeof *made->start);
+    made->end = malloc(((size_t)made->n + 1) * sizeof *made->end);
+    return made->start && made->end;
+}
+
+enum sutra_status cpu_merge_intervals(void *pool, struct merge_intervals_step *step, struct sutra_error *error) {
+    (void)pool;
+    struct arena arena = {0};
+    struct merged made = {0};
     struct merge_walk walk = {.merged = &made};
-    enum sutra_status status = SUTRA_OK;
-    made.first = calloc((size_t)n_segments + 1, sizeof *made.first);
-    walk.open_end = calloc((size_t)n_segments + 1, sizeof *walk.open_end);
-    walk.opened = malloc((size_t)n_segments + 1);
-    row_t *next = malloc(((size_t)n_segments + 1) * sizeof *next);
-    if (!made.first || !walk.open_end || !walk.opened || !next) {
-        status = error_memory(error);
-        goto out;
-    }
-    merge_walk_rows(&walk, start, end, segment, n);
-    for (uint32_t s = 0; s < n_segments; s++)
-        made.first[s + 1] += made.first[s];
-    made.n = made.first[n_segments];
-    made.start = malloc(((size_t)made.n + 1) * sizeof *made.start);
-    made.end = malloc(((size_t)made.n + 1) * sizeof *made.end);
-    if (!made.start || !made.end) {
-        status = error_memory(error);
-        goto out;
-    }
-    memcpy(next, made.first, ((size_t)n_segments + 1) * sizeof *next);
-    walk.next = next;
-    merge_walk_rows(&walk, start, end, segment, n);
-out:
-    free(next);
-    free(walk.opened);
-    free(walk.open_end);
-    if (status)
+    walk.open_end = arena_zeros(&arena, step->n_segments, sizeof *walk.open_end);
+    walk.opened = arena_take(&arena, step->n_segments, sizeof *walk.opened);
+    row_t *next = arena_take(&arena, step->n_segments, sizeof *next);
+    bool ok = !arena.failed && make_groups(&walk, step);
+    if (ok) {
+        memcpy(next, made.first, step->n_segments * sizeof *next);
+        walk.next = next;
+        merge_walk_rows(&walk, step);
+        *step->merged = made;
+    } else
         merged_free(&made);
-    else
-        *merged = made;
-    return status;
+    arena_free(&arena);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 void merged_free(struct merged *merged) {
@@ -135,50 +133,52 @@ static void sweep(struct bounds *lists, uint32_t n_lists, int64_t unit, struct i
 }
 
 /* Rising ends. They are that already unless a group ends before it starts. */
-static enum sutra_status sort_ends(const int64_t *ends, row_t n, int64_t *sorted, struct sutra_error *error) {
-    uint64_t *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    row_t *rows = malloc(((size_t)n + 1) * sizeof *rows);
-    enum sutra_status status = keys && rows ? SUTRA_OK : error_memory(error);
+static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row_t n, int64_t *sorted,
+                                   struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    struct sort_keys_step pairs = {arena_take(arena, n, sizeof *pairs.keys), arena_take(arena, n, sizeof *pairs.rows),
+                                   n};
+    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
     for (row_t i = 0; i < n && !status; i++) {
-        keys[i] = integer_sort_key(ends[i]);
-        rows[i] = i;
+        pairs.keys[i] = integer_sort_key(ends[i]);
+        pairs.rows[i] = i;
     }
     if (!status)
-        status = cpu_sort_keys(NULL, keys, rows, n, error);
+        status = cpu_sort_keys(NULL, &pairs, error);
     for (row_t i = 0; i < n && !status; i++)
-        sorted[i] = ends[rows[i]];
-    free(keys);
-    free(rows);
+        sorted[i] = ends[pairs.rows[i]];
+    arena_release(arena, mark);
     return status;
 }
 
-enum sutra_status cpu_interval_states(const struct merged *merged, uint32_t n_sets, int64_t unit,
-                                      struct interval_states *states, struct sutra_error *error) {
+enum sutra_status cpu_interval_states(void *pool, struct interval_states_step *step, struct sutra_error *error) {
+    (void)pool;
+    const struct merged *merged = step->merged;
+    struct arena arena = {0};
     struct bounds lists[2 * STATE_SETS_MAX];
-    struct interval_states made = {0};
-    int64_t *ends = malloc(((size_t)merged->n + 1) * sizeof *ends);
-    if (!ends)
-        return error_memory(error);
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t s = 0; s < n_sets && !status; s++) {
+    int64_t *ends = arena_take(&arena, merged->n, sizeof *ends);
+    enum sutra_status status = ends ? SUTRA_OK : error_memory(error);
+    for (uint32_t s = 0; s < step->n_sets && !status; s++) {
         row_t first = merged->first[s], n = merged->first[s + 1] - first;
-        status = sort_ends(merged->end + first, n, ends + first, error);
+        status = sort_ends(&arena, merged->end + first, n, ends + first, error);
         lists[2 * s] = (struct bounds){merged->start + first, merged->start + first + n, 1 << s};
         lists[2 * s + 1] = (struct bounds){ends + first, ends + first + n, -(1 << s)};
     }
     if (!status) {
-        sweep(lists, 2 * n_sets, unit, &made);
-        *states = made;
+        *step->states = (struct interval_states){0};
+        sweep(lists, 2 * step->n_sets, step->unit, step->states);
     }
-    free(ends);
+    arena_free(&arena);
     return status;
 }
 
 /* ---- Sums ---- */
 
-void cpu_sums_by_key(const uint32_t *keys, const int64_t *values, row_t n, struct moments *moments) {
-    for (row_t i = 0; i < n; i++)
-        moments_add(&moments[keys[i]], values[i]);
+enum sutra_status cpu_sums_by_key(void *pool, struct sums_by_key_step *step, struct sutra_error *error) {
+    (void)pool, (void)error;
+    for (row_t i = 0; i < step->n; i++)
+        moments_add(&step->moments[step->keys[i]], step->values[i]);
+    return SUTRA_OK;
 }
 
 double moments_deviation(const struct moments *moments, double scale) {

@@ -12,7 +12,6 @@
 
 #include "columns/number.h"
 #include "columns/row.h"
-#include "sutra/error.h"
 
 typedef __int128 wide_t;
 typedef unsigned __int128 uwide_t;
@@ -46,11 +45,6 @@ struct merged {
     row_t *first; /* n_segments + 1 places */
 };
 
-/* Merges the intervals [start[i], end[i]) of each segment. Rows have rising starts (equal ones in any order);
- * segment[i] < n_segments (NULL: all are of segment 0). The result needs merged_free(). O(n + n_segments).
- * SUTRA_SYSTEM: out of memory. */
-enum sutra_status cpu_merge_intervals(const int64_t *start, const int64_t *end, const uint32_t *segment, row_t n,
-                                      uint32_t n_segments, struct merged *merged, struct sutra_error *error);
 void merged_free(struct merged *merged);
 
 /* The sum of (end - start) of a segment's groups. O(groups). */
@@ -73,13 +67,6 @@ struct interval_states {
     wide_t exact[N_STATES];  /* of all time */
     bool seen[N_STATES];     /* whether the state occurred, if only for no time */
 };
-
-/* Sweeps over the bounds of the groups of the first `n_sets` segments in the order of (time, segment, starts before
- * ends); between each bound and the next, the state is the sum of 1 << segment over starts before, less that over ends
- * before, and the stretch counts, also in whole units. State 0, and sums that are no state because groups end before
- * they start, are left out. O(n) where ends rise within each segment, else O(n log n). */
-enum sutra_status cpu_interval_states(const struct merged *merged, uint32_t n_sets, int64_t unit,
-                                      struct interval_states *states, struct sutra_error *error);
 
 /* ---- Sums ---- */
 
@@ -105,9 +92,6 @@ SHARED void moments_add(struct moments *moments, int64_t value) {
     moments->overflow |= squares < square;
     moments->squares = squares;
 }
-
-/* moments[keys[i]] takes in values[i] for all i; O(n). The caller has zeroed the moments. */
-void cpu_sums_by_key(const uint32_t *keys, const int64_t *values, row_t n, struct moments *moments);
 
 /* The standard deviation of a sample (n - 1 in the denominator) of value / scale, from exact integers as long as they
  * fit 128 bits. NaN where n is below 2. */

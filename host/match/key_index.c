@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 
 /* A direct table may have this many entries for each key. */
@@ -87,7 +88,8 @@ static enum sutra_status sort_integers(struct key_index *index, const struct eng
             index->keys[index->n_sorted] = integer_sort_key(keys[i]);
             index->rows[index->n_sorted++] = i;
         }
-    return engine->sort_keys(engine->state, index->keys, index->rows, index->n_sorted, error);
+    struct sort_keys_step sort = {index->keys, index->rows, index->n_sorted};
+    return engine->sort_keys(engine->state, &sort, error);
 }
 
 enum sutra_status key_index_build(struct key_index *index, const struct engine *engine, const value_key *keys, row_t n,
@@ -132,13 +134,8 @@ row_t key_index_search(const struct key_index *index, value_key key) {
         return place < index->n_odd ? index->odd[place] : ROW_NONE;
     }
     uint64_t wanted = integer_sort_key(key);
-    row_t low = 0, high = index->n_sorted;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (index->keys[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < index->n_sorted && index->keys[low] == wanted ? index->rows[low] : ROW_NONE;
+    struct bisection at = {0, index->n_sorted};
+    while (at.low < at.high)
+        bisect(&at, index->keys[bisect_middle(at)] < wanted);
+    return at.low < index->n_sorted && index->keys[at.low] == wanted ? index->rows[at.low] : ROW_NONE;
 }

@@ -203,8 +203,7 @@ SHARED bool op_start_counts(struct number ts) {
     return number_below(number_integer(0), ts);
 }
 
-/* Which of two candidates for a parent comes later: an operator, or a marker that stands behind the operators below
- * `before`. */
+/* Whether a marker that stands behind the operators below `before` comes later than one of them. */
 SHARED bool marker_is_later(row_t before, row_t op) {
     return op == ROW_NONE || before > op;
 }
@@ -212,6 +211,36 @@ SHARED bool marker_is_later(row_t before, row_t op) {
 /* Whether (external, row) comes before (wanted, bound) in the index of a thread's operators by external id. */
 SHARED bool external_before(value_key external, row_t row, value_key wanted, row_t bound) {
     return external != wanted ? external < wanted : row < bound;
+}
+
+/* The external id of all markers. */
+#define MARKER_EXTERNAL ((value_key)-1)
+
+/* A GPU operator that looks for its parent, and the markers that stand on the launch's thread before the launch. */
+struct parent_query {
+    value_key external;
+    bool nccl;       /* passes over operators that are coalesced */
+    row_t n_markers; /* which stand behind all operators; 0: there are none there */
+    row_t before;    /* where there are: the last one stands behind the operators below this */
+    row_t n_ops;     /* in all: marker k counts as row n_ops + k */
+};
+
+/*
+ * The parent: the last operator or marker of the thread before the launch that has the same external id, or else the
+ * last one at all; ROW_NONE if there is none. find() is the engine's search for such an operator, with the external id
+ * where `same` is set, and passing over those that are coalesced where `plain` is.
+ */
+SHARED row_t parent_of(const struct parent_query *query, row_t (*find)(void *search, bool same, bool plain),
+                       void *search) {
+    for (int same = 1; same >= 0; same--) {
+        row_t op = find(search, same != 0, query->nccl);
+        bool marked = query->n_markers && (!same || query->external == MARKER_EXTERNAL);
+        if (marked && marker_is_later(query->before, op))
+            return query->n_ops + query->n_markers - 1;
+        if (op != ROW_NONE)
+            return op;
+    }
+    return ROW_NONE;
 }
 
 /* ---- Frames ---- */

@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
-#include "match/steps.h"
+#include "match/cpu_steps.h"
 
 #define DIGIT_BITS 11
 #define CHUNK_ROWS 65536 /* fewest rows that are worth a second thread */
@@ -105,29 +106,25 @@ static void sort_digits(struct pool *pool, struct radix *radix, uint64_t differi
     }
 }
 
-enum sutra_status cpu_sort_keys(struct pool *pool, uint64_t *keys, row_t *rows, row_t n, struct sutra_error *error) {
-    uint64_t differing = bits_to_sort(keys, n);
+enum sutra_status cpu_sort_keys(void *pool, struct sort_keys_step *step, struct sutra_error *error) {
+    uint64_t differing = bits_to_sort(step->keys, step->n);
     if (!differing)
         return SUTRA_OK;
+    struct arena arena = {0};
+    row_t n = step->n;
     size_t n_chunks = pool && n / 2 >= CHUNK_ROWS ? pool_threads(pool) : 1;
-    uint64_t *other_keys = reallocarray(NULL, n, sizeof *other_keys);
-    row_t *other_rows = reallocarray(NULL, n, sizeof *other_rows);
-    row_t *places = reallocarray(NULL, n_chunks << DIGIT_BITS, sizeof *places);
-    enum sutra_status status = SUTRA_OK;
-    if (!other_keys || !other_rows || !places) {
-        status = error_memory(error);
-        goto out;
+    struct radix radix = {.keys = step->keys, .rows = step->rows, .n = n, .n_chunks = n_chunks};
+    radix.next_keys = arena_take(&arena, n, sizeof *radix.next_keys);
+    radix.next_rows = arena_take(&arena, n, sizeof *radix.next_rows);
+    radix.places = arena_take(&arena, n_chunks << DIGIT_BITS, sizeof *radix.places);
+    enum sutra_status status = arena.failed ? error_memory(error) : SUTRA_OK;
+    if (!status)
+        sort_digits(pool, &radix, differing);
+    if (radix.keys != step->keys) {
+        memcpy(step->keys, radix.keys, n * sizeof *step->keys);
+        memcpy(step->rows, radix.rows, n * sizeof *step->rows);
     }
-    struct radix radix = {keys, other_keys, rows, other_rows, n, n_chunks, places, 0, 0};
-    sort_digits(pool, &radix, differing);
-    if (radix.keys != keys) {
-        memcpy(keys, radix.keys, n * sizeof *keys);
-        memcpy(rows, radix.rows, n * sizeof *rows);
-    }
-out:
-    free(places);
-    free(other_rows);
-    free(other_keys);
+    arena_free(&arena);
     return status;
 }
 
@@ -153,27 +150,27 @@ static uint64_t integer_key(struct number x) {
 }
 
 static enum sutra_status sort_by(struct pool *pool, uint64_t (*key)(struct number x), struct number_column numbers,
-                                 uint64_t *keys, row_t *order, row_t n, struct sutra_error *error) {
-    for (row_t i = 0; i < n; i++)
-        keys[i] = key(number_at(numbers, order[i]));
-    return cpu_sort_keys(pool, keys, order, n, error);
+                                 struct sort_keys_step *pairs, struct sutra_error *error) {
+    for (row_t i = 0; i < pairs->n; i++)
+        pairs->keys[i] = key(number_at(numbers, pairs->rows[i]));
+    return cpu_sort_keys(pool, pairs, error);
 }
 
-enum sutra_status cpu_sort_numbers(struct pool *pool, struct number_column numbers, row_t n, row_t *order,
-                                   struct sutra_error *error) {
-    for (row_t i = 0; i < n; i++)
-        order[i] = i;
-    struct census census = take_census(numbers, n);
+enum sutra_status cpu_sort_numbers(void *pool, struct sort_numbers_step *step, struct sutra_error *error) {
+    struct sort_keys_step pairs = {NULL, step->order, step->n};
+    for (row_t i = 0; i < step->n; i++)
+        step->order[i] = i;
+    struct census census = take_census(step->numbers, step->n);
     if (census.sorted)
         return SUTRA_OK;
-    uint64_t *keys = reallocarray(NULL, n, sizeof *keys);
-    if (!keys)
+    pairs.keys = reallocarray(NULL, step->n, sizeof *pairs.keys);
+    if (!pairs.keys)
         return error_memory(error);
     enum sutra_status status = SUTRA_OK;
     if (census.doubles && census.large)
-        status = sort_by(pool, number_rest_key, numbers, keys, order, n, error);
+        status = sort_by(pool, number_rest_key, step->numbers, &pairs, error);
     if (!status)
-        status = sort_by(pool, census.doubles ? number_whole_key : integer_key, numbers, keys, order, n, error);
-    free(keys);
+        status = sort_by(pool, census.doubles ? number_whole_key : integer_key, step->numbers, &pairs, error);
+    free(pairs.keys);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "columns/pair_table.h"
-#include "match/event_tree.h"
+#include "match/cpu_steps.h"
 
 struct storage_grouping {
     const struct storage_uses *uses;
@@ -61,17 +61,18 @@ static void number_groups(struct storage_grouping *grouping) {
     }
 }
 
-enum sutra_status cpu_tensor_groups(const struct storage_uses *uses, uint32_t *number, uint32_t *group,
-                                    struct sutra_error *error) {
-    struct storage_grouping grouping = {.uses = uses, .number = number};
-    grouping.leader = column_new(uses->n, sizeof *grouping.leader);
+enum sutra_status cpu_tensor_groups(void *pool, struct tensor_groups_step *step, struct sutra_error *error) {
+    (void)pool;
+    row_t n = step->uses->n;
+    struct storage_grouping grouping = {.uses = step->uses, .number = step->number};
+    grouping.leader = column_new(n, sizeof *grouping.leader);
     bool ok = grouping.leader && pair_table_init(&grouping.storages) && pair_table_init(&grouping.tensors);
-    for (row_t row = 0; row < uses->n && ok; row++)
+    for (row_t row = 0; row < n && ok; row++)
         ok = number_use(&grouping, row);
     if (ok)
         number_groups(&grouping);
-    for (row_t row = 0; row < uses->n && ok; row++)
-        group[row] = grouping.leader[number[row]];
+    for (row_t row = 0; row < n && ok; row++)
+        step->group[row] = grouping.leader[step->number[row]];
     free(grouping.leader);
     pair_table_free(&grouping.storages);
     pair_table_free(&grouping.tensors);

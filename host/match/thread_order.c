@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "match/cpu_steps.h"
 #include "match/rules.h"
-#include "match/steps.h"
 
 struct thread_state {
     row_t last;   /* the thread's last operator, or ROW_NONE */
@@ -25,7 +25,9 @@ static void place_op(const struct cpu_ops *ops, row_t i, int64_t gap, const stru
     state->last = i;
 }
 
-enum sutra_status cpu_thread_order(const struct cpu_ops *ops, int64_t gap, row_t *before, struct sutra_error *error) {
+enum sutra_status cpu_thread_order(void *pool, struct thread_order_step *step, struct sutra_error *error) {
+    (void)pool;
+    const struct cpu_ops *ops = step->ops;
     struct thread_state *states = reallocarray(NULL, (size_t)ops->n_threads + 1, sizeof *states);
     if (!states)
         return error_memory(error);
@@ -38,8 +40,8 @@ enum sutra_status cpu_thread_order(const struct cpu_ops *ops, int64_t gap, row_t
         struct begun run = {start_choice_none(), start_choice_none()};
         do {
             uint32_t thread = ops->thread[i];
-            place_op(ops, i, gap, &begun, &states[thread]);
-            before[i] = states[thread].before;
+            place_op(ops, i, step->gap, &begun, &states[thread]);
+            step->before[i] = states[thread].before;
             start_choice_add(&run.latest, i, thread);
             i++;
         } while (i < ops->n && number_compare(number_at(ops->ts, i), ts) == 0);

@@ -53,7 +53,8 @@ static enum sutra_status choose_order(struct sequence_pairing *pairing, struct s
         pairing->order[pairing->n_order++] = (row_t)row;
     }
     if (!status && pairing->edition != SUTRA_EDITION_1_13)
-        status = context->engine.sort_keys(context->engine.state, keys, pairing->order, (row_t)pairing->n_order, error);
+        status = context->engine.sort_keys(
+            context->engine.state, &(struct sort_keys_step){keys, pairing->order, (row_t)pairing->n_order}, error);
     free(keys);
     return status;
 }

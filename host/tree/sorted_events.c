@@ -41,7 +41,8 @@ static enum sutra_status sort_by_start(struct sorted_events *sorted, struct sutr
         sorted->order[i] = i;
         keys[i] = integer_sort_key(from->start[i]);
     }
-    enum sutra_status status = context->engine.sort_keys(context->engine.state, keys, sorted->order, from->n, error);
+    struct sort_keys_step step = {keys, sorted->order, from->n};
+    enum sutra_status status = context->engine.sort_keys(context->engine.state, &step, error);
     free(keys);
     return status;
 }
@@ -109,9 +110,10 @@ static enum sutra_status find_parents(const struct sorted_events *sorted, const 
     row_t n = sorted->events.n;
     row_t *above = column_new(n, sizeof *above);
     int64_t *closes = column_new(n, sizeof *closes);
-    enum sutra_status status = above && closes
-                                   ? engine->event_parents(engine->state, &sorted->events, above, closes, error)
-                                   : error_memory(error);
+    enum sutra_status status =
+        above && closes
+            ? engine->event_parents(engine->state, &(struct event_parents_step){&sorted->events, above, closes}, error)
+            : error_memory(error);
     for (row_t i = 0; i < n && !status; i++) {
         if (sorted->placed && sorted->placed[i])
             continue;

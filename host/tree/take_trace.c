@@ -80,7 +80,7 @@ static enum sutra_status order_profiler(struct taking *taking, row_t *order, row
     }
     enum sutra_status status = SUTRA_OK;
     if (n_indexed == *n)
-        status = engine->sort_keys(engine->state, keys, order, *n, taking->error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, *n}, taking->error);
     else if (n_indexed)
         context_warn(taking->context, "%u of %u events of the profiler have no \"Ev Idx\": the file's order counts",
                      *n - n_indexed, *n);

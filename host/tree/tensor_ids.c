@@ -148,7 +148,8 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
         status = error_memory(error);
     if (!status) {
         list_uses(&uses, tree, &rows, edition);
-        status = engine->tensor_groups(engine->state, &uses.columns, uses.number, uses.group, error);
+        status = engine->tensor_groups(engine->state,
+                                       &(struct tensor_groups_step){&uses.columns, uses.number, uses.group}, error);
     }
     if (!status)
         put_ids(ids, &uses);
@@ -163,5 +164,6 @@ enum sutra_status sutra_tensor_groups(struct sutra_context *context, const struc
     if (uses->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u uses of storages", ROW_LIMIT);
     const struct storage_uses columns = {(row_t)uses->n, uses->tensor, uses->storage, uses->device, uses->use};
-    return context->engine.tensor_groups(context->engine.state, &columns, number, group, error);
+    struct tensor_groups_step step = {&columns, number, group};
+    return context->engine.tensor_groups(context->engine.state, &step, error);
 }

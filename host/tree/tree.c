@@ -83,14 +83,16 @@ static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64
 static enum sutra_status replay(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
     struct tree_events events = tree->sorted.events;
     if (!tree->profile->whole_us)
-        return engine->event_parents(engine->state, &events, tree->parent, tree->closing, error);
+        return engine->event_parents(engine->state, &(struct event_parents_step){&events, tree->parent, tree->closing},
+                                     error);
     int64_t *start = column_new(events.n, sizeof *start), *end = column_new(events.n, sizeof *end);
     enum sutra_status status = start && end ? SUTRA_OK : error_memory(error);
     if (!status) {
         part_neighbours(tree, start, end);
         events.start = start;
         events.end = end;
-        status = engine->event_parents(engine->state, &events, tree->parent, tree->closing, error);
+        status = engine->event_parents(engine->state,
+                                       &(struct event_parents_step){&events, tree->parent, tree->closing}, error);
     }
     free(start);
     free(end);

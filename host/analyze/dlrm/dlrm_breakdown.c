@@ -104,7 +104,7 @@ static enum sutra_status sort_by_stream(struct breaking *breaking, struct contri
     for (row_t i = 0; i < n && !status; i++)
         order[i] = i;
     if (!status)
-        status = engine->sort_keys(engine->state, breaking->stream, order, n, error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){breaking->stream, order, n}, error);
     for (row_t i = 0; i < n && !status; i++)
         sorted[i] = breaking->list[order[i]];
     free(order);
@@ -310,11 +310,11 @@ static enum sutra_status sort_by_time(struct breaking *breaking, struct sutra_er
     }
     for (row_t i = 0; i < n; i++)
         number_put(us, i, number_double(-dlrm->rows[i].us));
-    status = engine->sort_numbers(engine->state, us, n, dlrm->by_time, error);
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){us, n, dlrm->by_time}, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = breaking->range[dlrm->by_time[i]];
     if (!status)
-        status = engine->sort_keys(engine->state, keys, dlrm->by_time, n, error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, dlrm->by_time, n}, error);
 out:
     numbers_free(&us);
     free(keys);

@@ -137,7 +137,7 @@ static enum sutra_status order_by(const struct sutra_dlrm *dlrm, uint64_t *keys,
     const struct engine *engine = &dlrm->context->engine;
     for (row_t i = 0; i < n; i++)
         order[i] = i;
-    return engine->sort_keys(engine->state, keys, order, n, error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
 }
 
 /* Puts the kernels in their places, and their times into their blocks. */

@@ -183,11 +183,11 @@ static enum sutra_status sort_ranks(const struct sutra_dlrm *dlrm, const struct 
     }
     for (row_t i = 0; i < n; i++)
         number_put(end, i, number_at(host->end, ranks->below[i]));
-    status = engine->sort_numbers(engine->state, end, n, order, error);
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = ranks->group[order[i]];
     if (!status)
-        status = engine->sort_keys(engine->state, keys, order, n, error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
     if (!status)
         number_ranks(host, ranks, order);
 out:

@@ -64,7 +64,7 @@ static enum sutra_status sort_rows(struct raw_taking *taking, struct sutra_error
         first += dlrm->overheads_by_shape[i].n;
     }
     taking->raw->n = first;
-    return engine->sort_keys(engine->state, taking->keys, taking->order, n, error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){taking->keys, taking->order, n}, error);
 }
 
 static bool take_groups(struct raw_taking *taking) {

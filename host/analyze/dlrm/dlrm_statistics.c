@@ -134,7 +134,7 @@ static enum sutra_status sort_by_group(const struct statistics *statistics, uint
     row_t n = (row_t)statistics->samples->n;
     for (row_t i = 0; i < n; i++)
         keys[i] = statistics->group[order[i]];
-    return engine->sort_keys(engine->state, keys, order, n, error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
 }
 
 static enum sutra_status sort_samples(struct statistics *statistics, struct sutra_error *error) {
@@ -147,7 +147,8 @@ static enum sutra_status sort_samples(struct statistics *statistics, struct sutr
     if (!status)
         status = sort_by_group(statistics, keys, statistics->order, error);
     if (!status && statistics->by_shape)
-        status = engine->sort_numbers(engine->state, statistics->us, n, statistics->by_value, error);
+        status = engine->sort_numbers(engine->state,
+                                      &(struct sort_numbers_step){statistics->us, n, statistics->by_value}, error);
     if (!status && statistics->by_shape)
         status = sort_by_group(statistics, keys, statistics->by_value, error);
     free(keys);

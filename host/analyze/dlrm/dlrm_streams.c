@@ -42,7 +42,7 @@ static enum sutra_status sort_events(struct streams *streams, struct sutra_error
         number_put(ts, streams->n, event_ts(dlrm, event));
         events[streams->n++] = event;
     }
-    status = engine->sort_numbers(engine->state, ts, n, order, error);
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){ts, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         streams->event[i] = events[order[i]];
 out:

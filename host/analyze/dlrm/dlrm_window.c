@@ -82,14 +82,14 @@ static enum sutra_status sort_rows(const struct sutra_dlrm *dlrm, row_t *rows, r
     }
     for (row_t i = 0; i < n; i++)
         number_put(key, i, number_subtract(number_integer(0), event_dur(dlrm, rows[i])));
-    status = engine->sort_numbers(engine->state, key, n, order, error);
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
     if (status)
         goto out;
     for (row_t i = 0; i < n; i++) {
         before[i] = rows[order[i]];
         number_put(key, i, event_ts(dlrm, before[i]));
     }
-    status = engine->sort_numbers(engine->state, key, n, order, error);
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         rows[i] = before[order[i]];
 out:

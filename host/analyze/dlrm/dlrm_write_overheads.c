@@ -178,7 +178,8 @@ static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm 
         sorted->keys[i] = (uint64_t)name << 3 | sample->kind;
         sorted->order[i] = i;
     }
-    return engine->sort_keys(engine->state, sorted->keys, sorted->order, (row_t)n, NULL) == SUTRA_OK;
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){sorted->keys, sorted->order, (row_t)n}, NULL) ==
+           SUTRA_OK;
 }
 
 /* The samples of one name and kind as a list; returns the place behind them. */

@@ -84,7 +84,8 @@ static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct e
         return error_memory(error);
     for (row_t i = 0; i < 2 * n; i++)
         bandwidth->order[i] = i;
-    enum sutra_status status = engine->sort_keys(engine->state, bandwidth->keys, bandwidth->order, 2 * n, error);
+    struct sort_keys_step step = {bandwidth->keys, bandwidth->order, 2 * n};
+    enum sutra_status status = engine->sort_keys(engine->state, &step, error);
     for (row_t i = 0; i < 2 * n && !status; i++) {
         row_t change = bandwidth->order[i], copy = change < n ? change : change - n;
         uint32_t kind = bandwidth->kind[copy];

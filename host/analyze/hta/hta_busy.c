@@ -47,9 +47,10 @@ static enum sutra_status measure_types(const struct engine *engine, const struct
     struct sutra_hta_summary *summary = &hta->summary;
     int64_t unit = hta_unit(&hta->options);
     const wide_t *without_memory = hta->types[0].exact, *with_memory = hta->types[1].exact;
-    enum sutra_status status = engine->interval_states(engine->state, types, 2, unit, &hta->types[0], error);
+    struct interval_states_step two = {types, 2, unit, &hta->types[0]}, three = {types, 3, unit, &hta->types[1]};
+    enum sutra_status status = engine->interval_states(engine->state, &two, error);
     if (!status)
-        status = engine->interval_states(engine->state, types, 3, unit, &hta->types[1], error);
+        status = engine->interval_states(engine->state, &three, error);
     if (status)
         return status;
     summary->compute_us = us_of_wide(cpu_merged_length(types, KERNEL_COMPUTATION));
@@ -117,11 +118,12 @@ enum sutra_status hta_busy(const struct hta_input *input, struct arena *arena, s
     const struct engine *engine = input->engine;
     struct merged all = {0}, types = {0};
     (void)arena;
-    enum sutra_status status =
-        engine->merge_intervals(engine->state, kernels->start, kernels->end, NULL, kernels->n, 1, &all, error);
+    struct merge_intervals_step to_all = {kernels->start, kernels->end, NULL, kernels->n, 1, &all};
+    struct merge_intervals_step to_types = {kernels->start, kernels->end,   kernels->type,
+                                            kernels->n,     KERNEL_N_TYPES, &types};
+    enum sutra_status status = engine->merge_intervals(engine->state, &to_all, error);
     if (!status)
-        status = engine->merge_intervals(engine->state, kernels->start, kernels->end, kernels->type, kernels->n,
-                                         KERNEL_N_TYPES, &types, error);
+        status = engine->merge_intervals(engine->state, &to_types, error);
     if (!status)
         status = measure_types(engine, &types, hta, error);
     if (!status && kernels->n > 0) {

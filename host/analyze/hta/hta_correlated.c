@@ -42,8 +42,8 @@ enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kerne
     if (arena->failed)
         return error_memory(error);
     gather(rows, correlated);
-    enum sutra_status status = engine->join(engine->state, correlated->keys, correlated->n, correlated->keys,
-                                            correlated->n, correlated->group, error);
+    struct join_step step = {correlated->keys, correlated->n, correlated->keys, correlated->n, correlated->group};
+    enum sutra_status status = engine->join(engine->state, &step, error);
     if (!status)
         deal(correlated);
     return status;
@@ -52,5 +52,5 @@ enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kerne
 enum sutra_status hta_correlated_find(const struct hta_input *input, const value_key *keys, row_t n, row_t *groups,
                                       struct sutra_error *error) {
     const struct hta_correlated *made = &input->correlated;
-    return input->engine->join(input->engine->state, made->keys, made->n, keys, n, groups, error);
+    return input->engine->join(input->engine->state, &(struct join_step){made->keys, made->n, keys, n, groups}, error);
 }

@@ -52,13 +52,13 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
         if (rows->state[rows->list[i]] & HTA_WORK)
             keys[n++] = rows->stream[rows->list[i]];
     if (!status)
-        status = engine->join(engine->state, keys, n, keys, n, last, error);
+        status = engine->join(engine->state, &(struct join_step){keys, n, keys, n, last}, error);
     if (!status)
         give_numbers(idle, keys, last, n, of_last);
     for (row_t i = 0; i < n_kernels && !status; i++)
         wanted[i] = rows->stream[input->kernels.event[i]];
     if (!status)
-        status = engine->join(engine->state, keys, n, wanted, n_kernels, last, error);
+        status = engine->join(engine->state, &(struct join_step){keys, n, wanted, n_kernels, last}, error);
     for (row_t i = 0; i < n_kernels && !status; i++)
         idle->number[i] = rows->state[input->kernels.event[i]] & HTA_WORK ? of_last[last[i]] : UINT32_MAX;
     arena_release(arena, mark);
@@ -142,7 +142,8 @@ static enum sutra_status describe_gaps(struct idle *idle, const struct hta_input
     enum sutra_status status =
         describe_integers(engine, arena, idle->groups, idle->gaps, idle->n, n_groups, NS_PER_US, descriptions, error);
     if (!status)
-        status = engine->sums_by_key(engine->state, idle->groups, idle->gaps, idle->n, n_groups, moments, error);
+        status = engine->sums_by_key(
+            engine->state, &(struct sums_by_key_step){idle->groups, idle->gaps, idle->n, n_groups, moments}, error);
     if (status)
         return status;
     sum_up(&hta->summary, idle, moments);

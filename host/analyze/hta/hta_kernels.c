@@ -21,7 +21,7 @@ static enum sutra_status sort_kernels(const struct hta_rows *rows, const struct 
         keys[kernels->n] = integer_sort_key(rows->start[event]);
         kernels->event[kernels->n++] = event;
     }
-    return engine->sort_keys(engine->state, keys, kernels->event, kernels->n, error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, kernels->event, kernels->n}, error);
 }
 
 static void fill_columns(const struct hta_rows *rows, struct hta_kernels *kernels) {

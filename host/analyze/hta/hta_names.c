@@ -12,7 +12,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
-#include "match/steps.h"
+#include "match/cpu_steps.h"
 
 #define KEPT_QUANTILE 0.8
 #define OTHERS        "others"
@@ -77,7 +77,7 @@ static enum sutra_status judge(const struct name_row *rows, uint32_t n, uint64_t
         keys[i] = double_sort_key(running[i]);
         order[i] = i;
     }
-    enum sutra_status status = cpu_sort_keys(NULL, keys, order, n, error);
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
     if (status)
         return status;
     for (uint32_t i = 0; i < n; i++)

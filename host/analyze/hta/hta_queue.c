@@ -113,11 +113,12 @@ static enum sutra_status sort_changes(struct queue *queue, const struct hta_rows
         keys[i] = integer_sort_key(queue->start[i]);
         queue->order[i] = i;
     }
-    enum sutra_status status = engine->sort_keys(engine->state, keys, queue->order, queue->n, error);
+    struct sort_keys_step step = {keys, queue->order, queue->n};
+    enum sutra_status status = engine->sort_keys(engine->state, &step, error);
     for (row_t i = 0; i < queue->n && !status; i++)
         keys[i] = integer_sort_key(rows->stream[queue->kernel[queue->order[i]]]);
     if (!status)
-        status = engine->sort_keys(engine->state, keys, queue->order, queue->n, error);
+        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, queue->order, queue->n}, error);
     for (row_t i = 0; i < queue->n && !status; i++) {
         int64_t stream = rows->stream[queue->kernel[queue->order[i]]];
         if (i == 0 || stream != queue->streams[queue->n_streams - 1])

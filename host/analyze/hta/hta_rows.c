@@ -166,7 +166,8 @@ static void side_add(struct hta_side *side, const struct hta_rows *rows, row_t e
 
 static enum sutra_status match(const struct engine *engine, struct hta_side *from, const struct hta_side *in,
                                struct sutra_error *error) {
-    return engine->join(engine->state, in->correlation, in->n, from->correlation, from->n, from->match, error);
+    struct join_step step = {in->correlation, in->n, from->correlation, from->n, from->match};
+    return engine->join(engine->state, &step, error);
 }
 
 /* Rows that have a correlation and no partner are linked with row 0, as the reference has it. */
