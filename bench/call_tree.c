@@ -127,7 +127,8 @@ static double least(double a, double b) {
 
 static void time_steps(const struct engine *engine, const struct sutra_tree *tree, struct times *times) {
     struct sutra_error error;
-    struct tensor_ids ids = {0};
+    struct arena arena = {0};
+    struct tensor_ids ids;
     row_t n = tree->profile->n;
     row_t *parent = malloc(((size_t)n + 1) * sizeof *parent);
     int64_t *closing = malloc(((size_t)n + 1) * sizeof *closing);
@@ -138,14 +139,12 @@ static void time_steps(const struct engine *engine, const struct sutra_tree *tre
         fail("out of memory");
     times->parents = least(times->parents, seconds() - begin);
     begin = seconds();
-    if (tensor_ids_find(&ids, tree, engine, SUTRA_EDITION_2, &error))
+    if (tensor_ids_find(&ids, tree, engine, SUTRA_EDITION_2, &arena, &error))
         fail("out of memory");
     times->ids = least(times->ids, seconds() - begin);
     free(parent);
     free(closing);
-    free(ids.tensor);
-    free(ids.allocation);
-    free(ids.storage);
+    arena_free(&arena);
 }
 
 static void time_round(struct sutra_context *context, const struct sutra_profile *profile, struct times *times) {

@@ -29,6 +29,14 @@ void pair_table_free(struct pair_table *table);
 /* The key's entry, made with the number PAIR_NONE if it is new; valid until the next call. NULL: out of memory. */
 struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uint32_t second);
 
+/* Gives the key a number if it has none; false: out of memory. */
+static inline bool pair_table_note(struct pair_table *table, uint64_t first, uint32_t second, uint32_t number) {
+    struct pair_entry *entry = pair_table_take(table, first, second);
+    if (entry && entry->number == PAIR_NONE)
+        entry->number = number;
+    return entry;
+}
+
 /* The key's number, or PAIR_NONE. */
 uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_t second);
 

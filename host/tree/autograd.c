@@ -4,8 +4,7 @@
  */
 #include <string.h>
 
-#include "base/error.h"
-#include "columns/column.h"
+#include "base/arena.h"
 #include "columns/row.h"
 #include "sutra/tree.h"
 
@@ -17,10 +16,10 @@ bool sutra_autograd_evaluates(const char *name, size_t length) {
 enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uint32_t *thread, const uint8_t *scope,
                                        const uint8_t *evaluates, int64_t *sequence, int64_t *forward_tid,
                                        struct sutra_error *error) {
-    uint64_t *last = column_new(n_threads, sizeof *last); /* the thread's operator before, plus one */
-    if (!last)
-        return error_memory(error);
-    for (uint64_t i = 0; i < n; i++) {
+    struct arena scratch = {0};
+    uint64_t *last = arena_zeros(&scratch, n_threads, sizeof *last); /* the thread's operator before, plus one */
+    enum sutra_status status = arena_status(&scratch, error);
+    for (uint64_t i = 0; i < n && !status; i++) {
         uint64_t before = last[thread[i]];
         last[thread[i]] = i + 1;
         if (!before-- || scope[i] != SUTRA_SCOPE_BACKWARD || scope[before] != SUTRA_SCOPE_FUNCTION ||
@@ -29,6 +28,6 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
         sequence[before] = sequence[i];
         forward_tid[before] = forward_tid[i];
     }
-    free(last);
-    return SUTRA_OK;
+    arena_free(&scratch);
+    return status;
 }

@@ -10,15 +10,12 @@
 
 #include "base/error.h"
 #include "base/options.h"
-#include "columns/column.h"
 #include "tree/tree.h"
 
 void sutra_correlation_free(struct sutra_correlation *correlation) {
     if (!correlation)
         return;
-    free(correlation->fwdbwd);
-    free(correlation->launches.list);
-    free(correlation->operators.list);
+    arena_free(&correlation->arena);
     free(correlation);
 }
 
@@ -31,7 +28,7 @@ static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, stru
                                                      .sequence = profile->sequence,
                                                      .start_ns = profile->start,
                                                      .end_ns = profile->end};
-    correlation->fwdbwd = column_new(profile->n, sizeof *correlation->fwdbwd);
+    correlation->fwdbwd = arena_take(&correlation->arena, profile->n, sizeof *correlation->fwdbwd);
     if (!correlation->fwdbwd)
         return error_memory(error);
     enum sutra_status status = sutra_forward_backward(context, &operators, edition, correlation->fwdbwd,
@@ -72,18 +69,21 @@ static void pair_launches(struct sutra_correlation *correlation, const struct su
 static enum sutra_status find_launches(struct sutra_correlation *correlation, struct sutra_context *context,
                                        enum sutra_edition edition, struct sutra_error *error) {
     const struct sutra_profile *profile = correlation->profile;
+    struct arena *arena = &correlation->arena;
     struct sutra_tree *tree = NULL;
-    row_t *nearest = column_new(profile->n, sizeof *nearest);
-    correlation->launches.list = column_new(profile->n, sizeof *correlation->launches.list);
-    correlation->operators.list = column_new(profile->n, sizeof *correlation->operators.list);
-    bool ok = nearest && correlation->launches.list && correlation->operators.list;
-    enum sutra_status status = ok ? sutra_tree_build(context, profile, edition, &tree, error) : error_memory(error);
+    correlation->launches.list = arena_take(arena, profile->n, sizeof *correlation->launches.list);
+    correlation->operators.list = arena_take(arena, profile->n, sizeof *correlation->operators.list);
+    struct arena_mark mark = arena_mark(arena);
+    row_t *nearest = arena_take(arena, profile->n, sizeof *nearest);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = sutra_tree_build(context, profile, edition, &tree, error);
     if (!status) {
         note_operators(tree, nearest);
         pair_launches(correlation, tree, nearest);
     }
     sutra_tree_free(tree);
-    free(nearest);
+    arena_release(arena, mark);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef TREE_CORRELATION_H
 #define TREE_CORRELATION_H
 
+#include "base/arena.h"
 #include "tree/profile.h"
 #include "write/text_file.h"
 
@@ -19,6 +20,7 @@ struct launch_pairs {
 
 struct sutra_correlation {
     const struct sutra_profile *profile;
+    struct arena arena; /* of all pairs */
     enum sutra_correlation_kind kind;
     struct sutra_flow_pair *fwdbwd;
     uint64_t n_fwdbwd;

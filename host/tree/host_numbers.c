@@ -8,11 +8,8 @@
  * A tensor's value is [tensor id, storage id, offset, elements, bytes of one, device]. O(bytes of the nodes that
  * match).
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "columns/column.h"
 #include "match/key_index.h"
 #include "read/fields.h"
 #include "tree/input_lists.h"
@@ -28,7 +25,8 @@ struct number_places {
 };
 
 struct host_reader {
-    struct taking *taking;
+    struct sutra_profile *profile;
+    const struct sutra_host_trace *host;
     struct input_source source;
     struct field_reader fields;
     struct thread_numbers devices;
@@ -78,7 +76,7 @@ static void find_lists(const struct host_reader *reader, size_t at, struct numbe
 }
 
 static void find_fields(const struct host_reader *reader, row_t node, struct number_places *places) {
-    struct json_walker walker = source_walk(&reader->source, reader->taking->host->nodes.text[node]);
+    struct json_walker walker = source_walk(&reader->source, reader->host->nodes.text[node]);
     int field;
     memset(places, 0, sizeof *places);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
@@ -185,7 +183,7 @@ static void add_inputs(struct host_reader *reader, const struct number_places *p
 /* ---- Operators ---- */
 
 static void take_numbers(struct host_reader *reader, row_t row, const struct number_places *places) {
-    struct sutra_profile *profile = reader->taking->profile;
+    struct sutra_profile *profile = reader->profile;
     int64_t number[N_NUMBERS] = {0, 0, -1, 0};
     for (int i = 0; i < N_NUMBERS; i++)
         source_integer(&reader->source, places->number[i], &number[i]);
@@ -199,14 +197,13 @@ static void take_numbers(struct host_reader *reader, row_t row, const struct num
 
 /* Reads the node of each operator that has one; returns how many do. */
 static row_t take_operators(struct host_reader *reader, const struct key_index *nodes) {
-    const struct taking *taking = reader->taking;
-    struct sutra_profile *profile = taking->profile;
+    const struct sutra_profile *profile = reader->profile;
     row_t n_found = 0;
     for (row_t row = 0; row < profile->n && !reader->source.status; row++) {
         struct number_places places;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
-        value_key rf = taking->trace->events.rf[profile->event[row]];
+        value_key rf = profile->trace->events.rf[profile->event[row]];
         row_t node = key_is_value(rf) && rf != 0 ? key_index_find(nodes, rf) : ROW_NONE;
         if (node != ROW_NONE) {
             find_fields(reader, node, &places);
@@ -217,56 +214,64 @@ static row_t take_operators(struct host_reader *reader, const struct key_index *
         source_add_tag(&reader->source, SUTRA_INPUT_END);
     }
     if (reader->fields.failed && !reader->source.status)
-        reader->source.status = error_memory(taking->error);
+        reader->source.status = error_memory(reader->source.error);
     return n_found;
 }
 
 /* Operators that hand nodes to autograd take over the numbers of those that run them. */
-static enum sutra_status plumb(const struct taking *taking) {
-    struct sutra_profile *profile = taking->profile;
-    uint8_t *evaluates = column_new(profile->n, sizeof *evaluates);
+static enum sutra_status plumb(struct sutra_profile *profile, struct sutra_error *error) {
+    struct arena scratch = {0};
+    uint8_t *evaluates = arena_take(&scratch, profile->n, sizeof *evaluates);
     row_t n = 0; /* operators: they come first */
-    if (!evaluates)
-        return error_memory(taking->error);
-    for (; n < profile->n && profile->kind[n] != SUTRA_EVENT_KINETO; n++) {
+    for (; evaluates && n < profile->n && profile->kind[n] != SUTRA_EVENT_KINETO; n++) {
         const char *name = sutra_profile_name(profile, n);
         evaluates[n] = sutra_autograd_evaluates(name, strlen(name));
     }
-    enum sutra_status status = sutra_autograd_plumb(n, profile->n_threads, profile->thread, profile->scope, evaluates,
-                                                    profile->sequence, profile->forward_tid, taking->error);
-    free(evaluates);
+    enum sutra_status status = arena_status(&scratch, error);
+    if (!status)
+        status = sutra_autograd_plumb(n, profile->n_threads, profile->thread, profile->scope, evaluates,
+                                      profile->sequence, profile->forward_tid, error);
+    arena_free(&scratch);
     return status;
 }
 
-enum sutra_status take_host(struct taking *taking) {
-    const struct sutra_host_trace *host = taking->host;
-    struct host_reader reader = {.taking = taking,
-                                 .source = {.document = &host->document, .error = taking->error},
-                                 .fields = {.source = &host->document.source, .values = &taking->context->values}};
-    struct key_index nodes = {0};
-    row_t n_found = 0;
-    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &taking->profile->inputs, taking->error);
-    if (!status && !thread_numbers_init(&reader.devices))
-        status = error_memory(taking->error);
-    if (!status)
-        status = key_index_build(&nodes, &taking->context->engine, host->nodes.rf, host->nodes.n, KEY_FIRST, NULL,
-                                 taking->error);
+/* Reads what the nodes know into the profile; *n_found operators have one. */
+static enum sutra_status read_nodes(struct host_reader *reader, struct sutra_context *context, row_t *n_found) {
+    const struct host_nodes *nodes = &reader->host->nodes;
+    struct sutra_error *error = reader->source.error;
+    struct key_index index = {0};
+    if (!thread_numbers_init(&reader->devices))
+        return error_memory(error);
+    enum sutra_status status = key_index_build(&index, &context->engine, nodes->rf, nodes->n, KEY_FIRST, NULL, error);
     if (!status) {
-        reader.source.inputs = taking->profile->inputs;
-        n_found = take_operators(&reader, &nodes);
-        status = reader.source.status;
+        *n_found = take_operators(reader, &index);
+        status = reader->source.status;
     }
-    key_index_free(&nodes);
+    key_index_free(&index);
+    return status;
+}
+
+enum sutra_status take_host(struct sutra_profile *profile, struct sutra_context *context,
+                            const struct sutra_host_trace *host, struct sutra_error *error) {
+    row_t n_found = 0;
+    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, error);
+    if (status)
+        return status;
+    struct host_reader reader = {.profile = profile,
+                                 .host = host,
+                                 .source = {.document = &host->document, .inputs = profile->inputs, .error = error},
+                                 .fields = {.source = &host->document.source, .values = &context->values}};
+    status = read_nodes(&reader, context, &n_found);
     thread_numbers_free(&reader.devices);
     buffer_free(&reader.source.sizes);
     buffer_free(&reader.fields.scratch);
     if (status)
         return status;
-    taking->profile->has_ids = n_found > 0;
+    profile->has_ids = n_found > 0;
     if (n_found)
-        return plumb(taking);
-    context_warn(taking->context, "no operator of the trace has an rf_id that the host trace has: it is not used");
-    sutra_inputs_free(taking->profile->inputs);
-    taking->profile->inputs = NULL;
+        return plumb(profile, error);
+    context_warn(context, "no operator of the trace has an rf_id that the host trace has: it is not used");
+    sutra_inputs_free(profile->inputs);
+    profile->inputs = NULL;
     return SUTRA_OK;
 }

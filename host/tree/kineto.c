@@ -4,11 +4,8 @@
  * A flow leads from the launch to what it started and goes before the link, which leads to the operator that ran then.
  * Links may form cycles in a broken file; they are found by walking up from each event, marking what was seen.
  */
-#include <stdlib.h>
-
-#include "base/error.h"
+#include "base/arena.h"
 #include "base/options.h"
-#include "columns/column.h"
 #include "columns/pair_table.h"
 #include "columns/row.h"
 #include "sutra/tree.h"
@@ -16,10 +13,10 @@
 enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t *index, const uint8_t *of_profiler,
                                     uint32_t *event, struct sutra_reassociation *report, struct sutra_error *error) {
     struct sutra_reassociation counts = {0};
-    uint8_t *taken = column_new(n_events, sizeof *taken);
-    if (!taken)
-        return error_memory(error);
-    for (uint64_t i = 0; i < n; i++) {
+    struct arena scratch = {0};
+    uint8_t *taken = arena_zeros(&scratch, n_events, sizeof *taken);
+    enum sutra_status status = arena_status(&scratch, error);
+    for (uint64_t i = 0; i < n && !status; i++) {
         event[i] = ROW_NONE;
         if (index[i] < 0 && of_profiler[i]) {
             counts.n_lost++;
@@ -35,9 +32,10 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
             counts.n_found++;
         }
     }
-    free(taken);
-    report_give(report, &counts, sizeof counts);
-    return SUTRA_OK;
+    arena_free(&scratch);
+    if (!status)
+        report_give(report, &counts, sizeof counts);
+    return status;
 }
 
 struct lineage {
@@ -91,8 +89,10 @@ static void set_parents(struct lineage *lineage, const struct pair_table *starts
  * each walk its rows are visited once more, from top to bottom, to hand the tid down. */
 static enum sutra_status settle_lines(struct lineage *lineage, int64_t *tid, struct sutra_error *error) {
     const struct sutra_kineto_columns *events = lineage->events;
-    uint32_t *walk_of = column_new(events->n, sizeof *walk_of), *path = column_new(events->n, sizeof *path);
-    bool ok = walk_of && path;
+    struct arena scratch = {0};
+    uint32_t *walk_of = arena_zeros(&scratch, events->n, sizeof *walk_of);
+    uint32_t *path = arena_take(&scratch, events->n, sizeof *path);
+    bool ok = !scratch.failed;
     for (uint64_t first = 0; first < events->n && ok; first++) {
         uint64_t n = 0;
         uint32_t row = (uint32_t)first;
@@ -108,8 +108,7 @@ static enum sutra_status settle_lines(struct lineage *lineage, int64_t *tid, str
             if (events->is_kineto[path[n]] && lineage->parent[path[n]] != ROW_NONE)
                 tid[path[n]] = tid[lineage->parent[path[n]]];
     }
-    free(walk_of);
-    free(path);
+    arena_free(&scratch);
     return ok ? SUTRA_OK : error_memory(error);
 }
 

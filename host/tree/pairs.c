@@ -5,11 +5,8 @@
  * operator takes the forward operator out of the table; up to PyTorch 1.13 in recorded order, and it stays, so that
  * later ones may take it over.
  */
-#include <stdlib.h>
-
-#include "base/error.h"
+#include "base/arena.h"
 #include "base/options.h"
-#include "columns/column.h"
 #include "columns/number.h"
 #include "columns/pair_table.h"
 #include "context/context.h"
@@ -22,7 +19,8 @@ struct sequence_pairing {
     const struct sutra_sequence_columns *operators;
     enum sutra_edition edition;
     struct pair_table forwards;
-    row_t *order; /* in which operators are looked at */
+    struct arena arena; /* of what follows */
+    row_t *order;       /* in which operators are looked at */
     uint64_t n_order;
     struct sutra_flow_pair *pairs;
     uint64_t n_pairs;
@@ -40,9 +38,10 @@ static enum sutra_status check_tid(uint64_t row, int64_t tid, const char *what, 
 static enum sutra_status choose_order(struct sequence_pairing *pairing, struct sutra_context *context,
                                       struct sutra_error *error) {
     const struct sutra_sequence_columns *operators = pairing->operators;
-    uint64_t *keys = column_new(operators->n, sizeof *keys);
-    pairing->order = column_new(operators->n, sizeof *pairing->order);
-    enum sutra_status status = keys && pairing->order ? SUTRA_OK : error_memory(error);
+    pairing->order = arena_take(&pairing->arena, operators->n, sizeof *pairing->order);
+    struct arena_mark mark = arena_mark(&pairing->arena);
+    uint64_t *keys = arena_take(&pairing->arena, operators->n, sizeof *keys);
+    enum sutra_status status = arena_status(&pairing->arena, error);
     for (uint64_t row = 0; row < operators->n && !status; row++) {
         if (operators->sequence[row] < 0)
             continue;
@@ -55,7 +54,7 @@ static enum sutra_status choose_order(struct sequence_pairing *pairing, struct s
     if (!status && pairing->edition != SUTRA_EDITION_1_13)
         status = context->engine.sort_keys(
             context->engine.state, &(struct sort_keys_step){keys, pairing->order, (row_t)pairing->n_order}, error);
-    free(keys);
+    arena_release(&pairing->arena, mark);
     return status;
 }
 
@@ -95,7 +94,7 @@ static bool take_operator(struct sequence_pairing *pairing, row_t row) {
 
 /* Leaves out the pairs whose forward operator a later pair has. */
 static bool drop_overwritten(struct sequence_pairing *pairing) {
-    uint64_t *last = column_new(pairing->operators->n, sizeof *last);
+    uint64_t *last = arena_take(&pairing->arena, pairing->operators->n, sizeof *last);
     if (!last)
         return false;
     for (uint64_t i = 0; i < pairing->n_pairs; i++)
@@ -106,7 +105,6 @@ static bool drop_overwritten(struct sequence_pairing *pairing) {
             pairing->pairs[n++] = pairing->pairs[i];
     pairing->report.n_overwritten = pairing->n_pairs - n;
     pairing->n_pairs = n;
-    free(last);
     return true;
 }
 
@@ -126,7 +124,7 @@ enum sutra_status sutra_forward_backward(struct sutra_context *context, const st
     if (!status && !ok)
         status = error_memory(error);
     pair_table_free(&pairing.forwards);
-    free(pairing.order);
+    arena_free(&pairing.arena);
     if (status)
         return status;
     *n_pairs = pairing.n_pairs;

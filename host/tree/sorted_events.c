@@ -3,73 +3,45 @@
  */
 #include "tree/sorted_events.h"
 
-#include <stdlib.h>
-
-#include "base/error.h"
-#include "columns/column.h"
+#include "columns/number.h"
 #include "sutra/tree.h"
 #include "tree/thread_numbers.h"
 
-void sorted_events_free(struct sorted_events *sorted) {
-    free(sorted->order);
-    free(sorted->start);
-    free(sorted->end);
-    free(sorted->thread);
-    free(sorted->forward);
-    free(sorted->placed);
-    *sorted = (struct sorted_events){0};
-}
-
-static bool alloc_columns(struct sorted_events *sorted, const struct unsorted_events *from) {
-    row_t n = from->n;
-    sorted->order = column_new(n, sizeof *sorted->order);
-    sorted->start = column_new(n, sizeof *sorted->start);
-    sorted->end = column_new(n, sizeof *sorted->end);
-    sorted->thread = column_new(n, sizeof *sorted->thread);
-    sorted->forward = from->forward ? column_new(n, sizeof *sorted->forward) : NULL;
-    sorted->placed = from->placed ? column_new(n, sizeof *sorted->placed) : NULL;
-    return sorted->order && sorted->start && sorted->end && sorted->thread && (!from->forward || sorted->forward) &&
-           (!from->placed || sorted->placed);
-}
-
-static enum sutra_status sort_by_start(struct sorted_events *sorted, struct sutra_context *context,
-                                       const struct unsorted_events *from, struct sutra_error *error) {
-    uint64_t *keys = column_new(from->n, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
-    for (row_t i = 0; i < from->n; i++) {
-        sorted->order[i] = i;
+static enum sutra_status sort_by_start(const struct tree_events *from, struct sutra_context *context,
+                                       struct arena *arena, row_t *order, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, from->n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < from->n && !status; i++) {
+        order[i] = i;
         keys[i] = integer_sort_key(from->start[i]);
     }
-    struct sort_keys_step step = {keys, sorted->order, from->n};
-    enum sutra_status status = context->engine.sort_keys(context->engine.state, &step, error);
-    free(keys);
+    if (!status)
+        status =
+            context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, from->n}, error);
+    arena_release(arena, mark);
     return status;
 }
 
 enum sutra_status sorted_events_make(struct sorted_events *sorted, struct sutra_context *context,
-                                     const struct unsorted_events *from, struct sutra_error *error) {
-    *sorted = (struct sorted_events){0};
-    if (!alloc_columns(sorted, from))
-        return error_memory(error);
-    enum sutra_status status = sort_by_start(sorted, context, from, error);
-    for (row_t i = 0; i < from->n && !status; i++) {
-        row_t row = sorted->order[i];
-        sorted->start[i] = from->start[row];
-        sorted->end[i] = from->end[row];
-        sorted->thread[i] = from->thread[row];
-        if (from->forward)
-            sorted->forward[i] = from->forward[row];
-        if (from->placed)
-            sorted->placed[i] = from->placed[row];
+                                     const struct tree_events *from, struct arena *arena, struct sutra_error *error) {
+    row_t n = from->n, *order = arena_take(arena, n, sizeof *order);
+    int64_t *start = arena_take(arena, n, sizeof *start), *end = arena_take(arena, n, sizeof *end);
+    uint32_t *thread = arena_take(arena, n, sizeof *thread);
+    uint32_t *forward = from->forward ? arena_take(arena, n, sizeof *forward) : NULL;
+    uint8_t *placed = from->placed ? arena_take(arena, n, sizeof *placed) : NULL;
+    enum sutra_status status = sort_by_start(from, context, arena, order, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        row_t row = order[i];
+        start[i] = from->start[row];
+        end[i] = from->end[row];
+        thread[i] = from->thread[row];
+        if (forward)
+            forward[i] = from->forward[row];
+        if (placed)
+            placed[i] = from->placed[row];
     }
-    sorted->events = (struct tree_events){.n = from->n,
-                                          .n_threads = from->n_threads,
-                                          .start = sorted->start,
-                                          .end = sorted->end,
-                                          .thread = sorted->thread,
-                                          .forward = sorted->forward,
-                                          .placed = sorted->placed};
+    *sorted = (struct sorted_events){{n, from->n_threads, start, end, thread, forward, placed}, order};
     return status;
 }
 
@@ -105,23 +77,21 @@ static bool number_tids(const struct sutra_event_columns *events, uint32_t *thre
 }
 
 /* From positions back to rows. */
-static enum sutra_status find_parents(const struct sorted_events *sorted, const struct engine *engine, uint32_t *parent,
-                                      int64_t *closing, struct sutra_error *error) {
-    row_t n = sorted->events.n;
-    row_t *above = column_new(n, sizeof *above);
-    int64_t *closes = column_new(n, sizeof *closes);
-    enum sutra_status status =
-        above && closes
-            ? engine->event_parents(engine->state, &(struct event_parents_step){&sorted->events, above, closes}, error)
-            : error_memory(error);
+static enum sutra_status find_parents(const struct sorted_events *sorted, const struct engine *engine,
+                                      struct arena *arena, uint32_t *parent, int64_t *closing,
+                                      struct sutra_error *error) {
+    row_t n = sorted->events.n, *above = arena_take(arena, n, sizeof *above);
+    int64_t *closes = arena_take(arena, n, sizeof *closes);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status =
+            engine->event_parents(engine->state, &(struct event_parents_step){&sorted->events, above, closes}, error);
     for (row_t i = 0; i < n && !status; i++) {
-        if (sorted->placed && sorted->placed[i])
+        if (sorted->events.placed && sorted->events.placed[i])
             continue;
         parent[sorted->order[i]] = above[i] == ROW_NONE ? ROW_NONE : sorted->order[above[i]];
         closing[sorted->order[i]] = closes[i];
     }
-    free(above);
-    free(closes);
     return status;
 }
 
@@ -130,22 +100,22 @@ enum sutra_status sutra_event_parents(struct sutra_context *context, const struc
     enum sutra_status status = check_times(events, error);
     if (status)
         return status;
-    struct sorted_events sorted = {0};
-    uint32_t *thread = column_new(events->n, sizeof *thread), *forward = column_new(events->n, sizeof *forward);
-    struct unsorted_events from = {.n = (row_t)events->n,
-                                   .start = events->start_ns,
-                                   .end = events->end_ns,
-                                   .thread = thread,
-                                   .forward = forward,
-                                   .placed = events->placed};
-    if (!thread || !forward || !number_tids(events, thread, forward, &from.n_threads))
+    struct arena arena = {0};
+    struct sorted_events sorted;
+    uint32_t *thread = arena_take(&arena, events->n, sizeof *thread);
+    uint32_t *forward = arena_take(&arena, events->n, sizeof *forward);
+    struct tree_events from = {.n = (row_t)events->n,
+                               .start = events->start_ns,
+                               .end = events->end_ns,
+                               .thread = thread,
+                               .forward = forward,
+                               .placed = events->placed};
+    if (arena.failed || !number_tids(events, thread, forward, &from.n_threads))
         status = error_memory(error);
     if (!status)
-        status = sorted_events_make(&sorted, context, &from, error);
+        status = sorted_events_make(&sorted, context, &from, &arena, error);
     if (!status)
-        status = find_parents(&sorted, &context->engine, parent, closing_ns, error);
-    sorted_events_free(&sorted);
-    free(thread);
-    free(forward);
+        status = find_parents(&sorted, &context->engine, &arena, parent, closing_ns, error);
+    arena_free(&arena);
     return status;
 }

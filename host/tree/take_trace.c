@@ -9,11 +9,8 @@
  */
 #include "tree/take_trace.h"
 
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "base/options.h"
-#include "columns/column.h"
 
 static bool is_of_profiler(uint8_t role) {
     return role >= ROLE_OPERATOR && role <= ROLE_INSTANT;
@@ -23,34 +20,32 @@ static bool is_of_kineto(uint8_t role) {
     return role >= ROLE_CALL && role <= ROLE_ON_DEVICE;
 }
 
-static enum sutra_event_kind kind_of(const struct taking *taking, row_t event) {
-    const struct strings *strings = &taking->trace->strings;
-    uint32_t name = taking->trace->events.name[event];
-    switch ((enum event_role)taking->rows.role[event]) {
+static enum sutra_event_kind kind_of(const struct sutra_device_trace *trace, enum event_role role, row_t event) {
+    switch (role) {
     case ROLE_OPERATOR:
     case ROLE_ANNOTATION:
         return SUTRA_EVENT_OPERATOR;
     case ROLE_PYTHON:
         return SUTRA_EVENT_PYTHON_CALL;
     case ROLE_INSTANT:
-        return name == strings_find(strings, "[OutOfMemory]", 13) ? SUTRA_EVENT_OUT_OF_MEMORY : SUTRA_EVENT_ALLOCATION;
+        return trace->events.name[event] == strings_find(&trace->strings, "[OutOfMemory]", 13)
+                   ? SUTRA_EVENT_OUT_OF_MEMORY
+                   : SUTRA_EVENT_ALLOCATION;
     default:
         return SUTRA_EVENT_KINETO;
     }
 }
 
-static void append_event(struct taking *taking, row_t event) {
-    const struct trace_rows *rows = &taking->rows;
-    struct sutra_profile *profile = taking->profile;
-    row_t row = profile_append(profile, kind_of(taking, event), event);
+static void append_event(struct sutra_profile *profile, const struct trace_rows *rows, row_t event) {
     enum event_role role = (enum event_role)rows->role[event];
+    row_t row = profile_append(profile, kind_of(profile->trace, role, event), event);
     profile->scope[row] = role == ROLE_ANNOTATION ? SUTRA_SCOPE_USER : SUTRA_SCOPE_FUNCTION;
     profile->gpu[row] = role == ROLE_GPU_OPERATOR ? EVENT_GPU_OPERATOR
                         : role == ROLE_ON_DEVICE  ? EVENT_ON_DEVICE
                                                   : EVENT_ON_HOST;
     if (rows->index[event] >= 0)
         profile->index[row] = rows->index[event];
-    profile->name[row] = taking->trace->events.name[event];
+    profile->name[row] = profile->trace->events.name[event];
     profile->start[row] = rows->start[event];
     profile->end[row] = event_is_memory(profile->kind[row]) ? rows->start[event] : rows->end[event];
     profile->thread[row] = rows->thread[event];
@@ -60,59 +55,69 @@ static void append_event(struct taking *taking, row_t event) {
         profile->sequence[row] = rows->sequence[event];
         profile->forward_tid[row] = rows->forward_tid[event];
     }
-    taking->row_of[event] = row;
 }
 
-/* Events of the profiler by their index, if each has one; else as they stand in the file. */
-static enum sutra_status order_profiler(struct taking *taking, row_t *order, row_t *n) {
-    const struct trace_rows *rows = &taking->rows;
-    struct engine *engine = &taking->context->engine;
-    uint64_t *keys = column_new(taking->trace->events.n, sizeof *keys);
-    row_t n_indexed = 0;
+/* Sorts events of the profiler by their index, if each has one; else they stay as they stand in the file. */
+static enum sutra_status sort_by_index(struct sutra_context *context, const struct trace_rows *rows, row_t *order,
+                                       row_t n, struct arena *arena, struct sutra_error *error) {
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    row_t n_indexed = 0, n_repeated = 0;
     if (!keys)
-        return error_memory(taking->error);
-    for (row_t event = 0; event < taking->trace->events.n; event++) {
-        if (!is_of_profiler(rows->role[event]))
-            continue;
-        n_indexed += rows->index[event] >= 0;
-        keys[*n] = (uint64_t)rows->index[event];
-        order[(*n)++] = event;
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++) {
+        n_indexed += rows->index[order[i]] >= 0;
+        keys[i] = (uint64_t)rows->index[order[i]];
     }
-    enum sutra_status status = SUTRA_OK;
-    if (n_indexed == *n)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, *n}, taking->error);
-    else if (n_indexed)
-        context_warn(taking->context, "%u of %u events of the profiler have no \"Ev Idx\": the file's order counts",
-                     *n - n_indexed, *n);
-    row_t n_repeated = 0;
-    for (row_t i = 1; i < *n && n_indexed == *n; i++)
+    if (n_indexed < n) {
+        if (n_indexed)
+            context_warn(context, "%u of %u events of the profiler have no \"Ev Idx\": the file's order counts",
+                         n - n_indexed, n);
+        return SUTRA_OK;
+    }
+    enum sutra_status status =
+        context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error);
+    for (row_t i = 1; i < n && !status; i++)
         n_repeated += keys[i] == keys[i - 1];
-    if (n_repeated && !status)
-        context_warn(taking->context, "%u events have an \"Ev Idx\" that another one has too", n_repeated);
-    free(keys);
+    if (n_repeated)
+        context_warn(context, "%u events have an \"Ev Idx\" that another one has too", n_repeated);
     return status;
 }
 
-static enum sutra_status append_events(struct taking *taking) {
-    row_t n_events = taking->trace->events.n, n = 0;
-    row_t *order = column_new(n_events, sizeof *order);
-    taking->row_of = column_new(n_events, sizeof *taking->row_of);
-    if (!order || !taking->row_of || !profile_reserve(taking->profile, n_events + 1)) {
-        free(order);
-        return error_memory(taking->error);
-    }
-    enum sutra_status status = order_profiler(taking, order, &n);
-    for (row_t event = 0; event < n_events; event++)
-        taking->row_of[event] = ROW_NONE;
+/* Events of the profiler, by index where each has one. */
+static enum sutra_status append_profiler(struct sutra_profile *profile, struct sutra_context *context,
+                                         const struct trace_rows *rows, struct sutra_error *error) {
+    struct arena scratch = {0};
+    row_t n_events = profile->trace->events.n, n = 0;
+    row_t *order = arena_take(&scratch, n_events, sizeof *order);
+    for (row_t event = 0; event < n_events && order; event++)
+        if (is_of_profiler(rows->role[event]))
+            order[n++] = event;
+    enum sutra_status status = sort_by_index(context, rows, order, n, &scratch, error);
     for (row_t i = 0; i < n && !status; i++)
-        append_event(taking, order[i]);
-    for (row_t event = 0; event < n_events && !status; event++) {
-        if (is_of_kineto(taking->rows.role[event]))
-            append_event(taking, event);
-        uint8_t phase = taking->trace->events.phase[event];
-        taking->profile->report.n_other += taking->rows.role[event] == ROLE_NONE && (phase == 'X' || phase == 'B');
+        append_event(profile, rows, order[i]);
+    arena_free(&scratch);
+    return status;
+}
+
+/* Kineto's events, in the order of the file. */
+static void append_kineto(struct sutra_profile *profile, const struct trace_rows *rows) {
+    const struct device_events *events = &profile->trace->events;
+    for (row_t event = 0; event < events->n; event++) {
+        if (is_of_kineto(rows->role[event]))
+            append_event(profile, rows, event);
+        uint8_t phase = events->phase[event];
+        profile->report.n_other += rows->role[event] == ROLE_NONE && (phase == 'X' || phase == 'B');
     }
-    free(order);
+}
+
+static enum sutra_status append_events(struct sutra_profile *profile, struct sutra_context *context,
+                                       const struct trace_rows *rows, struct sutra_error *error) {
+    profile->n_threads = rows->n_threads;
+    if (!profile_reserve(profile, profile->trace->events.n + 1))
+        return error_memory(error);
+    enum sutra_status status = append_profiler(profile, context, rows, error);
+    if (!status)
+        append_kineto(profile, rows);
     return status;
 }
 
@@ -124,32 +129,35 @@ static bool are_whole(const struct sutra_profile *profile) {
     return true;
 }
 
-static void warn(const struct taking *taking) {
-    struct sutra_context *context = taking->context;
-    if (taking->n_dropped)
+static void warn(struct sutra_context *context, const struct trace_rows *rows) {
+    if (rows->n_dropped)
         context_warn(context, "%llu arguments of events are no integers: taken as absent",
-                     (unsigned long long)taking->n_dropped);
-    if (taking->n_untimed)
-        context_warn(context, "%u events have no start, or times beyond 2^62 ns: left out", taking->n_untimed);
+                     (unsigned long long)rows->n_dropped);
+    if (rows->n_untimed)
+        context_warn(context, "%u events have no start, or times beyond 2^62 ns: left out", rows->n_untimed);
 }
 
-static enum sutra_status take(struct taking *taking) {
-    enum sutra_status status = trace_rows_read(taking);
+/* All steps; the profile is empty. */
+static enum sutra_status take(struct sutra_profile *profile, struct sutra_context *context,
+                              const struct sutra_host_trace *host, const struct sutra_profile_options *options,
+                              struct arena *arena, struct sutra_error *error) {
+    struct trace_rows rows;
+    enum sutra_status status = trace_rows_read(&rows, context, profile->trace, arena, error);
     if (!status)
-        status = append_events(taking);
+        status = append_events(profile, context, &rows, error);
     if (!status)
-        status = take_parents(taking);
-    if (!status && taking->host)
-        status = take_host(taking);
-    if (!status && taking->options->inputs && !taking->profile->inputs)
-        status = take_inputs(taking);
+        status = take_parents(profile, context, &rows, options->rocm, error);
+    if (!status && host)
+        status = take_host(profile, context, host, error);
+    if (!status && options->inputs && !profile->inputs)
+        status = take_inputs(profile, error);
     if (!status)
-        status = take_threads(taking);
+        status = take_threads(profile, &rows, host, error);
     if (status)
         return status;
-    taking->profile->whole_us = are_whole(taking->profile);
-    profile_count(taking->profile);
-    warn(taking);
+    profile->whole_us = are_whole(profile);
+    profile_count(profile);
+    warn(context, &rows);
     return SUTRA_OK;
 }
 
@@ -161,21 +169,20 @@ enum sutra_status sutra_profile_take(struct sutra_context *context, const struct
     enum sutra_status status = options_take(&form, options, &taken, error);
     if (status)
         return status;
-    struct taking taking = {
-        .context = context, .trace = trace, .host = host, .options = &taken, .profile = profile_new(), .error = error};
-    if (!taking.profile)
+    struct arena arena = {0};
+    struct sutra_profile *made = profile_new();
+    if (!made)
         return error_memory(error);
-    taking.profile->trace = trace;
-    taking.profile->strings = &trace->strings;
+    made->trace = trace;
+    made->strings = &trace->strings;
     context_expect(context, trace->events.n);
     stage_begin(context, "take events", trace->events.n);
-    status = take(&taking);
+    status = take(made, context, host, &taken, &arena, error);
     stage_end(context);
-    trace_rows_free(&taking.rows);
-    free(taking.row_of);
+    arena_free(&arena);
     if (status)
-        sutra_profile_free(taking.profile);
+        sutra_profile_free(made);
     else
-        *profile = taking.profile;
+        *profile = made;
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef TREE_TAKE_TRACE_H
 #define TREE_TAKE_TRACE_H
 
+#include "base/arena.h"
 #include "tree/profile.h"
 
 /* What an event of the trace stands for, by its category. */
@@ -31,35 +32,32 @@ struct trace_rows {
     uint64_t *memory;
     value_key *flow;  /* id of a flow, or KEY_ABSENT */
     uint32_t *thread; /* dense number of (pid, tid) */
-};
-
-struct taking {
-    struct sutra_context *context;
-    const struct sutra_device_trace *trace;
-    const struct sutra_host_trace *host; /* or NULL */
-    const struct sutra_profile_options *options;
-    struct sutra_profile *profile;
-    struct trace_rows rows;
-    row_t *row_of;      /* of each event of the trace: the row of the profile, or ROW_NONE */
+    uint32_t n_threads;
     uint64_t n_dropped; /* fields of a wrong type */
     row_t n_untimed;    /* events left out for their times */
-    struct sutra_error *error;
 };
 
-/* Fills the columns of the trace's events, in parallel. */
-enum sutra_status trace_rows_read(struct taking *taking);
-void trace_rows_free(struct trace_rows *rows);
+/* Fills the columns of the trace's events, in parallel; they live in the arena. */
+enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_context *context,
+                                  const struct sutra_device_trace *trace, struct arena *arena,
+                                  struct sutra_error *error);
+
+/* The steps below take a profile to which the trace's events were appended. */
 
 /* Parents of Kineto's events: by flow, by correlation, by external id. */
-enum sutra_status take_parents(struct taking *taking);
+enum sutra_status take_parents(struct sutra_profile *profile, struct sutra_context *context,
+                               const struct trace_rows *rows, bool rocm, struct sutra_error *error);
 
-/* Autograd's small numbers of threads, and the threads to fall back on. */
-enum sutra_status take_threads(struct taking *taking);
+/* Autograd's small numbers of threads, and the threads to fall back on; `by_host`: operators have numbers of the host
+ * trace. */
+enum sutra_status take_threads(struct sutra_profile *profile, const struct trace_rows *rows, bool by_host,
+                               struct sutra_error *error);
 
 /* Numbers and inputs that the host trace has for operators of the same rf_id. */
-enum sutra_status take_host(struct taking *taking);
+enum sutra_status take_host(struct sutra_profile *profile, struct sutra_context *context,
+                            const struct sutra_host_trace *host, struct sutra_error *error);
 
 /* Types and shapes of inputs that the trace has. */
-enum sutra_status take_inputs(struct taking *taking);
+enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error *error);
 
 #endif

@@ -3,15 +3,15 @@
  *
  * Uses of storages are listed in the order of starts: tensors that operators take, memory that comes and goes. O(n).
  */
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "columns/column.h"
 #include "tree/tree.h"
 
+_Static_assert(STORAGE_NONE == ROW_NONE, "columns of ids begin as columns of rows do");
+
 /* Uses of storages, and where each one's ids go: a tensor of the inputs, or the position of an allocation. */
 struct uses {
-    struct storage_uses columns;
+    row_t n;
     uint64_t *tensor, *storage;
     uint32_t *device, *target;
     uint8_t *use;
@@ -24,35 +24,20 @@ struct input_rows {
     uint8_t *in_list;
 };
 
-static void uses_free(struct uses *uses) {
-    free(uses->tensor);
-    free(uses->storage);
-    free(uses->device);
-    free(uses->target);
-    free(uses->use);
-    free(uses->number);
-    free(uses->group);
-}
-
-static bool uses_alloc(struct uses *uses, uint64_t n) {
-    uses->tensor = column_new(n, sizeof *uses->tensor);
-    uses->storage = column_new(n, sizeof *uses->storage);
-    uses->device = column_new(n, sizeof *uses->device);
-    uses->target = column_new(n, sizeof *uses->target);
-    uses->use = column_new(n, sizeof *uses->use);
-    uses->number = column_new(n, sizeof *uses->number);
-    uses->group = column_new(n, sizeof *uses->group);
-    return uses->tensor && uses->storage && uses->device && uses->target && uses->use && uses->number && uses->group;
+static struct uses uses_take(uint64_t n, struct arena *arena) {
+    return (struct uses){.tensor = arena_take(arena, n, sizeof(uint64_t)),
+                         .storage = arena_take(arena, n, sizeof(uint64_t)),
+                         .device = arena_take(arena, n, sizeof(uint32_t)),
+                         .target = arena_take(arena, n, sizeof(uint32_t)),
+                         .use = arena_take(arena, n, sizeof(uint8_t)),
+                         .number = arena_take(arena, n, sizeof(uint32_t)),
+                         .group = arena_take(arena, n, sizeof(uint32_t))};
 }
 
 /* Walks the tags alone; what stands in the arrays was encoded by us. */
-static bool find_input_rows(struct input_rows *rows, const struct sutra_profile *profile) {
+static void find_input_rows(const struct input_rows *rows, const struct sutra_profile *profile) {
     const struct sutra_inputs *inputs = profile->inputs;
     uint64_t tag = 0, tensor = 0;
-    rows->first = column_new((size_t)profile->n + 1, sizeof *rows->first);
-    rows->in_list = column_new(inputs->n_tensors, sizeof *rows->in_list);
-    if (!rows->first || !rows->in_list)
-        return false;
     for (row_t row = 0; row < profile->n; row++) {
         uint8_t in_list = 0;
         rows->first[row] = tensor;
@@ -66,12 +51,11 @@ static bool find_input_rows(struct input_rows *rows, const struct sutra_profile 
         tag++;
     }
     rows->first[profile->n] = tensor;
-    return true;
 }
 
 static void add_use(struct uses *uses, uint64_t tensor, uint64_t storage, uint32_t device, enum storage_use use,
                     uint32_t target) {
-    row_t i = uses->columns.n++;
+    row_t i = uses->n++;
     uses->tensor[i] = tensor;
     uses->storage[i] = storage;
     uses->device[i] = device;
@@ -100,13 +84,10 @@ static void list_uses(struct uses *uses, const struct sutra_tree *tree, const st
             add_use(uses, 0, profile->memory[row], profile->device[row],
                     profile->bytes[row] < 0 ? STORAGE_FREED : STORAGE_ALLOCATED, i);
     }
-    row_t n = uses->columns.n;
-    const uint32_t *device = edition == SUTRA_EDITION_2 ? uses->device : NULL;
-    uses->columns = (struct storage_uses){n, uses->tensor, uses->storage, device, uses->use};
 }
 
 static void put_ids(struct tensor_ids *ids, const struct uses *uses) {
-    for (row_t i = 0; i < uses->columns.n; i++) {
+    for (row_t i = 0; i < uses->n; i++) {
         uint32_t target = uses->target[i], group = uses->group[i];
         if (uses->use[i] == STORAGE_INPUT) {
             ids->tensor[target] = group;
@@ -119,43 +100,39 @@ static void put_ids(struct tensor_ids *ids, const struct uses *uses) {
     }
 }
 
-static bool alloc_ids(struct tensor_ids *ids, uint64_t n_tensors, row_t n_events) {
-    ids->tensor = column_new(n_tensors, sizeof *ids->tensor);
-    ids->allocation = column_new(n_events, sizeof *ids->allocation);
-    ids->storage = column_new(n_events, sizeof *ids->storage);
-    if (!ids->tensor || !ids->allocation || !ids->storage)
-        return false;
-    for (uint64_t i = 0; i < n_tensors; i++)
-        ids->tensor[i] = STORAGE_NONE;
-    for (row_t i = 0; i < n_events; i++)
-        ids->allocation[i] = ids->storage[i] = STORAGE_NONE;
-    return true;
+/* Lists the uses and has them grouped; `uses` are empty columns with room for all. */
+static enum sutra_status group_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
+                                    const struct engine *engine, enum sutra_edition edition,
+                                    struct sutra_error *error) {
+    find_input_rows(rows, tree->profile);
+    list_uses(uses, tree, rows, edition);
+    const uint32_t *device = edition == SUTRA_EDITION_2 ? uses->device : NULL;
+    const struct storage_uses columns = {uses->n, uses->tensor, uses->storage, device, uses->use};
+    return engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses->number, uses->group},
+                                 error);
 }
 
 enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
-                                  enum sutra_edition edition, struct sutra_error *error) {
+                                  enum sutra_edition edition, struct arena *arena, struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
-    struct uses uses = {0};
-    struct input_rows rows = {0};
     if (!profile->has_ids)
         return SUTRA_OK;
-    uint64_t n = profile->inputs->n_tensors + profile->n_allocations;
-    enum sutra_status status = SUTRA_OK;
+    uint64_t n_tensors = profile->inputs->n_tensors, n = n_tensors + profile->n_allocations;
     if (n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u tensors and allocations: cut the trace", ROW_LIMIT);
-    if (!alloc_ids(ids, profile->inputs->n_tensors, profile->n) || !find_input_rows(&rows, profile) ||
-        !uses_alloc(&uses, n))
-        status = error_memory(error);
-    if (!status) {
-        list_uses(&uses, tree, &rows, edition);
-        status = engine->tensor_groups(engine->state,
-                                       &(struct tensor_groups_step){&uses.columns, uses.number, uses.group}, error);
-    }
+    *ids = (struct tensor_ids){.tensor = rows_none(arena, n_tensors),
+                               .allocation = rows_none(arena, profile->n),
+                               .storage = rows_none(arena, profile->n)};
+    struct arena_mark mark = arena_mark(arena);
+    const struct input_rows rows = {.first = arena_take(arena, (size_t)profile->n + 1, sizeof *rows.first),
+                                    .in_list = arena_take(arena, n_tensors, sizeof *rows.in_list)};
+    struct uses uses = uses_take(n, arena);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = group_uses(&uses, tree, &rows, engine, edition, error);
     if (!status)
         put_ids(ids, &uses);
-    uses_free(&uses);
-    free(rows.first);
-    free(rows.in_list);
+    arena_release(arena, mark);
     return status;
 }
 

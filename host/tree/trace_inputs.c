@@ -59,19 +59,18 @@ static void add_operator(struct input_source *source, const struct event_places 
     source_add_tag(source, SUTRA_INPUT_END);
 }
 
-enum sutra_status take_inputs(struct taking *taking) {
-    struct sutra_profile *profile = taking->profile;
-    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, taking->error);
+enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error *error) {
+    const struct sutra_device_trace *trace = profile->trace;
+    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, error);
     if (status)
         return status;
     struct events_learned learned = {0};
-    struct input_source source = {
-        .document = &taking->trace->document, .inputs = profile->inputs, .error = taking->error};
+    struct input_source source = {.document = &trace->document, .inputs = profile->inputs, .error = error};
     for (row_t row = 0; row < profile->n && !source.status; row++) {
         struct event_places places;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
-        event_find(taking->trace, profile->event[row], &learned, &places);
+        event_find(trace, profile->event[row], &learned, &places);
         add_operator(&source, &places);
     }
     event_forms_free(&learned.forms);

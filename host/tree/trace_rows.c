@@ -4,43 +4,33 @@
  * The trace's own columns have names, ids and correlations; what they lack is read from the text once more, each thread
  * taking a part of the events. O(bytes).
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/error.h"
-#include "columns/column.h"
+#include "facts/names.h"
 #include "read/fields.h"
 #include "text/decimal_ns.h"
 #include "tree/take_trace.h"
 
+/* Roles of categories. */
 static const struct {
-    const char *category;
+    uint32_t categories;
     enum event_role role;
-} categories[] = {
-    {"cpu_op", ROLE_OPERATOR},
-    {"user_annotation", ROLE_ANNOTATION},
-    {"python_function", ROLE_PYTHON},
-    {"cpu_instant_event", ROLE_INSTANT},
-    {"cuda_runtime", ROLE_CALL},
-    {"cuda_driver", ROLE_CALL},
-    {"hip_runtime", ROLE_CALL},
-    {"hip_driver", ROLE_CALL},
-    {"overhead", ROLE_CALL},
-    {"kernel", ROLE_GPU_OPERATOR},
-    {"gpu_memcpy", ROLE_GPU_OPERATOR},
-    {"gpu_memset", ROLE_GPU_OPERATOR},
-    {"cuda_sync", ROLE_ON_DEVICE},
-    {"gpu_user_annotation", ROLE_ON_DEVICE},
-    {"ac2g", ROLE_LAUNCH_FLOW},
-    {"fwdbwd", ROLE_AUTOGRAD_FLOW},
-    {"forward_backward", ROLE_AUTOGRAD_FLOW},
+} known_categories[] = {
+    {CATEGORY_CPU_OP, ROLE_OPERATOR},
+    {CATEGORY_ANNOTATION, ROLE_ANNOTATION},
+    {CATEGORY_PYTHON, ROLE_PYTHON},
+    {CATEGORY_INSTANT, ROLE_INSTANT},
+    {CATEGORY_CALL | CATEGORY_OVERHEAD, ROLE_CALL},
+    {CATEGORY_WORK, ROLE_GPU_OPERATOR},
+    {CATEGORY_SYNC | CATEGORY_GPU_ANNOTATION, ROLE_ON_DEVICE},
+    {CATEGORY_ARROW, ROLE_LAUNCH_FLOW},
+    {CATEGORY_AUTOGRAD_ARROW, ROLE_AUTOGRAD_FLOW},
 };
 
 #define ROWS_A_PART 8192
 
 struct reading {
-    struct taking *taking;
-    uint8_t *roles; /* of each string */
+    const struct sutra_device_trace *trace;
+    const uint8_t *roles; /* of each string, as a category */
+    struct trace_rows *rows;
     size_t n_parts;
     struct row_part {
         struct field_reader fields;
@@ -49,37 +39,22 @@ struct reading {
     } * parts;
 };
 
-static bool alloc_rows(struct trace_rows *rows, size_t n) {
-    rows->role = column_new(n, sizeof *rows->role);
-    rows->start = column_new(n, sizeof *rows->start);
-    rows->end = column_new(n, sizeof *rows->end);
-    rows->index = column_new(n, sizeof *rows->index);
-    rows->sequence = column_new(n, sizeof *rows->sequence);
-    rows->forward_tid = column_new(n, sizeof *rows->forward_tid);
-    rows->bytes = column_new(n, sizeof *rows->bytes);
-    rows->memory = column_new(n, sizeof *rows->memory);
-    rows->flow = column_new(n, sizeof *rows->flow);
-    rows->thread = column_new(n, sizeof *rows->thread);
-    return rows->role && rows->start && rows->end && rows->index && rows->sequence && rows->forward_tid &&
-           rows->bytes && rows->memory && rows->flow && rows->thread;
-}
-
-void trace_rows_free(struct trace_rows *rows) {
-    free(rows->role);
-    free(rows->start);
-    free(rows->end);
-    free(rows->index);
-    free(rows->sequence);
-    free(rows->forward_tid);
-    free(rows->bytes);
-    free(rows->memory);
-    free(rows->flow);
-    free(rows->thread);
+static struct trace_rows rows_take(row_t n, struct arena *arena) {
+    return (struct trace_rows){.role = arena_take(arena, n, sizeof(uint8_t)),
+                               .start = arena_take(arena, n, sizeof(int64_t)),
+                               .end = arena_take(arena, n, sizeof(int64_t)),
+                               .index = arena_take(arena, n, sizeof(int64_t)),
+                               .sequence = arena_take(arena, n, sizeof(int64_t)),
+                               .forward_tid = arena_zeros(arena, n, sizeof(int64_t)),
+                               .bytes = arena_zeros(arena, n, sizeof(int64_t)),
+                               .memory = arena_zeros(arena, n, sizeof(uint64_t)),
+                               .flow = arena_take(arena, n, sizeof(value_key)),
+                               .thread = arena_take(arena, n, sizeof(uint32_t))};
 }
 
 /* The role of an event, or none where its phase does not fit. */
 static enum event_role role_of(const struct reading *reading, row_t event) {
-    const struct device_events *events = &reading->taking->trace->events;
+    const struct device_events *events = &reading->trace->events;
     if (events->category[event] == STRING_NONE)
         return ROLE_NONE;
     enum event_role role = (enum event_role)reading->roles[events->category[event]];
@@ -124,7 +99,7 @@ static void read_argument(struct row_part *part, struct json_place place, int64_
 
 static void read_arguments(struct reading *reading, struct row_part *part, row_t event,
                            const struct event_places *places) {
-    struct trace_rows *rows = &reading->taking->rows;
+    struct trace_rows *rows = reading->rows;
     int64_t address = 0;
     rows->index[event] = rows->sequence[event] = -1;
     rows->flow[event] = places->field[FIELD_ID].at ? field_key(&part->fields, places->field[FIELD_ID]) : KEY_ABSENT;
@@ -139,14 +114,14 @@ static void read_arguments(struct reading *reading, struct row_part *part, row_t
 }
 
 static void read_event(struct reading *reading, struct row_part *part, struct events_learned *learned, row_t event) {
-    struct taking *taking = reading->taking;
+    struct trace_rows *rows = reading->rows;
     struct event_places places;
-    taking->rows.role[event] = (uint8_t)role_of(reading, event);
-    if (taking->rows.role[event] == ROLE_NONE)
+    rows->role[event] = (uint8_t)role_of(reading, event);
+    if (rows->role[event] == ROLE_NONE)
         return;
-    event_find(taking->trace, event, learned, &places);
-    if (!read_times(&taking->rows, &taking->trace->events, event, part->fields.source->bytes, &places)) {
-        taking->rows.role[event] = ROLE_NONE;
+    event_find(reading->trace, event, learned, &places);
+    if (!read_times(rows, &reading->trace->events, event, part->fields.source->bytes, &places)) {
+        rows->role[event] = ROLE_NONE;
         part->n_untimed++;
         return;
     }
@@ -156,7 +131,7 @@ static void read_event(struct reading *reading, struct row_part *part, struct ev
 static void read_part(void *arg, size_t number) {
     struct reading *reading = arg;
     struct events_learned learned = {0};
-    row_t n = reading->taking->trace->events.n;
+    row_t n = reading->trace->events.n;
     row_t end = (row_t)part_start(n, reading->n_parts, number + 1);
     for (row_t event = (row_t)part_start(n, reading->n_parts, number); event < end; event++)
         read_event(reading, &reading->parts[number], &learned, event);
@@ -164,56 +139,64 @@ static void read_part(void *arg, size_t number) {
 }
 
 /* Numbers threads by process and tid, in the order of events. */
-static enum sutra_status number_threads(struct taking *taking) {
-    const struct device_events *events = &taking->trace->events;
+static enum sutra_status number_threads(struct trace_rows *rows, const struct device_events *events,
+                                        struct sutra_error *error) {
     struct thread_numbers processes, threads = {0};
     bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
     for (row_t event = 0; event < events->n && ok; event++) {
-        if (taking->rows.role[event] == ROLE_NONE)
+        if (rows->role[event] == ROLE_NONE)
             continue;
         uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
         uint32_t thread =
             process == PAIR_NONE ? PAIR_NONE : thread_number(&threads, (uint64_t)events->tid[event], process);
-        ok = (taking->rows.thread[event] = thread) != PAIR_NONE;
+        ok = (rows->thread[event] = thread) != PAIR_NONE;
     }
-    taking->profile->n_threads = threads.n;
+    rows->n_threads = threads.n;
     thread_numbers_free(&processes);
     thread_numbers_free(&threads);
-    return ok ? SUTRA_OK : error_memory(taking->error);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
-static uint8_t *give_roles(const struct strings *strings) {
-    uint8_t *roles = column_new(strings->n, sizeof *roles);
-    for (size_t i = 0; i < sizeof categories / sizeof *categories && roles; i++) {
-        uint32_t string = strings_find(strings, categories[i].category, strlen(categories[i].category));
-        if (string != STRING_NONE)
-            roles[string] = (uint8_t)categories[i].role;
-    }
+/* The role of each string as a category. */
+static uint8_t *give_roles(const struct strings *strings, struct arena *arena) {
+    uint8_t *roles = arena_zeros(arena, strings->n, sizeof *roles);
+    struct arena_mark mark = arena_mark(arena);
+    const struct string_roles *known = names_find(strings, READER_TREE, arena);
+    for (uint32_t string = 0; string < strings->n && known; string++)
+        for (size_t i = 0; i < sizeof known_categories / sizeof *known_categories; i++)
+            if (known[string].category & known_categories[i].categories)
+                roles[string] = (uint8_t)known_categories[i].role;
+    arena_release(arena, mark);
     return roles;
 }
 
-enum sutra_status trace_rows_read(struct taking *taking) {
-    struct reading reading = {.taking = taking, .n_parts = taking->trace->events.n / ROWS_A_PART + 1};
-    reading.roles = give_roles(&taking->trace->strings);
-    reading.parts = calloc(reading.n_parts, sizeof *reading.parts);
-    enum sutra_status status = SUTRA_OK;
-    if (!reading.roles || !reading.parts || !alloc_rows(&taking->rows, taking->trace->events.n)) {
-        status = error_memory(taking->error);
-    } else {
-        for (size_t i = 0; i < reading.n_parts; i++)
-            reading.parts[i].fields =
-                (struct field_reader){.source = &taking->trace->document.source, .values = &taking->context->values};
-        pool_run(taking->context->pool, reading.n_parts, read_part, &reading);
+/* Reads all parts; what they count goes into the rows. */
+static bool read_parts(struct reading *reading, struct sutra_context *context) {
+    bool ok = true;
+    for (size_t i = 0; i < reading->n_parts; i++)
+        reading->parts[i].fields =
+            (struct field_reader){.source = &reading->trace->document.source, .values = &context->values};
+    pool_run(context->pool, reading->n_parts, read_part, reading);
+    for (size_t i = 0; i < reading->n_parts; i++) {
+        reading->rows->n_dropped += reading->parts[i].n_dropped;
+        reading->rows->n_untimed += reading->parts[i].n_untimed;
+        ok = ok && !reading->parts[i].fields.failed;
+        buffer_free(&reading->parts[i].fields.scratch);
     }
-    for (size_t i = 0; i < reading.n_parts && !status; i++) {
-        taking->n_dropped += reading.parts[i].n_dropped;
-        taking->n_untimed += reading.parts[i].n_untimed;
-        if (reading.parts[i].fields.failed)
-            status = error_memory(taking->error);
-    }
-    for (size_t i = 0; i < reading.n_parts && reading.parts; i++)
-        buffer_free(&reading.parts[i].fields.scratch);
-    free(reading.parts);
-    free(reading.roles);
-    return status ? status : number_threads(taking);
+    return ok;
+}
+
+enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_context *context,
+                                  const struct sutra_device_trace *trace, struct arena *arena,
+                                  struct sutra_error *error) {
+    *rows = rows_take(trace->events.n, arena);
+    struct arena_mark mark = arena_mark(arena);
+    struct reading reading = {.trace = trace,
+                              .roles = give_roles(&trace->strings, arena),
+                              .rows = rows,
+                              .n_parts = trace->events.n / ROWS_A_PART + 1};
+    reading.parts = arena_zeros(arena, reading.n_parts, sizeof *reading.parts);
+    bool ok = !arena->failed && read_parts(&reading, context);
+    arena_release(arena, mark);
+    return ok ? number_threads(rows, &trace->events, error) : error_memory(error);
 }

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "columns/column.h"
 #include "tree/take_trace.h"
 
@@ -30,15 +29,16 @@ struct vote {
 };
 
 struct election {
-    struct taking *taking;
-    struct pair_table places; /* of (number, thread): the vote's place in the list */
+    const struct sutra_profile *profile;
+    const struct trace_rows *rows;
+    struct pair_table lines; /* of (number, thread): the vote in the list */
     struct vote *votes;
     uint32_t n, capacity;
     bool failed;
 };
 
 static void vote(struct election *election, uint32_t thread, int64_t number, bool agreed, bool own) {
-    struct pair_entry *entry = pair_table_take(&election->places, (uint64_t)number, thread);
+    struct pair_entry *entry = pair_table_take(&election->lines, (uint64_t)number, thread);
     if (entry && entry->number == PAIR_NONE) {
         uint32_t wanted = election->capacity + election->capacity / 2 + 16;
         if (election->n == election->capacity && column_resize(&election->votes, wanted, sizeof *election->votes))
@@ -69,7 +69,7 @@ static int compare_votes(const void *left, const void *right) {
 /* ---- The host trace ---- */
 
 static void vote_by_host(struct election *election) {
-    const struct sutra_profile *profile = election->taking->profile;
+    const struct sutra_profile *profile = election->profile;
     for (row_t row = 0; row < profile->n; row++)
         if (profile->kind[row] == SUTRA_EVENT_OPERATOR && profile->tid[row] > 0)
             vote(election, profile->thread[row], profile->tid[row], true, false);
@@ -77,16 +77,16 @@ static void vote_by_host(struct election *election) {
 
 /* ---- Flows from forward to backward ---- */
 
-static bool is_half(const struct taking *taking, row_t event, uint8_t phase) {
-    return taking->rows.role[event] == ROLE_AUTOGRAD_FLOW && taking->trace->events.phase[event] == phase;
+static bool is_half(const struct election *election, row_t event, uint8_t phase) {
+    return election->rows->role[event] == ROLE_AUTOGRAD_FLOW && election->profile->trace->events.phase[event] == phase;
 }
 
 /* Where flows start, by id. */
-static bool note_starts(struct taking *taking, struct pair_table *starts) {
-    for (row_t event = 0; event < taking->trace->events.n; event++) {
-        if (!is_half(taking, event, 's'))
+static bool note_starts(const struct election *election, struct pair_table *starts) {
+    for (row_t event = 0; event < election->profile->trace->events.n; event++) {
+        if (!is_half(election, event, 's'))
             continue;
-        struct pair_entry *entry = pair_table_take(starts, (uint64_t)taking->rows.flow[event], 0);
+        struct pair_entry *entry = pair_table_take(starts, (uint64_t)election->rows->flow[event], 0);
         if (!entry)
             return false;
         entry->number = event;
@@ -94,33 +94,28 @@ static bool note_starts(struct taking *taking, struct pair_table *starts) {
     return true;
 }
 
-/* Backward operators by place and time, the first of each. */
+/* Backward operators by thread and time, the first of each. */
 static bool note_backwards(const struct sutra_profile *profile, struct pair_table *backwards) {
-    for (row_t row = 0; row < profile->n; row++) {
-        if (profile->forward_tid[row] <= 0)
-            continue;
-        struct pair_entry *entry = pair_table_take(backwards, (uint64_t)profile->start[row], profile->thread[row]);
-        if (!entry)
-            return false;
-        if (entry->number == PAIR_NONE)
-            entry->number = row;
-    }
-    return true;
+    bool ok = true;
+    for (row_t row = 0; row < profile->n && ok; row++)
+        if (profile->forward_tid[row] > 0)
+            ok = pair_table_note(backwards, (uint64_t)profile->start[row], profile->thread[row], row);
+    return ok;
 }
 
 static void vote_by_flows(struct election *election) {
-    struct taking *taking = election->taking;
-    const struct trace_rows *rows = &taking->rows;
+    const struct sutra_profile *profile = election->profile;
+    const struct trace_rows *rows = election->rows;
     struct pair_table starts = {0}, backwards = {0};
-    bool ok = pair_table_init(&starts) && pair_table_init(&backwards) && note_starts(taking, &starts) &&
-              note_backwards(taking->profile, &backwards);
-    for (row_t event = 0; event < taking->trace->events.n && ok; event++) {
-        if (!is_half(taking, event, 'f'))
+    bool ok = pair_table_init(&starts) && pair_table_init(&backwards) && note_starts(election, &starts) &&
+              note_backwards(profile, &backwards);
+    for (row_t event = 0; event < profile->trace->events.n && ok; event++) {
+        if (!is_half(election, event, 'f'))
             continue;
         uint32_t start = pair_table_find(&starts, (uint64_t)rows->flow[event], 0);
         row_t row = pair_table_find(&backwards, (uint64_t)rows->start[event], rows->thread[event]);
         if (row != PAIR_NONE && start != PAIR_NONE)
-            vote(election, rows->thread[start], taking->profile->forward_tid[row], true, false);
+            vote(election, rows->thread[start], profile->forward_tid[row], true, false);
     }
     pair_table_free(&starts);
     pair_table_free(&backwards);
@@ -176,7 +171,7 @@ static bool note_forward(struct forwards *forwards, const struct sutra_profile *
 }
 
 static void vote_on(struct election *election, const struct forwards *forwards, row_t backward) {
-    const struct sutra_profile *profile = election->taking->profile;
+    const struct sutra_profile *profile = election->profile;
     uint64_t sequence = (uint64_t)profile->sequence[backward];
     row_t row = pair_table_find(&forwards->first, sequence, 0);
     for (int i = 0; row != ROW_NONE && i < CANDIDATES_MAX; i++, row = forwards->next[row]) {
@@ -194,9 +189,19 @@ static bool counts_as(const struct sutra_profile *profile, row_t row, bool backw
            (profile->forward_tid[row] > 0) == backward && !sutra_autograd_evaluates(name, strlen(name));
 }
 
+/* Leaves the votes where most names agree. */
+static void drop_disagreed(struct election *election) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < election->n; i++)
+        if (2 * election->votes[i].n_agreed >= election->votes[i].count)
+            election->votes[n++] = election->votes[i];
+    election->n = n;
+}
+
 static void vote_by_sequences(struct election *election) {
-    const struct sutra_profile *profile = election->taking->profile;
-    struct forwards forwards = {.next = column_new(profile->n, sizeof *forwards.next)};
+    const struct sutra_profile *profile = election->profile;
+    struct arena scratch = {0};
+    struct forwards forwards = {.next = arena_take(&scratch, profile->n, sizeof *forwards.next)};
     bool ok = forwards.next && pair_table_init(&forwards.first) && pair_table_init(&forwards.latest);
     for (row_t row = 0; row < profile->n && ok; row++)
         if (counts_as(profile, row, false))
@@ -206,33 +211,35 @@ static void vote_by_sequences(struct election *election) {
             vote_on(election, &forwards, row);
     pair_table_free(&forwards.first);
     pair_table_free(&forwards.latest);
-    free(forwards.next);
+    arena_free(&scratch);
     election->failed |= !ok;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < election->n; i++)
-        if (2 * election->votes[i].n_agreed >= election->votes[i].count)
-            election->votes[n++] = election->votes[i];
-    election->n = n;
+    drop_disagreed(election);
 }
 
 /* ---- The result ---- */
 
 /* Gives numbers to threads, and threads to numbers, by falling votes. */
-static bool settle(struct election *election) {
-    struct sutra_profile *profile = election->taking->profile;
-    int64_t *number_of = column_new(profile->n_threads, sizeof *number_of);
-    struct pair_table threads; /* of a number */
-    bool ok = pair_table_init(&threads) && number_of;
+static bool elect(struct election *election, int64_t *number_of, struct pair_table *threads) {
     qsort(election->votes, election->n, sizeof *election->votes, compare_votes);
-    for (uint32_t i = 0; i < election->n && ok; i++) {
-        struct vote *best = &election->votes[i];
-        struct pair_entry *entry = pair_table_take(&threads, (uint64_t)best->number, 0);
-        ok = entry != NULL;
-        if (!ok || entry->number != PAIR_NONE || number_of[best->thread])
+    for (uint32_t i = 0; i < election->n; i++) {
+        const struct vote *best = &election->votes[i];
+        struct pair_entry *entry = pair_table_take(threads, (uint64_t)best->number, 0);
+        if (!entry)
+            return false;
+        if (entry->number != PAIR_NONE || number_of[best->thread])
             continue;
         entry->number = best->thread;
         number_of[best->thread] = best->number;
     }
+    return true;
+}
+
+/* Hands the numbers to the operators. */
+static bool settle(struct election *election, struct sutra_profile *profile) {
+    struct arena scratch = {0};
+    int64_t *number_of = arena_zeros(&scratch, profile->n_threads, sizeof *number_of);
+    struct pair_table threads; /* of a number */
+    bool ok = pair_table_init(&threads) && number_of && elect(election, number_of, &threads);
     for (row_t row = 0; row < profile->n && ok; row++) {
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
@@ -242,7 +249,7 @@ static bool settle(struct election *election) {
             profile->forward[row] = pair_table_find(&threads, (uint64_t)profile->forward_tid[row], 0);
     }
     pair_table_free(&threads);
-    free(number_of);
+    arena_free(&scratch);
     return ok;
 }
 
@@ -253,33 +260,34 @@ static bool has_backward(const struct sutra_profile *profile) {
     return false;
 }
 
-static bool has_flows(const struct taking *taking) {
-    for (row_t event = 0; event < taking->trace->events.n; event++)
-        if (taking->rows.role[event] == ROLE_AUTOGRAD_FLOW)
+static bool has_flows(const struct sutra_profile *profile, const struct trace_rows *rows) {
+    for (row_t event = 0; event < profile->trace->events.n; event++)
+        if (rows->role[event] == ROLE_AUTOGRAD_FLOW)
             return true;
     return false;
 }
 
-enum sutra_status take_threads(struct taking *taking) {
-    struct election election = {.taking = taking};
-    struct sutra_profile_report *report = &taking->profile->report;
-    if (!has_backward(taking->profile))
+enum sutra_status take_threads(struct sutra_profile *profile, const struct trace_rows *rows, bool by_host,
+                               struct sutra_error *error) {
+    struct election election = {.profile = profile, .rows = rows};
+    struct sutra_profile_report *report = &profile->report;
+    if (!has_backward(profile))
         return SUTRA_OK;
-    bool ok = pair_table_init(&election.places) && column_resize(&election.votes, 1, sizeof *election.votes);
+    bool ok = pair_table_init(&election.lines) && column_resize(&election.votes, 1, sizeof *election.votes);
     election.capacity = ok;
-    if (ok && taking->host) {
+    if (ok && by_host) {
         report->threads = SUTRA_THREADS_HOST;
         vote_by_host(&election);
     }
-    if (ok && !election.n && has_flows(taking)) {
+    if (ok && !election.n && has_flows(profile, rows)) {
         report->threads = SUTRA_THREADS_FLOWS;
         vote_by_flows(&election);
     } else if (ok && !election.n) {
         report->threads = SUTRA_THREADS_SEQUENCES;
         vote_by_sequences(&election);
     }
-    ok = ok && !election.failed && settle(&election);
-    pair_table_free(&election.places);
+    ok = ok && !election.failed && settle(&election, profile);
+    pair_table_free(&election.lines);
     free(election.votes);
-    return ok ? SUTRA_OK : error_memory(taking->error);
+    return ok ? SUTRA_OK : error_memory(error);
 }

@@ -11,59 +11,45 @@
 
 #include "base/error.h"
 #include "base/options.h"
-#include "columns/column.h"
 
 void sutra_tree_free(struct sutra_tree *tree) {
     if (!tree)
         return;
-    sorted_events_free(&tree->sorted);
-    free(tree->position);
-    free(tree->parent);
-    free(tree->closing);
-    free(tree->end);
-    free(tree->depth);
-    free(tree->child_begin);
-    free(tree->children);
-    free(tree->preorder);
-    free(tree->host);
-    free(tree->host_self);
-    free(tree->device);
-    free(tree->device_self);
-    free(tree->ids.tensor);
-    free(tree->ids.allocation);
-    free(tree->ids.storage);
+    arena_free(&tree->arena);
+    arena_free(&tree->ids_arena);
     free(tree);
 }
 
-static bool alloc_columns(struct sutra_tree *tree, size_t n) {
-    tree->position = column_new(n, sizeof *tree->position);
-    tree->parent = column_new(n, sizeof *tree->parent);
-    tree->closing = column_new(n, sizeof *tree->closing);
-    tree->end = column_new(n, sizeof *tree->end);
-    tree->depth = column_new(n, sizeof *tree->depth);
-    tree->child_begin = column_new(n + 2, sizeof *tree->child_begin);
-    tree->children = column_new(n, sizeof *tree->children);
-    tree->preorder = column_new(n, sizeof *tree->preorder);
-    tree->host = column_new(n, sizeof *tree->host);
-    tree->host_self = column_new(n, sizeof *tree->host_self);
-    tree->device = column_new(n, sizeof *tree->device);
-    tree->device_self = column_new(n, sizeof *tree->device_self);
-    return tree->position && tree->parent && tree->closing && tree->end && tree->depth && tree->child_begin &&
-           tree->children && tree->preorder && tree->host && tree->host_self && tree->device && tree->device_self;
+static enum sutra_status take_columns(struct sutra_tree *tree, row_t n, struct sutra_error *error) {
+    struct arena *arena = &tree->arena;
+    tree->position = arena_take(arena, n, sizeof *tree->position);
+    tree->parent = arena_take(arena, n, sizeof *tree->parent);
+    tree->closing = arena_take(arena, n, sizeof *tree->closing);
+    tree->end = arena_take(arena, n, sizeof *tree->end);
+    tree->depth = arena_take(arena, n, sizeof *tree->depth);
+    tree->child_begin = arena_zeros(arena, (size_t)n + 2, sizeof *tree->child_begin);
+    tree->children = arena_take(arena, n, sizeof *tree->children);
+    tree->preorder = arena_take(arena, n, sizeof *tree->preorder);
+    tree->host = arena_zeros(arena, n, sizeof *tree->host);
+    tree->host_self = arena_zeros(arena, n, sizeof *tree->host_self);
+    tree->device = arena_zeros(arena, n, sizeof *tree->device);
+    tree->device_self = arena_zeros(arena, n, sizeof *tree->device_self);
+    return arena_status(arena, error);
 }
 
 static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_context *context,
                                      struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
-    uint8_t *placed = column_new(profile->n, sizeof *placed);
-    if (!placed)
-        return error_memory(error);
-    for (row_t row = 0; row < profile->n; row++)
+    struct arena scratch = {0};
+    uint8_t *placed = arena_take(&scratch, profile->n, sizeof *placed);
+    enum sutra_status status = arena_status(&scratch, error);
+    for (row_t row = 0; row < profile->n && !status; row++)
         placed[row] = profile->parent[row] != ROW_NONE;
-    const struct unsorted_events from = {profile->n,      profile->n_threads, profile->start, profile->end,
-                                         profile->thread, profile->forward,   placed};
-    enum sutra_status status = sorted_events_make(&tree->sorted, context, &from, error);
-    free(placed);
+    const struct tree_events from = {profile->n,      profile->n_threads, profile->start, profile->end,
+                                     profile->thread, profile->forward,   placed};
+    if (!status)
+        status = sorted_events_make(&tree->sorted, context, &from, &tree->arena, error);
+    arena_free(&scratch);
     return status;
 }
 
@@ -74,9 +60,9 @@ static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64
     const struct sorted_events *sorted = &tree->sorted;
     for (row_t i = 0; i < sorted->events.n; i++) {
         bool call = tree->profile->kind[sorted->order[i]] == SUTRA_EVENT_KINETO;
-        bool enters = event_enters(sorted->start[i], sorted->end[i]);
-        start[i] = sorted->start[i] + enters;
-        end[i] = sorted->end[i] - (call && enters);
+        bool enters = event_enters(sorted->events.start[i], sorted->events.end[i]);
+        start[i] = sorted->events.start[i] + enters;
+        end[i] = sorted->events.end[i] - (call && enters);
     }
 }
 
@@ -85,8 +71,10 @@ static enum sutra_status replay(struct sutra_tree *tree, const struct engine *en
     if (!tree->profile->whole_us)
         return engine->event_parents(engine->state, &(struct event_parents_step){&events, tree->parent, tree->closing},
                                      error);
-    int64_t *start = column_new(events.n, sizeof *start), *end = column_new(events.n, sizeof *end);
-    enum sutra_status status = start && end ? SUTRA_OK : error_memory(error);
+    struct arena_mark mark = arena_mark(&tree->arena);
+    int64_t *start = arena_take(&tree->arena, events.n, sizeof *start);
+    int64_t *end = arena_take(&tree->arena, events.n, sizeof *end);
+    enum sutra_status status = arena_status(&tree->arena, error);
     if (!status) {
         part_neighbours(tree, start, end);
         events.start = start;
@@ -94,8 +82,7 @@ static enum sutra_status replay(struct sutra_tree *tree, const struct engine *en
         status = engine->event_parents(engine->state,
                                        &(struct event_parents_step){&events, tree->parent, tree->closing}, error);
     }
-    free(start);
-    free(end);
+    arena_release(&tree->arena, mark);
     return status;
 }
 
@@ -106,9 +93,9 @@ static enum sutra_status find_parents(struct sutra_tree *tree, const struct engi
     for (row_t i = 0; i < profile->n && !status; i++)
         tree->position[order[i]] = i;
     for (row_t i = 0; i < profile->n && !status; i++)
-        if (tree->sorted.placed[i]) {
+        if (tree->sorted.events.placed[i]) {
             tree->parent[i] = tree->position[profile->parent[order[i]]];
-            tree->closing[i] = tree->sorted.end[i];
+            tree->closing[i] = tree->sorted.events.end[i];
         }
     return status;
 }
@@ -117,7 +104,8 @@ static enum sutra_status find_parents(struct sutra_tree *tree, const struct engi
 static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_error *error) {
     row_t n = tree->profile->n, at = n, n_listed = 0;
     row_t *begin = tree->child_begin;
-    row_t *next = column_new((size_t)n + 1, sizeof *next);
+    struct arena_mark mark = arena_mark(&tree->arena);
+    row_t *next = arena_take(&tree->arena, (size_t)n + 1, sizeof *next);
     if (!next)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -139,14 +127,14 @@ static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_err
         tree->depth[child] = at == n ? 0 : tree->depth[at] + 1;
         tree->preorder[n_listed++] = at = child;
     }
-    free(next);
+    arena_release(&tree->arena, mark);
     return SUTRA_OK;
 }
 
 /* An operator's missing end is that of the event above, once it is finished. */
 static void settle_end(struct sutra_tree *tree, row_t i) {
     row_t parent = tree->parent[i];
-    int64_t start = tree->sorted.start[i], end = tree->sorted.end[i];
+    int64_t start = tree->sorted.events.start[i], end = tree->sorted.events.end[i];
     bool finished = tree->closing[i] != EVENT_OPEN;
     uint8_t kind = tree->profile->kind[tree->sorted.order[i]];
     if (end == EVENT_NO_END && finished && kind == SUTRA_EVENT_OPERATOR && parent != ROW_NONE) {
@@ -163,7 +151,7 @@ static void settle_end(struct sutra_tree *tree, row_t i) {
 
 static void settle_ends(struct sutra_tree *tree) {
     row_t n = tree->profile->n;
-    const uint32_t *thread = tree->sorted.thread;
+    const uint32_t *thread = tree->sorted.events.thread;
     for (row_t k = 0; k < n; k++) {
         row_t i = tree->preorder[k], parent = tree->parent[i];
         settle_end(tree, i);
@@ -199,7 +187,8 @@ static void build_half(void *arg, size_t half) {
     struct sutra_error *error = &building->error[half];
     enum sutra_status status;
     if (half == 1) {
-        building->status[half] = tensor_ids_find(&tree->ids, tree, building->engine, building->edition, error);
+        building->status[half] =
+            tensor_ids_find(&tree->ids, tree, building->engine, building->edition, &tree->ids_arena, error);
         return;
     }
     status = find_parents(tree, building->engine, error);
@@ -215,7 +204,7 @@ static void build_half(void *arg, size_t half) {
 static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context, enum sutra_edition edition,
                                struct sutra_error *error) {
     struct building building = {.tree = tree, .engine = &context->engine, .edition = edition};
-    enum sutra_status status = alloc_columns(tree, tree->profile->n) ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = take_columns(tree, tree->profile->n, error);
     if (!status)
         status = sort_events(tree, context, error);
     if (status)

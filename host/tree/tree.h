@@ -18,6 +18,7 @@ struct tensor_ids {
 
 struct sutra_tree {
     const struct sutra_profile *profile;
+    struct arena arena, ids_arena; /* of the columns; of the ids, which are found at the same time */
     struct sorted_events sorted;
     row_t *position; /* of each row of the profile */
     row_t *parent;
@@ -33,9 +34,9 @@ struct sutra_tree {
 /* Sums times up from the bottom; parents and ends must be there. */
 void tree_sum_times(struct sutra_tree *tree);
 
-/* Computes the ids. Columns are the tree's to free whatever comes of it. */
+/* Computes the ids, in the arena. */
 enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
-                                  enum sutra_edition edition, struct sutra_error *error);
+                                  enum sutra_edition edition, struct arena *arena, struct sutra_error *error);
 
 /* A tree and how it is to be written. */
 struct tree_written {

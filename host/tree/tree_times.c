@@ -7,7 +7,7 @@
 #include "tree/tree.h"
 
 static int64_t overlap(const struct sutra_tree *tree, row_t parent, row_t child) {
-    const int64_t *start = tree->sorted.start, *end = tree->end;
+    const int64_t *start = tree->sorted.events.start, *end = tree->end;
     int64_t from = start[parent] > start[child] ? start[parent] : start[child];
     int64_t to = end[parent] < end[child] ? end[parent] : end[child];
     return to > from ? to - from : 0;
@@ -15,7 +15,7 @@ static int64_t overlap(const struct sutra_tree *tree, row_t parent, row_t child)
 
 static void own_times(struct sutra_tree *tree, row_t i) {
     uint8_t gpu = tree->profile->gpu[tree->sorted.order[i]];
-    int64_t time = tree->end[i] == EVENT_NO_END ? 0 : tree->end[i] - tree->sorted.start[i];
+    int64_t time = tree->end[i] == EVENT_NO_END ? 0 : tree->end[i] - tree->sorted.events.start[i];
     if (gpu == EVENT_ON_HOST)
         tree->host[i] = tree->host_self[i] = time;
     if (gpu == EVENT_GPU_OPERATOR)
@@ -30,7 +30,7 @@ static void hand_up(struct sutra_tree *tree, row_t i) {
     tree->device[parent] += tree->device[i];
     if (profile->kind[tree->sorted.order[i]] == SUTRA_EVENT_KINETO)
         tree->device_self[parent] += tree->device_self[i];
-    if (tree->sorted.thread[parent] != tree->sorted.thread[i] || !tree->host[i])
+    if (tree->sorted.events.thread[parent] != tree->sorted.events.thread[i] || !tree->host[i])
         return;
     int64_t left = tree->host_self[parent] - overlap(tree, parent, i);
     tree->host_self[parent] = left > 0 ? left : 0;

@@ -18,7 +18,8 @@ bool write_tree_chrome(const void *written, struct text_out *text) {
         if (parent == ROW_NONE)
             continue;
         row_t above = tree->sorted.order[parent];
-        if (tree->sorted.thread[parent] != tree->sorted.thread[i] || profile->gpu[row] != profile->gpu[above])
+        if (tree->sorted.events.thread[parent] != tree->sorted.events.thread[i] ||
+            profile->gpu[row] != profile->gpu[above])
             trace_flows_add(&flows, profile->event[above], profile->event[row], ++id, "tree");
     }
     trace_flows_end(&flows);

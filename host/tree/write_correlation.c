@@ -5,10 +5,9 @@
  * which a last column tells where more than pairs of forward and backward are asked for. Times, tids and names stand as
  * the trace has them.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "columns/column.h"
+#include "facts/names.h"
 #include "tree/correlation.h"
 #include "tree/trace_flows.h"
 #include "write/trace_copy.h"
@@ -148,24 +147,19 @@ bool write_correlation_json(const void *correlation, struct text_out *text) {
 
 /* ---- Flows in the trace ---- */
 
-static uint32_t find_string(const struct strings *strings, const char *text) {
-    return strings_find(strings, text, strlen(text));
-}
-
-/* Halves of flows of the kinds that are written anew. */
-static uint8_t *drop_flows(const struct sutra_correlation *correlation) {
+/* Halves of flows of the kinds that are written anew, in an arena. NULL: out of memory. */
+static uint8_t *drop_flows(const struct sutra_correlation *correlation, struct arena *arena) {
     const struct sutra_device_trace *trace = correlation->profile->trace;
-    uint8_t *dropped = column_new(trace->events.n, sizeof *dropped);
-    uint32_t fwdbwd = find_string(&trace->strings, "fwdbwd"), ac2g = find_string(&trace->strings, "ac2g");
-    uint32_t older = find_string(&trace->strings, "forward_backward");
-    for (row_t event = 0; event < trace->events.n && dropped; event++) {
-        uint32_t category = trace->events.category[event];
+    uint8_t *dropped = arena_take(arena, trace->events.n, sizeof *dropped);
+    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
+    uint32_t anew = (correlation->kind == SUTRA_CORRELATION_AC2G ? 0 : CATEGORY_AUTOGRAD_ARROW) |
+                    (correlation->kind == SUTRA_CORRELATION_FWDBWD ? 0 : CATEGORY_ARROW);
+    for (row_t event = 0; event < trace->events.n && roles; event++) {
         uint8_t phase = trace->events.phase[event];
-        bool same = (correlation->kind != SUTRA_CORRELATION_AC2G && (category == fwdbwd || category == older)) ||
-                    (correlation->kind != SUTRA_CORRELATION_FWDBWD && category == ac2g);
-        dropped[event] = category != STRING_NONE && same && (phase == 's' || phase == 'f' || phase == 't');
+        dropped[event] =
+            category_roles(&trace->events, roles, event) & anew && (phase == 's' || phase == 'f' || phase == 't');
     }
-    return dropped;
+    return roles ? dropped : NULL;
 }
 
 struct flow_page {
@@ -182,12 +176,13 @@ static void add_flow(void *arg, const struct row_pair *pair) {
 
 bool write_correlation_chrome(const void *correlation, struct text_out *text) {
     struct flow_page page = {.correlation = correlation};
-    uint8_t *dropped = drop_flows(correlation);
-    if (!dropped)
-        return false;
-    page.flows = trace_flows_begin(page.correlation->profile->trace, text, dropped);
-    each_pair(correlation, add_flow, &page);
-    trace_flows_end(&page.flows);
-    free(dropped);
-    return true;
+    struct arena scratch = {0};
+    const uint8_t *dropped = drop_flows(correlation, &scratch);
+    if (dropped) {
+        page.flows = trace_flows_begin(page.correlation->profile->trace, text, dropped);
+        each_pair(correlation, add_flow, &page);
+        trace_flows_end(&page.flows);
+    }
+    arena_free(&scratch);
+    return dropped;
 }

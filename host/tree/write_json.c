@@ -10,7 +10,6 @@
  */
 #include "tree/tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const kind_words[] = {"operator",        "backend",           "allocation", "out_of_memory",
@@ -57,8 +56,8 @@ static void write_place(const struct sutra_tree *tree, struct text_out *text, ro
     else
         out_integer(text, tree->parent[i]);
     write_integer(text, ", \"depth\": ", tree->depth[i]);
-    write_integer(text, ", \"thread\": ", tree->sorted.thread[i]);
-    write_integer(text, ", \"start_ns\": ", tree->sorted.start[i]);
+    write_integer(text, ", \"thread\": ", tree->sorted.events.thread[i]);
+    write_integer(text, ", \"start_ns\": ", tree->sorted.events.start[i]);
     out_add(text, ", \"end_ns\": ");
     if (tree->end[i] == EVENT_NO_END)
         out_add(text, "null");
@@ -141,35 +140,34 @@ static void write_node(const struct sutra_tree *tree, struct text_out *text, row
     out_step(text);
 }
 
-/* Where the inputs of each row begin. */
-static bool find_inputs(const struct sutra_profile *profile, struct sutra_inputs_reader **readers) {
-    *readers = NULL;
+/* Where the inputs of each row begin, in an arena; NULL: there are none, or no memory. */
+static struct sutra_inputs_reader *find_inputs(const struct sutra_profile *profile, struct arena *arena) {
     if (!profile->inputs)
-        return true;
+        return NULL;
     struct sutra_inputs_reader reader = sutra_inputs_read(profile->inputs);
     struct sutra_input input;
-    *readers = reallocarray(NULL, (size_t)profile->n + 1, sizeof **readers);
-    for (row_t row = 0; row < profile->n && *readers; row++) {
-        (*readers)[row] = reader;
+    struct sutra_inputs_reader *readers = arena_take(arena, profile->n, sizeof *readers);
+    for (row_t row = 0; row < profile->n && readers; row++) {
+        readers[row] = reader;
         while (profile->kind[row] == SUTRA_EVENT_OPERATOR && sutra_inputs_next(&reader, &input) != SUTRA_INPUT_END)
             continue;
     }
-    return *readers != NULL;
+    return readers;
 }
 
 bool write_tree_json(const void *written, struct text_out *text) {
     const struct sutra_tree *tree = ((const struct tree_written *)written)->tree;
     const struct sutra_profile *profile = tree->profile;
-    struct sutra_inputs_reader *readers;
-    if (!find_inputs(profile, &readers))
-        return false;
+    struct arena scratch = {0};
+    const struct sutra_inputs_reader *readers = find_inputs(profile, &scratch);
     out_add(text, "{\"nodes\": [");
-    for (row_t i = 0; i < profile->n; i++) {
+    for (row_t i = 0; i < profile->n && !scratch.failed; i++) {
         row_t row = tree->sorted.order[i];
         bool has_inputs = readers && profile->kind[row] == SUTRA_EVENT_OPERATOR;
         write_node(tree, text, i, has_inputs ? &readers[row] : NULL);
     }
     out_add(text, "\n]}\n");
-    free(readers);
-    return true;
+    bool ok = !scratch.failed;
+    arena_free(&scratch);
+    return ok;
 }

@@ -11,8 +11,6 @@
  */
 #include "tree/tree.h"
 
-#include <stdlib.h>
-
 struct tree_page {
     const struct sutra_tree *tree;
     const struct sutra_tree_write_options *options;
@@ -56,8 +54,8 @@ static row_t skip(const struct sutra_tree *tree, row_t k) {
     return k;
 }
 
-/* Writes a root with all below it that is shown; returns the place of the next root. */
-static row_t write_root(struct tree_page *page, row_t k) {
+/* Writes a root with all below it that is shown. */
+static void write_root(struct tree_page *page, row_t k) {
     const struct sutra_tree *tree = page->tree;
     row_t end = skip(tree, k);
     while (k < end) {
@@ -72,7 +70,6 @@ static row_t write_root(struct tree_page *page, row_t k) {
         *(deep ? &page->n_deep : &page->n_short) += next - k;
         k = next;
     }
-    return end;
 }
 
 static void write_thread(const struct tree_page *page, row_t root) {
@@ -82,49 +79,52 @@ static void write_thread(const struct tree_page *page, row_t root) {
     out_add(page->text, "\n      total us       self us     device us  event\n");
 }
 
-/* Places of roots in pre-order, thread by thread. */
-static row_t *list_roots(const struct sutra_tree *tree, row_t *n) {
+/* Where roots stand in pre-order, thread by thread: n_roots of them, in an arena. NULL: out of memory. */
+static row_t *list_roots(const struct sutra_tree *tree, struct arena *arena) {
     uint32_t n_threads = tree->profile->n_threads;
-    row_t *begin = calloc((size_t)n_threads + 1, sizeof *begin);
-    row_t *roots = calloc((size_t)tree->report.n_roots + 1, sizeof *roots);
-    *n = 0;
-    for (row_t k = 0; k < tree->profile->n && begin && roots; k++)
+    const uint32_t *thread = tree->sorted.events.thread;
+    row_t *roots = arena_take(arena, tree->report.n_roots, sizeof *roots);
+    row_t *begin = arena_zeros(arena, (size_t)n_threads + 1, sizeof *begin);
+    if (arena->failed)
+        return NULL;
+    for (row_t k = 0; k < tree->profile->n; k++)
         if (tree->depth[tree->preorder[k]] == 0)
-            begin[tree->sorted.thread[tree->preorder[k]] + 1]++;
-    for (uint32_t thread = 0; thread < n_threads && begin && roots; thread++)
-        begin[thread + 1] += begin[thread];
-    for (row_t k = 0; k < tree->profile->n && begin && roots; k++)
-        if (tree->depth[tree->preorder[k]] == 0) {
-            roots[begin[tree->sorted.thread[tree->preorder[k]]]++] = k;
-            ++*n;
-        }
-    bool ok = begin && roots;
-    free(begin);
-    if (ok)
-        return roots;
-    free(roots);
-    return NULL;
+            begin[thread[tree->preorder[k]] + 1]++;
+    for (uint32_t i = 0; i < n_threads; i++)
+        begin[i + 1] += begin[i];
+    for (row_t k = 0; k < tree->profile->n; k++)
+        if (tree->depth[tree->preorder[k]] == 0)
+            roots[begin[thread[tree->preorder[k]]]++] = k;
+    return roots;
+}
+
+static void write_roots(struct tree_page *page, const row_t *roots) {
+    const struct sutra_tree *tree = page->tree;
+    const uint32_t *thread = tree->sorted.events.thread;
+    for (row_t r = 0; r < tree->report.n_roots; r++) {
+        row_t root = tree->preorder[roots[r]];
+        if (r == 0 || thread[root] != thread[tree->preorder[roots[r - 1]]])
+            write_thread(page, root);
+        write_root(page, roots[r]);
+    }
 }
 
 bool write_tree_text(const void *written, struct text_out *text) {
     const struct tree_written *of = written;
     const struct sutra_tree *tree = of->tree;
     struct tree_page page = {.tree = tree, .options = of->options, .text = text};
-    row_t n, *roots = list_roots(tree, &n);
+    struct arena scratch = {0};
+    const row_t *roots = list_roots(tree, &scratch);
+    if (roots)
+        write_roots(&page, roots);
+    arena_free(&scratch);
     if (!roots)
         return false;
-    for (row_t r = 0; r < n; r++) {
-        row_t root = tree->preorder[roots[r]];
-        if (r == 0 || tree->sorted.thread[root] != tree->sorted.thread[tree->preorder[roots[r - 1]]])
-            write_thread(&page, root);
-        write_root(&page, roots[r]);
-    }
     if (page.n_deep)
         out_format(text, "%llu events are deeper than level %llu\n", (unsigned long long)page.n_deep,
                    (unsigned long long)of->options->max_depth);
     if (page.n_short)
         out_format(text, "%llu events take less than %g us, or stand below one that does\n",
                    (unsigned long long)page.n_short, of->options->min_us);
-    free(roots);
     return true;
 }
