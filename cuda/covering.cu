@@ -5,7 +5,6 @@
  */
 #include "cuda/atomic.h"
 #include "cuda/max_tree.h"
-#include "cuda/starts.h"
 #include "cuda/steps.h"
 
 enum moment_kind { MOMENT_DOUBLE = 1, MOMENT_LARGE = 2 };

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "columns/column.h"
 #include "legacy/id_anchors.h"
 #include "legacy/legacy.h"
@@ -118,20 +119,16 @@ static void widen_reach(const struct device_side *device, struct tree_side *side
     struct call_tree *tree = &side->tree;
     row_t end = 0; /* of the thread's positions */
     for (row_t i = 1; i < tree->n; i++) {
-        row_t entry = side->row[i], low = tree->last[i] + 1;
+        row_t entry = side->row[i];
         if (device->event[entry] == ROW_NONE) {
             end = tree->last[i] + 1;
             continue;
         }
         struct number until = entry_end(device, entry, 1);
-        for (row_t high = end; low < high;) {
-            row_t middle = low + (high - low) / 2;
-            if (number_compare(number_at(device->ts, side->row[middle]), until) <= 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        tree->reach[i] = low - 1;
+        struct bisection at = {tree->last[i] + 1, end};
+        while (at.low < at.high)
+            bisect(&at, number_compare(number_at(device->ts, side->row[bisect_middle(at)]), until) <= 0);
+        tree->reach[i] = at.low - 1;
     }
 }
 

@@ -3,6 +3,7 @@
  */
 #include "legacy/id_anchors.h"
 
+#include "base/bisect.h"
 #include "match/key_index.h"
 
 /* Pairs (a[i], b[i]) with rising a; tops and before are of the search for the chain. */
@@ -35,17 +36,12 @@ static enum sutra_status find_pairs(struct sutra_context *context, const struct 
 static void match_longest_chain(const struct id_pairs *pairs, row_t *match) {
     row_t length = 0;
     for (row_t i = 0; i < pairs->n; i++) {
-        row_t low = 0, high = length;
-        while (low < high) {
-            row_t middle = low + (high - low) / 2;
-            if (pairs->b[pairs->tops[middle]] < pairs->b[i])
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        pairs->before[i] = low ? pairs->tops[low - 1] : ROW_NONE;
-        pairs->tops[low] = i;
-        length += low == length;
+        struct bisection at = {0, length};
+        while (at.low < at.high)
+            bisect(&at, pairs->b[pairs->tops[bisect_middle(at)]] < pairs->b[i]);
+        pairs->before[i] = at.low ? pairs->tops[at.low - 1] : ROW_NONE;
+        pairs->tops[at.low] = i;
+        length += at.low == length;
     }
     for (row_t i = length ? pairs->tops[length - 1] : ROW_NONE; i != ROW_NONE; i = pairs->before[i])
         match[pairs->a[i]] = pairs->b[i];

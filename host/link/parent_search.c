@@ -17,19 +17,6 @@ struct markers {
     row_t *before;
 };
 
-/* The number of CPU operators that begin before a moment, or, with `at` set, at it. */
-static row_t count_begun(const struct cpu_ops *cpu, struct number ts, bool at) {
-    row_t low = 0, high = cpu->n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (number_compare(number_at(cpu->ts, middle), ts) < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is
  * left of that: before that operator if both begin together, else behind all operators that begin with the marker. */
 static row_t marker_place(const struct parent_search *search, value_key tid, struct number ts) {
@@ -37,7 +24,7 @@ static row_t marker_place(const struct parent_search *search, value_key tid, str
     row_t first = key_index_find(&search->lists->threads, tid);
     if (first != ROW_NONE && number_compare(number_at(cpu->ts, first), ts) == 0)
         return first;
-    return count_begun(cpu, ts, true);
+    return count_begun_by(cpu->ts, cpu->n, ts);
 }
 
 static void put_marker(struct markers *markers, struct number ts, row_t before) {
@@ -56,7 +43,7 @@ static void put_markers(const struct parent_search *search, struct markers *mark
             continue;
         struct number ts = number_at(events->ts, search->order[i]);
         if (markers->table.n == 0)
-            put_marker(markers, ts, count_begun(search->cpu, ts, false));
+            put_marker(markers, ts, count_begun(search->cpu->ts, search->cpu->n, ts));
         put_marker(markers, ts, marker_place(search, tids[i], ts));
     }
 }

@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "critical_path/sync_map.h"
 #include "link/classify.h"
+#include "match/rules.h"
 
 /* Pairs sorted by their first part, which is found through an index; the order within one is kept. */
 struct sync_pairs {
@@ -140,16 +142,8 @@ static enum sutra_status index_ends(struct sync *sync) {
 /* The first CPU operator that begins after the event, or ROW_NONE. */
 static row_t operator_after(const struct sutra_linked *linked, row_t event) {
     const struct cpu_ops *cpu = &linked->ops.cpu;
-    struct number ts = number_at(linked->device->events.ts, event);
-    row_t low = 0, high = cpu->n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (number_compare(number_at(cpu->ts, middle), ts) > 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < cpu->n ? low : ROW_NONE;
+    row_t n_begun = count_begun_by(cpu->ts, cpu->n, number_at(linked->device->events.ts, event));
+    return n_begun < cpu->n ? n_begun : ROW_NONE;
 }
 
 /* Adds what the starts of one end's event wait for. Lists of CPU operators go nowhere, so they are not made. */
@@ -265,12 +259,10 @@ static enum sutra_status index_ctrl_deps(struct sync *sync) {
 
 /* The last of `n` rising numbers that is not above `number`; the first is not. */
 static row_t last_below(const row_t *numbers, row_t n, row_t number) {
-    row_t low = 0, high = n;
-    while (high - low > 1) {
-        row_t middle = low + (high - low) / 2;
-        *(numbers[middle] <= number ? &low : &high) = middle;
-    }
-    return low;
+    struct bisection at = {1, n};
+    while (at.low < at.high)
+        bisect(&at, numbers[bisect_middle(at)] <= number);
+    return at.low - 1;
 }
 
 /* New id of the node at which an id in ctrl_deps that no node has is first seen, or ROW_NONE: it then gets a number

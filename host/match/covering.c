@@ -11,7 +11,6 @@
  * starts the search then runs the other way. O(n) for the tree, O(log n) for each moment.
  */
 #include "base/arena.h"
-#include "base/bisect.h"
 #include "base/error.h"
 #include "match/cpu_steps.h"
 #include "match/rules.h"
@@ -56,14 +55,6 @@ static bool node_ends_after(const struct covering *covering, size_t node, struct
     return row != ROW_NONE && op_ends_after(number_at(covering->end, row), at);
 }
 
-/* The number of operators that begin before a moment. */
-static row_t count_begun(const struct covering *covering, struct number moment) {
-    struct bisection at = {0, covering->step->n};
-    while (at.low < at.high)
-        bisect(&at, op_begins_before(number_at(covering->step->ts, bisect_middle(at)), moment));
-    return at.low;
-}
-
 /* The last operator before `bound` that ends after the moment, or ROW_NONE. */
 static row_t last_ending_after(const struct covering *covering, row_t bound, struct number at) {
     size_t node = covering->size + bound;
@@ -90,14 +81,15 @@ static row_t first_ending_after(const struct covering *covering, row_t begin, st
 }
 
 static row_t covering_op(const struct covering *covering, struct number at) {
-    struct number_column ts = covering->step->ts;
-    row_t last = last_ending_after(covering, count_begun(covering, at), at);
+    const struct covering_ops_step *step = covering->step;
+    struct number_column ts = step->ts;
+    row_t last = last_ending_after(covering, count_begun(ts, step->n, at), at);
     if (last == ROW_NONE || !op_start_counts(number_at(ts, last)))
         return ROW_NONE;
     struct number start = number_at(ts, last);
     if (last == 0 || number_below(number_at(ts, last - 1), start))
         return last;
-    return first_ending_after(covering, count_begun(covering, start), at);
+    return first_ending_after(covering, count_begun(ts, step->n, start), at);
 }
 
 static void answer_block(void *arg, size_t block) {

@@ -2,8 +2,8 @@
  * rules.h - the linking rules for single elements, as every engine applies them.
  *
  * In come the numbers of one or two operators, out goes one decision. How elements are brought together (walks, sweeps,
- * searches) is the engine's business; what is decided about them is written here once. All functions cost O(1) and
- * compile for CPU and CUDA alike.
+ * searches) is the engine's business; what is decided about them is written here once. All functions cost O(1), but for
+ * counts of what has begun and what an engine gives parent_of(), and compile for CPU and CUDA alike.
  */
 #ifndef MATCH_RULES_H
 #define MATCH_RULES_H
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bisect.h"
 #include "columns/key.h"
 #include "columns/number.h"
 #include "columns/row.h"
@@ -191,6 +192,22 @@ SHARED row_t begun_for(const struct begun *begun, uint32_t thread) {
 
 SHARED bool op_begins_before(struct number ts, struct number launch_ts) {
     return number_below(ts, launch_ts);
+}
+
+/* How many of n operators, whose starts rise, begin before a moment. */
+SHARED row_t count_begun(struct number_column ts, row_t n, struct number moment) {
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, op_begins_before(number_at(ts, bisect_middle(at)), moment));
+    return at.low;
+}
+
+/* The same with those that begin at that moment. */
+SHARED row_t count_begun_by(struct number_column ts, row_t n, struct number moment) {
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, number_compare(number_at(ts, bisect_middle(at)), moment) <= 0);
+    return at.low;
 }
 
 /* Whether an operator has not ended at a moment. */

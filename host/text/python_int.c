@@ -4,6 +4,7 @@
  * One pass over the characters: spaces, sign, digits with single underscores between them, spaces. As in CPython, the
  * ASCII separators 1C-1F are no white space here although str.strip() takes them, and leading zeros count as digits.
  */
+#include "base/bisect.h"
 #include "text/decimal_digits.h"
 #include "text/number_text.h"
 #include "text/string_text.h"
@@ -20,15 +21,10 @@ static bool is_space(uint32_t c) {
 static uint32_t digit_value(uint32_t c) {
     if (c < 0x80)
         return c - '0';
-    size_t low = 0, high = sizeof decimal_zeros / sizeof *decimal_zeros; /* zeros[low] <= c < zeros[high] */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (decimal_zeros[middle] <= c)
-            low = middle;
-        else
-            high = middle;
-    }
-    return c - decimal_zeros[low];
+    struct bisection at = {1, sizeof decimal_zeros / sizeof *decimal_zeros};
+    while (at.low < at.high)
+        bisect(&at, decimal_zeros[bisect_middle(at)] <= c);
+    return c - decimal_zeros[at.low - 1];
 }
 
 static const char *skip_spaces(const char *text, const char *end) {

@@ -13,6 +13,7 @@
 
 #include "analyze/dlrm/dlrm_id_order.h"
 #include "analyze/ordered_sums.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "match/key_index.h"
 
@@ -45,15 +46,10 @@ struct summing {
 
 /* Depth at which the node of a visit was left for that of the last one: where the two meet. */
 static uint32_t meeting_depth(const struct summing *summing, row_t visit) {
-    uint32_t low = 0, high = summing->least.n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (summing->least.visit[middle] > visit)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return summing->least.depth[low] - 1;
+    struct bisection at = {0, summing->least.n};
+    while (at.low < at.high)
+        bisect(&at, summing->least.visit[bisect_middle(at)] <= visit);
+    return summing->least.depth[at.low] - 1;
 }
 
 /* A node with the id of a sibling before it is added to what that one has, as if it were below it. */

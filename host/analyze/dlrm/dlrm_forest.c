@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "columns/row_set.h"
 #include "match/key_index.h"
@@ -75,16 +76,12 @@ static void take_host_events(struct sutra_dlrm *dlrm, struct host *host) {
 /* The first of `reaching`, whose ends rise, that ends after `start` and not before `end`; n: none. */
 static row_t first_reaching(const struct host *host, const row_t *reaching, row_t n, struct number start,
                             struct number end) {
-    row_t low = 0, high = n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        struct number its = number_at(host->end, reaching[middle]);
-        if (number_compare(its, start) > 0 && number_compare(its, end) >= 0)
-            high = middle;
-        else
-            low = middle + 1;
+    struct bisection at = {0, n};
+    while (at.low < at.high) {
+        struct number its = number_at(host->end, reaching[bisect_middle(at)]);
+        bisect(&at, number_compare(its, start) <= 0 || number_compare(its, end) < 0);
     }
-    return low;
+    return at.low;
 }
 
 static enum sutra_status find_roots(struct sutra_dlrm *dlrm, struct host *host, struct sutra_error *error) {
