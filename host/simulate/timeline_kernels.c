@@ -1,0 +1,229 @@
+/*
+ * timeline_kernels.c - what each kernel waits for; in come the chain of CPU nodes and the streams' queues, out go edges
+ * and the moment from which on a kernel could have run.
+ *
+ *     ready = the last of: the cut at its launch, the end of the stream's kernel before it, the ends of the kernels that
+ *             its stream was told to wait for
+ *
+ * What lies between that and its start is launch latency where it is short, and becomes a part of its duration. Where it
+ * is long something else held the kernel up: a kernel of another stream that ended just then, or the processor.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "simulate/timeline_stages.h"
+
+/* The longest launch latency, or gap of a stream; and how long before the start of a kernel another one may end that it
+ * seems to have waited for. */
+#define LATENCY_US 20.0
+/* A cut may be so much later than the start of a kernel. */
+#define LATE_CUT_US 2.0
+/* Kernels of other streams that are looked at, at most; that many seldom end within LATENCY_US. */
+#define CANDIDATES_MAX 256
+
+void timeline_edge(struct timeline_edges *edges, row_t node, row_t dep) {
+    if (edges->n == edges->capacity) {
+        edges->failed = true;
+        return;
+    }
+    edges->node[edges->n] = node;
+    edges->dep[edges->n++] = dep;
+}
+
+/* ---- Launches that need a cut ---- */
+
+static bool cut_is_late(double cut, double start, double before) {
+    return cut > start + LATE_CUT_US && cut > before + LATE_CUT_US;
+}
+
+bool timeline_find_launch_cuts(const struct timeline_work *work, const struct timeline_queues *queues,
+                               const struct timeline_chain *chain, struct timeline_launch_cuts *launches) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    launches->n = 0;
+    launches->time = arena_take(work->arena, kernels->n, sizeof *launches->time);
+    launches->op = arena_take(work->arena, kernels->n, sizeof *launches->op);
+    double *stream_end = arena_take(work->arena, kernels->n_streams, sizeof *stream_end);
+    if (work->arena->failed)
+        return false;
+    for (uint32_t s = 0; s < kernels->n_streams; s++)
+        stream_end[s] = work->origin;
+    for (row_t i = 0; i < kernels->n && chain->n; i++) {
+        row_t kernel = queues->by_start[i];
+        row_t node = times_below(chain->cut, chain->n, kernels->launch_start[kernel]);
+        double cut = chain->cut[node < chain->n ? node : chain->n - 1], *before = &stream_end[kernels->stream[kernel]];
+        if (cut_is_late(cut, kernels->start[kernel], *before)) {
+            launches->time[launches->n] = fmin(kernels->launch_end[kernel], kernels->start[kernel]);
+            launches->op[launches->n++] = queues->launch_op[kernel];
+        }
+        *before = fmax(*before, kernels->end[kernel]);
+    }
+    return true;
+}
+
+/* ---- Streams that wait for streams ---- */
+
+/* Kernel a comes before kernel b in the order of (start, end, id). */
+static bool is_earlier(const struct timeline_kernels *kernels, row_t a, row_t b) {
+    if (kernels->start[a] != kernels->start[b])
+        return kernels->start[a] < kernels->start[b];
+    if (kernels->end[a] != kernels->end[b])
+        return kernels->end[a] < kernels->end[b];
+    return kernels->id[a] < kernels->id[b];
+}
+
+/* For each kernel the first of the orders that it obeys, and for each order the next one of the same kernel. */
+struct obeyed {
+    row_t *first, *next, *awaited; /* awaited[o]: the kernel that order o names */
+};
+
+static bool find_obeyed(const struct timeline_work *work, const struct timeline_queues *queues, struct obeyed *obeyed,
+                        struct timeline_report *report) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    const struct timeline_orders *orders = &work->input->orders;
+    obeyed->first = arena_take(work->arena, kernels->n, sizeof *obeyed->first);
+    obeyed->next = arena_take(work->arena, orders->n, sizeof *obeyed->next);
+    obeyed->awaited = arena_take(work->arena, orders->n, sizeof *obeyed->awaited);
+    if (work->arena->failed)
+        return false;
+    memset(obeyed->first, 0xff, kernels->n * sizeof *obeyed->first);
+    for (row_t o = 0; o < orders->n; o++) {
+        row_t awaited = timeline_last_launched(work, queues, orders->awaited[o], orders->record_start[o]);
+        row_t held = timeline_next_launched(work, queues, orders->stream[o], orders->call_start[o]);
+        if (awaited == ROW_NONE || held == ROW_NONE)
+            continue;
+        if (kernels->end[awaited] > kernels->start[held] + 1 || !is_earlier(kernels, awaited, held)) {
+            report->n_orders_against_time++;
+            continue;
+        }
+        report->n_orders++;
+        obeyed->awaited[o] = awaited;
+        obeyed->next[o] = obeyed->first[held];
+        obeyed->first[held] = o;
+    }
+    return true;
+}
+
+/* ---- When kernels could begin ---- */
+
+struct readying {
+    const struct timeline_work *work;
+    const struct timeline_queues *queues;
+    const struct timeline_chain *chain;
+    struct obeyed obeyed;
+    const row_t *by_end;    /* kernels by (end, id) */
+    const double *end_time; /* of these */
+    row_t *stream_last;     /* per stream: its kernel before, or ROW_NONE */
+    struct timeline_edges *edges;
+    struct timeline_report *report;
+};
+
+/* The CPU node that the kernel waits for: that of the first cut at or after its launch's start, moved on to later cuts
+ * up to the launch's end and before the kernel's start. */
+static row_t launching_node(const struct readying *readying, row_t kernel) {
+    const struct timeline_kernels *kernels = &readying->work->input->kernels;
+    const struct timeline_chain *chain = readying->chain;
+    row_t first = times_below(chain->cut, chain->n, kernels->launch_start[kernel]);
+    row_t up_to_end = times_up_to(chain->cut, chain->n, kernels->launch_end[kernel]);
+    row_t before_start = times_below(chain->cut, chain->n, kernels->start[kernel]);
+    row_t last = up_to_end < before_start ? up_to_end : before_start;
+    if (first >= chain->n)
+        return chain->n - 1;
+    return last > first + 1 ? last - 1 : first;
+}
+
+/* Adds an edge to a kernel, and gives when it ends, or `ready` if that is later. */
+static double wait_for_kernel(const struct readying *readying, row_t kernel, row_t awaited, double ready) {
+    timeline_edge(readying->edges, kernel, awaited);
+    return fmax(ready, readying->work->input->kernels.end[awaited]);
+}
+
+/* What the traces say. */
+static double recorded_ready(const struct readying *readying, row_t kernel) {
+    double ready = readying->work->origin;
+    if (readying->chain->n) {
+        row_t node = launching_node(readying, kernel);
+        timeline_edge(readying->edges, kernel, timeline_chain_place(readying->work, node));
+        ready = fmax(ready, readying->chain->cut[node]);
+    }
+    row_t *before = &readying->stream_last[readying->work->input->kernels.stream[kernel]];
+    if (*before != ROW_NONE)
+        ready = wait_for_kernel(readying, kernel, *before, ready);
+    *before = kernel;
+    for (row_t o = readying->obeyed.first[kernel]; o != ROW_NONE; o = readying->obeyed.next[o])
+        ready = wait_for_kernel(readying, kernel, readying->obeyed.awaited[o], ready);
+    return ready;
+}
+
+/* A kernel of another stream, launched before, that ended just before this one began. */
+static row_t likely_awaited(const struct readying *readying, row_t kernel) {
+    const struct timeline_kernels *kernels = &readying->work->input->kernels;
+    row_t ended = times_up_to(readying->end_time, kernels->n, kernels->start[kernel]);
+    for (row_t looked = 0; ended-- > 0 && looked < CANDIDATES_MAX; looked++) {
+        row_t other = readying->by_end[ended];
+        if (kernels->end[other] <= kernels->start[kernel] - LATENCY_US)
+            break;
+        if (kernels->stream[other] != kernels->stream[kernel] &&
+            kernels->launch_start[other] < kernels->launch_start[kernel])
+            return other;
+    }
+    return ROW_NONE;
+}
+
+/* What explains a longer wait than the traces do, if anything does. */
+static double explained_ready(const struct readying *readying, row_t kernel, double ready) {
+    const struct timeline_kernels *kernels = &readying->work->input->kernels;
+    const struct timeline_chain *chain = readying->chain;
+    row_t awaited = likely_awaited(readying, kernel);
+    if (awaited != ROW_NONE) {
+        ready = wait_for_kernel(readying, kernel, awaited, ready);
+        readying->report->n_inferred++;
+    }
+    row_t cuts = times_below(chain->cut, chain->n, kernels->start[kernel]);
+    if (kernels->start[kernel] - ready > LATENCY_US && cuts && chain->cut[cuts - 1] > ready) {
+        timeline_edge(readying->edges, kernel, timeline_chain_place(readying->work, cuts - 1));
+        ready = chain->cut[cuts - 1];
+        readying->report->n_clocked++;
+    }
+    return ready;
+}
+
+static double kernel_ready(const struct readying *readying, row_t kernel) {
+    double start = readying->work->input->kernels.start[kernel];
+    double ready = recorded_ready(readying, kernel);
+    if (start - ready > LATENCY_US)
+        ready = explained_ready(readying, kernel, ready);
+    if (start - ready > LATENCY_US) {
+        readying->report->n_late++;
+        readying->report->late_us += start - ready;
+    }
+    return fmin(ready, start);
+}
+
+/* Kernels by their ends, and the ends. */
+static bool sort_ends(const struct timeline_work *work, struct readying *readying) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    row_t *by_end = arena_take(work->arena, kernels->n, sizeof *by_end);
+    double *end_time = arena_take(work->arena, kernels->n, sizeof *end_time);
+    const double *keys[] = {kernels->end};
+    if (work->arena->failed || !timeline_sort(work, kernels->n, keys, 1, by_end))
+        return false;
+    for (row_t i = 0; i < kernels->n; i++)
+        end_time[i] = kernels->end[by_end[i]];
+    readying->by_end = by_end;
+    readying->end_time = end_time;
+    return true;
+}
+
+bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
+                            const struct timeline_chain *chain, double *ready, struct timeline_edges *edges,
+                            struct timeline_report *report) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    struct readying readying = {.work = work, .queues = queues, .chain = chain, .edges = edges, .report = report};
+    readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
+    if (work->arena->failed || !find_obeyed(work, queues, &readying.obeyed, report) || !sort_ends(work, &readying))
+        return false;
+    memset(readying.stream_last, 0xff, kernels->n_streams * sizeof *readying.stream_last);
+    for (row_t i = 0; i < kernels->n; i++)
+        ready[queues->by_start[i]] = kernel_ready(&readying, queues->by_start[i]);
+    return !edges->failed;
+}

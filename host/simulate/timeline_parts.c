@@ -1,0 +1,200 @@
+/*
+ * timeline_parts.c - kernels that ran side by side, for a simulator whose GPU runs one at a time; in come the moments at
+ * which kernels became ready and their ends, out go parts that do not overlap.
+ *
+ *     measured   stream 7   [ a                ]           each moment belongs to the kernel that ends first
+ *                stream 8        [ b    ]
+ *     parts                 [ a ][ b    ][ a   ]           parts below 2 us join the next part of their kernel
+ *
+ * Computation and communication have a resource each. One sweep with a heap of the running kernels.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "simulate/timeline_stages.h"
+
+/* Parts that are shorter are not worth a node. */
+#define SHORTEST_PART_US 2.0
+
+/* A stretch of time in which one kernel ran; those of a kernel are a list. */
+struct stretch {
+    double start, end;
+    row_t after; /* the kernel that ran before, or ROW_NONE */
+    row_t next;  /* of the same kernel, or ROW_NONE */
+};
+
+struct sharing {
+    const struct timeline_kernels *kernels;
+    const double *ready;
+    row_t *first, *last; /* per kernel: its stretches */
+    struct stretch *stretches;
+    row_t n_stretches;
+    row_t *heap; /* positions in waiting[] of the kernels that have begun, by (end, position) */
+    row_t n_heap;
+    const row_t *waiting; /* kernels by the moment at which they are ready */
+};
+
+static bool ends_before(const struct sharing *sharing, row_t a, row_t b) {
+    double end_a = sharing->kernels->end[sharing->waiting[a]], end_b = sharing->kernels->end[sharing->waiting[b]];
+    return end_a != end_b ? end_a < end_b : a < b;
+}
+
+static void begin_kernel(struct sharing *sharing, row_t position) {
+    row_t at = sharing->n_heap++;
+    for (; at && ends_before(sharing, position, sharing->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        sharing->heap[at] = sharing->heap[(at - 1) / 2];
+    sharing->heap[at] = position;
+}
+
+static void end_first_kernel(struct sharing *sharing) {
+    row_t *heap = sharing->heap, last = heap[--sharing->n_heap];
+    uint64_t at = 0, child;
+    for (; (child = 2 * at + 1) < sharing->n_heap; at = child) {
+        child += child + 1 < sharing->n_heap && ends_before(sharing, heap[child + 1], heap[child]);
+        if (!ends_before(sharing, heap[child], last))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+}
+
+/* The kernel runs from `start` to `end`, after `before`. */
+static void run_kernel(struct sharing *sharing, row_t kernel, row_t before, double start, double end) {
+    row_t last = sharing->last[kernel];
+    if (last != ROW_NONE && before == kernel) {
+        sharing->stretches[last].end = end;
+        return;
+    }
+    row_t made = sharing->n_stretches++;
+    sharing->stretches[made] = (struct stretch){start, end, before, ROW_NONE};
+    *(last == ROW_NONE ? &sharing->first[kernel] : &sharing->stretches[last].next) = made;
+    sharing->last[kernel] = made;
+}
+
+/* Shares one resource out to n kernels. At each moment at which one begins or ends the next stretch begins, so there are
+ * at most two for each. */
+static void share_resource(struct sharing *sharing, row_t n, double origin) {
+    const struct timeline_kernels *kernels = sharing->kernels;
+    double now = origin;
+    row_t begun = 0, before = ROW_NONE;
+    while (begun < n || sharing->n_heap) {
+        if (!sharing->n_heap)
+            now = fmax(now, sharing->ready[sharing->waiting[begun]]);
+        while (begun < n && sharing->ready[sharing->waiting[begun]] <= now)
+            begin_kernel(sharing, begun++);
+        row_t kernel = sharing->waiting[sharing->heap[0]];
+        double end = kernels->end[kernel];
+        double until = begun < n ? fmin(end, sharing->ready[sharing->waiting[begun]]) : end;
+        if ((before == kernel && sharing->last[kernel] != ROW_NONE) || until > now || end <= now)
+            run_kernel(sharing, kernel, before, now, fmax(until, now));
+        before = kernel;
+        now = fmax(now, until);
+        if (end <= now)
+            end_first_kernel(sharing);
+        if (!sharing->n_heap)
+            before = ROW_NONE;
+    }
+}
+
+/* ---- From stretches to parts ---- */
+
+/* Whether a part has to wait for the kernel that ran before it: another one, which has ended by then. */
+static bool is_after_other(const struct timeline_kernels *kernels, row_t kernel, const struct stretch *stretch) {
+    return stretch->after != ROW_NONE && stretch->after != kernel && kernels->end[stretch->after] <= stretch->start + 1;
+}
+
+static void add_part(const struct timeline_kernels *kernels, struct timeline_parts *parts, row_t kernel,
+                     const struct stretch *stretch, bool is_first) {
+    row_t i = parts->n++;
+    parts->kernel[i] = kernel;
+    parts->start[i] = stretch->start;
+    parts->end[i] = stretch->end;
+    parts->after[i] = is_after_other(kernels, kernel, stretch) ? stretch->after : ROW_NONE;
+    parts->is_first[i] = is_first;
+    parts->is_last[i] = false;
+}
+
+/* The parts of a kernel: its stretches, where a short one gives its time to the next. */
+static void make_parts(const struct sharing *sharing, row_t kernel, struct timeline_parts *parts) {
+    struct stretch part = sharing->stretches[sharing->first[kernel]];
+    bool is_first = true;
+    for (row_t s = part.next; s != ROW_NONE; s = sharing->stretches[s].next) {
+        const struct stretch *stretch = &sharing->stretches[s];
+        double length = part.end - part.start;
+        if (length < SHORTEST_PART_US) {
+            part = *stretch;
+            part.start -= length;
+            continue;
+        }
+        add_part(sharing->kernels, parts, kernel, &part, is_first);
+        is_first = false;
+        part = *stretch;
+    }
+    add_part(sharing->kernels, parts, kernel, &part, is_first);
+    parts->is_last[parts->n - 1] = true;
+}
+
+static bool take_parts(struct arena *arena, size_t most, struct timeline_parts *parts) {
+    *parts = (struct timeline_parts){
+        .kernel = arena_take(arena, most, sizeof *parts->kernel),
+        .start = arena_take(arena, most, sizeof *parts->start),
+        .end = arena_take(arena, most, sizeof *parts->end),
+        .after = arena_take(arena, most, sizeof *parts->after),
+        .is_first = arena_take(arena, most, sizeof *parts->is_first),
+        .is_last = arena_take(arena, most, sizeof *parts->is_last),
+    };
+    return !arena->failed;
+}
+
+/* Kernels by the moment at which they are ready, of equal ones as by_start[] has them; those of one resource. */
+static row_t pick_waiting(const struct timeline_kernels *kernels, const row_t *by_ready, bool communicates,
+                          row_t *waiting) {
+    row_t n = 0;
+    for (row_t i = 0; i < kernels->n; i++)
+        if (((kernels->traits[by_ready[i]] & KERNEL_COMMUNICATES) != 0) == communicates)
+            waiting[n++] = by_ready[i];
+    return n;
+}
+
+/* Rows in the order of `order` and, first, of rising keys. */
+static bool sort_ordered(const struct timeline_work *work, const row_t *order, const double *key, row_t *sorted) {
+    const row_t n = work->input->kernels.n;
+    double *in_order = arena_take(work->arena, n, sizeof *in_order);
+    if (work->arena->failed)
+        return false;
+    for (row_t i = 0; i < n; i++)
+        in_order[i] = key[order[i]];
+    const double *keys[] = {in_order};
+    if (!timeline_sort(work, n, keys, 1, sorted))
+        return false;
+    for (row_t i = 0; i < n; i++)
+        sorted[i] = order[sorted[i]];
+    return true;
+}
+
+bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_queues *queues, const double *ready,
+                        struct timeline_parts *parts) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    const size_t n = kernels->n;
+    struct sharing sharing = {
+        .kernels = kernels,
+        .ready = ready,
+        .first = arena_take(work->arena, n, sizeof(row_t)),
+        .last = arena_take(work->arena, n, sizeof(row_t)),
+        .stretches = arena_take(work->arena, 2 * n, sizeof(struct stretch)),
+        .heap = arena_take(work->arena, n, sizeof(row_t)),
+    };
+    row_t *sorted = arena_take(work->arena, n, sizeof *sorted), *waiting = arena_take(work->arena, n, sizeof *waiting);
+    if (!take_parts(work->arena, 2 * n, parts) || !sort_ordered(work, queues->by_start, ready, sorted))
+        return false;
+    memset(sharing.first, 0xff, n * sizeof *sharing.first);
+    memset(sharing.last, 0xff, n * sizeof *sharing.last);
+    sharing.waiting = waiting;
+    share_resource(&sharing, pick_waiting(kernels, sorted, false, waiting), work->origin);
+    share_resource(&sharing, pick_waiting(kernels, sorted, true, waiting), work->origin);
+    if (!sort_ordered(work, queues->by_start, kernels->end, sorted))
+        return false;
+    for (row_t i = 0; i < kernels->n; i++)
+        make_parts(&sharing, sorted[i], parts);
+    return true;
+}

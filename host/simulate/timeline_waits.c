@@ -1,0 +1,353 @@
+/*
+ * timeline_waits.c - where the processor waits for the GPU; in come kernels and the calls that wait, out go pairs of
+ * moments with the kernels that end the wait.
+ *
+ * A call waits for the last kernel of its stream, or of each stream. Calls that wait for all streams would make
+ * (calls x streams) pairs; but a kernel for which such a call has waited, and which let it go on before a later call
+ * begins, needs not be named again. So streams are looked at only while their last kernel is news.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "simulate/timeline_stages.h"
+
+/* A kernel may end so much after the call that waited for it: their clocks are read by different hands. */
+#define END_TOLERANCE_US 1.0
+
+/* ---- Kernels in the order of their launches ---- */
+
+/* Sorts rows by number, each number's rows in the order in which they come: those of number b are then
+ * sorted[first[b]] .. sorted[first[b + 1] - 1]. */
+static void bucket_rows(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first,
+                        row_t *sorted) {
+    memset(first, 0, ((size_t)n_numbers + 1) * sizeof *first);
+    for (row_t i = 0; i < n; i++)
+        first[number[rows[i]]]++;
+    row_t end = 0;
+    for (uint32_t b = 0; b <= n_numbers; b++) {
+        end += first[b];
+        first[b] = end;
+    }
+    for (row_t i = n; i-- > 0;)
+        sorted[--first[number[rows[i]]]] = rows[i];
+}
+
+/* Which operator launched each kernel. */
+static bool find_launch_ops(const struct timeline_work *work, const struct timeline_order *ops,
+                            struct timeline_queues *queues) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    struct owner_queries queries = owner_queries_take(work->arena, kernels->n);
+    if (work->arena->failed)
+        return false;
+    memcpy(queries.time, kernels->launch_start, kernels->n * sizeof *queries.time);
+    memcpy(queries.thread, kernels->launch_thread, kernels->n * sizeof *queries.thread);
+    queues->launch_op = queries.op;
+    return timeline_find_owners(work, ops, &queries);
+}
+
+bool timeline_queue_kernels(const struct timeline_work *work, const struct timeline_order *ops,
+                            struct timeline_queues *queues) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    queues->first = arena_take(work->arena, (size_t)kernels->n_streams + 1, sizeof *queues->first);
+    queues->queued = arena_take(work->arena, kernels->n, sizeof *queues->queued);
+    queues->by_launch = arena_take(work->arena, kernels->n, sizeof *queues->by_launch);
+    queues->launch_time = arena_take(work->arena, kernels->n, sizeof *queues->launch_time);
+    queues->by_start = arena_take(work->arena, kernels->n, sizeof *queues->by_start);
+    const double *launch_keys[] = {kernels->start, kernels->launch_start},
+                 *start_keys[] = {kernels->end, kernels->start};
+    if (work->arena->failed || !timeline_sort(work, kernels->n, launch_keys, 2, queues->by_launch) ||
+        !timeline_sort(work, kernels->n, start_keys, 2, queues->by_start))
+        return false;
+    for (row_t i = 0; i < kernels->n; i++)
+        queues->launch_time[i] = kernels->launch_start[queues->by_launch[i]];
+    bucket_rows(queues->by_launch, kernels->n, kernels->stream, kernels->n_streams, queues->first, queues->queued);
+    return find_launch_ops(work, ops, queues);
+}
+
+/* Position of the first of the kernels queued[low] .. queued[high - 1] that was launched at the time or later. */
+static row_t launch_position(const struct timeline_kernels *kernels, const row_t *queued, row_t low, row_t high,
+                             double time) {
+    struct bisection at = {low, high};
+    while (at.low < at.high)
+        bisect(&at, kernels->launch_start[queued[bisect_middle(at)]] < time);
+    return at.low;
+}
+
+static row_t queue_position(const struct timeline_work *work, const struct timeline_queues *queues, uint32_t stream,
+                            double time) {
+    return launch_position(&work->input->kernels, queues->queued, queues->first[stream], queues->first[stream + 1],
+                           time);
+}
+
+row_t timeline_last_launched(const struct timeline_work *work, const struct timeline_queues *queues, uint32_t stream,
+                             double time) {
+    row_t position = queue_position(work, queues, stream, time);
+    return position > queues->first[stream] ? queues->queued[position - 1] : ROW_NONE;
+}
+
+row_t timeline_next_launched(const struct timeline_work *work, const struct timeline_queues *queues, uint32_t stream,
+                             double time) {
+    row_t position = queue_position(work, queues, stream, time);
+    return position < queues->first[stream + 1] ? queues->queued[position] : ROW_NONE;
+}
+
+/* ---- Waits ---- */
+
+struct waits_making {
+    const struct timeline_work *work;
+    const struct timeline_queues *queues;
+    struct timeline_waits *waits;
+    struct owner_queries owners; /* wait i asks twice, at 2 i and 2 i + 1 */
+    uint64_t n_kernels, capacity;
+};
+
+static bool add_kernel(struct waits_making *making, row_t kernel) {
+    if (making->n_kernels == making->capacity) {
+        uint64_t capacity = making->capacity * 2 + 64;
+        row_t *kernels = arena_take(making->work->arena, capacity, sizeof *kernels);
+        if (!kernels)
+            return false;
+        if (making->n_kernels)
+            memcpy(kernels, making->waits->kernels, making->n_kernels * sizeof *kernels);
+        making->waits->kernels = kernels;
+        making->capacity = capacity;
+    }
+    making->waits->kernels[making->n_kernels++] = kernel;
+    return true;
+}
+
+/* Ends the list of the kernels added since the last wait: the processor waits for them from `at` on. */
+static void add_wait(struct waits_making *making, double at, uint32_t thread) {
+    const struct timeline_kernels *kernels = &making->work->input->kernels;
+    struct timeline_waits *waits = making->waits;
+    row_t i = waits->n++;
+    double until = at, last_launch = -INFINITY;
+    for (uint64_t k = waits->first[i]; k < making->n_kernels; k++) {
+        until = fmax(until, kernels->end[waits->kernels[k]]);
+        last_launch = fmax(last_launch, kernels->launch_start[waits->kernels[k]]);
+    }
+    waits->at[i] = at;
+    waits->until[i] = until;
+    waits->last_launch[i] = last_launch;
+    waits->first[i + 1] = making->n_kernels;
+    making->owners.time[2 * i] = at;
+    making->owners.thread[2 * i] = thread;
+    making->owners.time[2 * i + 1] = until;
+    making->owners.thread[2 * i + 1] = THREAD_ALL;
+}
+
+/* Adds the kernel that a call for one stream waits for, if there is one. False: out of memory. */
+static bool wait_for_stream(struct waits_making *making, row_t call) {
+    const struct timeline_calls *calls = &making->work->input->calls;
+    const struct timeline_kernels *kernels = &making->work->input->kernels;
+    if (calls->stream[call] >= kernels->n_streams)
+        return true;
+    row_t kernel = timeline_last_launched(making->work, making->queues, calls->stream[call], calls->before[call]);
+    return kernel == ROW_NONE || kernels->end[kernel] > calls->end[call] + END_TOLERANCE_US ||
+           add_kernel(making, kernel);
+}
+
+/* Streams whose last kernel is news, as a sweep over calls that wait for all streams has it. */
+struct news {
+    row_t *last; /* per stream: its last kernel so far */
+    row_t *heap; /* kernels that no call has waited for, by their ends; some are no longer the last ones */
+    row_t n_heap;
+    row_t *recent; /* kernels that calls wait for which may not yet have gone on */
+    double *recent_until;
+    row_t n_recent;
+    row_t n_launched; /* of by_launch[] */
+};
+
+static void news_push(struct news *news, const double *end, row_t kernel) {
+    row_t at = news->n_heap++;
+    for (; at && end[kernel] < end[news->heap[(at - 1) / 2]]; at = (at - 1) / 2)
+        news->heap[at] = news->heap[(at - 1) / 2];
+    news->heap[at] = kernel;
+}
+
+static row_t news_pop(struct news *news, const double *end) {
+    row_t *heap = news->heap, first = heap[0], last = heap[--news->n_heap];
+    uint64_t at = 0, child;
+    for (; (child = 2 * at + 1) < news->n_heap; at = child) {
+        child += child + 1 < news->n_heap && end[heap[child + 1]] < end[heap[child]];
+        if (end[last] <= end[heap[child]])
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = last;
+    return first;
+}
+
+/* Kernels launched before the time are the last ones of their streams. */
+static void news_advance(struct news *news, const struct waits_making *making, double time) {
+    const struct timeline_kernels *kernels = &making->work->input->kernels;
+    for (; news->n_launched < kernels->n && making->queues->launch_time[news->n_launched] < time; news->n_launched++) {
+        row_t kernel = making->queues->by_launch[news->n_launched];
+        news->last[kernels->stream[kernel]] = kernel;
+        news_push(news, kernels->end, kernel);
+    }
+}
+
+/* Adds the kernels that an earlier call waits for, and that this one may have to wait for, too. */
+static bool wait_for_recent(struct waits_making *making, struct news *news, double start, double latest) {
+    const struct timeline_kernels *kernels = &making->work->input->kernels;
+    row_t kept = 0;
+    for (row_t i = 0; i < news->n_recent; i++) {
+        row_t kernel = news->recent[i];
+        if (news->recent_until[i] <= start || news->last[kernels->stream[kernel]] != kernel)
+            continue;
+        if (kernels->end[kernel] <= latest && !add_kernel(making, kernel))
+            return false;
+        news->recent[kept] = kernel;
+        news->recent_until[kept++] = news->recent_until[i];
+    }
+    news->n_recent = kept;
+    return true;
+}
+
+/* A call that waits for all streams. False: out of memory. */
+static bool wait_for_all(struct waits_making *making, struct news *news, row_t call) {
+    const struct timeline_calls *calls = &making->work->input->calls;
+    const struct timeline_kernels *kernels = &making->work->input->kernels;
+    double latest = calls->end[call] + END_TOLERANCE_US;
+    uint64_t first_new;
+    news_advance(news, making, calls->before[call]);
+    if (!wait_for_recent(making, news, calls->start[call], latest))
+        return false;
+    first_new = making->n_kernels;
+    while (news->n_heap && kernels->end[news->heap[0]] <= latest) {
+        row_t kernel = news_pop(news, kernels->end);
+        if (news->last[kernels->stream[kernel]] == kernel && !add_kernel(making, kernel))
+            return false;
+    }
+    double until = calls->start[call];
+    for (uint64_t k = making->waits->first[making->waits->n]; k < making->n_kernels; k++)
+        until = fmax(until, kernels->end[making->waits->kernels[k]]);
+    for (uint64_t k = first_new; k < making->n_kernels; k++) {
+        news->recent[news->n_recent] = making->waits->kernels[k];
+        news->recent_until[news->n_recent++] = until;
+    }
+    return true;
+}
+
+static struct news take_news(struct arena *arena, const struct timeline_kernels *kernels) {
+    struct news news = {
+        .last = arena_take(arena, kernels->n_streams, sizeof *news.last),
+        .heap = arena_take(arena, kernels->n, sizeof *news.heap),
+        .recent = arena_take(arena, kernels->n, sizeof *news.recent),
+        .recent_until = arena_take(arena, kernels->n, sizeof *news.recent_until),
+    };
+    if (!arena->failed)
+        memset(news.last, 0xff, kernels->n_streams * sizeof *news.last);
+    return news;
+}
+
+/* Synchronising calls, in the order of what they wait for. A call after the last operator has nothing behind it that it
+ * could hold up. */
+static bool wait_for_calls(struct waits_making *making, double last_end, struct timeline_report *report) {
+    const struct timeline_work *work = making->work;
+    const struct timeline_calls *calls = &work->input->calls;
+    row_t *order = arena_take(work->arena, calls->n, sizeof *order);
+    struct news news = take_news(work->arena, &work->input->kernels);
+    const double *keys[] = {calls->before};
+    if (work->arena->failed || !timeline_sort(work, calls->n, keys, 1, order))
+        return false;
+    for (row_t i = 0; i < calls->n; i++) {
+        row_t call = order[i];
+        if (!(calls->start[call] >= work->origin && calls->start[call] < last_end)) {
+            report->n_calls_outside++;
+            continue;
+        }
+        if (calls->stream[call] == STREAM_ANY ? !wait_for_all(making, &news, call) : !wait_for_stream(making, call))
+            return false;
+        bool waits = making->n_kernels > making->waits->first[making->waits->n];
+        report->n_waits += waits;
+        report->n_calls_without_kernel += !waits;
+        if (waits)
+            add_wait(making, calls->start[call], calls->thread[call]);
+    }
+    return true;
+}
+
+/* Kernels by the threads that launched them, in the order of their launches. */
+struct thread_launches {
+    uint32_t *thread; /* per kernel: with the unknown ones numbered, too */
+    row_t *first, *launched;
+};
+
+static bool sort_by_thread(const struct timeline_work *work, const struct timeline_queues *queues,
+                           struct thread_launches *launches) {
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    const uint32_t n_threads = work->input->ops.n_threads;
+    launches->thread = arena_take(work->arena, kernels->n, sizeof *launches->thread);
+    launches->first = arena_take(work->arena, (size_t)n_threads + 2, sizeof *launches->first);
+    launches->launched = arena_take(work->arena, kernels->n, sizeof *launches->launched);
+    if (work->arena->failed)
+        return false;
+    for (row_t k = 0; k < kernels->n; k++)
+        launches->thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
+    bucket_rows(queues->by_launch, kernels->n, launches->thread, n_threads + 1, launches->first, launches->launched);
+    return true;
+}
+
+/* Whether the kernel's thread launched nothing between the end of its launch and its own end. */
+static bool is_followed_by_none(const struct timeline_kernels *kernels, const struct thread_launches *launches,
+                                row_t kernel) {
+    row_t first = launches->first[launches->thread[kernel]], end = launches->first[launches->thread[kernel] + 1];
+    row_t next =
+        launch_position(kernels, launches->launched, first, end, nextafter(kernels->launch_end[kernel], INFINITY));
+    return next == end || kernels->launch_start[launches->launched[next]] >= kernels->end[kernel];
+}
+
+/* Copies block where the call ends after the copy; from or to pageable memory they block, too, though the call looks
+ * short, if the operator goes on after the copy and nothing was launched in between. */
+static bool wait_for_copies(struct waits_making *making, struct timeline_report *report) {
+    const struct timeline_work *work = making->work;
+    const struct timeline_kernels *kernels = &work->input->kernels;
+    struct thread_launches launches;
+    if (!sort_by_thread(work, making->queues, &launches))
+        return false;
+    for (row_t k = 0; k < kernels->n; k++) {
+        row_t op = making->queues->launch_op[k];
+        double at = kernels->launch_start[k], end = kernels->end[k];
+        if ((kernels->traits[k] & KERNEL_COPIES) && kernels->launch_end[k] >= end) {
+            report->n_blocking_copies++;
+        } else if ((kernels->traits[k] & KERNEL_PAGEABLE) && op != ROW_NONE && kernels->launch_end[k] < end &&
+                   end <= work->input->ops.end[op] && is_followed_by_none(kernels, &launches, k)) {
+            report->n_pageable_copies++;
+            at = kernels->launch_end[k];
+        } else {
+            continue;
+        }
+        if (!add_kernel(making, k))
+            return false;
+        add_wait(making, at, kernels->launch_thread[k]);
+    }
+    return true;
+}
+
+bool timeline_find_waits(const struct timeline_work *work, const struct timeline_order *ops,
+                         const struct timeline_queues *queues, struct timeline_waits *waits,
+                         struct timeline_report *report) {
+    size_t most = (size_t)work->input->calls.n + work->input->kernels.n;
+    *waits = (struct timeline_waits){
+        .at = arena_take(work->arena, most, sizeof *waits->at),
+        .until = arena_take(work->arena, most, sizeof *waits->until),
+        .last_launch = arena_take(work->arena, most, sizeof *waits->last_launch),
+        .op_at = arena_take(work->arena, most, sizeof *waits->op_at),
+        .op_until = arena_take(work->arena, most, sizeof *waits->op_until),
+        .first = arena_zeros(work->arena, most + 1, sizeof *waits->first),
+    };
+    struct waits_making making = {.work = work, .queues = queues, .waits = waits};
+    making.owners = owner_queries_take(work->arena, (row_t)(2 * most));
+    if (work->arena->failed || !wait_for_calls(&making, ops->last_end, report) || !wait_for_copies(&making, report))
+        return false;
+    making.owners.n = 2 * waits->n;
+    if (!timeline_find_owners(work, ops, &making.owners))
+        return false;
+    for (row_t i = 0; i < waits->n; i++) {
+        waits->op_at[i] = making.owners.op[2 * i];
+        waits->op_until[i] = making.owners.op[2 * i + 1];
+    }
+    return true;
+}
