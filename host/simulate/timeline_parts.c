@@ -98,39 +98,39 @@ static void share_resource(struct sharing *sharing, row_t n, double origin) {
 
 /* ---- From stretches to parts ---- */
 
-/* Whether a part has to wait for the kernel that ran before it: another one, which has ended by then. */
-static bool is_after_other(const struct timeline_kernels *kernels, row_t kernel, const struct stretch *stretch) {
-    return stretch->after != ROW_NONE && stretch->after != kernel && kernels->end[stretch->after] <= stretch->start + 1;
+/* The kernel that ran before a stretch, if it is another one, which has ended by then; else ROW_NONE. */
+static row_t ended_before(const struct timeline_kernels *kernels, row_t kernel, const struct stretch *stretch) {
+    row_t other = stretch->after;
+    bool ended = other != ROW_NONE && other != kernel && kernels->end[other] <= stretch->start + 1;
+    return ended ? other : ROW_NONE;
 }
 
-static void add_part(const struct timeline_kernels *kernels, struct timeline_parts *parts, row_t kernel,
-                     const struct stretch *stretch, bool is_first) {
+static void add_part(struct timeline_parts *parts, row_t kernel, const struct stretch *part, bool is_first) {
     row_t i = parts->n++;
     parts->kernel[i] = kernel;
-    parts->start[i] = stretch->start;
-    parts->end[i] = stretch->end;
-    parts->after[i] = is_after_other(kernels, kernel, stretch) ? stretch->after : ROW_NONE;
+    parts->start[i] = part->start;
+    parts->end[i] = part->end;
+    parts->after[i] = part->after;
     parts->is_first[i] = is_first;
     parts->is_last[i] = false;
 }
 
 /* The parts of a kernel: its stretches, where a short one gives its time to the next. */
 static void make_parts(const struct sharing *sharing, row_t kernel, struct timeline_parts *parts) {
-    struct stretch part = sharing->stretches[sharing->first[kernel]];
+    struct stretch part = {.next = sharing->first[kernel]};
     bool is_first = true;
-    for (row_t s = part.next; s != ROW_NONE; s = sharing->stretches[s].next) {
-        const struct stretch *stretch = &sharing->stretches[s];
-        double length = part.end - part.start;
-        if (length < SHORTEST_PART_US) {
-            part = *stretch;
-            part.start -= length;
+    double given = 0;
+    while (part.next != ROW_NONE) {
+        part = sharing->stretches[part.next];
+        part.after = ended_before(sharing->kernels, kernel, &part);
+        part.start -= given;
+        given = part.end - part.start;
+        if (part.next != ROW_NONE && given < SHORTEST_PART_US)
             continue;
-        }
-        add_part(sharing->kernels, parts, kernel, &part, is_first);
+        add_part(parts, kernel, &part, is_first);
         is_first = false;
-        part = *stretch;
+        given = 0;
     }
-    add_part(sharing->kernels, parts, kernel, &part, is_first);
     parts->is_last[parts->n - 1] = true;
 }
 

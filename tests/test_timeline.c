@@ -1,0 +1,514 @@
+/*
+ * test_timeline.c - nodes that take the measured time: a made-up trace for each rule, simulated, and its time scaled.
+ *
+ * Each trace is a list of operators, kernels, calls and orders with plain times; the nodes made of it are run with one
+ * processor, one GPU for computation and one for communication, or a GPU for each stream.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "generate/random.h"
+#include "match/engine.h"
+#include "simulate/replay.h"
+#include "simulate/timeline.h"
+
+#define OPS_MAX     12
+#define KERNELS_MAX 12
+#define CALLS_MAX   6
+
+struct drawn_op {
+    double start, end;
+    uint32_t thread;
+};
+
+struct drawn_kernel {
+    double launch, launched, start, end;
+    uint32_t stream;
+    uint8_t traits;
+    uint32_t thread;
+};
+
+struct drawn_call {
+    double start, end, before;
+    uint32_t stream, thread;
+};
+
+struct drawn_order {
+    uint32_t stream, awaited;
+    double call, record;
+};
+
+/* Lists end where `end` (or `call` of an order) is 0. */
+struct drawn {
+    struct drawn_op ops[OPS_MAX];
+    struct drawn_kernel kernels[KERNELS_MAX];
+    struct drawn_call calls[CALLS_MAX];
+    struct drawn_order orders[CALLS_MAX];
+    bool per_stream;
+    double rest_us; /* 0: none is split off */
+};
+
+/* What became of it. */
+struct result {
+    struct arena arena;
+    struct timeline_nodes nodes;
+    struct timeline_report report;
+};
+
+/* ---- From lists to columns, to nodes ---- */
+
+static struct pool *pool;
+static struct engine engine;
+
+#define COLUMN(type, n) ((type *)arena_take(arena, (n) + 1, sizeof(type)))
+
+static struct timeline_ops take_ops(const struct drawn *drawn, struct arena *arena, uint64_t *next_id) {
+    row_t n = 0;
+    while (n < OPS_MAX && drawn->ops[n].end > 0)
+        n++;
+    uint64_t *id = COLUMN(uint64_t, n);
+    double *start = COLUMN(double, n), *end = COLUMN(double, n);
+    uint32_t *thread = COLUMN(uint32_t, n);
+    for (row_t i = 0; i < n; i++) {
+        id[i] = (*next_id)++;
+        start[i] = drawn->ops[i].start;
+        end[i] = drawn->ops[i].end;
+        thread[i] = drawn->ops[i].thread;
+    }
+    return (struct timeline_ops){.n = n, .n_threads = 3, .id = id, .start = start, .end = end, .thread = thread};
+}
+
+static struct timeline_kernels take_kernels(const struct drawn *drawn, struct arena *arena, uint64_t *next_id) {
+    row_t n = 0;
+    while (n < KERNELS_MAX && drawn->kernels[n].end > 0)
+        n++;
+    uint64_t *id = COLUMN(uint64_t, n);
+    double *start = COLUMN(double, n), *end = COLUMN(double, n), *launch = COLUMN(double, n),
+           *launched = COLUMN(double, n);
+    uint32_t *stream = COLUMN(uint32_t, n), *thread = COLUMN(uint32_t, n);
+    uint8_t *traits = COLUMN(uint8_t, n);
+    for (row_t i = 0; i < n; i++) {
+        const struct drawn_kernel *kernel = &drawn->kernels[i];
+        id[i] = (*next_id)++;
+        start[i] = kernel->start;
+        end[i] = kernel->end;
+        launch[i] = kernel->launch;
+        launched[i] = kernel->launched;
+        stream[i] = kernel->stream;
+        thread[i] = kernel->thread;
+        traits[i] = kernel->traits;
+    }
+    return (struct timeline_kernels){.n = n,
+                                     .n_streams = 3,
+                                     .id = id,
+                                     .start = start,
+                                     .end = end,
+                                     .stream = stream,
+                                     .launch_start = launch,
+                                     .launch_end = launched,
+                                     .launch_thread = thread,
+                                     .traits = traits};
+}
+
+static struct timeline_calls take_calls(const struct drawn *drawn, struct arena *arena) {
+    row_t n = 0;
+    while (n < CALLS_MAX && drawn->calls[n].end > 0)
+        n++;
+    double *start = COLUMN(double, n), *end = COLUMN(double, n), *before = COLUMN(double, n);
+    uint32_t *stream = COLUMN(uint32_t, n), *thread = COLUMN(uint32_t, n);
+    for (row_t i = 0; i < n; i++) {
+        start[i] = drawn->calls[i].start;
+        end[i] = drawn->calls[i].end;
+        before[i] = drawn->calls[i].before;
+        stream[i] = drawn->calls[i].stream;
+        thread[i] = drawn->calls[i].thread;
+    }
+    return (struct timeline_calls){n, start, end, before, stream, thread};
+}
+
+static struct timeline_orders take_orders(const struct drawn *drawn, struct arena *arena) {
+    row_t n = 0;
+    while (n < CALLS_MAX && drawn->orders[n].call > 0)
+        n++;
+    uint32_t *stream = COLUMN(uint32_t, n), *awaited = COLUMN(uint32_t, n);
+    double *call = COLUMN(double, n), *record = COLUMN(double, n);
+    for (row_t i = 0; i < n; i++) {
+        stream[i] = drawn->orders[i].stream;
+        awaited[i] = drawn->orders[i].awaited;
+        call[i] = drawn->orders[i].call;
+        record[i] = drawn->orders[i].record;
+    }
+    return (struct timeline_orders){n, stream, awaited, call, record};
+}
+
+static void make(const struct drawn *drawn, struct result *result) {
+    struct sutra_error error;
+    struct arena *arena = &result->arena;
+    uint64_t next_id = 100;
+    *arena = (struct arena){0};
+    struct timeline_input input = {.ops = take_ops(drawn, arena, &next_id),
+                                   .kernels = take_kernels(drawn, arena, &next_id),
+                                   .calls = take_calls(drawn, arena),
+                                   .orders = take_orders(drawn, arena),
+                                   .options = {drawn->rest_us > 0 ? drawn->rest_us : INFINITY, drawn->per_stream}};
+    input.first_new_id = next_id;
+    assert_int_equal(timeline_build(&input, &engine, arena, &result->nodes, &result->report, &error), SUTRA_OK);
+}
+
+/* ---- From nodes to simulated time ---- */
+
+/* Rows of nodes by rising id, as the simulator prefers them. */
+static const uint64_t *sorting_ids;
+static int compare_ids(const void *a, const void *b) {
+    uint64_t x = sorting_ids[*(const row_t *)a], y = sorting_ids[*(const row_t *)b];
+    return (x > y) - (x < y);
+}
+
+static uint32_t resource_of(const struct drawn *drawn, const struct timeline_nodes *nodes, row_t node) {
+    if (nodes->role[node] != NODE_KERNEL)
+        return 0;
+    const struct drawn_kernel *kernel = &drawn->kernels[nodes->of[node]];
+    return drawn->per_stream ? 1 + kernel->stream : kernel->traits & KERNEL_COMMUNICATES ? 2 : 1;
+}
+
+/* Microseconds that the nodes take, with kernels' execution times `scale` as long; all nodes must run. */
+static double simulate(const struct drawn *drawn, struct result *result, double scale) {
+    const struct timeline_nodes *nodes = &result->nodes;
+    struct arena *arena = &result->arena;
+    const row_t n = nodes->n;
+    row_t *order = COLUMN(row_t, n), *place = COLUMN(row_t, n), *n_waits = COLUMN(row_t, n),
+          *waiters = COLUMN(row_t, nodes->n_deps);
+    uint64_t *dur = COLUMN(uint64_t, n), *first = COLUMN(uint64_t, n + 1);
+    uint32_t *resource = COLUMN(uint32_t, n);
+    for (row_t i = 0; i < n; i++)
+        order[i] = i;
+    sorting_ids = nodes->id;
+    qsort(order, n, sizeof *order, compare_ids);
+    for (row_t i = 0; i < n; i++)
+        place[order[i]] = i;
+    uint64_t n_waiters = 0;
+    for (row_t i = 0; i < n; i++) {
+        row_t node = order[i];
+        double us = (double)nodes->duration_us[node] + (scale - 1) * nodes->run_us[node];
+        if (i)
+            assert_true(nodes->id[node] != nodes->id[order[i - 1]]);
+        dur[i] = us > 0 ? (uint64_t)(us * 1000) : 0;
+        resource[i] = resource_of(drawn, nodes, node);
+        n_waits[i] = (row_t)(nodes->first_dep[node + 1] - nodes->first_dep[node]);
+        first[i] = n_waiters;
+        for (row_t k = 0; k < n; k++)
+            for (uint64_t d = nodes->first_dep[k]; d < nodes->first_dep[k + 1]; d++)
+                if (nodes->deps[d] == node)
+                    waiters[n_waiters++] = place[k];
+    }
+    first[n] = n_waiters;
+    const struct replay_graph graph = {.n = n,
+                                       .dur_ns = dur,
+                                       .resource = resource,
+                                       .n_resources = 4,
+                                       .n_waits = n_waits,
+                                       .first_waiter = first,
+                                       .waiters = waiters};
+    const struct replay_job job = {1, &graph, 0};
+    struct replay_times times = {
+        COLUMN(uint64_t, n), COLUMN(uint64_t, n), COLUMN(uint64_t, n), COLUMN(struct replay_node, n), 0, 0};
+    struct sutra_error error;
+    assert_int_equal(replay(&job, &times, &error), SUTRA_OK);
+    assert_int_equal(times.n_ran, n);
+    return (double)times.finish_ns / 1000;
+}
+
+/* What the nodes take, to the microsecond, as measured and with kernels half and twice as long. */
+static void expect_times(const struct drawn *drawn, double measured, double half, double twice) {
+    struct result result;
+    make(drawn, &result);
+    assert_true(fabs(result.report.measured_us - measured) < 1e-6);
+    const double scales[] = {1, 0.5, 2}, expected[] = {measured, half, twice};
+    for (int i = 0; i < 3; i++) {
+        double us = simulate(drawn, &result, scales[i]);
+        if (fabs(us - expected[i]) > 0.5)
+            fail_msg("kernels %g times as long: %g us, expected %g", scales[i], us, expected[i]);
+    }
+    arena_free(&result.arena);
+}
+
+/* ---- A trace for each rule ---- */
+
+static void durations_are_differences_of_rounded_cuts(void **state) {
+    (void)state;
+    expect_times(&(struct drawn){.ops = {{0, 10.4}, {10.4, 20.8}, {20.8, 31.2}, {31.2, 41.6}, {41.6, 52}}}, 52, 52, 52);
+}
+
+static void a_parent_that_waits_for_another_thread_is_not_counted_twice(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 100, 0}, {10, 90, 1}, {20, 50, 1}}};
+    expect_times(&drawn, 100, 100, 100);
+}
+
+static void a_synchronisation_lasts_until_its_stream_has_ended(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 20, 0}, {20, 130, 0}, {130, 150, 0}},
+                                .kernels = {{5, 10, 30, 120, 0, 0, 0}},
+                                .calls = {{25, 121, 25, 0, 0}}};
+    /* the launch's latency of 10 us behind the end of the first operator stays; 30 us follow the kernel */
+    expect_times(&drawn, 150, 105, 240);
+}
+
+static void a_synchronisation_may_wait_for_its_own_launch(void **state) {
+    (void)state;
+    const struct drawn drawn = {
+        .ops = {{0, 100, 0}}, .kernels = {{10, 12, 20, 80, 0, 0, 0}}, .calls = {{15, 81, 15, STREAM_ANY, 0}}};
+    expect_times(&drawn, 100, 70, 160);
+}
+
+static void a_call_that_waits_for_an_event_waits_for_what_was_launched_before_its_record(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 30, 0}, {30, 110, 0}},
+                                .kernels = {{5, 6, 10, 100, 0, 0, 0}, {20, 21, 100, 105, 0, 0, 0}},
+                                .calls = {{40, 100.5, 12, 0, 0}}};
+    expect_times(&drawn, 110, 65, 200);
+}
+
+static void a_copy_from_pageable_memory_blocks(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 100, 0}},
+                                .kernels = {{10, 12, 20, 80, 0, KERNEL_COPIES | KERNEL_PAGEABLE, 0}}};
+    expect_times(&drawn, 100, 70, 160);
+}
+
+static void a_copy_whose_call_ends_after_it_blocks(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 81, 20, 80, 0, KERNEL_COPIES, 0}}};
+    expect_times(&drawn, 100, 70, 160);
+}
+
+static void an_asynchronous_copy_does_not(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 12, 20, 80, 0, KERNEL_COPIES, 0}}};
+    expect_times(&drawn, 100, 100, 140);
+}
+
+static void a_kernel_waits_for_the_one_before_it_on_its_stream(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 10, 0}}, .kernels = {{2, 3, 10, 60, 0, 0, 0}, {4, 5, 60, 110, 0, 0, 0}}};
+    expect_times(&drawn, 110, 60, 210);
+}
+
+static void a_stream_waits_for_another_ones_event(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 10, 0}},
+                                .kernels = {{2, 3, 10, 60, 0, 0, 0}, {6, 7, 62, 112, 1, 0, 0}},
+                                .orders = {{1, 0, 5, 4}},
+                                .per_stream = true};
+    expect_times(&drawn, 112, 62, 212);
+}
+
+static void a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it(void **state) {
+    (void)state;
+    const struct drawn drawn = {
+        .ops = {{0, 10, 0}}, .kernels = {{2, 3, 10, 60, 0, 0, 0}, {6, 7, 62, 112, 1, 0, 0}}, .per_stream = true};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_inferred, 1);
+    arena_free(&result.arena);
+    expect_times(&drawn, 112, 62, 212);
+}
+
+static void a_kernel_that_nothing_explains_is_held_to_the_processors_clock(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 50, 0}, {50, 200, 0}}, .kernels = {{2, 3, 100, 150, 0, 0, 0}}};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_clocked, 1);
+    assert_int_equal(result.report.n_late, 1);
+    assert_true(fabs(result.report.late_us - 50) < 1e-9);
+    arena_free(&result.arena);
+    expect_times(&drawn, 200, 200, 200);
+}
+
+static void kernels_that_overlap_share_the_gpu(void **state) {
+    (void)state;
+    /* 10..40 a, 40..70 b (which ends first), 70..100 a */
+    const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 36, 0}},
+                                .kernels = {{2, 3, 10, 100, 0, 0, 0}, {30, 31, 40, 70, 1, 0, 0}}};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_parts, 1);
+    arena_free(&result.arena);
+    expect_times(&drawn, 100, 70, 186); /* the second launch is at 36 however long kernels take, and 4 us are latency */
+}
+
+static void three_kernels_that_overlap_take_no_longer(void **state) {
+    (void)state;
+    /* a from 10, b from 20, c from 30 to 60, b to 90, a to 100 */
+    const struct drawn drawn = {
+        .ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}},
+        .kernels = {{2, 3, 10, 100, 0, 0, 0}, {14, 15, 20, 90, 1, 0, 0}, {24, 25, 30, 60, 2, 0, 0}}};
+    expect_times(&drawn, 100, 65, 190);
+}
+
+static void streams_of_their_own_overlap(void **state) {
+    (void)state;
+    const struct drawn drawn = {
+        .ops = {{0, 10, 0}}, .kernels = {{2, 3, 12, 100, 0, 0, 0}, {4, 5, 12, 70, 1, 0, 0}}, .per_stream = true};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_parts, 0);
+    arena_free(&result.arena);
+    expect_times(&drawn, 100, 56, 188);
+}
+
+static void communication_has_a_resource_of_its_own(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 10, 0}},
+                                .kernels = {{2, 3, 12, 100, 0, 0, 0}, {4, 5, 12, 70, 1, KERNEL_COMMUNICATES, 0}}};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_parts, 0);
+    arena_free(&result.arena);
+    expect_times(&drawn, 100, 56, 188);
+}
+
+static void an_operator_is_cut_at_a_launch_that_it_outlasts(void **state) {
+    (void)state;
+    const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 12, 14, 104, 0, 0, 0}}};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_launch_cuts, 1);
+    arena_free(&result.arena);
+    expect_times(&drawn, 104, 100, 194);
+}
+
+static void long_rests_become_nodes_of_their_own(void **state) {
+    (void)state;
+    /* the parent works 10 us between its children; 30 us pass in no operator */
+    struct drawn drawn = {.ops = {{0, 50, 0}, {5, 20, 0}, {30, 48, 0}, {80, 100, 0}}, .rest_us = 5};
+    struct result result;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_rests, 2);
+    int n_rests = 0, n_gaps = 0;
+    for (row_t i = 0; i < result.nodes.n; i++) {
+        n_rests += result.nodes.role[i] == NODE_REST && result.nodes.of[i] == 0 && result.nodes.duration_us[i] == 10;
+        n_gaps += result.nodes.role[i] == NODE_GAP && result.nodes.duration_us[i] == 32;
+    }
+    assert_int_equal(n_rests, 1);
+    assert_int_equal(n_gaps, 1);
+    arena_free(&result.arena);
+    expect_times(&drawn, 100, 100, 100);
+}
+
+static void a_trace_without_anything_takes_no_time(void **state) {
+    (void)state;
+    struct result result;
+    make(&(struct drawn){0}, &result);
+    assert_int_equal(result.nodes.n, 0);
+    arena_free(&result.arena);
+}
+
+static void kernels_without_operators_keep_their_streams(void **state) {
+    (void)state;
+    const struct drawn drawn = {
+        .kernels = {{10, 10, 10, 60, 0, 0, THREAD_UNKNOWN}, {60, 60, 60, 110, 0, 0, THREAD_UNKNOWN}}};
+    struct result result;
+    make(&drawn, &result);
+    assert_true(fabs(simulate(&drawn, &result, 1) - 100) < 0.5);
+    arena_free(&result.arena);
+}
+
+/* ---- Random traces ---- */
+
+/* A processor with up to three threads whose operators nest at random; kernels in the order of their launches, each
+ * after the one before it on its stream; calls that return when their streams have ended. */
+static void draw(struct drawn *drawn, uint64_t seed) {
+    struct random random = {seed};
+    double now = 0, stream_end[3] = {0};
+    int n_ops = 2 + (int)random_below(&random, OPS_MAX - 2), n_kernels = 0, n_calls = 0;
+    *drawn = (struct drawn){.per_stream = random_below(&random, 2), .rest_us = random_below(&random, 2) ? 5 : 0};
+    for (int i = 0; i < n_ops; i++) {
+        uint32_t thread = random_below(&random, 3);
+        double begin = now;
+        now += 1 + random_below(&random, 30);
+        while (n_kernels < KERNELS_MAX && random_below(&random, 3)) {
+            uint32_t stream = random_below(&random, 3);
+            double start = fmax(now + 1, stream_end[stream]) + random_below(&random, 12);
+            double end = start + 1 + random_below(&random, 60);
+            drawn->kernels[n_kernels++] =
+                (struct drawn_kernel){now, now + 1, start, end, stream, random_below(&random, 4) ? 0 : 1, thread};
+            stream_end[stream] = end;
+            now += 1 + random_below(&random, 8);
+        }
+        if (n_calls < CALLS_MAX && random_below(&random, 3) == 0) {
+            uint32_t stream = random_below(&random, 4);
+            double end = now;
+            for (uint32_t s = 0; s < 3; s++)
+                end = s == stream || stream == 3 ? fmax(end, stream_end[s]) : end;
+            drawn->calls[n_calls++] =
+                (struct drawn_call){now, end + 0.5, now, stream == 3 ? STREAM_ANY : stream, thread};
+            now = end + 0.5;
+        }
+        now += 1 + random_below(&random, 20);
+        drawn->ops[i] = (struct drawn_op){begin, now, thread};
+        if (random_below(&random, 3) == 0)
+            now += random_below(&random, 15);
+    }
+}
+
+/* No cycle, every node runs, and the time is the measured one but for what is not worth a cut: 2 us from a launch to the
+ * cut behind it, and a microsecond for each wait. */
+static void random_traces_take_the_measured_time(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10000; seed++) {
+        struct drawn drawn;
+        struct result result;
+        draw(&drawn, seed);
+        make(&drawn, &result);
+        double us = simulate(&drawn, &result, 1), allowed = 3.5 + 3 * (double)result.report.n_waits;
+        for (double scale = 0.5; scale <= 2; scale *= 4)
+            simulate(&drawn, &result, scale);
+        allowed += result.report.late_us;
+        if (fabs(us - result.report.measured_us) > allowed)
+            fail_msg("seed %llu: %g us, measured %g", (unsigned long long)seed, us, result.report.measured_us);
+        arena_free(&result.arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_differences_of_rounded_cuts),
+        cmocka_unit_test(a_parent_that_waits_for_another_thread_is_not_counted_twice),
+        cmocka_unit_test(a_synchronisation_lasts_until_its_stream_has_ended),
+        cmocka_unit_test(a_synchronisation_may_wait_for_its_own_launch),
+        cmocka_unit_test(a_call_that_waits_for_an_event_waits_for_what_was_launched_before_its_record),
+        cmocka_unit_test(a_copy_from_pageable_memory_blocks),
+        cmocka_unit_test(a_copy_whose_call_ends_after_it_blocks),
+        cmocka_unit_test(an_asynchronous_copy_does_not),
+        cmocka_unit_test(a_kernel_waits_for_the_one_before_it_on_its_stream),
+        cmocka_unit_test(a_stream_waits_for_another_ones_event),
+        cmocka_unit_test(a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it),
+        cmocka_unit_test(a_kernel_that_nothing_explains_is_held_to_the_processors_clock),
+        cmocka_unit_test(kernels_that_overlap_share_the_gpu),
+        cmocka_unit_test(three_kernels_that_overlap_take_no_longer),
+        cmocka_unit_test(streams_of_their_own_overlap),
+        cmocka_unit_test(communication_has_a_resource_of_its_own),
+        cmocka_unit_test(an_operator_is_cut_at_a_launch_that_it_outlasts),
+        cmocka_unit_test(long_rests_become_nodes_of_their_own),
+        cmocka_unit_test(a_trace_without_anything_takes_no_time),
+        cmocka_unit_test(kernels_without_operators_keep_their_streams),
+        cmocka_unit_test(random_traces_take_the_measured_time),
+    };
+    pool = pool_create(1);
+    assert_non_null(pool);
+    engine = engine_cpu(pool);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    pool_free(pool);
+    return failed;
+}
