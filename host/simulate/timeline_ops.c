@@ -17,7 +17,8 @@ bool timeline_sort(const struct timeline_work *work, row_t n, const double *cons
     for (int k = 0; done && k < n_keys; k++) {
         for (row_t i = 0; i < n; i++)
             sort_keys[i] = double_sort_key(keys[k][order[i]]);
-        done = !work->engine->sort_keys(work->engine->state, sort_keys, order, n, NULL);
+        struct sort_keys_step step = {sort_keys, order, n};
+        done = !work->engine->sort_keys(work->engine->state, &step, NULL);
     }
     arena_release(work->arena, mark);
     return done;
