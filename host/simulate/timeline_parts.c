@@ -17,36 +17,36 @@
 #define SHORTEST_PART_US 2.0
 
 /* A stretch of time in which one kernel ran; those of a kernel are a list. */
-struct stretch {
+struct gpu_stretch {
     double start, end;
     row_t after; /* the kernel that ran before, or ROW_NONE */
     row_t next;  /* of the same kernel, or ROW_NONE */
 };
 
-struct sharing {
+struct gpu_sharing {
     const struct timeline_kernels *kernels;
     const double *ready;
     row_t *first, *last; /* per kernel: its stretches */
-    struct stretch *stretches;
+    struct gpu_stretch *stretches;
     row_t n_stretches;
     row_t *heap; /* positions in waiting[] of the kernels that have begun, by (end, position) */
     row_t n_heap;
     const row_t *waiting; /* kernels by the moment at which they are ready */
 };
 
-static bool ends_before(const struct sharing *sharing, row_t a, row_t b) {
+static bool ends_before(const struct gpu_sharing *sharing, row_t a, row_t b) {
     double end_a = sharing->kernels->end[sharing->waiting[a]], end_b = sharing->kernels->end[sharing->waiting[b]];
     return end_a != end_b ? end_a < end_b : a < b;
 }
 
-static void begin_kernel(struct sharing *sharing, row_t position) {
+static void begin_kernel(struct gpu_sharing *sharing, row_t position) {
     row_t at = sharing->n_heap++;
     for (; at && ends_before(sharing, position, sharing->heap[(at - 1) / 2]); at = (at - 1) / 2)
         sharing->heap[at] = sharing->heap[(at - 1) / 2];
     sharing->heap[at] = position;
 }
 
-static void end_first_kernel(struct sharing *sharing) {
+static void end_first_kernel(struct gpu_sharing *sharing) {
     row_t *heap = sharing->heap, last = heap[--sharing->n_heap];
     uint64_t at = 0, child;
     for (; (child = 2 * at + 1) < sharing->n_heap; at = child) {
@@ -59,21 +59,21 @@ static void end_first_kernel(struct sharing *sharing) {
 }
 
 /* The kernel runs from `start` to `end`, after `before`. */
-static void run_kernel(struct sharing *sharing, row_t kernel, row_t before, double start, double end) {
+static void run_kernel(struct gpu_sharing *sharing, row_t kernel, row_t before, double start, double end) {
     row_t last = sharing->last[kernel];
     if (last != ROW_NONE && before == kernel) {
         sharing->stretches[last].end = end;
         return;
     }
     row_t made = sharing->n_stretches++;
-    sharing->stretches[made] = (struct stretch){start, end, before, ROW_NONE};
+    sharing->stretches[made] = (struct gpu_stretch){start, end, before, ROW_NONE};
     *(last == ROW_NONE ? &sharing->first[kernel] : &sharing->stretches[last].next) = made;
     sharing->last[kernel] = made;
 }
 
 /* Shares one resource out to n kernels. At each moment at which one begins or ends the next stretch begins, so there are
  * at most two for each. */
-static void share_resource(struct sharing *sharing, row_t n, double origin) {
+static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) {
     const struct timeline_kernels *kernels = sharing->kernels;
     double now = origin;
     row_t begun = 0, before = ROW_NONE;
@@ -99,13 +99,13 @@ static void share_resource(struct sharing *sharing, row_t n, double origin) {
 /* ---- From stretches to parts ---- */
 
 /* The kernel that ran before a stretch, if it is another one, which has ended by then; else ROW_NONE. */
-static row_t ended_before(const struct timeline_kernels *kernels, row_t kernel, const struct stretch *stretch) {
+static row_t ended_before(const struct timeline_kernels *kernels, row_t kernel, const struct gpu_stretch *stretch) {
     row_t other = stretch->after;
     bool ended = other != ROW_NONE && other != kernel && kernels->end[other] <= stretch->start + 1;
     return ended ? other : ROW_NONE;
 }
 
-static void add_part(struct timeline_parts *parts, row_t kernel, const struct stretch *part, bool is_first) {
+static void add_part(struct timeline_parts *parts, row_t kernel, const struct gpu_stretch *part, bool is_first) {
     row_t i = parts->n++;
     parts->kernel[i] = kernel;
     parts->start[i] = part->start;
@@ -116,8 +116,8 @@ static void add_part(struct timeline_parts *parts, row_t kernel, const struct st
 }
 
 /* The parts of a kernel: its stretches, where a short one gives its time to the next. */
-static void make_parts(const struct sharing *sharing, row_t kernel, struct timeline_parts *parts) {
-    struct stretch part = {.next = sharing->first[kernel]};
+static void make_parts(const struct gpu_sharing *sharing, row_t kernel, struct timeline_parts *parts) {
+    struct gpu_stretch part = {.next = sharing->first[kernel]};
     bool is_first = true;
     double given = 0;
     while (part.next != ROW_NONE) {
@@ -176,12 +176,12 @@ bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_
                         struct timeline_parts *parts) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     const size_t n = kernels->n;
-    struct sharing sharing = {
+    struct gpu_sharing sharing = {
         .kernels = kernels,
         .ready = ready,
         .first = arena_take(work->arena, n, sizeof(row_t)),
         .last = arena_take(work->arena, n, sizeof(row_t)),
-        .stretches = arena_take(work->arena, 2 * n, sizeof(struct stretch)),
+        .stretches = arena_take(work->arena, 2 * n, sizeof(struct gpu_stretch)),
         .heap = arena_take(work->arena, n, sizeof(row_t)),
     };
     row_t *sorted = arena_take(work->arena, n, sizeof *sorted), *waiting = arena_take(work->arena, n, sizeof *waiting);
