@@ -120,3 +120,15 @@ uint32_t strings_find(const struct strings *strings, const char *bytes, size_t l
     uint32_t entry = strings->slots[slot_of(strings, bytes, length, hash_bytes(bytes, length))];
     return entry ? entry - 1 : STRING_NONE;
 }
+
+uint32_t *strings_join(struct strings *strings, const struct strings *others) {
+    uint32_t *map = malloc(((size_t)others->n + 1) * sizeof *map);
+    for (uint32_t i = 0; i < others->n && map; i++) {
+        map[i] = strings_intern(strings, strings_text(others, i), strings_length(others, i));
+        if (map[i] == STRING_NONE) {
+            free(map);
+            return NULL;
+        }
+    }
+    return map;
+}

@@ -34,6 +34,10 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
 /* The number of these bytes, or STRING_NONE if they were never interned. */
 uint32_t strings_find(const struct strings *strings, const char *bytes, size_t length);
 
+/* Interns all strings of another table in their order: the number that each of them gets here, by its number there; the
+ * caller's. NULL: out of memory. */
+uint32_t *strings_join(struct strings *strings, const struct strings *others);
+
 static inline const char *strings_text(const struct strings *strings, uint32_t string) {
     return strings->bytes + strings->start[string];
 }

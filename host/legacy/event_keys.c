@@ -1,58 +1,23 @@
 /*
- * event_keys.c - walking events once more for the ids that the columns lack.
+ * event_keys.c - asking for ids that are no columns, and handing them out in the order of the events asked for.
  */
 #include "legacy/event_keys.h"
 
-#include <stdatomic.h>
-
-#include "base/error.h"
-#include "read/fields.h"
-
-/* Events that one task reads. */
-#define BLOCK 1024
-
-struct key_reading {
-    struct sutra_context *context;
-    const struct sutra_device_trace *trace;
-    enum event_field field;
-    const row_t *event;
-    row_t n;
-    value_key *keys;
-    struct json_place *place;
-    atomic_bool failed;
-};
-
-static struct json_place place_of(const struct sutra_device_trace *trace, row_t event, enum event_field field) {
-    const struct document *document = &trace->document;
-    struct event_places places;
-    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
-    if (walk_char(&walker) != '{')
-        return (struct json_place){0};
-    walk_event(&walker, NULL, &places);
-    return places.field[field];
-}
-
-static void read_block(void *arg, size_t block) {
-    struct key_reading *reading = arg;
-    struct field_reader reader = {.source = &reading->trace->document.source, .values = &reading->context->values};
-    size_t begin = block * BLOCK, end = begin + BLOCK < reading->n ? begin + BLOCK : reading->n;
-    for (size_t i = begin; i < end; i++) {
-        struct json_place place = {0};
-        if (reading->event[i] != ROW_NONE)
-            place = place_of(reading->trace, reading->event[i], reading->field);
-        if (reading->place)
-            reading->place[i] = place;
-        reading->keys[i] = place.at ? field_key(&reader, place) : KEY_ABSENT;
-    }
-    if (reader.failed)
-        atomic_store(&reading->failed, true);
-    buffer_free(&reader.scratch);
-}
-
 enum sutra_status event_keys_read(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                  enum event_field field, const row_t *event, row_t n, value_key *keys,
+                                  enum id_field field, const row_t *event, row_t n, value_key *keys,
                                   struct json_place *place, struct sutra_error *error) {
-    struct key_reading reading = {context, trace, field, event, n, keys, place, false};
-    pool_run(context->pool, ((size_t)n + BLOCK - 1) / BLOCK, read_block, &reading);
-    return atomic_load(&reading.failed) ? error_memory(error) : SUTRA_OK;
+    static const struct asked_field fields[][2] = {
+        [ID_EXTERNAL] = {{"External id", ASK_KEY, false}, {"External id", ASK_PLACE, false}},
+        [ID_EVENT_INDEX] = {{"Ev Idx", ASK_KEY, false}, {"Ev Idx", ASK_PLACE, false}},
+        [ID_ARROW] = {{"id", ASK_KEY, true}, {"id", ASK_PLACE, true}},
+    };
+    struct asked_column columns[2];
+    enum sutra_status status =
+        event_columns_ask(context, trace, fields[field], place ? 2 : 1, event, n, columns, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        keys[i] = event[i] == ROW_NONE ? KEY_ABSENT : columns[0].key[event[i]];
+        if (place)
+            place[i] = event[i] == ROW_NONE ? (struct json_place){0} : columns[1].place[event[i]];
+    }
+    return status;
 }

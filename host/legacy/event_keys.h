@@ -4,14 +4,15 @@
 #ifndef LEGACY_EVENT_KEYS_H
 #define LEGACY_EVENT_KEYS_H
 
-#include "context/context.h"
-#include "read/device_trace.h"
-#include "read/event_places.h"
+#include "read/event_columns.h"
+
+/* The fields that hold ids. */
+enum id_field { ID_EXTERNAL, ID_EVENT_INDEX, ID_ARROW };
 
 /* keys[i] = the field of event[i]; KEY_ABSENT where it is missing or the event is ROW_NONE. place[i] (may be NULL) gets
  * where it stands. In parallel, O(bytes). */
 enum sutra_status event_keys_read(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                  enum event_field field, const row_t *event, row_t n, value_key *keys,
+                                  enum id_field field, const row_t *event, row_t n, value_key *keys,
                                   struct json_place *place, struct sutra_error *error);
 
 #endif

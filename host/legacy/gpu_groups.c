@@ -39,7 +39,7 @@ struct grouping {
     struct event_map launches, starts, finishes;
 };
 
-static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, enum event_field field,
+static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, enum id_field field,
                                     const row_t *event, row_t n) {
     struct arena_mark mark = arena_mark(grouping->scratch);
     value_key *keys = arena_take(grouping->scratch, n, sizeof *keys);
@@ -66,9 +66,9 @@ static enum sutra_status map_arrows(struct grouping *grouping) {
     if (grouping->starts.made)
         return SUTRA_OK;
     enum sutra_status status =
-        map_events(grouping, &grouping->starts, FIELD_ID, side->arrow_start, side->n_arrow_start);
+        map_events(grouping, &grouping->starts, ID_ARROW, side->arrow_start, side->n_arrow_start);
     return status ? status
-                  : map_events(grouping, &grouping->finishes, FIELD_ID, side->arrow_finish, side->n_arrow_finish);
+                  : map_events(grouping, &grouping->finishes, ID_ARROW, side->arrow_finish, side->n_arrow_finish);
 }
 
 /* An operator that cannot be placed: an error, or left out and counted. */
@@ -102,7 +102,7 @@ static bool launch_moment(const struct grouping *grouping, value_key external, s
 static enum sutra_status find_moments(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     const struct device_side *side = grouping->side;
-    enum sutra_status status = event_keys_read(grouping->context, side->trace, FIELD_EXTERNAL, side->gpu, side->n_gpu,
+    enum sutra_status status = event_keys_read(grouping->context, side->trace, ID_EXTERNAL, side->gpu, side->n_gpu,
                                                gpu->external, gpu->place, grouping->error);
     for (row_t i = 0; i < side->n_gpu && !status; i++) {
         struct number at;
@@ -202,7 +202,7 @@ static void keep_found(struct grouping *grouping) {
 /* Reads the "Ev Idx" of the CPU operators; those without one are refused. */
 static enum sutra_status read_indexes(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
-    enum sutra_status status = event_keys_read(grouping->context, grouping->side->trace, FIELD_EVENT_INDEX, gpu->parent,
+    enum sutra_status status = event_keys_read(grouping->context, grouping->side->trace, ID_EVENT_INDEX, gpu->parent,
                                                gpu->n, gpu->index, NULL, grouping->error);
     row_t n = 0;
     for (row_t i = 0; i < gpu->n && !status; i++) {
@@ -261,8 +261,7 @@ static struct launched launched_take(row_t n, struct arena *arena) {
 
 static enum sutra_status build(struct grouping *grouping, struct gpu_groups *groups) {
     const struct device_side *side = grouping->side;
-    enum sutra_status status =
-        map_events(grouping, &grouping->launches, FIELD_EXTERNAL, side->launch, side->n_launches);
+    enum sutra_status status = map_events(grouping, &grouping->launches, ID_EXTERNAL, side->launch, side->n_launches);
     if (!status)
         status = find_moments(grouping);
     if (!status)
@@ -305,7 +304,7 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
     value_key *keys = arena_take(&scratch, n, sizeof *keys);
     enum sutra_status status = arena_status(&scratch, error);
     if (!status)
-        status = event_keys_read(context, trace, FIELD_EVENT_INDEX, event, n, keys, NULL, error);
+        status = event_keys_read(context, trace, ID_EVENT_INDEX, event, n, keys, NULL, error);
     for (row_t i = 0; i < n && !status; i++) {
         row_t place =
             keys[i] == KEY_ABSENT || keys[i] == KEY_UNHASHABLE ? ROW_NONE : key_index_find(&groups->index, keys[i]);

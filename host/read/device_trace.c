@@ -228,15 +228,8 @@ static enum sutra_status number_parts(struct event_parts *parts, struct sutra_er
         if (n > ROW_LIMIT)
             return error_file(error, SUTRA_DATA, parts->trace->document.source.name,
                               "more than %u events: cut the trace", ROW_LIMIT);
-        part->string_map = malloc((part->strings.n + 1) * sizeof *part->string_map);
-        if (!part->string_map)
+        if (part->events.n && !(part->string_map = strings_join(&parts->trace->strings, &part->strings)))
             return error_memory(error);
-        for (uint32_t s = 0; s < part->strings.n && part->events.n; s++) {
-            part->string_map[s] = strings_intern(&parts->trace->strings, strings_text(&part->strings, s),
-                                                 strings_length(&part->strings, s));
-            if (part->string_map[s] == STRING_NONE)
-                return error_memory(error);
-        }
     }
     if (!device_events_reserve(&parts->trace->events, (row_t)n + 1))
         return error_memory(error);
@@ -335,7 +328,8 @@ static enum sutra_status finish(struct sutra_context *context, struct sutra_devi
                                 enum sutra_status status, struct sutra_device_trace **trace,
                                 struct sutra_error *error) {
     struct event_parts parts = {.context = context, .trace = made};
-    if (!status && !strings_init(&made->strings))
+    made->columns = event_columns_new();
+    if (!status && (!made->columns || !strings_init(&made->strings)))
         status = error_memory(error);
     if (!status)
         status = read_events(&parts, error);
@@ -372,5 +366,6 @@ void sutra_device_trace_free(struct sutra_device_trace *trace) {
     device_events_free(&trace->events);
     strings_free(&trace->strings);
     free(trace->categories);
+    event_columns_free(trace->columns);
     free(trace);
 }

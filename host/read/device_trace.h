@@ -7,6 +7,7 @@
 #include "columns/device_events.h"
 #include "columns/strings.h"
 #include "read/document.h"
+#include "read/event_columns.h"
 #include "read/event_places.h"
 #include "sutra/trace.h"
 
@@ -17,6 +18,7 @@ struct sutra_device_trace {
     uint64_t n_fields_dropped;      /* fields of a wrong type taken as absent */
     uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
     struct sutra_count *categories; /* made for the summary */
+    struct kept_columns *columns;   /* what was asked for besides */
 };
 
 /* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */

@@ -180,6 +180,10 @@ void walk_event(struct json_walker *walker, struct events_learned *learned, stru
     *walker = local;
 }
 
+enum event_field event_field_named(const char *name, bool outside) {
+    return (outside ? outer_field : inner_field)(name, strlen(name));
+}
+
 const char *event_field_name(enum event_field field) {
     static const char *const names[] = {"id",
                                         "ph",

@@ -54,6 +54,9 @@ struct events_learned {
 /* Walks one event, an object. Of repeated keys the last counts. `learned` may be NULL. */
 void walk_event(struct json_walker *walker, struct events_learned *learned, struct event_places *places);
 
+/* The field of this name, in the event or in its "args"; FIELD_NONE: we do not know it. */
+enum event_field event_field_named(const char *name, bool outside);
+
 /* The field's key in the file, for messages. */
 const char *event_field_name(enum event_field field);
 

@@ -4,18 +4,19 @@
  *
  * Kinds are "Memset" and the first eleven characters of a copy, "Memcpy HtoD". The moments when nothing runs are left
  * out. Bandwidths are added as doubles in the order of time, ends behind starts, else as in the table. O(n) for copies,
- * sorts aside, and a look at the text of each, since bandwidths are no column.
+ * sorts aside, and a look at the text of each.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
-#include "read/fields.h"
 
 struct bandwidth {
     struct strings kinds;
     row_t n;          /* copies; changes are those at starts, then those at ends */
+    row_t *event;     /* of each copy */
     uint32_t *kind;   /* of each copy */
     double *gbps;     /* of each copy */
     uint64_t *keys;   /* of each change */
@@ -52,27 +53,23 @@ static uint32_t kind_of(struct strings *kinds, const char *name, size_t length) 
     return strings_intern(kinds, name, end);
 }
 
-/* 0 where the event has none. */
-static double gbps_of(const struct sutra_device_trace *trace, row_t event) {
-    struct json_place place = event_find_argument(trace, event, "memory bandwidth (GB/s)");
-    struct number number;
-    if (!place.at || !field_number(trace->document.source.bytes + place.at, &number))
-        return 0;
-    double gbps = number_as_double(number);
-    return gbps - gbps == 0 ? gbps : 0; /* no infinities */
+/* 0 where the event has none, and for infinities. */
+static double gbps_of(struct number_column column, row_t event) {
+    double gbps = number_as_double(number_at(column, event));
+    return isfinite(gbps) ? gbps : 0;
 }
 
-/* Takes one of the `n` copies; false: out of memory. */
-static bool take_copy(struct bandwidth *bandwidth, const struct hta_rows *rows, row_t event, row_t n) {
-    row_t i = bandwidth->n;
+/* Takes copy `i` of `n`; false: out of memory. */
+static bool take_copy(struct bandwidth *bandwidth, const struct hta_rows *rows, struct number_column gbps, row_t i,
+                      row_t n) {
+    row_t event = bandwidth->event[i];
     uint32_t name = rows->events->name[event];
     int64_t dur = rows->dur[event] == 0 ? NS_PER_US : rows->dur[event];
     bandwidth->kind[i] =
         kind_of(&bandwidth->kinds, strings_text(rows->strings, name), strings_length(rows->strings, name));
-    bandwidth->gbps[i] = gbps_of(rows->trace, event);
+    bandwidth->gbps[i] = gbps_of(gbps, event);
     bandwidth->keys[i] = integer_sort_key(rows->start[event]);
     bandwidth->keys[n + i] = integer_sort_key(rows->start[event] + dur);
-    bandwidth->n++;
     return bandwidth->kind[i] != STRING_NONE;
 }
 
@@ -129,11 +126,19 @@ static enum sutra_status add_rows(struct sutra_hta *hta, const struct engine *en
 
 static enum sutra_status take_copies(struct bandwidth *bandwidth, const struct hta_input *input, row_t n,
                                      struct sutra_error *error) {
-    bool ok = strings_init(&bandwidth->kinds);
-    for (row_t i = 0; i < input->rows.n && ok; i++)
+    static const struct asked_field field = {"memory bandwidth (GB/s)", ASK_NUMBER, false};
+    struct asked_column gbps;
+    for (row_t i = 0; i < input->rows.n; i++)
         if (is_copy(input, input->rows.list[i]))
-            ok = take_copy(bandwidth, &input->rows, input->rows.list[i], n);
-    return ok ? SUTRA_OK : error_memory(error);
+            bandwidth->event[bandwidth->n++] = input->rows.list[i];
+    bool ok = strings_init(&bandwidth->kinds);
+    enum sutra_status status =
+        ok ? event_columns_ask(input->context, input->rows.trace, &field, 1, bandwidth->event, n, &gbps, error)
+           : error_memory(error);
+    for (row_t i = 0; i < n && !status; i++)
+        if (!take_copy(bandwidth, &input->rows, gbps.number, i, n))
+            status = error_memory(error);
+    return status;
 }
 
 enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
@@ -144,7 +149,8 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
         return SUTRA_OK;
     }
     size_t n_changes = 2 * (size_t)n;
-    struct bandwidth bandwidth = {.kind = arena_take(arena, n, sizeof *bandwidth.kind),
+    struct bandwidth bandwidth = {.event = arena_take(arena, n, sizeof *bandwidth.event),
+                                  .kind = arena_take(arena, n, sizeof *bandwidth.kind),
                                   .gbps = arena_take(arena, n, sizeof *bandwidth.gbps),
                                   .keys = arena_take(arena, n_changes, sizeof *bandwidth.keys),
                                   .order = arena_take(arena, n_changes, sizeof *bandwidth.order),

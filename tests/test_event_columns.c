@@ -1,0 +1,148 @@
+/*
+ * test_event_columns.c - fields of events as columns on demand.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "read/device_trace.h"
+
+static struct sutra_context *make_context(unsigned n_threads) {
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};
+    struct sutra_context *context = NULL;
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    return context;
+}
+
+static struct sutra_device_trace *parse(struct sutra_context *context, const char *text, size_t size) {
+    struct sutra_device_trace *trace = NULL;
+    assert_int_equal(sutra_device_trace_parse(context, "trace", text, size, &trace, NULL), SUTRA_OK);
+    return trace;
+}
+
+static const char trace_text[] =
+    "{\"traceEvents\":["
+    "{\"name\":\"a\",\"id\":5,\"args\":{\"grid\":[1,2,3],\"occupancy\":12.5,\"In msg nelems\":7,\"dtype\":\"Float\"}},"
+    "{\"name\":\"b\",\"id\":\"5\",\"args\":{\"occupancy\":\"x\",\"In msg nelems\":\" 7 \",\"dtype\":\"Half\"}},"
+    "{\"name\":\"c\",\"args\":{\"dtype\":\"Fl\\u006fat\",\"occupancy\":1,\"occupancy\":2,\"In msg nelems\":[1]}},"
+    "{\"name\":\"d\",\"args\":{\"\\u0064type\":4}},"
+    "{\"name\":\"e\",\"extra\":9}]}";
+
+enum { GRID, OCCUPANCY, N_ELEMENTS, DTYPE, ID, EXTRA, N_FIELDS };
+
+static const struct asked_field fields[N_FIELDS] = {
+    [GRID] = {"grid", ASK_PLACE, false},
+    [OCCUPANCY] = {"occupancy", ASK_NUMBER, false},
+    [N_ELEMENTS] = {"In msg nelems", ASK_INT, false},
+    [DTYPE] = {"dtype", ASK_STRING, false},
+    [ID] = {"id", ASK_KEY, true},
+    [EXTRA] = {"extra", ASK_NUMBER, true},
+};
+
+static double number_of(const struct asked_column *column, row_t event) {
+    return number_as_double(number_at(column->number, event));
+}
+
+static void values_have_the_form_that_was_asked_for(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
+    struct asked_column columns[N_FIELDS];
+    assert_int_equal(event_columns_ask(context, trace, fields, N_FIELDS, NULL, 5, columns, NULL), SUTRA_OK);
+    const struct strings *strings = event_columns_strings(trace);
+    assert_memory_equal(trace->document.source.bytes + columns[GRID].place[0].at, "[1,2,3]", 7);
+    assert_int_equal(columns[GRID].place[1].at, 0);
+    assert_true(number_of(&columns[OCCUPANCY], 0) == 12.5);
+    assert_true(isnan(number_of(&columns[OCCUPANCY], 1)));
+    assert_true(number_of(&columns[OCCUPANCY], 2) == 2);
+    assert_true(isnan(number_of(&columns[OCCUPANCY], 3)));
+    assert_int_equal(columns[N_ELEMENTS].key[0], 7);
+    assert_int_equal(columns[N_ELEMENTS].key[1], 7);
+    assert_true(columns[N_ELEMENTS].key[2] == KEY_UNHASHABLE);
+    assert_true(columns[N_ELEMENTS].key[3] == KEY_ABSENT);
+    assert_string_equal(strings_text(strings, columns[DTYPE].string[0]), "Float");
+    assert_string_equal(strings_text(strings, columns[DTYPE].string[1]), "Half");
+    assert_int_equal(columns[DTYPE].string[2], columns[DTYPE].string[0]);
+    assert_int_equal(columns[DTYPE].string[3], STRING_NONE);
+    assert_int_equal(columns[ID].key[0], 5);
+    assert_true(columns[ID].key[1] < KEY_INTEGERS);
+    assert_true(columns[ID].key[2] == KEY_ABSENT);
+    assert_true(number_of(&columns[EXTRA], 4) == 9);
+    assert_true(isnan(number_of(&columns[EXTRA], 3)));
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void what_is_known_is_not_read_again(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
+    struct asked_column first[2], second[2];
+    const row_t some[] = {2, ROW_NONE, 2}, more[] = {0, 2};
+    assert_int_equal(event_columns_ask(context, trace, &fields[OCCUPANCY], 1, some, 3, first, NULL), SUTRA_OK);
+    assert_true(number_of(&first[0], 2) == 2);
+    number_put(first[0].number, 2, number_integer(77));
+    assert_int_equal(event_columns_ask(context, trace, &fields[OCCUPANCY], 1, more, 2, second, NULL), SUTRA_OK);
+    assert_ptr_equal(first[0].number.bits, second[0].number.bits);
+    assert_true(number_of(&second[0], 0) == 12.5);
+    assert_true(number_of(&second[0], 2) == 77);
+    assert_int_equal(event_columns_ask(context, trace, &fields[OCCUPANCY], 2, more, 2, second, NULL), SUTRA_OK);
+    assert_int_equal(second[1].key[0], 7);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+/* Many events, each with one of a few names, the later ones first seen far behind. */
+static void make_many(struct buffer *text, unsigned n) {
+    char event[96];
+    buffer_append(text, "{\"traceEvents\":[", 16);
+    for (unsigned i = 0; i < n; i++) {
+        int length = snprintf(event, sizeof event, "%s{\"args\":{\"dtype\":\"type %u\",\"k\":%u}}", i ? "," : "",
+                              i * 7919 % 13 + i / 5000, i);
+        buffer_append(text, event, (size_t)length);
+    }
+    buffer_append(text, "]}", 2);
+    assert_false(text->failed);
+}
+
+static void numbers_of_strings_do_not_depend_on_threads(void **state) {
+    (void)state;
+    enum { N_EVENTS = 20000 };
+    static const struct asked_field both[] = {{"dtype", ASK_STRING, false}, {"k", ASK_INT, false}};
+    uint32_t of_one[N_EVENTS];
+    struct buffer text = {0};
+    make_many(&text, N_EVENTS);
+    for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
+        struct sutra_context *context = make_context(n_threads);
+        struct sutra_device_trace *trace = parse(context, text.bytes, text.length);
+        struct asked_column columns[2];
+        assert_int_equal(event_columns_ask(context, trace, both, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
+        for (row_t event = 0; event < N_EVENTS; event++)
+            assert_int_equal(columns[1].key[event], event);
+        if (n_threads == 1)
+            memcpy(of_one, columns[0].string, sizeof of_one);
+        assert_memory_equal(of_one, columns[0].string, sizeof of_one);
+        assert_int_equal(of_one[0], 0);
+        assert_int_equal(of_one[1], 1);
+        sutra_device_trace_free(trace);
+        sutra_context_free(context);
+    }
+    buffer_free(&text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_have_the_form_that_was_asked_for),
+        cmocka_unit_test(what_is_known_is_not_read_again),
+        cmocka_unit_test(numbers_of_strings_do_not_depend_on_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
