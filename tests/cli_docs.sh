@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # cli_docs - what the pages in Markdown point to is there: files and headings behind relative links, commands and options
-# of the program in examples, folders in the list of floors.
+# of the program in examples, folders in the list of floors, in the order that tests/house.py wants.
 set -uo pipefail
 [ -n "${SUTRA-}" ] || { echo "the program was not built" && exit 77; }
 
@@ -47,6 +47,11 @@ for page in "${pages[@]}"; do
         done
     done < <(examples "$page")
 done
+
+# The first column of the list, each name ending in a slash, against the rooms of host/.
+told=$(sed -n '/^## Floors/,/^## [^F]/p' docs/architecture.md | grep '^| `' | cut -d'|' -f2 | grep -o '[a-z_]*/')
+meant=$(sed -n '/^FLOORS/,/^]/p' tests/house.py | grep -o '"[a-z_/]*"' | tr -d '"' | grep -v -e / -e cuda | sed 's,$,/,')
+[ "$told" = "$meant" ] || fail "docs/architecture.md and tests/house.py have other floors: $(diff <(echo "$told") <(echo "$meant"))"
 
 [ "$failed" -eq 0 ] && echo "${#pages[@]} pages"
 exit "$failed"
