@@ -53,8 +53,9 @@ static inline void tell_node(const struct path_search *search, node_t node, char
 static inline void tell_search(const struct path_search *search, char *text, size_t size) {
     const struct graph *graph = &search->graph;
     *text = 0;
-    if (search->outcome != OUTCOME_PATH) {
-        snprintf(text, size, "%s: %s", search->outcome == OUTCOME_EMPTY ? "empty" : "crash", search->reason);
+    if (search->verdict.outcome != OUTCOME_PATH) {
+        snprintf(text, size, "%s: %s", search->verdict.outcome == OUTCOME_EMPTY ? "empty" : "crash",
+                 search->verdict.reason);
         return;
     }
     for (uint32_t edge = 0; edge < graph->n_edges; edge++) {
@@ -64,9 +65,9 @@ static inline void tell_search(const struct path_search *search, char *text, siz
         snprintf(text + strlen(text), size - strlen(text), " %c%g ", "ODLKS"[graph->type[edge]], graph -> weight[edge]);
     }
     strcat(text, "|");
-    for (node_t i = 0; i < search->n_path; i++) {
+    for (node_t i = 0; i < search->path.n; i++) {
         strcat(text, " ");
-        tell_node(search, search->path[i], text, size);
+        tell_node(search, search->path.node[i], text, size);
     }
 }
 

@@ -44,9 +44,9 @@ static void gives_its_map(void **state) {
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse(context, of->trace);
     struct sync_map map;
-    char reason[sizeof((struct path_search *)0)->reason];
-    assert_int_equal(sync_map_find(&map, context, trace, false, reason, NULL), SUTRA_OK);
-    assert_string_equal(reason, "");
+    struct path_verdict verdict;
+    assert_int_equal(sync_map_find(&map, context, trace, false, &verdict, NULL), SUTRA_OK);
+    assert_string_equal(verdict.reason, "");
     assert_int_equal(map.n, of->n);
     if (map.n) {
         assert_true(map.end[0] == of->end);
@@ -62,8 +62,8 @@ static void a_string_is_not_the_number_in_it(void **state) {
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse(context, SYNC_TRACE(",\"External id\":4", ",\"External id\":\"4\""));
     struct sync_map map;
-    char reason[sizeof((struct path_search *)0)->reason];
-    assert_int_equal(sync_map_find(&map, context, trace, false, reason, NULL), SUTRA_OK);
+    struct path_verdict verdict;
+    assert_int_equal(sync_map_find(&map, context, trace, false, &verdict, NULL), SUTRA_OK);
     assert_int_equal(map.n, 1);
     assert_false(key_is_integer(map.end[0]));
     assert_true(map.start[0] == 4);
@@ -90,10 +90,10 @@ static void nesting_may_be_as_deep_as_it_likes(void **state) {
     const struct path_rules rules = {.annotation = "ProfilerStep"};
     struct path_search search;
     assert_int_equal(path_search_run(&search, context, trace, &rules, NULL), SUTRA_OK);
-    assert_int_equal(search.outcome, OUTCOME_PATH);
+    assert_int_equal(search.verdict.outcome, OUTCOME_PATH);
     /* The launch begins before the last ten operators end. */
     assert_int_equal(search.graph.n_pairs, depth + 2);
-    assert_int_equal(search.n_path, 2 * depth + 3 - 10);
+    assert_int_equal(search.path.n, 2 * depth + 3 - 10);
     path_search_free(&search);
     sutra_device_trace_free(trace);
     sutra_context_free(context);

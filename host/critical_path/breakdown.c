@@ -49,8 +49,8 @@ static double *resource_of(struct sutra_critical_path_report *report, const char
 static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
     const struct path_search *search = &path->search;
     struct sutra_critical_path_report *report = &path->report;
-    for (node_t i = 0; i + 1 < search->n_path; i++) {
-        uint32_t edge = search->path_edge[i];
+    for (node_t i = 0; i + 1 < search->path.n; i++) {
+        uint32_t edge = search->path.edge[i];
         double us = search->graph.weight[edge];
         row_t owner;
         enum sutra_path_kind kind = edge_kind(search, edge, &owner);
@@ -59,7 +59,7 @@ static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
         report->kind_edges[kind]++;
         if (owner == ROW_NONE)
             continue;
-        uint32_t name = search->events->name[owner];
+        uint32_t name = search->rows.events->name[owner];
         sums[kind].us[name] += us;
         sums[kind].n[name]++;
         if (kind == SUTRA_PATH_KERNEL)
@@ -103,24 +103,21 @@ static enum sutra_status list_shares(struct sutra_critical_path *path, const str
 
 enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_error *error) {
     const struct path_search *search = &path->search;
-    size_t n = (size_t)search->trace->strings.n + 1;
-    struct sums sums[2] = {{calloc(n, sizeof(double)), calloc(n, sizeof(uint64_t))},
-                           {calloc(n, sizeof(double)), calloc(n, sizeof(uint64_t))}};
+    size_t n = search->trace->strings.n;
+    struct arena arena = {0};
+    struct sums sums[2];
+    for (int i = 0; i < 2; i++)
+        sums[i] = (struct sums){arena_zeros(&arena, n, sizeof(double)), arena_zeros(&arena, n, sizeof(uint64_t))};
     path->report = (struct sutra_critical_path_report){.n_nodes = graph_nodes(&search->graph),
                                                        .n_edges = search->graph.n_edges,
-                                                       .n_path_nodes = search->n_path,
+                                                       .n_path_nodes = search->path.n,
                                                        .extended = search->rules.extended,
-                                                       .reason = path->reason};
-    enum sutra_status status = SUTRA_OK;
-    if (!sums[0].us || !sums[0].n || !sums[1].us || !sums[1].n) {
-        status = error_memory(error);
-    } else {
+                                                       .reason = path->verdict.reason};
+    enum sutra_status status = arena_status(&arena, error);
+    if (!status) {
         add_edges(path, sums);
         status = list_shares(path, sums, error);
     }
-    for (int i = 0; i < 2; i++) {
-        free(sums[i].us);
-        free(sums[i].n);
-    }
+    arena_free(&arena);
     return status;
 }

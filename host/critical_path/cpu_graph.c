@@ -62,20 +62,18 @@ static int compare_ranked(const void *left, const void *right) {
     return order ? order : compare_ids(a->odd, a->id.part[1], b->id.part[1]);
 }
 
-static enum sutra_status rank_threads(struct path_search *search, struct threads *threads) {
+static enum sutra_status rank_threads(struct path_work *work, struct threads *threads) {
     uint32_t n = threads->ids.n;
-    struct ranked *list = malloc(((size_t)n + 1) * sizeof *list);
-    threads->rank = malloc(((size_t)n + 1) * sizeof *threads->rank);
-    if (!list || !threads->rank) {
-        free(list);
-        return error_memory(search->error);
-    }
+    threads->rank = arena_take(&work->scratch, n, sizeof *threads->rank);
+    struct ranked *list = arena_take(&work->scratch, n, sizeof *list);
+    enum sutra_status status = work_taken(work);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < n; i++)
-        list[i] = (struct ranked){threads->ids.list[i], i, &search->context->values.strings};
+        list[i] = (struct ranked){threads->ids.list[i], i, &work->context->values.strings};
     qsort(list, n, sizeof *list, compare_ranked);
     for (uint32_t i = 0; i < n; i++)
         threads->rank[list[i].number] = i;
-    free(list);
     return SUTRA_OK;
 }
 
@@ -88,31 +86,32 @@ static bool has_thread(const struct device_events *events, row_t event) {
 }
 
 /* Numbers the threads; a group of rows of which one is on a stream is none. */
-static enum sutra_status number_threads(struct path_search *search, struct threads *threads) {
-    const struct device_events *events = search->events;
-    bool extended = search->rules.extended;
-    for (row_t i = 0; i < search->n_clipped; i++) {
-        row_t event = search->clipped[i];
-        if (!has_thread(events, event) || (extended && on_stream(search, event)))
+static enum sutra_status number_threads(struct path_work *work, const struct path_rows *rows,
+                                        const struct path_window *window, struct threads *threads) {
+    const struct device_events *events = work->events;
+    bool extended = work->rules.extended;
+    for (row_t i = 0; i < window->n; i++) {
+        row_t event = window->rows[i];
+        if (!has_thread(events, event) || (extended && on_stream(rows, event)))
             continue;
         struct tuple id = {{events->pid[event], events->tid[event]}};
         uint32_t number = tuples_number(&threads->ids, id);
         if (number == TUPLE_NONE)
-            return error_memory(search->error);
+            return error_memory(work->error);
         threads->row[threads->n] = event;
         threads->thread[threads->n++] = number;
     }
-    threads->skipped = calloc((size_t)threads->ids.n + 1, 1);
+    threads->skipped = arena_zeros(&work->scratch, threads->ids.n, 1);
     if (!threads->skipped)
-        return error_memory(search->error);
+        return error_memory(work->error);
     for (row_t i = 0; i < threads->n; i++)
-        if (!extended && search->stream[threads->row[i]] >= 0)
+        if (!extended && rows->stream[threads->row[i]] >= 0)
             threads->skipped[threads->thread[i]] = 1;
     return SUTRA_OK;
 }
 
-static enum sutra_status drop_skipped(struct path_search *search, struct threads *threads) {
-    enum sutra_status status = rank_threads(search, threads);
+static enum sutra_status drop_skipped(struct path_work *work, struct threads *threads) {
+    enum sutra_status status = rank_threads(work, threads);
     row_t n = 0;
     for (row_t i = 0; i < threads->n && !status; i++) {
         if (threads->skipped[threads->thread[i]])
@@ -122,19 +121,6 @@ static enum sutra_status drop_skipped(struct path_search *search, struct threads
     }
     threads->n = n;
     return status;
-}
-
-/* Sorts numbers 0..n-1 by (thread, time); order[] holds them. */
-static enum sutra_status sort_times(const struct path_search *search, const struct threads *threads,
-                                    const int64_t *time, uint64_t *keys, row_t *order) {
-    for (row_t i = 0; i < threads->n; i++) {
-        keys[i] = (uint64_t)time[i];
-        order[i] = i;
-    }
-    enum sutra_status status = search_sort(search, keys, order, threads->n);
-    for (row_t i = 0; i < threads->n; i++)
-        keys[i] = threads->thread[order[i]];
-    return status ? status : search_sort(search, keys, order, threads->n);
 }
 
 struct tie {
@@ -150,140 +136,124 @@ static int compare_ties(const void *left, const void *right) {
 }
 
 /* Among starts at the same time longer rows go first. */
-static enum sutra_status sort_ties(struct path_search *search, struct threads *threads) {
-    struct tie *ties = malloc(((size_t)threads->n + 1) * sizeof *ties);
+static enum sutra_status sort_ties(struct path_work *work, const struct path_rows *rows, struct threads *threads) {
+    struct tie *ties = arena_take(&work->scratch, threads->n, sizeof *ties);
     if (!ties)
-        return error_memory(search->error);
+        return error_memory(work->error);
     for (row_t i = 0, begin = 0; i < threads->n; begin = i) {
         for (i = begin; i < threads->n && threads->thread[i] == threads->thread[begin] &&
-                        search->ts[threads->row[i]] == search->ts[threads->row[begin]];
+                        rows->ts[threads->row[i]] == rows->ts[threads->row[begin]];
              i++)
-            ties[i - begin] = (struct tie){search->dur[threads->row[i]], threads->row[i]};
+            ties[i - begin] = (struct tie){rows->dur[threads->row[i]], threads->row[i]};
         if (i - begin < 2)
             continue;
         qsort(ties, i - begin, sizeof *ties, compare_ties);
         for (row_t k = begin; k < i; k++)
             threads->row[k] = ties[k - begin].event;
     }
-    free(ties);
     return SUTRA_OK;
 }
 
-/* Working space of sorting. */
-struct sorting {
-    int64_t *time;
-    uint64_t *keys;
-    row_t *order, *rows;
-    uint32_t *thread;
-};
-
-static enum sutra_status sort_starts(struct path_search *search, struct threads *threads, struct sorting *sorting) {
-    for (row_t i = 0; i < threads->n; i++)
-        sorting->time[i] = search->ts[threads->row[i]];
-    enum sutra_status status = sort_times(search, threads, sorting->time, sorting->keys, sorting->order);
-    memcpy(sorting->rows, threads->row, threads->n * sizeof *threads->row);
-    memcpy(sorting->thread, threads->thread, threads->n * sizeof *threads->thread);
+/* Sorts the rows by (thread, start). */
+static enum sutra_status sort_starts(struct path_work *work, const struct path_rows *rows, struct threads *threads) {
+    uint64_t *keys = arena_take(&work->scratch, threads->n, sizeof *keys);
+    row_t *order = arena_take(&work->scratch, threads->n, sizeof *order);
+    row_t *unsorted = arena_take(&work->scratch, threads->n, sizeof *unsorted);
+    enum sutra_status status = work_taken(work);
     for (row_t i = 0; i < threads->n && !status; i++) {
-        threads->row[i] = sorting->rows[sorting->order[i]];
-        threads->thread[i] = sorting->thread[sorting->order[i]];
+        keys[i] = (uint64_t)rows->ts[unsorted[i] = threads->row[i]];
+        order[i] = i;
     }
-    return status ? status : sort_ties(search, threads);
-}
-
-static enum sutra_status sort_threads(struct path_search *search, struct threads *threads) {
-    size_t n = (size_t)threads->n + 1;
-    struct sorting sorting = {.time = malloc(n * sizeof *sorting.time),
-                              .keys = malloc(n * sizeof *sorting.keys),
-                              .order = malloc(n * sizeof *sorting.order),
-                              .rows = malloc(n * sizeof *sorting.rows),
-                              .thread = malloc(n * sizeof *sorting.thread)};
-    enum sutra_status status = SUTRA_OK;
-    if (!sorting.time || !sorting.keys || !sorting.order || !sorting.rows || !sorting.thread)
-        status = error_memory(search->error);
     if (!status)
-        status = sort_starts(search, threads, &sorting);
-    free(sorting.time);
-    free(sorting.keys);
-    free(sorting.order);
-    free(sorting.rows);
-    free(sorting.thread);
+        status = work_sort(work, keys, order, threads->n);
+    for (row_t i = 0; i < threads->n && !status; i++)
+        keys[i] = threads->thread[order[i]];
+    if (!status)
+        status = work_sort(work, keys, order, threads->n);
+    for (row_t i = 0; i < threads->n && !status; i++) {
+        threads->row[i] = unsorted[order[i]];
+        threads->thread[i] = (uint32_t)keys[i];
+    }
     return status;
 }
 
 /* ---- Nodes and edges ---- */
 
 /* The reference looks these categories up when it first needs them, and crashes where no row uses them. */
-static enum sutra_status check_categories(struct path_search *search, const struct threads *threads) {
-    for (row_t i = 0; i < threads->n && !search->rules.extended; i++) {
+static enum sutra_status check_categories(const struct path_work *work, const struct path_rows *rows,
+                                          const struct threads *threads) {
+    for (row_t i = 0; i < threads->n && !work->rules.extended; i++) {
         if (threads->row[i] == 0)
             continue;
-        if (!(search->roles_used.category & CATEGORY_CPU_OP))
-            return stop_crash(search, "no event is of the category cpu_op");
-        if (!category_has(search, threads->row[i], CATEGORY_CPU_OP) &&
-            !(search->roles_used.category & CATEGORY_RUNTIME))
-            return stop_crash(search, "no event is of the category cuda_runtime: the GPU was not recorded");
+        if (!(rows->used.category & CATEGORY_CPU_OP))
+            return stop_crash(work, "no event is of the category cpu_op");
+        if (!category_has(rows, threads->row[i], CATEGORY_CPU_OP) && !(rows->used.category & CATEGORY_RUNTIME))
+            return stop_crash(work, "no event is of the category cuda_runtime: the GPU was not recorded");
     }
     return SUTRA_OK;
 }
 
-static enum sutra_status add_begin(struct chain *chain, struct path_search *search, row_t event, row_t above) {
-    node_t start = graph_add_pair(&search->graph, event, above);
+static enum sutra_status add_begin(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                   struct chain *chain, row_t event, row_t above) {
+    node_t start = graph_add_pair(graph, event, above);
     if (start == NODE_NONE)
-        return error_memory(search->error);
+        return error_memory(work->error);
     enum sutra_status status = SUTRA_OK;
     if (above == ROW_NONE && chain->high != NODE_NONE)
-        status = search_add_edge(search, chain->high, start, EDGE_DEPENDENCY, true);
+        status = work_add_edge(work, rows, graph, chain->high, start, EDGE_DEPENDENCY, true);
     else if (chain->last != NODE_NONE)
-        status = search_add_edge(search, chain->last, start, EDGE_OPERATOR, false);
+        status = work_add_edge(work, rows, graph, chain->last, start, EDGE_OPERATOR, false);
     chain->last = start;
     return status;
 }
 
-static enum sutra_status add_end(struct chain *chain, struct path_search *search, row_t event, row_t above) {
-    node_t end = event_end(&search->graph, event);
-    enum sutra_status status =
-        search_add_edge(search, chain->last, end, EDGE_OPERATOR, name_has(search, event, NAME_BLOCKING));
+static enum sutra_status add_end(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                 struct chain *chain, row_t event, row_t above) {
+    node_t end = event_end(graph, event);
+    bool waits = name_has(rows, event, NAME_BLOCKING);
+    enum sutra_status status = work_add_edge(work, rows, graph, chain->last, end, EDGE_OPERATOR, waits);
     chain->last = above == ROW_NONE ? NODE_NONE : end;
     if (above == ROW_NONE)
         chain->high = end;
     return status;
 }
 
-static enum sutra_status add_chains(struct path_search *search, const struct frames *frames) {
+static enum sutra_status add_chains(const struct path_work *work, const struct path_rows *rows,
+                                    const struct frames *frames, struct graph *graph) {
     enum sutra_status status = SUTRA_OK;
-    if (!graph_reserve(&search->graph, search->n_clipped))
-        return error_memory(search->error);
-    for (uint32_t t = 0; t < frames->n_threads && !status && !search->outcome; t++) {
+    for (uint32_t t = 0; t < frames->n_threads && !status; t++) {
         struct chain chain = {NODE_NONE, NODE_NONE};
         for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1] && !status; i++)
-            status = frames->begins[i] ? add_begin(&chain, search, frames->event[i], frames->above[i])
-                                       : add_end(&chain, search, frames->event[i], frames->above[i]);
+            status = frames->begins[i] ? add_begin(work, rows, graph, &chain, frames->event[i], frames->above[i])
+                                       : add_end(work, rows, graph, &chain, frames->event[i], frames->above[i]);
     }
     return status;
 }
 
-enum sutra_status cpu_graph_build(struct path_search *search) {
-    struct threads threads = {.row = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.row),
-                              .thread = malloc(((size_t)search->n_clipped + 1) * sizeof *threads.thread)};
+enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows *rows,
+                                  const struct path_window *window, struct graph *graph) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    struct threads threads = {.row = arena_take(&work->scratch, window->n, sizeof *threads.row),
+                              .thread = arena_take(&work->scratch, window->n, sizeof *threads.thread)};
     struct frames frames = {0};
-    enum sutra_status status = threads.row && threads.thread ? SUTRA_OK : error_memory(search->error);
+    enum sutra_status status = work_taken(work);
     if (!status)
-        status = number_threads(search, &threads);
+        status = number_threads(work, rows, window, &threads);
     if (!status)
-        status = drop_skipped(search, &threads);
+        status = drop_skipped(work, &threads);
     if (!status)
-        status = check_categories(search, &threads);
-    if (!status && !search->outcome)
-        status = sort_threads(search, &threads);
-    if (!status && !search->outcome)
-        status = frames_find(search, threads.row, threads.thread, threads.n, &frames);
-    if (!status && !search->outcome)
-        status = add_chains(search, &frames);
-    frames_free(&frames);
+        status = check_categories(work, rows, &threads);
+    if (!status)
+        status = sort_starts(work, rows, &threads);
+    if (!status)
+        status = sort_ties(work, rows, &threads);
+    if (!status)
+        status = frames_find(work, rows, threads.row, threads.thread, threads.n, &frames);
+    if (!status && !graph_reserve(graph, window->n))
+        status = error_memory(work->error);
+    if (!status)
+        status = add_chains(work, rows, &frames, graph);
     tuples_free(&threads.ids);
-    free(threads.rank);
-    free(threads.skipped);
-    free(threads.row);
-    free(threads.thread);
+    arena_release(&work->scratch, mark);
     return status;
 }

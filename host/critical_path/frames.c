@@ -16,7 +16,6 @@
 #include "critical_path/frames.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -29,13 +28,13 @@ struct tokens {
     row_t *partner;
 };
 
-static bool tokens_alloc(struct tokens *tokens, uint64_t n, uint32_t n_threads) {
-    tokens->thread_start = calloc((size_t)n_threads + 1, sizeof *tokens->thread_start);
-    tokens->begins = malloc(n + 1);
-    tokens->event = malloc((n + 1) * sizeof *tokens->event);
-    tokens->partner = malloc((n + 1) * sizeof *tokens->partner);
-    tokens->table = (struct frame_tokens){0, n_threads, tokens->thread_start, tokens->begins};
-    return tokens->thread_start && tokens->begins && tokens->event && tokens->partner;
+static struct tokens tokens_take(struct arena *arena, uint64_t n, uint32_t n_threads) {
+    struct tokens tokens = {.thread_start = arena_zeros(arena, (size_t)n_threads + 1, sizeof *tokens.thread_start),
+                            .begins = arena_take(arena, n, 1),
+                            .event = arena_take(arena, n, sizeof *tokens.event),
+                            .partner = arena_take(arena, n, sizeof *tokens.partner)};
+    tokens.table = (struct frame_tokens){0, n_threads, tokens.thread_start, tokens.begins};
+    return tokens;
 }
 
 static void put_token(struct tokens *tokens, row_t event, bool begins) {
@@ -49,12 +48,12 @@ static void put_ends(struct tokens *tokens, row_t n) {
 }
 
 /* Microseconds that a frame is open: the reference cuts off fractions. */
-static int64_t frame_length(const struct path_search *search, row_t event) {
-    return (int64_t)fmin(fmax(search->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
+static int64_t frame_length(const struct path_rows *rows, row_t event) {
+    return (int64_t)fmin(fmax(rows->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
 }
 
-static bool is_operator(const struct path_search *search, row_t event) {
-    return (event > 0 || search->rules.extended) && category_has(search, event, CATEGORY_OP);
+static bool is_operator(const struct path_work *work, const struct path_rows *rows, row_t event) {
+    return (event > 0 || work->rules.extended) && category_has(rows, event, CATEGORY_OP);
 }
 
 /* ---- Ends ---- */
@@ -66,26 +65,25 @@ struct ends {
     row_t n;
 };
 
-static enum sutra_status sort_ends(struct path_search *search, const row_t *row, const uint32_t *thread, row_t n,
-                                   struct ends *ends) {
-    uint64_t *keys = malloc(((size_t)n + 1) * sizeof *keys);
-    ends->time = malloc(((size_t)n + 1) * sizeof *ends->time);
-    ends->place = malloc(((size_t)n + 1) * sizeof *ends->place);
-    enum sutra_status status = keys && ends->time && ends->place ? SUTRA_OK : error_memory(search->error);
+static enum sutra_status sort_ends(struct path_work *work, const struct path_rows *rows, const row_t *row,
+                                   const uint32_t *thread, row_t n, struct ends *ends) {
+    uint64_t *keys = arena_take(&work->scratch, n, sizeof *keys);
+    ends->time = arena_take(&work->scratch, n, sizeof *ends->time);
+    ends->place = arena_take(&work->scratch, n, sizeof *ends->place);
+    enum sutra_status status = work_taken(work);
     for (row_t i = 0; i < n && !status; i++)
-        if (frame_length(search, row[i]) > 0) {
-            keys[ends->n] = (uint64_t)(search->ts[row[i]] + frame_length(search, row[i]));
+        if (frame_length(rows, row[i]) > 0) {
+            keys[ends->n] = (uint64_t)(rows->ts[row[i]] + frame_length(rows, row[i]));
             ends->place[ends->n++] = i;
         }
     if (!status)
-        status = search_sort(search, keys, ends->place, ends->n);
+        status = work_sort(work, keys, ends->place, ends->n);
     for (row_t i = 0; i < ends->n && !status; i++)
         keys[i] = thread[ends->place[i]];
     if (!status)
-        status = search_sort(search, keys, ends->place, ends->n);
+        status = work_sort(work, keys, ends->place, ends->n);
     for (row_t i = 0; i < ends->n && !status; i++)
-        ends->time[i] = (uint64_t)(search->ts[row[ends->place[i]]] + frame_length(search, row[ends->place[i]]));
-    free(keys);
+        ends->time[i] = (uint64_t)(rows->ts[row[ends->place[i]]] + frame_length(rows, row[ends->place[i]]));
     return status;
 }
 
@@ -93,7 +91,7 @@ static enum sutra_status sort_ends(struct path_search *search, const row_t *row,
 
 /* Rows and ends of all threads, and how far they have been gone through. */
 struct merge {
-    const struct path_search *search;
+    const struct path_rows *rows;
     const row_t *row;
     const uint32_t *thread;
     row_t n;
@@ -113,12 +111,12 @@ static row_t count_ends(struct merge *merge, uint32_t thread, uint64_t moment, b
 
 /* The tokens of the rows that begin together; returns how many of them have no length. */
 static row_t put_moment(struct merge *merge, struct tokens *tokens) {
-    const struct path_search *search = merge->search;
+    const struct path_rows *rows = merge->rows;
     row_t begin = merge->next_row, end = begin, n_empty = 0;
     uint32_t thread = merge->thread[begin];
-    int64_t now = search->ts[merge->row[begin]];
-    for (; end < merge->n && merge->thread[end] == thread && search->ts[merge->row[end]] == now; end++)
-        n_empty += frame_length(search, merge->row[end]) == 0;
+    int64_t now = rows->ts[merge->row[begin]];
+    for (; end < merge->n && merge->thread[end] == thread && rows->ts[merge->row[end]] == now; end++)
+        n_empty += frame_length(rows, merge->row[end]) == 0;
     put_ends(tokens, count_ends(merge, thread, (uint64_t)now, false));
     put_ends(tokens, n_empty);
     for (row_t i = begin; i < end; i++)
@@ -144,22 +142,18 @@ static uint32_t count_threads(const uint32_t *thread, row_t n) {
     return n_threads;
 }
 
-static enum sutra_status put_tokens(struct path_search *search, const row_t *row, const uint32_t *thread, row_t n,
-                                    struct tokens *tokens) {
+static enum sutra_status put_tokens(struct path_work *work, const struct path_rows *rows, const row_t *row,
+                                    const uint32_t *thread, row_t n, struct tokens *tokens) {
     struct ends ends = {0};
-    struct merge merge = {search, row, thread, n, &ends, 0, 0};
-    uint32_t n_threads = count_threads(thread, n);
+    struct merge merge = {rows, row, thread, n, &ends, 0, 0};
     if (n > ROW_LIMIT / 3)
-        return error_set(search->error, SUTRA_DATA, "more than %u events on threads: cut the trace", ROW_LIMIT / 3);
-    if (!tokens_alloc(tokens, 3 * (uint64_t)n, n_threads))
-        return error_memory(search->error);
-    enum sutra_status status = sort_ends(search, row, thread, n, &ends);
-    for (uint32_t t = 0; t < n_threads && !status; t++) {
+        return error_set(work->error, SUTRA_DATA, "more than %u events on threads: cut the trace", ROW_LIMIT / 3);
+    *tokens = tokens_take(&work->scratch, 3 * (uint64_t)n, count_threads(thread, n));
+    enum sutra_status status = sort_ends(work, rows, row, thread, n, &ends);
+    for (uint32_t t = 0; t < tokens->table.n_threads && !status; t++) {
         put_thread(&merge, tokens);
         tokens->thread_start[t + 1] = tokens->table.n;
     }
-    free(ends.time);
-    free(ends.place);
     return status;
 }
 
@@ -172,11 +166,11 @@ static void name_ends(struct tokens *tokens) {
             tokens->event[i] = tokens->partner[i] == ROW_NONE ? ROW_NONE : tokens->event[tokens->partner[i]];
 }
 
-static void keep_operators(const struct path_search *search, struct tokens *tokens) {
+static void keep_operators(const struct path_work *work, const struct path_rows *rows, struct tokens *tokens) {
     row_t n = 0, i = 0;
     for (uint32_t t = 0; t < tokens->table.n_threads; t++) {
         for (; i < tokens->thread_start[t + 1]; i++) {
-            if (tokens->event[i] == ROW_NONE || !is_operator(search, tokens->event[i]))
+            if (tokens->event[i] == ROW_NONE || !is_operator(work, rows, tokens->event[i]))
                 continue;
             tokens->begins[n] = tokens->begins[i];
             tokens->event[n++] = tokens->event[i];
@@ -198,30 +192,22 @@ static void put_above(struct tokens *tokens) {
     }
 }
 
-enum sutra_status frames_find(struct path_search *search, const row_t *row, const uint32_t *thread, row_t n,
-                              struct frames *frames) {
-    const struct engine *engine = &search->context->engine;
+enum sutra_status frames_find(struct path_work *work, const struct path_rows *rows, const row_t *row,
+                              const uint32_t *thread, row_t n, struct frames *frames) {
+    const struct engine *engine = work->engine;
     struct tokens tokens = {0};
-    enum sutra_status status = put_tokens(search, row, thread, n, &tokens);
+    enum sutra_status status = put_tokens(work, rows, row, thread, n, &tokens);
+    struct match_frames_step step = {&tokens.table, tokens.partner};
     if (!status)
-        status = engine->match_frames(engine->state, &(struct match_frames_step){&tokens.table, tokens.partner},
-                                      search->error);
+        status = engine->match_frames(engine->state, &step, work->error);
     if (!status) {
         name_ends(&tokens);
-        keep_operators(search, &tokens);
-        status = engine->match_frames(engine->state, &(struct match_frames_step){&tokens.table, tokens.partner},
-                                      search->error);
+        keep_operators(work, rows, &tokens);
+        status = engine->match_frames(engine->state, &step, work->error);
     }
     if (!status)
         put_above(&tokens);
     *frames = (struct frames){tokens.table.n, tokens.table.n_threads, tokens.thread_start,
                               tokens.begins,  tokens.event,           tokens.partner};
     return status;
-}
-
-void frames_free(struct frames *frames) {
-    free(frames->thread_start);
-    free(frames->begins);
-    free(frames->event);
-    free(frames->above);
 }

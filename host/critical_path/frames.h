@@ -18,9 +18,8 @@ struct frames {
 };
 
 /* In come rows sorted by (thread's rank, start), longer ones first. Rows that are no operators are frames, too, but are
- * left out of the result. *frames is the caller's to free, whatever comes of it. */
-enum sutra_status frames_find(struct path_search *search, const row_t *row, const uint32_t *thread, row_t n,
-                              struct frames *frames);
-void frames_free(struct frames *frames);
+ * left out of the result, which is in the scratch arena. */
+enum sutra_status frames_find(struct path_work *work, const struct path_rows *rows, const row_t *row,
+                              const uint32_t *thread, row_t n, struct frames *frames);
 
 #endif

@@ -132,17 +132,17 @@ static void drop_marked(struct graph *graph, const uint8_t *marked) {
     graph->n_edges = n;
 }
 
-bool graph_index(struct graph *graph) {
+bool graph_index(struct graph *graph, struct arena *scratch) {
+    struct arena_mark mark = arena_mark(scratch);
     node_t n_nodes = graph_nodes(graph);
-    uint32_t *first = calloc((size_t)n_nodes + 1, sizeof *first);
-    uint8_t *repeated = calloc((size_t)graph->n_edges + 1, 1);
+    uint32_t *first = arena_zeros(scratch, n_nodes, sizeof *first);
+    uint8_t *repeated = arena_zeros(scratch, graph->n_edges, 1);
     bool ok = first && repeated && index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
     if (ok && mark_repetitions(graph, first, repeated) > 0) {
         drop_marked(graph, repeated);
         ok = index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
     }
     ok = ok && index_by(graph->from, graph->n_edges, n_nodes, &graph->out_start, &graph->out);
-    free(first);
-    free(repeated);
+    arena_release(scratch, mark);
     return ok;
 }

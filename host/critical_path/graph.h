@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "columns/row.h"
 
 typedef uint32_t node_t;
@@ -62,7 +63,7 @@ node_t graph_add_pair(struct graph *graph, row_t event, row_t above);
 bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edge_type type, double weight);
 
 /* Merges repeated edges and makes both adjacencies; false: out of memory. */
-bool graph_index(struct graph *graph);
+bool graph_index(struct graph *graph, struct arena *scratch);
 
 static inline node_t graph_nodes(const struct graph *graph) {
     return graph->n_pairs * 2;

@@ -4,8 +4,6 @@
  * Nodes in topological order (Kahn's, first in first out); each takes the first of its incoming edges that gives the
  * greatest distance; then back from the first node of the greatest distance. O(nodes + edges).
  */
-#include <stdlib.h>
-
 #include "base/error.h"
 #include "critical_path/path_search.h"
 
@@ -17,31 +15,29 @@ struct longest {
 };
 
 /* The stream of a node's row, unless the reference would not look at it. */
-static bool same_stream(const struct path_search *search, uint32_t edge) {
-    const struct graph *graph = &search->graph;
+static bool same_stream(const struct path_rows *rows, const struct graph *graph, uint32_t edge) {
     row_t from = node_event(graph, graph->from[edge]), to = node_event(graph, graph->to[edge]);
-    return on_stream(search, from) && search->stream[from] == search->stream[to];
+    return on_stream(rows, from) && rows->stream[from] == rows->stream[to];
 }
 
 /* A weight of -1 comes from rounding; less than that the reference refuses. */
-static enum sutra_status check_edges(struct path_search *search) {
-    struct graph *graph = &search->graph;
+static enum sutra_status check_edges(const struct path_work *work, const struct path_rows *rows, struct graph *graph) {
     uint32_t backwards = UINT32_MAX, on_one_stream = UINT32_MAX;
     for (uint32_t edge = graph->n_edges; edge-- > 0;) {
         if (graph->weight[edge] < -1)
             backwards = edge;
-        if (graph->type[edge] == EDGE_SYNC && same_stream(search, edge))
+        if (graph->type[edge] == EDGE_SYNC && same_stream(rows, graph, edge))
             on_one_stream = edge;
-        if (graph->weight[edge] == -1 || (search->rules.extended && graph->weight[edge] < 0))
+        if (graph->weight[edge] == -1 || (work->rules.extended && graph->weight[edge] < 0))
             graph->weight[edge] = 0;
     }
-    if (search->rules.extended)
+    if (work->rules.extended)
         return SUTRA_OK;
     if (backwards != UINT32_MAX)
-        return stop_empty(search, "event %u would begin before event %u, which it waits for",
+        return stop_empty(work, "event %u would begin before event %u, which it waits for",
                           node_event(graph, graph->to[backwards]), node_event(graph, graph->from[backwards]));
     if (on_one_stream != UINT32_MAX)
-        return stop_empty(search, "event %u would wait for event %u on its own stream",
+        return stop_empty(work, "event %u would wait for event %u on its own stream",
                           node_event(graph, graph->to[on_one_stream]), node_event(graph, graph->from[on_one_stream]));
     return SUTRA_OK;
 }
@@ -80,52 +76,46 @@ static void measure(const struct graph *graph, struct longest *longest) {
     }
 }
 
-static enum sutra_status trace_back(struct path_search *search, const struct longest *longest) {
-    const struct graph *graph = &search->graph;
+static enum sutra_status trace_back(const struct path_work *work, const struct graph *graph,
+                                    const struct longest *longest, struct path_nodes *path) {
     node_t end = NODE_NONE, n = 1;
     for (node_t i = 0; i < longest->n; i++)
         if (end == NODE_NONE || longest->distance[longest->order[i]] > longest->distance[end])
             end = longest->order[i];
     if (end == NODE_NONE || !longest->edge[end])
-        return stop_crash(search, "the critical path has no edge");
+        return stop_crash(work, "the critical path has no edge");
     for (node_t node = end; longest->edge[node]; node = graph->from[longest->edge[node] - 1])
         n++;
-    search->path = malloc((size_t)n * sizeof *search->path);
-    search->path_edge = malloc((size_t)n * sizeof *search->path_edge);
-    if (!search->path || !search->path_edge)
-        return error_memory(search->error);
-    search->n_path = n;
+    path->node = arena_take(work->results, n, sizeof *path->node);
+    path->edge = arena_take(work->results, n, sizeof *path->edge);
+    if (!path->node || !path->edge)
+        return error_memory(work->error);
+    path->n = n;
     for (node_t node = end; n-- > 0; node = n ? graph->from[longest->edge[node] - 1] : node) {
-        search->path[n] = node;
+        path->node[n] = node;
         if (n > 0)
-            search->path_edge[n - 1] = longest->edge[node] - 1;
+            path->edge[n - 1] = longest->edge[node] - 1;
     }
     return SUTRA_OK;
 }
 
-enum sutra_status longest_path_find(struct path_search *search) {
-    struct graph *graph = &search->graph;
-    size_t n = (size_t)graph_nodes(graph) + 1;
-    struct longest longest = {.order = malloc(n * sizeof *longest.order),
-                              .n_missing = malloc(n * sizeof *longest.n_missing),
-                              .distance = malloc(n * sizeof *longest.distance),
-                              .edge = calloc(n, sizeof *longest.edge)};
-    enum sutra_status status = SUTRA_OK;
-    if (!longest.order || !longest.n_missing || !longest.distance || !longest.edge || !graph_index(graph))
-        status = error_memory(search->error);
+enum sutra_status longest_path_find(struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                    struct path_nodes *path) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    size_t n = graph_nodes(graph);
+    struct longest longest = {.order = arena_take(&work->scratch, n, sizeof *longest.order),
+                              .n_missing = arena_take(&work->scratch, n, sizeof *longest.n_missing),
+                              .distance = arena_take(&work->scratch, n, sizeof *longest.distance),
+                              .edge = arena_zeros(&work->scratch, n, sizeof *longest.edge)};
+    enum sutra_status status = graph_index(graph, &work->scratch) ? work_taken(work) : error_memory(work->error);
     if (!status)
-        status = check_edges(search);
-    if (!status && !search->outcome) {
+        status = check_edges(work, rows, graph);
+    if (!status) {
         sort_nodes(graph, &longest);
         measure(graph, &longest);
-        if (longest.n < graph_nodes(graph))
-            status = stop_empty(search, "what waits for what goes in a circle");
-        else
-            status = trace_back(search, &longest);
+        status = longest.n < n ? stop_empty(work, "what waits for what goes in a circle")
+                               : trace_back(work, graph, &longest, path);
     }
-    free(longest.order);
-    free(longest.n_missing);
-    free(longest.distance);
-    free(longest.edge);
+    arena_release(&work->scratch, mark);
     return status;
 }

@@ -7,30 +7,27 @@
 #include "critical_path/path.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
 
 /* Whether a row has a name of HIP, which only the extended rules know. */
-static bool has_hip_names(const struct path_search *search) {
-    struct string_roles used = search->roles_used;
-    return used.name & NAME_HIP || used.category & CATEGORY_HIP;
+static bool has_hip_names(const struct path_rows *rows) {
+    return rows->used.name & NAME_HIP || rows->used.category & CATEGORY_HIP;
 }
 
 /* Whether the rows have what the reference's rules take for something else. */
-static enum sutra_status needs_extended(const struct path_search *search, bool *needed, struct sutra_error *error) {
-    const struct device_events *events = search->events;
+static enum sutra_status needs_extended(const struct path_rows *rows, bool *needed, struct sutra_error *error) {
     struct tuples streams = {0}, of_devices = {0};
     enum sutra_status status = SUTRA_OK;
-    *needed = has_hip_names(search);
-    for (row_t i = 0; i < search->n_full && !status && !*needed; i++) {
-        row_t event = search->full[i];
-        if (!on_stream(search, event) || category_has(search, event, CATEGORY_SYNC))
+    *needed = has_hip_names(rows);
+    for (row_t i = 0; i < rows->n && !status && !*needed; i++) {
+        row_t event = rows->list[i];
+        if (!on_stream(rows, event) || category_has(rows, event, CATEGORY_SYNC))
             continue;
-        value_key stream = search->stream[event];
+        value_key stream = rows->stream[event];
         bool ok = tuples_number(&streams, (struct tuple){{stream}}) != TUPLE_NONE &&
-                  tuples_number(&of_devices, (struct tuple){{stream, events->pid[event]}}) != TUPLE_NONE;
+                  tuples_number(&of_devices, (struct tuple){{stream, rows->events->pid[event]}}) != TUPLE_NONE;
         status = ok ? SUTRA_OK : error_memory(error);
         *needed = stream == 0 || streams.n != of_devices.n;
     }
@@ -41,10 +38,11 @@ static enum sutra_status needs_extended(const struct path_search *search, bool *
 
 /* The default annotation, if any name has it. */
 static const char *annotation_of(const struct path_search *reference, const struct path_rules *rules, bool given) {
+    const struct string_roles *roles = reference->rows.roles;
     if (given)
         return rules->annotation;
-    for (uint32_t string = 0; reference->roles && string < reference->trace->strings.n; string++)
-        if (reference->roles[string].name & NAME_STEP && reference->roles[string].name & NAME_USED)
+    for (uint32_t string = 0; roles && string < reference->trace->strings.n; string++)
+        if (roles[string].name & NAME_STEP && roles[string].name & NAME_USED)
             return rules->annotation;
     return NULL;
 }
@@ -52,43 +50,45 @@ static const char *annotation_of(const struct path_search *reference, const stru
 /* Puts the extended rules' path in the place of the reference's, unless only the reference has one. */
 static enum sutra_status run_extended(struct sutra_critical_path *path, const struct path_rules *rules,
                                       struct sutra_error *error) {
-    struct sutra_context *context = path->search.context;
     const struct sutra_device_trace *trace = path->search.trace;
+    enum outcome reference = path->verdict.outcome;
     struct path_search search;
-    if (path->reference != OUTCOME_PATH)
+    if (reference != OUTCOME_PATH)
         path_search_free(&path->search);
-    enum sutra_status status = path_search_run(&search, context, trace, rules, error);
-    if (!status && search.outcome && path->reference == OUTCOME_PATH) {
+    enum sutra_status status = path_search_run(&search, path->context, trace, rules, error);
+    enum outcome extended = search.verdict.outcome;
+    if (!status && extended != OUTCOME_PATH && reference == OUTCOME_PATH) {
         path_search_free(&search);
         return SUTRA_OK;
     }
-    if (!status && search.outcome)
-        status = error_file(error, SUTRA_DATA, trace->document.source.name, "no critical path: %s", search.reason);
-    if (!status && path->reference == OUTCOME_CRASH)
-        status = sync_map_take(&path->map, &search);
+    if (!status && extended != OUTCOME_PATH)
+        status =
+            error_file(error, SUTRA_DATA, trace->document.source.name, "no critical path: %s", search.verdict.reason);
+    if (!status && reference == OUTCOME_CRASH)
+        status = sync_map_take(&path->map, &search, &path->context->values, error);
     path_search_free(&path->search);
     path->search = search;
     return status;
 }
 
-static enum sutra_status find(struct sutra_critical_path *path, struct sutra_context *context,
-                              const struct sutra_device_trace *trace, struct path_rules *rules, bool given,
-                              struct sutra_error *error) {
+static enum sutra_status find(struct sutra_critical_path *path, const struct sutra_device_trace *trace,
+                              struct path_rules *rules, bool given, struct sutra_error *error) {
     bool extended = true;
-    enum sutra_status status = path_search_run(&path->search, context, trace, rules, error);
-    path->reference = path->search.outcome;
-    memcpy(path->reason, path->search.reason, sizeof path->reason);
-    if (!status && path->reference != OUTCOME_CRASH)
-        status = sync_map_take(&path->map, &path->search);
-    if (!status && path->reference == OUTCOME_PATH)
-        status = needs_extended(&path->search, &extended, error);
+    enum sutra_status status = path_search_run(&path->search, path->context, trace, rules, error);
+    path->verdict = path->search.verdict;
+    enum outcome reference = path->verdict.outcome;
+    if (!status && reference != OUTCOME_CRASH)
+        status = sync_map_take(&path->map, &path->search, &path->context->values, error);
+    if (!status && reference == OUTCOME_PATH)
+        status = needs_extended(&path->search.rows, &extended, error);
     if (!status && extended) {
         rules->extended = true;
         rules->annotation = annotation_of(&path->search, rules, given);
         status = run_extended(path, rules, error);
     }
-    if (!status && path->reference != OUTCOME_PATH)
-        context_warn(context, "the reference finds no critical path (%s); extended rules are used", path->reason);
+    if (!status && reference != OUTCOME_PATH)
+        context_warn(path->context, "the reference finds no critical path (%s); extended rules are used",
+                     path->verdict.reason);
     return status ? status : breakdown_make(path, error);
 }
 
@@ -105,9 +105,10 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
+    made->context = context;
     context_expect(context, trace->events.n);
     stage_begin(context, "critical path", trace->events.n);
-    status = find(made, context, trace, &rules, given, error);
+    status = find(made, trace, &rules, given, error);
     stage_end(context);
     if (status)
         sutra_critical_path_free(made);
@@ -137,7 +138,7 @@ enum sutra_status sutra_critical_path_write(struct sutra_context *context, const
                                                          [SUTRA_PATH_JSON] = write_path_json,
                                                          [SUTRA_PATH_CHROME] = write_path_chrome};
     struct text_out text = {0};
-    stage_begin(context, "write", path->search.n_path);
+    stage_begin(context, "write", path->search.path.n);
     enum sutra_status status = sink_open(&text.sink, context, file, error);
     if (!status) {
         bool whole = writers[format](path, &text) && !text.out.failed;

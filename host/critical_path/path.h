@@ -10,10 +10,10 @@
 #include "write/text_out.h"
 
 struct sutra_critical_path {
+    struct sutra_context *context;
     struct path_search search;
     struct sync_map map;
-    enum outcome reference;                               /* how the reference's rules ended */
-    char reason[sizeof((struct path_search *)0)->reason]; /* and why */
+    struct path_verdict verdict; /* how the reference's rules ended */
     struct sutra_critical_path_report report;
     struct sutra_path_share *shares;
 };

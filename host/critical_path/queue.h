@@ -1,5 +1,5 @@
 /*
- * queue.h - what is known about the queue of a stream at a launch or a kernel: bits of search->queue.
+ * queue.h - what is known about the queue of a stream at a launch or a kernel: bits of one byte for each event.
  */
 #ifndef CRITICAL_PATH_QUEUE_H
 #define CRITICAL_PATH_QUEUE_H

@@ -12,14 +12,14 @@ struct sync_map {
     row_t n;
 };
 
-/* Takes the map from an search; without a path it is empty. */
-enum sutra_status sync_map_take(struct sync_map *map, struct path_search *search);
+/* Takes the map from a search; without a path it is empty. */
+enum sutra_status sync_map_take(struct sync_map *map, const struct path_search *search, struct values *values,
+                                struct sutra_error *error);
 void sync_map_free(struct sync_map *map);
 
-/* The map by the rules of the reference. Where there is none `map` is empty and `reason`, which has room for
- * sizeof(((struct path_search *)0)->reason) bytes, tells why; else it is "". */
+/* The map by the rules of the reference. Where there is none `map` is empty and the verdict tells why. */
 enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
-                                const struct sutra_device_trace *trace, bool pandas3, char *reason,
+                                const struct sutra_device_trace *trace, bool pandas3, struct path_verdict *verdict,
                                 struct sutra_error *error);
 
 #endif

@@ -11,9 +11,9 @@
 #include "critical_path/waits.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 
 /* Launches sorted by time, or questions about them; lane: a number of stream and device, or stream and thread. */
 struct moment_list {
@@ -25,22 +25,12 @@ struct moment_list {
     row_t *found; /* of a question: the place of a launch */
 };
 
-static bool moment_list_alloc(struct moment_list *moments, row_t n) {
-    size_t size = (size_t)n + 1;
-    moments->row = malloc(size * sizeof *moments->row);
-    moments->keys = malloc(size * sizeof *moments->keys);
-    moments->number = malloc(size * sizeof *moments->number);
-    moments->lane = malloc(size * sizeof *moments->lane);
-    moments->found = malloc(size * sizeof *moments->found);
-    return moments->row && moments->keys && moments->number && moments->lane && moments->found;
-}
-
-static void moment_list_free(struct moment_list *moments) {
-    free(moments->row);
-    free(moments->keys);
-    free(moments->number);
-    free(moments->lane);
-    free(moments->found);
+static struct moment_list moment_list_take(struct arena *arena, row_t n) {
+    return (struct moment_list){.row = arena_take(arena, n, sizeof(row_t)),
+                                .keys = arena_take(arena, n, sizeof(uint64_t)),
+                                .number = arena_take(arena, n, sizeof(uint32_t)),
+                                .lane = arena_take(arena, n, sizeof(uint32_t)),
+                                .found = arena_take(arena, n, sizeof(row_t))};
 }
 
 /* Launches that are sorted by time, for the engine. */
@@ -48,254 +38,251 @@ static struct lane_items as_items(const struct moment_list *launches, uint32_t n
     return (struct lane_items){launches->n, n_lanes, launches->lane, launches->keys};
 }
 
-static void moment_list_add(const struct path_search *search, struct moment_list *moments, row_t row) {
-    moments->keys[moments->n] = (uint64_t)search->ts[row];
+static void moment_list_add(const struct path_rows *rows, struct moment_list *moments, row_t row) {
+    moments->keys[moments->n] = (uint64_t)rows->ts[row];
     moments->row[moments->n++] = row;
 }
 
 /* The row on a stream that a call caused, if that one is linked itself; else ROW_NONE. */
-static row_t caused_by(const struct path_search *search, row_t call) {
-    row_t caused = search->link[call];
-    bool extended = search->rules.extended;
-    if (caused == ROW_NONE || (caused == 0 && !extended) || !(search->state[caused] & ROW_FULL) ||
-        !on_stream(search, caused))
+static row_t caused_by(const struct path_work *work, const struct path_rows *rows, row_t call) {
+    row_t caused = rows->link[call];
+    bool extended = work->rules.extended;
+    if (caused == ROW_NONE || (caused == 0 && !extended) || !(rows->state[caused] & ROW_FULL) ||
+        !on_stream(rows, caused))
         return ROW_NONE;
-    row_t back = search->link[caused];
+    row_t back = rows->link[caused];
     return back == ROW_NONE || (back == 0 && !extended) ? ROW_NONE : caused;
 }
 
-static enum sutra_status gather_launches(struct path_search *search, struct moment_list *launches) {
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        if (name_has(search, event, NAME_LAUNCH) && caused_by(search, event) != ROW_NONE)
-            moment_list_add(search, launches, event);
+static enum sutra_status gather_launches(const struct path_work *work, const struct path_rows *rows,
+                                         struct moment_list *launches) {
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (name_has(rows, event, NAME_LAUNCH) && caused_by(work, rows, event) != ROW_NONE)
+            moment_list_add(rows, launches, event);
     }
-    return search_sort(search, launches->keys, launches->row, launches->n);
+    return work_sort(work, launches->keys, launches->row, launches->n);
 }
 
 /* ---- Records ---- */
 
-static struct tuple record_key(const struct path_search *search, const struct wait_row *wait) {
-    if (!search->rules.extended)
+static struct tuple record_key(const struct path_work *work, const struct wait_row *wait) {
+    if (!work->rules.extended)
         return (struct tuple){{wait->record}};
-    return (struct tuple){{wait->record, wait->stream, search->events->pid[wait->event]}};
+    return (struct tuple){{wait->record, wait->stream, work->events->pid[wait->event]}};
 }
 
-/* What waits for records: one entry each, with a row that stands for it in rows[]. */
-static enum sutra_status gather_records(struct path_search *search, struct wait_row *rows) {
-    for (row_t i = 0; i < search->n_waits; i++) {
-        const struct wait_row *wait = &search->waits[i];
-        bool waits = search->rules.extended ? wait->stream != STREAM_NONE : wait->stream > STREAM_NONE;
-        if (!(search->state[wait->event] & ROW_FULL) || !waits)
+/* What waits for records: one entry each, with a row that stands for it in asking[]. */
+static enum sutra_status gather_records(const struct path_work *work, const struct path_rows *rows,
+                                        struct path_waits *waits, struct wait_row *asking) {
+    for (row_t i = 0; i < rows->n_waits; i++) {
+        const struct wait_row *wait = &rows->waits[i];
+        bool asks = work->rules.extended ? wait->stream != STREAM_NONE : wait->stream > STREAM_NONE;
+        if (!(rows->state[wait->event] & ROW_FULL) || !asks)
             continue;
-        uint32_t n = search->records.n, number = tuples_number(&search->records, record_key(search, wait));
+        uint32_t n = waits->records.n, number = tuples_number(&waits->records, record_key(work, wait));
         if (number == TUPLE_NONE)
-            return error_memory(search->error);
+            return error_memory(work->error);
         if (number == n)
-            rows[number] = *wait;
-        else if (rows[number].stream != wait->stream ||
-                 search->events->pid[rows[number].event] != search->events->pid[wait->event])
-            return stop_empty(search, "events %u and %u wait for one record from different streams", rows[number].event,
+            asking[number] = *wait;
+        else if (asking[number].stream != wait->stream ||
+                 work->events->pid[asking[number].event] != work->events->pid[wait->event])
+            return stop_empty(work, "events %u and %u wait for one record from different streams", asking[number].event,
                               wait->event);
     }
     return SUTRA_OK;
 }
 
 /* The calls that record, by correlation: *calls holds their rows by number. */
-static enum sutra_status gather_record_calls(struct path_search *search, struct tuples *keys, row_t *calls) {
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        if (!name_has(search, event, NAME_RECORD_CALL))
+static enum sutra_status gather_record_calls(const struct path_work *work, const struct path_rows *rows,
+                                             struct tuples *keys, row_t *calls) {
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (!name_has(rows, event, NAME_RECORD_CALL))
             continue;
         uint32_t n = keys->n;
-        uint32_t number = tuples_number(keys, (struct tuple){{search->events->correlation[event]}});
+        uint32_t number = tuples_number(keys, (struct tuple){{work->events->correlation[event]}});
         if (number == TUPLE_NONE)
-            return error_memory(search->error);
-        if (number < n && !search->rules.extended)
-            return stop_empty(search, "two records have the correlation of event %u", event);
+            return error_memory(work->error);
+        if (number < n && !work->rules.extended)
+            return stop_empty(work, "two records have the correlation of event %u", event);
         calls[number] = event;
     }
     return SUTRA_OK;
 }
 
-static uint32_t device_lane(const struct path_search *search, value_key stream, row_t event, struct tuples *lanes) {
-    return tuples_number(lanes, (struct tuple){{stream, search->events->pid[event]}});
+static uint32_t device_lane(const struct path_work *work, value_key stream, row_t event, struct tuples *lanes) {
+    return tuples_number(lanes, (struct tuple){{stream, work->events->pid[event]}});
 }
 
 /* Numbers the streams of launches and questions. */
-static enum sutra_status lay_record_lanes(struct path_search *search, struct moment_list *launches,
-                                          struct moment_list *asked, const struct wait_row *rows,
-                                          struct tuples *lanes) {
+static enum sutra_status lay_record_lanes(const struct path_work *work, const struct path_rows *rows,
+                                          const struct wait_row *asking, struct moment_list *launches,
+                                          struct moment_list *asked, struct tuples *lanes) {
     bool ok = true;
     for (row_t i = 0; i < launches->n; i++) {
-        row_t kernel = search->link[launches->row[i]];
-        launches->lane[i] = device_lane(search, search->stream[kernel], kernel, lanes);
+        row_t kernel = rows->link[launches->row[i]];
+        launches->lane[i] = device_lane(work, rows->stream[kernel], kernel, lanes);
         ok &= launches->lane[i] != TUPLE_NONE;
     }
     for (row_t i = 0; i < asked->n; i++) {
-        const struct wait_row *wait = &rows[asked->number[i]];
-        asked->lane[i] = device_lane(search, wait->stream, wait->event, lanes);
+        const struct wait_row *wait = &asking[asked->number[i]];
+        asked->lane[i] = device_lane(work, wait->stream, wait->event, lanes);
         ok &= asked->lane[i] != TUPLE_NONE;
     }
-    return ok ? SUTRA_OK : error_memory(search->error);
+    return ok ? SUTRA_OK : error_memory(work->error);
 }
 
 /* Answers each question with the last launch at or before it on its lane. */
-static enum sutra_status find_before(struct path_search *search, const struct moment_list *launches,
-                                     const struct moment_list *asked, uint32_t n_lanes) {
-    const struct engine *engine = &search->context->engine;
+static enum sutra_status find_before(const struct path_work *work, const struct moment_list *launches,
+                                     const struct moment_list *asked, uint32_t n_lanes, row_t *record_launch) {
     struct lane_items items = as_items(launches, n_lanes);
     struct lane_neighbours_step step = {&items, asked->lane, asked->keys, asked->n, asked->found, NULL};
-    enum sutra_status status = engine->lane_neighbours(engine->state, &step, search->error);
+    enum sutra_status status = work->engine->lane_neighbours(work->engine->state, &step, work->error);
     for (row_t i = 0; i < asked->n && !status; i++)
         if (asked->found[i] != ROW_NONE)
-            search->record_launch[asked->number[i]] = launches->row[asked->found[i]];
+            record_launch[asked->number[i]] = launches->row[asked->found[i]];
     return status;
 }
 
 /* A question for each record that something waits for. */
-static void ask_records(const struct path_search *search, const struct tuples *keys, const row_t *calls,
-                        struct moment_list *asked) {
-    for (uint32_t record = 0; record < search->records.n; record++) {
-        uint32_t call = tuples_find(keys, (struct tuple){{search->records.list[record].part[0]}});
+static void ask_records(const struct path_rows *rows, const struct tuples *records, const struct tuples *keys,
+                        const row_t *calls, struct moment_list *asked) {
+    for (uint32_t record = 0; record < records->n; record++) {
+        uint32_t call = tuples_find(keys, (struct tuple){{records->list[record].part[0]}});
         if (call == TUPLE_NONE)
             continue;
         asked->number[asked->n] = record;
-        moment_list_add(search, asked, calls[call]);
+        moment_list_add(rows, asked, calls[call]);
     }
 }
 
-static enum sutra_status answer_records(struct path_search *search, struct moment_list *launches,
-                                        struct moment_list *asked, const struct wait_row *rows) {
+static enum sutra_status answer_records(const struct path_work *work, const struct path_rows *rows,
+                                        const struct wait_row *asking, struct moment_list *launches,
+                                        struct moment_list *asked, row_t *record_launch) {
     struct tuples lanes = {0};
-    enum sutra_status status = lay_record_lanes(search, launches, asked, rows, &lanes);
+    enum sutra_status status = lay_record_lanes(work, rows, asking, launches, asked, &lanes);
     if (!status)
-        status = find_before(search, launches, asked, lanes.n);
+        status = find_before(work, launches, asked, lanes.n, record_launch);
     tuples_free(&lanes);
     return status;
 }
 
-static row_t count_named(const struct path_search *search, uint32_t role) {
+static row_t count_named(const struct path_rows *rows, uint32_t role) {
     row_t n = 0;
-    for (row_t i = 0; i < search->n_full; i++)
-        n += name_has(search, search->full[i], role);
+    for (row_t i = 0; i < rows->n; i++)
+        n += name_has(rows, rows->list[i], role);
     return n;
 }
 
-static enum sutra_status resolve_records(struct path_search *search, struct moment_list *launches) {
-    if (!(search->roles_used.name & NAME_RECORD_CALL))
+static enum sutra_status resolve_records(struct path_work *work, const struct path_rows *rows,
+                                         struct moment_list *launches, struct path_waits *waits) {
+    if (!(rows->used.name & NAME_RECORD_CALL))
         return SUTRA_OK;
-    struct wait_row *rows = calloc((size_t)search->n_waits + 1, sizeof *rows);
-    row_t *calls = malloc(((size_t)count_named(search, NAME_RECORD_CALL) + 1) * sizeof *calls);
+    struct arena *arena = &work->scratch;
     struct tuples keys = {0};
-    struct moment_list asked = {0};
-    search->record_launch = malloc(((size_t)search->n_waits + 1) * sizeof *search->record_launch);
-    enum sutra_status status = SUTRA_OK;
-    if (!rows || !calls || !search->record_launch || !moment_list_alloc(&asked, search->n_waits))
-        status = error_memory(search->error);
+    struct wait_row *asking = arena_zeros(arena, rows->n_waits, sizeof *asking);
+    row_t *calls = arena_take(arena, count_named(rows, NAME_RECORD_CALL), sizeof *calls);
+    struct moment_list asked = moment_list_take(arena, rows->n_waits);
+    waits->record_launch = rows_none(arena, rows->n_waits);
+    enum sutra_status status = work_taken(work);
     if (!status)
-        status = gather_records(search, rows);
-    if (!status && !search->outcome)
-        status = gather_record_calls(search, &keys, calls);
-    if (!status && !search->outcome) {
-        memset(search->record_launch, 0xff, search->records.n * sizeof *search->record_launch);
-        ask_records(search, &keys, calls, &asked);
-        search->has_records = asked.n > 0;
+        status = gather_records(work, rows, waits, asking);
+    if (!status)
+        status = gather_record_calls(work, rows, &keys, calls);
+    if (!status) {
+        ask_records(rows, &waits->records, &keys, calls, &asked);
+        waits->has_records = asked.n > 0;
     }
-    if (!status && !search->outcome && search->has_records && search->rules.pandas3)
-        status = stop_empty(search, "with pandas 3 the reference fails on event records");
-    if (!status && !search->outcome && search->has_records)
-        status = answer_records(search, launches, &asked, rows);
-    free(rows);
-    free(calls);
+    if (!status && waits->has_records && work->rules.pandas3)
+        status = stop_empty(work, "with pandas 3 the reference fails on event records");
+    if (!status && waits->has_records)
+        status = answer_records(work, rows, asking, launches, &asked, waits->record_launch);
     tuples_free(&keys);
-    moment_list_free(&asked);
     return status;
 }
 
 /* ---- Stream waits ---- */
 
-static uint32_t thread_lane(const struct path_search *search, row_t call, struct tuples *lanes) {
-    const struct device_events *events = search->events;
-    row_t caused = search->link[call];
-    value_key device = search->rules.extended ? events->pid[caused] : 0;
-    return tuples_number(lanes, (struct tuple){{events->pid[call], events->tid[call], search->stream[caused], device}});
+static uint32_t thread_lane(const struct path_work *work, const struct path_rows *rows, row_t call,
+                            struct tuples *lanes) {
+    const struct device_events *events = work->events;
+    struct tuple stream = stream_of(work, rows, rows->link[call]);
+    return tuples_number(lanes, (struct tuple){{events->pid[call], events->tid[call], stream.part[0], stream.part[1]}});
 }
 
-static enum sutra_status gather_wait_calls(struct path_search *search, struct moment_list *asked) {
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        if (!name_has(search, event, NAME_WAIT_CALL) || caused_by(search, event) == ROW_NONE)
+static enum sutra_status gather_wait_calls(const struct path_work *work, const struct path_rows *rows,
+                                           struct tuples *calls, struct moment_list *asked) {
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (!name_has(rows, event, NAME_WAIT_CALL) || caused_by(work, rows, event) == ROW_NONE)
             continue;
-        if (tuples_number(&search->wait_calls, (struct tuple){{event}}) == TUPLE_NONE)
-            return error_memory(search->error);
-        moment_list_add(search, asked, event);
+        if (tuples_number(calls, (struct tuple){{event}}) == TUPLE_NONE)
+            return error_memory(work->error);
+        moment_list_add(rows, asked, event);
     }
-    if (asked->n == 0 && !search->rules.extended)
-        return stop_empty(search, "no cudaStreamWaitEvent is linked to a row on a stream");
+    if (asked->n == 0 && !work->rules.extended)
+        return stop_empty(work, "no cudaStreamWaitEvent is linked to a row on a stream");
     return SUTRA_OK;
 }
 
-static enum sutra_status lay_wait_lanes(struct path_search *search, struct moment_list *moments, struct tuples *lanes) {
+static enum sutra_status lay_wait_lanes(const struct path_work *work, const struct path_rows *rows,
+                                        struct moment_list *moments, struct tuples *lanes) {
     for (row_t i = 0; i < moments->n; i++) {
-        moments->lane[i] = thread_lane(search, moments->row[i], lanes);
+        moments->lane[i] = thread_lane(work, rows, moments->row[i], lanes);
         if (moments->lane[i] == TUPLE_NONE)
-            return error_memory(search->error);
+            return error_memory(work->error);
     }
     return SUTRA_OK;
 }
 
 /* Answers each question with the first launch after it on its lane. */
-static enum sutra_status find_after(struct path_search *search, const struct moment_list *launches,
-                                    const struct moment_list *asked, uint32_t n_lanes) {
-    const struct engine *engine = &search->context->engine;
+static enum sutra_status find_after(const struct path_work *work, const struct moment_list *launches,
+                                    const struct moment_list *asked, uint32_t n_lanes, struct path_waits *waits) {
     struct lane_items items = as_items(launches, n_lanes);
     struct lane_neighbours_step step = {&items, asked->lane, asked->keys, asked->n, NULL, asked->found};
-    enum sutra_status status = engine->lane_neighbours(engine->state, &step, search->error);
+    enum sutra_status status = work->engine->lane_neighbours(work->engine->state, &step, work->error);
     for (row_t i = 0; i < asked->n && !status; i++)
-        search->wait_launch[waits_call(search, asked->row[i])] =
+        waits->wait_launch[waits_call(waits, asked->row[i])] =
             asked->found[i] == ROW_NONE ? ROW_NONE : launches->row[asked->found[i]];
     return status;
 }
 
-static enum sutra_status resolve_waits(struct path_search *search, struct moment_list *launches) {
-    if (!(search->roles_used.name & NAME_WAIT_CALL) || !(search->roles_used.name & NAME_STREAM_WAIT))
+static enum sutra_status resolve_waits(struct path_work *work, const struct path_rows *rows,
+                                       struct moment_list *launches, struct path_waits *waits) {
+    if (!(rows->used.name & NAME_WAIT_CALL) || !(rows->used.name & NAME_STREAM_WAIT))
         return SUTRA_OK;
-    search->has_waits = true;
-    if (search->rules.pandas3)
-        return stop_empty(search, "with pandas 3 the reference fails on stream waits");
-    struct moment_list asked = {0};
+    waits->has_waits = true;
+    if (work->rules.pandas3)
+        return stop_empty(work, "with pandas 3 the reference fails on stream waits");
     struct tuples lanes = {0};
-    row_t n = count_named(search, NAME_WAIT_CALL);
-    search->wait_launch = malloc(((size_t)n + 1) * sizeof *search->wait_launch);
-    enum sutra_status status = SUTRA_OK;
-    if (!moment_list_alloc(&asked, n) || !search->wait_launch)
-        status = error_memory(search->error);
+    row_t n = count_named(rows, NAME_WAIT_CALL);
+    waits->wait_launch = arena_take(&work->scratch, n, sizeof *waits->wait_launch);
+    struct moment_list asked = moment_list_take(&work->scratch, n);
+    enum sutra_status status = work_taken(work);
     if (!status)
-        status = gather_wait_calls(search, &asked);
-    if (!status && !search->outcome)
-        status = lay_wait_lanes(search, launches, &lanes);
-    if (!status && !search->outcome)
-        status = lay_wait_lanes(search, &asked, &lanes);
-    if (!status && !search->outcome)
-        status = find_after(search, launches, &asked, lanes.n);
-    moment_list_free(&asked);
+        status = gather_wait_calls(work, rows, &waits->wait_calls, &asked);
+    if (!status)
+        status = lay_wait_lanes(work, rows, launches, &lanes);
+    if (!status)
+        status = lay_wait_lanes(work, rows, &asked, &lanes);
+    if (!status)
+        status = find_after(work, launches, &asked, lanes.n, waits);
     tuples_free(&lanes);
     return status;
 }
 
-enum sutra_status waits_resolve(struct path_search *search) {
-    if (!(search->roles_used.name & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
+enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *rows, struct path_waits *waits) {
+    if (!(rows->used.name & (NAME_RECORD_CALL | NAME_WAIT_CALL)))
         return SUTRA_OK;
-    struct moment_list launches = {0};
-    enum sutra_status status = moment_list_alloc(&launches, search->n_full) ? SUTRA_OK : error_memory(search->error);
+    struct moment_list launches = moment_list_take(&work->scratch, rows->n);
+    enum sutra_status status = work_taken(work);
     if (!status)
-        status = gather_launches(search, &launches);
+        status = gather_launches(work, rows, &launches);
     if (!status)
-        status = resolve_records(search, &launches);
-    if (!status && !search->outcome)
-        status = resolve_waits(search, &launches);
-    moment_list_free(&launches);
+        status = resolve_records(work, rows, &launches, waits);
+    if (!status)
+        status = resolve_waits(work, rows, &launches, waits);
     return status;
 }
 
@@ -306,15 +293,16 @@ static int compare_waits(const void *event, const void *wait) {
     return (a > b) - (a < b);
 }
 
-row_t waits_record_launch(const struct path_search *search, row_t event) {
-    if (!search->has_records)
+row_t waits_record_launch(const struct path_work *work, const struct path_rows *rows, const struct path_waits *waits,
+                          row_t event) {
+    if (!waits->has_records)
         return ROW_NONE;
-    const struct wait_row *wait = bsearch(&event, search->waits, search->n_waits, sizeof *search->waits, compare_waits);
+    const struct wait_row *wait = bsearch(&event, rows->waits, rows->n_waits, sizeof *rows->waits, compare_waits);
     struct wait_row none = {.event = event, .stream = STREAM_NONE, .record = -1};
-    uint32_t record = tuples_find(&search->records, record_key(search, wait ? wait : &none));
-    return record == TUPLE_NONE ? ROW_NONE : search->record_launch[record];
+    uint32_t record = tuples_find(&waits->records, record_key(work, wait ? wait : &none));
+    return record == TUPLE_NONE ? ROW_NONE : waits->record_launch[record];
 }
 
-uint32_t waits_call(const struct path_search *search, row_t call) {
-    return tuples_find(&search->wait_calls, (struct tuple){{call}});
+uint32_t waits_call(const struct path_waits *waits, row_t call) {
+    return tuples_find(&waits->wait_calls, (struct tuple){{call}});
 }

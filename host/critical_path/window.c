@@ -8,7 +8,6 @@
  */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -27,34 +26,34 @@ static bool is_step_name(const char *text) {
     return isdigit((unsigned char)*text);
 }
 
-static enum sutra_status check_step_names(struct path_search *search) {
-    const struct strings *strings = &search->trace->strings;
+static enum sutra_status check_step_names(const struct path_work *work, const struct path_rows *rows) {
+    const struct strings *strings = &work->trace->strings;
     for (uint32_t string = 0; string < strings->n; string++) {
         const char *text = strings_text(strings, string);
-        bool used = search->roles[string].name & NAME_USED;
+        bool used = rows->roles[string].name & NAME_USED;
         if (used && text_compare(strings, string, TEXT_BEGINS, STEP_NAME) && !is_step_name(text))
-            return stop_crash(search, "the name \"%.100s\" has no step number", text);
+            return stop_crash(work, "the name \"%.100s\" has no step number", text);
     }
     return SUTRA_OK;
 }
 
-static uint32_t count_step_strings(const struct path_search *search) {
+static uint32_t count_step_strings(const struct path_work *work, const struct path_rows *rows) {
     uint32_t n = 0;
-    for (uint32_t string = 0; string < search->trace->strings.n; string++) {
-        struct string_roles roles = search->roles[string];
+    for (uint32_t string = 0; string < work->trace->strings.n; string++) {
+        struct string_roles roles = rows->roles[string];
         n += roles.name & NAME_STEP && is_used(roles);
     }
     return n;
 }
 
 /* Start of the last step, or INT64_MIN where no row of the CPU is a step. */
-static int64_t last_step(const struct path_search *search) {
+static int64_t last_step(const struct path_rows *rows) {
     int64_t last = INT64_MIN;
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        bool step = !(search->state[event] & ROW_GPU) && name_has(search, event, NAME_STEP);
-        if (step && search->ts[event] > last)
-            last = search->ts[event];
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        bool step = !(rows->state[event] & ROW_GPU) && name_has(rows, event, NAME_STEP);
+        if (step && rows->ts[event] > last)
+            last = rows->ts[event];
     }
     return last;
 }
@@ -68,22 +67,21 @@ struct kept_rows {
     struct key_index index;
 };
 
-static enum sutra_status keep_cpu_rows(struct path_search *search, struct kept_rows *kept) {
-    int64_t last = last_step(search);
-    kept->rows = malloc(((size_t)search->n_full + 1) * sizeof *kept->rows);
-    kept->keys = malloc(((size_t)search->n_full + 1) * sizeof *kept->keys);
-    kept->repeated = calloc((size_t)search->n_full + 1, 1);
-    if (!kept->rows || !kept->keys || !kept->repeated)
-        return error_memory(search->error);
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        if (search->state[event] & ROW_GPU || search->ts[event] >= last)
+static enum sutra_status keep_cpu_rows(struct path_work *work, const struct path_rows *rows, struct kept_rows *kept) {
+    int64_t last = last_step(rows);
+    kept->rows = arena_take(&work->scratch, rows->n, sizeof *kept->rows);
+    kept->keys = arena_take(&work->scratch, rows->n, sizeof *kept->keys);
+    kept->repeated = arena_zeros(&work->scratch, rows->n, 1);
+    enum sutra_status status = work_taken(work);
+    for (row_t i = 0; i < rows->n && !status; i++) {
+        row_t event = rows->list[i];
+        if (rows->state[event] & ROW_GPU || rows->ts[event] >= last)
             continue;
-        kept->keys[kept->n] = search->events->correlation[event];
+        kept->keys[kept->n] = work->events->correlation[event];
         kept->rows[kept->n++] = event;
     }
-    enum sutra_status status =
-        key_index_build(&kept->index, &search->context->engine, kept->keys, kept->n, KEY_FIRST, NULL, search->error);
+    if (!status)
+        status = key_index_build(&kept->index, work->engine, kept->keys, kept->n, KEY_FIRST, NULL, work->error);
     for (row_t i = 0; i < kept->n && !status; i++) {
         row_t first = key_index_find(&kept->index, kept->keys[i]);
         kept->repeated[first] |= first != i;
@@ -91,42 +89,42 @@ static enum sutra_status keep_cpu_rows(struct path_search *search, struct kept_r
     return status;
 }
 
-static enum sutra_status keep_gpu_rows(struct path_search *search, const struct kept_rows *kept) {
+static enum sutra_status keep_gpu_rows(const struct path_work *work, struct path_rows *rows,
+                                       const struct kept_rows *kept) {
     row_t n = 0;
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        if (!(search->state[event] & ROW_GPU))
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (!(rows->state[event] & ROW_GPU))
             continue;
-        row_t found = key_index_find(&kept->index, search->events->correlation[event]);
+        row_t found = key_index_find(&kept->index, work->events->correlation[event]);
         if (found == ROW_NONE)
             continue;
-        if (kept->repeated[found] && search->link[event] != ROW_NONE && search->link[event] > 0)
-            return stop_empty(search, "several calls have the correlation of event %u", event);
-        search->full[n++] = event;
+        if (kept->repeated[found] && rows->link[event] != ROW_NONE && rows->link[event] > 0)
+            return stop_empty(work, "several calls have the correlation of event %u", event);
+        rows->list[n++] = event;
     }
-    memcpy(search->full + n, kept->rows, kept->n * sizeof *kept->rows);
-    search->n_full = n + kept->n;
+    memcpy(rows->list + n, kept->rows, kept->n * sizeof *kept->rows);
+    rows->n = n + kept->n;
     return SUTRA_OK;
 }
 
-static enum sutra_status drop_last_step(struct path_search *search) {
+static enum sutra_status drop_last_step(struct path_work *work, struct path_rows *rows) {
+    struct arena_mark mark = arena_mark(&work->scratch);
     struct kept_rows kept = {0};
-    enum sutra_status status = keep_cpu_rows(search, &kept);
+    enum sutra_status status = keep_cpu_rows(work, rows, &kept);
     if (!status)
-        status = keep_gpu_rows(search, &kept);
-    free(kept.rows);
-    free(kept.keys);
-    free(kept.repeated);
+        status = keep_gpu_rows(work, rows, &kept);
     key_index_free(&kept.index);
+    arena_release(&work->scratch, mark);
     return status;
 }
 
 /* Finds the row of the annotation; with extended rules rows on the CPU are preferred. */
-static row_t find_annotation(const struct path_search *search, bool cpu_only) {
-    uint64_t n_before = search->rules.instance;
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        if (!name_has(search, event, NAME_ANNOTATION) || (cpu_only && search->state[event] & ROW_GPU))
+static row_t find_annotation(const struct path_work *work, const struct path_rows *rows, bool cpu_only) {
+    uint64_t n_before = work->rules.instance;
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (!name_has(rows, event, NAME_ANNOTATION) || (cpu_only && rows->state[event] & ROW_GPU))
             continue;
         if (n_before-- == 0)
             return event;
@@ -134,34 +132,35 @@ static row_t find_annotation(const struct path_search *search, bool cpu_only) {
     return ROW_NONE;
 }
 
-static enum sutra_status set_window(struct path_search *search) {
-    const char *name = search->rules.annotation;
-    search->window_begin = INT64_MIN;
-    search->window_end = INFINITY;
+static enum sutra_status set_window(const struct path_work *work, const struct path_rows *rows,
+                                    struct path_window *window) {
+    const char *name = work->rules.annotation;
+    window->begin = INT64_MIN;
+    window->end = INFINITY;
     if (!name)
         return SUTRA_OK;
     row_t row = ROW_NONE;
-    if (search->rules.extended)
-        row = find_annotation(search, true);
+    if (work->rules.extended)
+        row = find_annotation(work, rows, true);
     if (row == ROW_NONE)
-        row = find_annotation(search, false);
-    if (row == ROW_NONE && search->rules.instance == 0)
-        return stop_crash(search, "no event's name contains \"%.100s\"", name);
+        row = find_annotation(work, rows, false);
+    if (row == ROW_NONE && work->rules.instance == 0)
+        return stop_crash(work, "no event's name contains \"%.100s\"", name);
     if (row == ROW_NONE)
-        return stop_crash(search, "there is no instance %llu of \"%.100s\"", (unsigned long long)search->rules.instance,
+        return stop_crash(work, "there is no instance %llu of \"%.100s\"", (unsigned long long)work->rules.instance,
                           name);
-    search->annotation = row;
-    search->window_begin = search->ts[row];
-    search->window_end = (double)search->ts[row] + search->dur[row];
+    window->annotation = row;
+    window->begin = rows->ts[row];
+    window->end = (double)rows->ts[row] + rows->dur[row];
     return SUTRA_OK;
 }
 
-static bool begins_inside(const struct path_search *search, row_t event) {
-    return search->ts[event] >= search->window_begin && (double)search->ts[event] <= search->window_end;
+static bool begins_inside(const struct path_rows *rows, const struct path_window *window, row_t event) {
+    return rows->ts[event] >= window->begin && (double)rows->ts[event] <= window->end;
 }
 
-static bool is_inside(const struct path_search *search, row_t event) {
-    return begins_inside(search, event) && search->dur[event] > 0;
+static bool is_inside(const struct path_rows *rows, const struct path_window *window, row_t event) {
+    return begins_inside(rows, window, event) && rows->dur[event] > 0;
 }
 
 /* Calls per row that they caused, up to 2. */
@@ -169,79 +168,79 @@ struct call_counts {
     uint8_t *inside, *all;
 };
 
-static void count_calls(const struct path_search *search, struct call_counts *calls) {
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i], caused = search->link[event];
-        if (on_stream(search, event) || caused == ROW_NONE)
+static void count_calls(const struct path_rows *rows, const struct path_window *window, struct call_counts *calls) {
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i], caused = rows->link[event];
+        if (on_stream(rows, event) || caused == ROW_NONE)
             continue;
         calls->all[caused] = (uint8_t)(calls->all[caused] + (calls->all[caused] < 2));
-        if (is_inside(search, event))
+        if (is_inside(rows, window, event))
             calls->inside[caused] = (uint8_t)(calls->inside[caused] + (calls->inside[caused] < 2));
     }
 }
 
 /* How often the reference would take a row on a stream: 2 is more than it can bear. */
-static int times_taken(const struct path_search *search, const struct call_counts *calls, row_t event) {
-    if (search->rules.extended) {
-        row_t call = search->link[event];
-        return call == ROW_NONE ? begins_inside(search, event) : is_inside(search, call);
+static int times_taken(const struct path_work *work, const struct path_rows *rows, const struct path_window *window,
+                       const struct call_counts *calls, row_t event) {
+    if (work->rules.extended) {
+        row_t call = rows->link[event];
+        return call == ROW_NONE ? begins_inside(rows, window, event) : is_inside(rows, window, call);
     }
-    if (name_has(search, event, NAME_STREAM_WAIT))
+    if (name_has(rows, event, NAME_STREAM_WAIT))
         return calls->all[event] > 1 ? calls->all[event] : 1;
     return calls->inside[event];
 }
 
-static enum sutra_status clip_rows(struct path_search *search, const struct call_counts *calls) {
-    for (row_t i = 0; i < search->n_full; i++) {
-        row_t event = search->full[i];
-        int times = on_stream(search, event) ? times_taken(search, calls, event) : is_inside(search, event);
+static enum sutra_status clip_rows(const struct path_work *work, struct path_rows *rows, struct path_window *window,
+                                   const struct call_counts *calls) {
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        int times =
+            on_stream(rows, event) ? times_taken(work, rows, window, calls, event) : is_inside(rows, window, event);
         if (times > 1)
-            return stop_empty(search, "several calls have the correlation of event %u", event);
-        if (times && !(search->state[event] & ROW_CLIPPED)) {
-            search->state[event] |= ROW_CLIPPED;
-            search->n_clipped++;
+            return stop_empty(work, "several calls have the correlation of event %u", event);
+        if (times && !(rows->state[event] & ROW_CLIPPED)) {
+            rows->state[event] |= ROW_CLIPPED;
+            window->n++;
         }
     }
-    if (search->n_clipped == 0)
-        return stop_empty(search, "nothing happens in the window");
-    search->clipped = malloc(((size_t)search->n_clipped + 1) * sizeof *search->clipped);
-    if (!search->clipped)
-        return error_memory(search->error);
+    if (window->n == 0)
+        return stop_empty(work, "nothing happens in the window");
+    window->rows = arena_take(work->results, window->n, sizeof *window->rows);
+    if (!window->rows)
+        return error_memory(work->error);
     row_t n = 0;
-    for (row_t event = 0; event < search->events->n; event++)
-        if (search->state[event] & ROW_CLIPPED)
-            search->clipped[n++] = event;
+    for (row_t event = 0; event < work->events->n; event++)
+        if (rows->state[event] & ROW_CLIPPED)
+            window->rows[n++] = event;
     return SUTRA_OK;
 }
 
-static enum sutra_status clip(struct path_search *search) {
-    size_t n = (size_t)search->events->n + 1;
-    struct call_counts calls = {.inside = calloc(n, 1), .all = calloc(n, 1)};
-    enum sutra_status status = SUTRA_OK;
-    if (!calls.inside || !calls.all) {
-        status = error_memory(search->error);
-    } else {
-        count_calls(search, &calls);
-        status = clip_rows(search, &calls);
+static enum sutra_status clip(struct path_work *work, struct path_rows *rows, struct path_window *window) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    struct call_counts calls = {.inside = arena_zeros(&work->scratch, work->events->n, 1),
+                                .all = arena_zeros(&work->scratch, work->events->n, 1)};
+    enum sutra_status status = work_taken(work);
+    if (!status) {
+        count_calls(rows, window, &calls);
+        status = clip_rows(work, rows, window, &calls);
     }
-    free(calls.inside);
-    free(calls.all);
+    arena_release(&work->scratch, mark);
     return status;
 }
 
-enum sutra_status window_find(struct path_search *search) {
+enum sutra_status window_find(struct path_work *work, struct path_rows *rows, struct path_window *window) {
     enum sutra_status status = SUTRA_OK;
-    if (!search->rules.extended) {
-        uint32_t n_steps = count_step_strings(search);
-        status = check_step_names(search);
-        if (!status && !search->outcome && n_steps > 1)
-            status = drop_last_step(search);
+    if (!work->rules.extended) {
+        status = check_step_names(work, rows);
+        if (!status && count_step_strings(work, rows) > 1)
+            status = drop_last_step(work, rows);
     }
-    for (row_t i = 0; i < search->n_full; i++)
-        search->state[search->full[i]] |= ROW_FULL;
-    if (!status && !search->outcome)
-        status = set_window(search);
-    if (!status && !search->outcome)
-        status = clip(search);
+    for (row_t i = 0; i < rows->n; i++)
+        rows->state[rows->list[i]] |= ROW_FULL;
+    if (!status)
+        status = set_window(work, rows, window);
+    if (!status)
+        status = clip(work, rows, window);
     return status;
 }

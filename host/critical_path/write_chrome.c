@@ -26,14 +26,14 @@ static int compare_events(const void *left, const void *right) {
 
 /* The events of the path, rising, each once. */
 static row_t *list_events(const struct path_search *search, row_t *n) {
-    row_t *events = malloc(((size_t)search->n_path + 1) * sizeof *events);
+    row_t *events = malloc(((size_t)search->path.n + 1) * sizeof *events);
     *n = 0;
     if (!events)
         return NULL;
-    for (node_t i = 0; i < search->n_path; i++)
-        events[i] = node_event(&search->graph, search->path[i]);
-    qsort(events, search->n_path, sizeof *events, compare_events);
-    for (node_t i = 0; i < search->n_path; i++)
+    for (node_t i = 0; i < search->path.n; i++)
+        events[i] = node_event(&search->graph, search->path.node[i]);
+    qsort(events, search->path.n, sizeof *events, compare_events);
+    for (node_t i = 0; i < search->path.n; i++)
         if (i == 0 || events[i] != events[i - 1])
             events[(*n)++] = events[i];
     return events;
@@ -46,7 +46,7 @@ static void mark_event(const struct path_search *search, struct text_out *text, 
     event_find(search->trace, event, NULL, &places);
     size_t args = places.field[FIELD_ARGS].at;
     if (!args) {
-        trace_copy_to(search->trace, text, from, search->events->text[event] + 1);
+        trace_copy_to(search->trace, text, from, search->rows.events->text[event] + 1);
         out_add(text, "\"args\": {\"critical_path\": 1}, ");
         return;
     }
@@ -61,8 +61,8 @@ static void mark_event(const struct path_search *search, struct text_out *text, 
 
 static void write_time(const struct path_search *search, struct text_out *text, node_t node) {
     row_t event = node_event(&search->graph, node);
-    struct number ts = number_at(search->events->ts, event);
-    double start = number_as_double(ts), dur = number_as_double(number_at(search->events->dur, event));
+    struct number ts = number_at(search->rows.events->ts, event);
+    double start = number_as_double(ts), dur = number_as_double(number_at(search->rows.events->dur, event));
     double end = start + dur;
     if (node_is_end(node) && dur > 0)
         out_number(text, fmax(start, fmin(end - 0.001, nextafter(end, -INFINITY))));
@@ -85,22 +85,22 @@ static void write_flow(const struct path_search *search, struct text_out *text, 
     out_add(text, ", \"ts\": ");
     write_time(search, text, node);
     out_add(text, ", \"cat\": \"critical_path\", \"name\": \"");
-    out_add(text, flow_names[search->graph.type[search->path_edge[i]]]);
+    out_add(text, flow_names[search->graph.type[search->path.edge[i]]]);
     out_add(text, "\"");
     if (begins) {
         out_add(text, ", \"args\": {\"weight\": ");
-        out_number(text, search->graph.weight[search->path_edge[i]]);
+        out_number(text, search->graph.weight[search->path.edge[i]]);
         out_add(text, "}");
     }
     out_add(text, "}");
 }
 
 static void write_flows(const struct path_search *search, struct text_out *text) {
-    for (node_t i = 0; i + 1 < search->n_path; i++) {
-        if (search->path[i] / 2 == search->path[i + 1] / 2)
+    for (node_t i = 0; i + 1 < search->path.n; i++) {
+        if (search->path.node[i] / 2 == search->path.node[i + 1] / 2)
             continue;
-        write_flow(search, text, i, search->path[i], true);
-        write_flow(search, text, i, search->path[i + 1], false);
+        write_flow(search, text, i, search->path.node[i], true);
+        write_flow(search, text, i, search->path.node[i + 1], false);
         out_step(text);
     }
 }

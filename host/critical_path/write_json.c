@@ -41,8 +41,7 @@ static int compare_pairs(const void *left, const void *right) {
 }
 
 /* An id as a JSON value, or as a key. */
-static void write_id(const struct path_search *search, struct text_out *text, value_key id, bool as_key) {
-    const struct strings *odd = &search->context->values.strings;
+static void write_id(const struct strings *odd, struct text_out *text, value_key id, bool as_key) {
     if (key_is_integer(id)) {
         out_add(text, as_key ? "\"" : "");
         out_integer(text, id);
@@ -68,10 +67,10 @@ static bool write_map(const struct sutra_critical_path *path, struct text_out *t
         bool begins = i == 0 || pairs[i].end != pairs[i - 1].end;
         if (begins) {
             out_add(text, i ? "], " : "");
-            write_id(&path->search, text, pairs[i].end, true);
+            write_id(&path->context->values.strings, text, pairs[i].end, true);
         }
         out_add(text, begins ? ": [" : ", ");
-        write_id(&path->search, text, pairs[i].start, false);
+        write_id(&path->context->values.strings, text, pairs[i].start, false);
     }
     out_add(text, map->n ? "]},\n" : "},\n");
     free(pairs);
@@ -80,11 +79,11 @@ static bool write_map(const struct sutra_critical_path *path, struct text_out *t
 
 static void write_outcome(const struct sutra_critical_path *path, struct text_out *text) {
     out_add(text, "\"caught\": [");
-    if (path->reference == OUTCOME_EMPTY)
-        out_string(text, path->reason, strlen(path->reason));
+    if (path->verdict.outcome == OUTCOME_EMPTY)
+        out_string(text, path->verdict.reason, strlen(path->verdict.reason));
     out_add(text, "],\n\"exception\": ");
-    if (path->reference == OUTCOME_CRASH)
-        out_string(text, path->reason, strlen(path->reason));
+    if (path->verdict.outcome == OUTCOME_CRASH)
+        out_string(text, path->verdict.reason, strlen(path->verdict.reason));
     else
         out_add(text, "null");
     out_add(text, path->report.extended ? ",\n\"rules\": \"extended\",\n" : ",\n\"rules\": \"reference\",\n");
@@ -98,7 +97,7 @@ static void write_nodes(const struct path_search *search, struct text_out *text)
         out_add(text, node ? ",\n[" : "\n[");
         out_integer(text, node_event(&search->graph, node));
         out_add(text, ", ");
-        out_number(text, node_time(search, node));
+        out_number(text, node_time(&search->rows, &search->graph, node));
         out_add(text, node_is_end(node) ? ", false]" : ", true]");
         out_step(text);
     }
@@ -125,9 +124,9 @@ static void write_edges(const struct graph *graph, struct text_out *text) {
 
 static void write_nodes_of_path(const struct path_search *search, struct text_out *text) {
     out_add(text, "\"path\": [");
-    for (node_t i = 0; i < search->n_path; i++) {
+    for (node_t i = 0; i < search->path.n; i++) {
         out_add(text, i ? ", " : "");
-        out_integer(text, search->path[i]);
+        out_integer(text, search->path.node[i]);
         out_step(text);
     }
     out_add(text, "],\n");

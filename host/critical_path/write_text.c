@@ -10,7 +10,7 @@ static const char *const kind_words[SUTRA_PATH_N_KINDS] = {
 };
 
 static const char *name_of(const struct path_search *search, row_t event) {
-    return strings_text(&search->trace->strings, search->events->name[event]);
+    return strings_text(&search->trace->strings, search->rows.events->name[event]);
 }
 
 static void write_share(struct text_out *text, const struct sutra_critical_path_report *report, double us,
@@ -27,7 +27,8 @@ static void write_head(const struct sutra_critical_path *path, struct text_out *
     out_add(text, "critical path of ");
     out_add(text, search->trace->document.source.name);
     out_add(text, "\n  window: ");
-    out_add(text, search->annotation == ROW_NONE ? "the whole trace" : name_of(search, search->annotation));
+    out_add(text,
+            search->window.annotation == ROW_NONE ? "the whole trace" : name_of(search, search->window.annotation));
     out_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
     out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n\n",
                (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
@@ -56,14 +57,14 @@ static void write_breakdown(const struct sutra_critical_path_report *report, str
 /* Each edge: when it begins, how long it is, its kind, and whose time it is, or from what to what it leads. */
 static void write_edges(const struct path_search *search, struct text_out *text) {
     out_add(text, "              at              us  kind                 event\n");
-    for (node_t i = 0; i + 1 < search->n_path; i++) {
-        uint32_t edge = search->path_edge[i];
+    for (node_t i = 0; i + 1 < search->path.n; i++) {
+        uint32_t edge = search->path.edge[i];
         row_t owner;
         enum sutra_path_kind kind = edge_kind(search, edge, &owner);
-        out_format(text, "%16.3f%16.3f  %-19s  ", node_time(search, search->path[i]), search->graph.weight[edge],
-                   kind_words[kind]);
-        row_t from = node_event(&search->graph, search->path[i]);
-        row_t to = node_event(&search->graph, search->path[i + 1]);
+        out_format(text, "%16.3f%16.3f  %-19s  ", node_time(&search->rows, &search->graph, search->path.node[i]),
+                   search->graph.weight[edge], kind_words[kind]);
+        row_t from = node_event(&search->graph, search->path.node[i]);
+        row_t to = node_event(&search->graph, search->path.node[i + 1]);
         out_integer(text, owner == ROW_NONE ? from : owner);
         out_add(text, " ");
         out_add(text, name_of(search, owner == ROW_NONE ? from : owner));

@@ -336,11 +336,11 @@ static enum sutra_status build_lists(struct sync *sync) {
 enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
                              struct sutra_error *error) {
     struct sync sync = {.linked = linked, .context = context, .error = error};
-    char reason[sizeof((struct path_search *)0)->reason];
+    struct path_verdict verdict = {0};
     stage_begin(context, "synchronisation", linked->device->events.n);
-    enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, reason, error);
-    if (!status && *reason)
-        context_warn(context, "no synchronisation dependencies: %s", reason);
+    enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, &verdict, error);
+    if (!status && verdict.outcome != OUTCOME_PATH)
+        context_warn(context, "no synchronisation dependencies: %s", verdict.reason);
     if (!status && sync.map.n > 0)
         status = build_lists(&sync);
     stage_end(context);

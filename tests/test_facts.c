@@ -1,0 +1,156 @@
+/*
+ * test_facts.c - times as HTA rounds them, partners by correlation, lengths of queues.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "facts/correlation.h"
+#include "facts/queues.h"
+#include "facts/times.h"
+
+/* ---- Times ---- */
+
+static struct device_events two_events(struct number ts, struct number dur, uint8_t second_flags) {
+    struct device_events events = {0};
+    assert_true(device_events_reserve(&events, 2));
+    events.n = 2;
+    for (row_t event = 0; event < 2; event++) {
+        number_put(events.ts, event, event ? number_integer(5) : ts);
+        number_put(events.dur, event, event ? number_integer(7) : dur);
+        events.flags[event] = event ? second_flags : EVENT_HAS_TS | EVENT_HAS_DUR;
+    }
+    return events;
+}
+
+static void starts_with_fractions_or_without_a_value_mean_rounding(void **state) {
+    (void)state;
+    const struct {
+        struct number ts, dur;
+        uint8_t second_flags;
+        bool rounded;
+    } cases[] = {
+        {number_integer(3), number_integer(4), EVENT_HAS_TS | EVENT_HAS_DUR, false},
+        {number_integer(3), number_double(4.5), EVENT_HAS_TS | EVENT_HAS_DUR, false},
+        {number_double(3.5), number_integer(4), EVENT_HAS_TS | EVENT_HAS_DUR, true},
+        {number_double(3), number_integer(4), EVENT_HAS_TS | EVENT_HAS_DUR, true},
+        {number_integer(3), number_integer(4), EVENT_HAS_DUR, true},
+        {number_integer(3), number_integer(4), EVENT_HAS_TS, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct device_events events = two_events(cases[i].ts, cases[i].dur, cases[i].second_flags);
+        assert_int_equal(times_are_rounded(times_look(&events)), cases[i].rounded);
+        device_events_free(&events);
+    }
+}
+
+static void whole_times_begin_later_and_end_earlier(void **state) {
+    (void)state;
+    struct device_events events = two_events(number_double(10.2), number_double(3.5), EVENT_HAS_TS);
+    const struct time_rules exact = {false, 1e6, 1e6}, whole = {true, 1e6, 1e6};
+    struct event_time time;
+    assert_int_equal(time_read(&events, 0, &exact, &time), TIME_KNOWN);
+    assert_true(number_as_double(time.start) == 10.2 && number_as_double(time.dur) == 3.5);
+    assert_int_equal(time_read(&events, 0, &whole, &time), TIME_KNOWN);
+    assert_true(number_as_double(time.start) == 11 && number_as_double(time.dur) == 2);
+    assert_false(number_is_double(time.start));
+    assert_int_equal(time_read(&events, 1, &whole, &time), TIME_NO_DURATION);
+    events.flags[1] = EVENT_HAS_DUR;
+    assert_int_equal(time_read(&events, 1, &whole, &time), TIME_NO_START);
+    device_events_free(&events);
+}
+
+static void times_beyond_the_limits_are_of_no_use(void **state) {
+    (void)state;
+    const struct time_rules rules = {false, 100, 50};
+    const struct {
+        double ts, dur;
+        enum time_state state;
+    } cases[] = {{100, 50, TIME_KNOWN},   {-100, -50, TIME_KNOWN},       {101, 1, TIME_TOO_LARGE},
+                 {1, 51, TIME_TOO_LARGE}, {1, INFINITY, TIME_TOO_LARGE}, {NAN, 1, TIME_TOO_LARGE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct device_events events = two_events(number_double(cases[i].ts), number_double(cases[i].dur), EVENT_HAS_TS);
+        struct event_time time;
+        assert_int_equal(time_read(&events, 0, &rules, &time), cases[i].state);
+        device_events_free(&events);
+    }
+}
+
+/* ---- Correlations and queues: against the plain way ---- */
+
+enum { N_EVENTS = 300 };
+
+static row_t plain_partner(const value_key *keys, const uint8_t *on_gpu, row_t event) {
+    row_t found = ROW_NONE;
+    for (row_t other = 0; other < N_EVENTS; other++)
+        if (on_gpu[other] != on_gpu[event] && keys[other] == keys[event] && is_correlation(keys[event]))
+            found = other;
+    return found;
+}
+
+static void partners_are_the_last_of_the_other_side(void **state) {
+    (void)state;
+    static const value_key odd[] = {-1, KEY_NULL, KEY_UNHASHABLE, KEY_VALUES, -7};
+    struct pool *pool = pool_create(1);
+    struct engine engine = engine_cpu(pool);
+    struct arena arena = {0};
+    struct device_events events = {0};
+    assert_true(device_events_reserve(&events, N_EVENTS));
+    unsigned seed = (unsigned)time(NULL);
+    print_message("seed %u\n", seed);
+    uint8_t on_gpu[N_EVENTS];
+    row_t rows[N_EVENTS], partner[N_EVENTS];
+    for (row_t event = 0; event < N_EVENTS; event++) {
+        int draw = rand_r(&seed) % 100;
+        events.correlation[event] = draw < 5 ? odd[draw] : draw;
+        on_gpu[event] = rand_r(&seed) % 2 ? 4 : 0;
+        rows[event] = event;
+        partner[event] = ROW_NONE;
+    }
+    assert_int_equal(correlation_partners(&events, rows, N_EVENTS, on_gpu, 4, &engine, &arena, partner, NULL),
+                     SUTRA_OK);
+    for (row_t event = 0; event < N_EVENTS; event++)
+        assert_int_equal(partner[event], plain_partner(events.correlation, on_gpu, event));
+    device_events_free(&events);
+    arena_free(&arena);
+    pool_free(pool);
+}
+
+static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
+    (void)state;
+    /*                               launches                kernels */
+    static const uint64_t time[] = {5, 1, 5, 20, /**/ 5, 9, 9, 30};
+    static const uint32_t lane[] = {0, 1, 0, 0, /**/ 1, 0, 0, 0};
+    static const row_t order_expected[] = {1, 0, 2, 4, 5, 6, 3, 7};
+    static const uint32_t length_expected[] = {1, 1, 2, 0, 1, 0, 1, 0};
+    const struct queue_changes changes = {8, 4, time, lane, 2};
+    struct pool *pool = pool_create(1);
+    struct engine engine = engine_cpu(pool);
+    struct arena arena = {0};
+    row_t order[8];
+    uint32_t length[8];
+    assert_int_equal(queues_measure(&changes, &engine, &arena, order, length, NULL), SUTRA_OK);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(order[i], order_expected[i]);
+        assert_int_equal(length[i], length_expected[i]);
+    }
+    arena_free(&arena);
+    pool_free(pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_with_fractions_or_without_a_value_mean_rounding),
+        cmocka_unit_test(whole_times_begin_later_and_end_earlier),
+        cmocka_unit_test(times_beyond_the_limits_are_of_no_use),
+        cmocka_unit_test(partners_are_the_last_of_the_other_side),
+        cmocka_unit_test(queues_grow_with_launches_and_shrink_with_kernels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
