@@ -2,21 +2,16 @@
  * critical_path.c - `sutra critical-path`: a device trace in, its critical path out, as text, JSON or a marked trace.
  */
 #include <stddef.h>
-#include <stdio.h>
 
 #include "cli/tool/arguments.h"
-#include "cli/tool/message.h"
+#include "cli/tool/job.h"
 #include "cli/tool/paths.h"
-#include "cli/tool/watch.h"
-#include "cli/tool/where.h"
-#include "sutra/sutra.h"
 
 struct path_values {
-    const char *annotation, *output;
+    struct job_values job;
+    const char *annotation;
     uint64_t instance;
-    struct where where;
     int format;
-    bool lenient, quiet, verbose;
 };
 
 static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the order of enum sutra_path_format */
@@ -24,8 +19,7 @@ static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the
 #define AT(field) .offset = offsetof(struct path_values, field)
 
 static const struct option_row options[] = {
-    {"output-file", 'o', OPTION_FILE, "OUT", AT(output),
-     .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"},
+    JOB_ROW_OUTPUT(job),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, json with map, nodes, edges and path, or chrome, the trace itself with the path marked "
              "(default: text)"},
@@ -34,63 +28,48 @@ static const struct option_row options[] = {
              "one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
      .help = "which of the events of that name, the first is 0 (default: 0)"},
-    WHERE_ROWS(where),
-    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
-    {"verbose", 'v', OPTION_FLAG, AT(verbose), .help = "also say what is done and why"},
+    WHERE_ROWS(job.where),
+    JOB_ROW_LENIENT(job),
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
+    JOB_ROW_VERBOSE(job),
     {0},
 };
 
-/* What lives while a path is looked for. */
-struct path_job {
-    struct watch watch;
-    struct sutra_context *context;
-    struct sutra_device_trace *trace;
-    struct sutra_critical_path *path;
-};
-
-static enum sutra_status job_run(struct path_job *job, const struct path_values *values, const char *trace,
-                                 struct sutra_error *error) {
-    struct sutra_context_options context_options = {.size = sizeof context_options, .lenient = values->lenient};
+static enum sutra_status find_path(struct job *job, const struct path_values *values, const char *input,
+                                   struct sutra_error *error) {
     struct sutra_critical_path_options path_options = {
         .size = sizeof path_options, .annotation = values->annotation, .instance = values->instance};
-    where_set(&values->where, &context_options);
-    watch_attach(&job->watch, &context_options);
-    enum sutra_status status = sutra_output_check(values->output, error);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_critical_path *path = NULL;
+    enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
-        status = sutra_context_create(&context_options, &job->context, error);
+        status = sutra_device_trace_read(job->context, input, &trace, error);
     if (!status)
-        status = sutra_device_trace_read(job->context, trace, &job->trace, error);
+        status = sutra_critical_path_find(job->context, trace, &path_options, &path, error);
     if (!status)
-        status = sutra_critical_path_find(job->context, job->trace, &path_options, &job->path, error);
-    if (!status)
-        status = sutra_critical_path_write(job->context, job->path, (enum sutra_path_format)values->format,
-                                           values->output, error);
-    progress_clear(&job->watch.progress);
+        status = sutra_critical_path_write(job->context, path, (enum sutra_path_format)values->format,
+                                           values->job.output, error);
+    sutra_critical_path_free(path);
+    sutra_device_trace_free(trace);
     return status;
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct path_values values = {.output = "-", .format = SUTRA_PATH_TEXT};
+    struct path_values values = {.job.output = "-", .format = SUTRA_PATH_TEXT};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if ((exit_code = watch_check(values.quiet, values.verbose)) != SUTRA_OK)
+    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK)
         return exit_code;
-    if (paths_same(values.output, operands.words[0]))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.output);
-    struct path_job job = {.watch = watch_start(!values.quiet, !values.quiet, values.verbose)};
+    if (paths_same(values.job.output, operands.words[0]))
+        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+    struct job job = job_start(&values.job, !values.job.quiet, !values.job.quiet, values.job.verbose);
     struct sutra_error error;
-    enum sutra_status status = job_run(&job, &values, operands.words[0], &error);
-    if (status)
-        message_error(&error);
-    sutra_critical_path_free(job.path);
-    sutra_device_trace_free(job.trace);
-    sutra_context_free(job.context);
-    return (int)status;
+    enum sutra_status status = find_path(&job, &values, operands.words[0], &error);
+    return job_end(&job, status, &error);
 }
 
 static const char *const synopses[] = {

@@ -13,25 +13,23 @@
 #include "cli/info_pair.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/figures.h"
+#include "cli/tool/job.h"
 #include "cli/tool/json_text.h"
-#include "cli/tool/message.h"
 #include "cli/tool/paths.h"
-#include "cli/tool/watch.h"
-#include "sutra/sutra.h"
 
 struct info_values {
-    uint64_t n_threads;
-    bool json, lenient, quiet;
+    struct job_values job;
+    bool json;
 };
 
 #define AT(field) .offset = offsetof(struct info_values, field)
 
 static const struct option_row options[] = {
     {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
-    {"threads", 'T', OPTION_NUMBER, "N", AT(n_threads), .maximum = 256,
+    {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
      .help = "how many threads, 0 for one per processor (default: 0)"},
-    {"lenient", 0, OPTION_FLAG, AT(lenient), .help = "take fields of a wrong type as absent instead of failing"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
+    JOB_ROW_LENIENT(job),
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
     {0},
 };
 
@@ -143,12 +141,11 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         printf("\n}\n");
 }
 
-static enum sutra_status show_host(struct sutra_context *context, const char *path, struct watch *watch, bool json,
-                                   struct sutra_error *error) {
+static enum sutra_status show_host(struct job *job, const char *path, bool json, struct sutra_error *error) {
     struct sutra_host_trace *trace = NULL;
     struct sutra_host_summary summary = {.size = sizeof summary};
-    enum sutra_status status = sutra_host_trace_read(context, path, &trace, error);
-    progress_clear(&watch->progress);
+    enum sutra_status status = sutra_host_trace_read(job->context, path, &trace, error);
+    progress_clear(&job->watch.progress);
     if (status)
         return status;
     sutra_host_trace_summary(trace, &summary);
@@ -157,14 +154,13 @@ static enum sutra_status show_host(struct sutra_context *context, const char *pa
     return SUTRA_OK;
 }
 
-static enum sutra_status show_device(struct sutra_context *context, const char *path, struct watch *watch, bool json,
-                                     struct sutra_error *error) {
+static enum sutra_status show_device(struct job *job, const char *path, bool json, struct sutra_error *error) {
     struct sutra_device_trace *trace = NULL;
     struct sutra_device_summary summary = {.size = sizeof summary};
-    enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
+    enum sutra_status status = sutra_device_trace_read(job->context, path, &trace, error);
     if (!status)
-        status = sutra_device_trace_summary(context, trace, &summary, error);
-    progress_clear(&watch->progress);
+        status = sutra_device_trace_summary(job->context, trace, &summary, error);
+    progress_clear(&job->watch.progress);
     if (!status)
         print_device(path, &summary, json);
     sutra_device_trace_free(trace);
@@ -172,23 +168,15 @@ static enum sutra_status show_device(struct sutra_context *context, const char *
 }
 
 static int show(const char *path, const struct info_values *values) {
-    struct watch watch = watch_start(!values->quiet, !values->quiet, false);
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options, .n_threads = (unsigned)values->n_threads, .lenient = values->lenient};
-    watch_attach(&watch, &context_options);
-    struct sutra_context *context = NULL;
+    struct job job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
     struct sutra_error error;
     enum sutra_trace_kind kind;
-    enum sutra_status status = sutra_context_create(&context_options, &context, &error);
+    enum sutra_status status = job_open(&job, NULL, &error);
     if (!status)
-        status = sutra_trace_kind_of(context, path, &kind, &error);
+        status = sutra_trace_kind_of(job.context, path, &kind, &error);
     if (!status)
-        status = (kind == SUTRA_TRACE_HOST ? show_host : show_device)(context, path, &watch, values->json, &error);
-    progress_clear(&watch.progress);
-    if (status)
-        message_error(&error);
-    sutra_context_free(context);
-    return (int)status;
+        status = (kind == SUTRA_TRACE_HOST ? show_host : show_device)(&job, path, values->json, &error);
+    return job_end(&job, status, &error);
 }
 
 /* The kind is found before the trace is read, so the file is opened twice. */
@@ -211,8 +199,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return show(operands.words[0], &values);
     if (reads_once(operands.words[1]))
         return message_fail(SUTRA_USAGE, "%s: a pipe; info reads a trace twice and needs a file", operands.words[1]);
-    return info_pair_show(operands.words[0], operands.words[1],
-                          &(struct info_pair_options){values.n_threads, values.json, values.lenient, values.quiet});
+    return info_pair_show(operands.words[0], operands.words[1], &values.job, values.json);
 }
 
 static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", NULL};

@@ -9,9 +9,6 @@
 #include "cli/tool/advice.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
-#include "cli/tool/message.h"
-#include "cli/tool/watch.h"
-#include "sutra/sutra.h"
 
 /* Room for two file names and an annotation. */
 #define COMMAND_MAX 9000
@@ -49,33 +46,29 @@ static void print_json(const struct sutra_advice *advice, const char *command) {
            advice->n_host_ops, advice->n_matched, advice->n_gpu_nodes);
 }
 
-int info_pair_show(const char *host, const char *device, const struct info_pair_options *options) {
-    struct watch watch = watch_start(!options->quiet, !options->quiet, false);
-    struct sutra_context_options context_options = {
-        .size = sizeof context_options, .n_threads = (unsigned)options->n_threads, .lenient = options->lenient};
-    watch_attach(&watch, &context_options);
-    struct sutra_context *context = NULL;
+static void show(const struct sutra_advice *advice, const char *host, const char *device, bool json) {
+    char command[COMMAND_MAX] = "";
+    advice_command(advice, host, device, NULL, command, sizeof command);
+    (json ? print_json : print_text)(advice, command);
+}
+
+int info_pair_show(const char *host, const char *device, const struct job_values *values, bool json) {
+    struct job job = job_start(values, !values->quiet, !values->quiet, false);
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_advice advice = {.size = sizeof advice};
     struct sutra_error error;
-    enum sutra_status status = sutra_context_create(&context_options, &context, &error);
+    enum sutra_status status = job_open(&job, NULL, &error);
     if (!status)
-        status = sutra_host_trace_read(context, host, &host_trace, &error);
+        status = sutra_host_trace_read(job.context, host, &host_trace, &error);
     if (!status)
-        status = sutra_device_trace_read(context, device, &device_trace, &error);
+        status = sutra_device_trace_read(job.context, device, &device_trace, &error);
     if (!status)
-        status = sutra_advise(context, host_trace, device_trace, &advice, &error);
-    progress_clear(&watch.progress);
-    if (status) {
-        message_error(&error);
-    } else {
-        char command[COMMAND_MAX] = "";
-        advice_command(&advice, host, device, NULL, command, sizeof command);
-        (options->json ? print_json : print_text)(&advice, command);
-    }
+        status = sutra_advise(job.context, host_trace, device_trace, &advice, &error);
+    progress_clear(&job.watch.progress);
+    if (!status)
+        show(&advice, host, device, json);
     sutra_device_trace_free(device_trace);
     sutra_host_trace_free(host_trace);
-    sutra_context_free(context);
-    return (int)status;
+    return job_end(&job, status, &error);
 }

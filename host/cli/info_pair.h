@@ -4,15 +4,9 @@
 #ifndef CLI_INFO_PAIR_H
 #define CLI_INFO_PAIR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct info_pair_options {
-    uint64_t n_threads;
-    bool json, lenient, quiet;
-};
+#include "cli/tool/job.h"
 
 /* Prints it; returns the exit code. */
-int info_pair_show(const char *host, const char *device, const struct info_pair_options *options);
+int info_pair_show(const char *host, const char *device, const struct job_values *values, bool json);
 
 #endif

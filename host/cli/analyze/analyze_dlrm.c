@@ -25,7 +25,7 @@ struct dlrm_values {
 #define AT(field) .offset = offsetof(struct dlrm_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.output),
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
      .help = "write the results into the folder DIR, which is made, and report.html with its charts; those of several "
              "traces into a folder for each rank, and the overheads of all ranks together into DIR"},
     {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
@@ -52,7 +52,7 @@ static const struct option_row options[] = {
      .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the results"},
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.strict), .help = "fail if one of several traces cannot be read"},
+    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };
@@ -105,7 +105,7 @@ static int read_options(const struct dlrm_values *values, struct sutra_dlrm_opti
 struct dlrm_job {
     const struct dlrm_values *values;
     struct trace_list traces;
-    struct analysis_job analysis;
+    struct job analysis;
     struct sutra_device_trace *trace; /* of one */
     struct sutra_dlrm *dlrm;
     struct sutra_dlrm_ranks *ranks; /* of several */
@@ -124,7 +124,7 @@ static enum sutra_status write_results(struct dlrm_job *job, struct sutra_contex
 
 static enum sutra_status run_one(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
-    const char *output = job->values->analysis.output, *input = job->traces.paths[0];
+    const char *output = job->values->analysis.job.output, *input = job->traces.paths[0];
     struct sutra_context *context = job->analysis.context;
     enum sutra_status status = sutra_device_trace_read(context, input, &job->trace, error);
     if (!status)
@@ -139,7 +139,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
                                  const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
     struct dlrm_job *job = arg;
     char folder[4096];
-    int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->values->analysis.output, rank->rank);
+    int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->values->analysis.job.output, rank->rank);
     if (length < 0 || (size_t)length >= sizeof folder)
         errno = ENAMETOOLONG;
     else if (path_make_folder(folder))
@@ -151,7 +151,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
 
 static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                   struct sutra_error *error) {
-    const char *output = job->values->analysis.output;
+    const char *output = job->values->analysis.job.output;
     const struct sutra_dlrm_ranks_options ranks_options = {
         .size = sizeof ranks_options, .dlrm = options_of_dlrm, .visit = output ? on_rank : NULL, .arg = job};
     uint64_t n_bytes = 0;
@@ -165,7 +165,7 @@ static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_
 
 static enum sutra_status job_run(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
-    enum sutra_status status = analysis_job_open(&job->analysis, error);
+    enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
         status = (job->traces.n == 1 ? run_one : run_many)(job, options_of_dlrm, error);
     progress_clear(&job->analysis.watch.progress);
@@ -228,13 +228,13 @@ static void print_stats(FILE *file, const void *result) {
 static int job_tell(struct dlrm_job *job) {
     const struct analysis_values *values = &job->values->analysis;
     const struct trace_list *traces = &job->traces;
-    analysis_job_measure(&job->analysis, traces->streams ? 0 : traces->n_bytes,
-                         trace_list_largest(traces, where_threads(&values->where)));
-    if (!values->quiet && job->ranks)
-        dlrm_ranks_page_print(job->ranks, values->output);
-    else if (!values->quiet)
-        dlrm_page_print(job->dlrm, traces->paths[0], values->output);
-    return analysis_job_close(&job->analysis, print_stats, job);
+    job_measure(&job->analysis, traces->streams ? 0 : traces->n_bytes,
+                trace_list_largest(traces, where_threads(&values->job.where)));
+    if (!values->job.quiet && job->ranks)
+        dlrm_ranks_page_print(job->ranks, values->job.output);
+    else if (!values->job.quiet)
+        dlrm_page_print(job->dlrm, traces->paths[0], values->job.output);
+    return analysis_job_close(&job->analysis, values->open, print_stats, job);
 }
 
 /* ---- The command ---- */

@@ -25,7 +25,7 @@ static const char *const formats[] = {"csv", "json", NULL}; /* in the order of e
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.output),
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
      .help = "write a file for each table into the folder DIR, and report.html with its charts"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help =
@@ -46,7 +46,7 @@ static const struct option_row options[] = {
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.strict), .help = "fail if one of several traces cannot be read"},
+    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };
@@ -54,7 +54,7 @@ static const struct option_row options[] = {
 /* What lives while traces are analyzed. */
 struct hta_job {
     const struct hta_values *values;
-    struct analysis_job analysis;
+    struct job analysis;
     struct trace_list traces;
     struct sutra_hta_ranks *ranks;
     struct sutra_report *report; /* NULL: none is written */
@@ -66,7 +66,7 @@ static enum sutra_status write_table(struct hta_job *job, const struct sutra_tab
     char path[4096], of_rank[32] = "";
     if (rank >= 0)
         snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
-    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->analysis.output, sutra_table_name(table),
+    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->analysis.job.output, sutra_table_name(table),
                           of_rank, formats[job->values->format]);
     if (length < 0 || (size_t)length >= sizeof path) {
         *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
@@ -107,15 +107,15 @@ static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *e
 static enum sutra_status write_report(struct hta_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_report_write_hta(job->analysis.context, job->report, job->ranks,
-                                                      job->values->analysis.output, &n_bytes, error);
+                                                      job->values->analysis.job.output, &n_bytes, error);
     job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
 
 static enum sutra_status job_run(struct hta_job *job, struct sutra_error *error) {
     const struct hta_values *values = job->values;
-    const char *output = values->analysis.output;
-    struct analysis_job *analysis = &job->analysis;
+    const char *output = values->analysis.job.output;
+    struct job *analysis = &job->analysis;
     const struct sutra_hta_options hta_options = {.size = sizeof hta_options,
                                                   .n_kernels = values->n_kernels,
                                                   .kernel_delay_us = values->kernel_delay,
@@ -124,7 +124,7 @@ static enum sutra_status job_run(struct hta_job *job, struct sutra_error *error)
                                                   .nanoseconds = values->nanoseconds};
     const struct sutra_hta_ranks_options ranks_options = {
         .size = sizeof ranks_options, .hta = &hta_options, .visit = output ? on_rank : NULL, .arg = job};
-    enum sutra_status status = analysis_job_open(analysis, error);
+    enum sutra_status status = job_open(analysis, NULL, error);
     if (!status && output && !values->analysis.no_report)
         status = sutra_report_create(&job->report, error);
     if (!status)
@@ -162,11 +162,11 @@ static void print_stats(FILE *file, const void *result) {
 
 static int job_tell(struct hta_job *job) {
     const struct analysis_values *values = &job->values->analysis;
-    analysis_job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
-                         trace_list_largest(&job->traces, where_threads(&values->where)));
-    if (!values->quiet)
-        hta_page_print(job->ranks, values->output);
-    return analysis_job_close(&job->analysis, print_stats, job);
+    job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
+                trace_list_largest(&job->traces, where_threads(&values->job.where)));
+    if (!values->job.quiet)
+        hta_page_print(job->ranks, values->job.output);
+    return analysis_job_close(&job->analysis, values->open, print_stats, job);
 }
 
 /* ---- The command ---- */

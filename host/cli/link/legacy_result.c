@@ -3,11 +3,8 @@
  */
 #include "cli/link/legacy_result.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/tool/figures.h"
 #include "cli/tool/paths.h"
 #include "sutra/context.h"
 
@@ -28,46 +25,33 @@
     X(n_nodes, "nodes written", true)                                                                                  \
     X(n_gpu_nodes, "  of them GPU operators", true)
 
-static const struct {
-    const char *name, *words;
-    size_t offset;
-    bool always;
-} counts[] = {
-#define COUNT(field, words, always) {#field, words, offsetof(struct sutra_legacy_report, field), always},
-    COUNTS(COUNT)
-#undef COUNT
-};
-
-#define N_COUNTS (sizeof counts / sizeof *counts)
-
-static uint64_t count_at(const struct legacy_result *result, size_t i) {
-    uint64_t count;
-    memcpy(&count, (const char *)&result->report + counts[i].offset, sizeof count);
-    return count;
-}
-
 static const char *matching(const struct sutra_legacy_report *report) {
     return report->aligned ? "approximate" : "exact";
 }
 
 void legacy_summary_print(const struct legacy_result *result) {
+    const struct summary_row rows[] = {
+#define ROW(field, words, always) {result->report.field, words, always},
+        COUNTS(ROW)
+#undef ROW
+    };
     fprintf(stderr, "sutra: linked into %s by %s match\n",
-            path_is_stream(result->figures.output) ? "standard output" : result->figures.output,
+            path_is_stream(result->figures->output) ? "standard output" : result->figures->output,
             matching(&result->report));
-    for (size_t i = 0; i < N_COUNTS; i++)
-        if (counts[i].always || count_at(result, i))
-            fprintf(stderr, "%16s  %s\n", count_text(count_at(result, i)).text, counts[i].words);
-    run_figures_print(&result->figures);
+    summary_print(rows, sizeof rows / sizeof *rows);
+    run_figures_print(result->figures);
 }
 
 static void print_all(FILE *file, const void *data) {
     const struct legacy_result *result = data;
-    fprintf(file, "{\n  \"version\": \"%s\",\n  \"match\": \"%s\",\n  \"counts\": {\n", sutra_version(),
-            matching(&result->report));
-    for (size_t i = 0; i < N_COUNTS; i++)
-        fprintf(file, "    \"%s\": %" PRIu64 "%s\n", counts[i].name, count_at(result, i), i + 1 < N_COUNTS ? "," : "");
-    fputs("  },\n", file);
-    run_figures_print_json(file, &result->figures);
+    const struct named_count counts[] = {
+#define COUNT(field, words, always) {#field, result->report.field},
+        COUNTS(COUNT)
+#undef COUNT
+    };
+    fprintf(file, "{\n  \"version\": \"%s\",\n  \"match\": \"%s\",\n", sutra_version(), matching(&result->report));
+    run_counts_print_list(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    run_figures_print_json(file, result->figures);
 }
 
 enum sutra_status legacy_stats_write(const struct legacy_result *result, const char *path) {

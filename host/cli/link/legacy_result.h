@@ -13,7 +13,7 @@
 
 struct legacy_result {
     struct sutra_legacy_report report;
-    struct run_figures figures;
+    const struct run_figures *figures;
 };
 
 /* Prints a few aligned lines on standard error. */

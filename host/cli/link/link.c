@@ -28,7 +28,7 @@ struct link_values {
 #define AT(field) .offset = offsetof(struct link_values, field)
 
 static const struct option_row options[] = {
-    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.output),
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
      .help = "write ET+ to OUT; compressed if it ends in .gz or .zst; - is standard output"},
     {"chakra-host-trace", 0, OPTION_FILE, "HOST", AT(pair.host),
      .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
@@ -36,27 +36,28 @@ static const struct option_row options[] = {
      .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
     {"rank", 0, OPTION_NUMBER, "N", AT(rank), .maximum = INT64_MAX,
      .help = "the rank that recorded the traces; for chakra_trace_link's command line, the output is the same for any"},
-    WHERE_ROWS(pair.where),
+    WHERE_ROWS(pair.job.where),
     {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
     {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
      .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
-    {"strict", 0, OPTION_FLAG, AT(pair.strict),
+    {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
-    {"lenient", 0, OPTION_FLAG, AT(pair.lenient),
+    {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
      .help = "take fields of a wrong type as absent, and count them, instead of failing"},
     PAIR_ROWS_STATS,
-    {"verbose", 'v', OPTION_FLAG, AT(pair.verbose), .help = "also say what is done and why; like --log-level DEBUG"},
+    {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
+     .help = "also say what is done and why; like --log-level DEBUG"},
     PAIR_ROW_LOG_LEVEL,
     {0},
 };
 
 static int check_values(struct link_values *values, const struct command *command) {
     int exit_code = pair_check_flags(&values->pair);
-    if (exit_code == SUTRA_OK && values->pair.verbose)
+    if (exit_code == SUTRA_OK && values->pair.job.verbose)
         values->pair.log_level = LOG_DEBUG;
     if (exit_code == SUTRA_OK)
         exit_code = pair_check_named(&values->pair, command);
-    if (exit_code == SUTRA_OK && !values->pair.output)
+    if (exit_code == SUTRA_OK && !values->pair.job.output)
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT); see '%s --help'", command->called);
     return exit_code == SUTRA_OK ? pair_check_files(&values->pair) : exit_code;
 }
@@ -72,9 +73,9 @@ struct link_job {
 /* The command that links the pair by names; false if that does not fit either. */
 static bool find_command(const struct link_job *job, char *text, size_t size) {
     struct sutra_advice advice = {.size = sizeof advice};
-    return sutra_advise(job->pair.context, job->pair.host, job->pair.device, &advice, NULL) == SUTRA_OK &&
+    return sutra_advise(job->pair.job.context, job->pair.host, job->pair.device, &advice, NULL) == SUTRA_OK &&
            advice.linker != SUTRA_LINKER_IDS &&
-           advice_command(&advice, job->values->pair.host, job->values->pair.device, job->values->pair.output, text,
+           advice_command(&advice, job->values->pair.host, job->values->pair.device, job->values->pair.job.output, text,
                           size);
 }
 
@@ -110,7 +111,8 @@ static enum sutra_status job_link(struct link_job *job, struct sutra_error *erro
         .size = sizeof link_options, .no_sync = values->no_sync, .hta_pandas3 = values->hta_pandas3};
     enum sutra_status status = pair_read(&job->pair, error);
     if (!status)
-        status = sutra_link(job->pair.context, job->pair.host, job->pair.device, &link_options, &job->linked, error);
+        status =
+            sutra_link(job->pair.job.context, job->pair.host, job->pair.device, &link_options, &job->linked, error);
     return status;
 }
 
@@ -118,24 +120,25 @@ static int job_run(struct link_job *job) {
     const struct link_values *values = job->values;
     struct sutra_error error;
     enum sutra_status status = job_link(job, &error);
-    progress_clear(&job->pair.watch.progress);
+    progress_clear(&job->pair.job.watch.progress);
     if (status)
         return message_error(&error);
     sutra_linked_report(job->linked, &job->result.report);
-    if (values->pair.log_level <= LOG_WARNING || values->pair.strict) {
-        int matches = check_matches(job, values->pair.strict);
+    if (values->pair.log_level <= LOG_WARNING || values->pair.job.strict) {
+        int matches = check_matches(job, values->pair.job.strict);
         if (matches != SUTRA_OK)
             return matches;
     }
-    status = sutra_linked_write(job->pair.context, job->linked, values->pair.output, &job->result.figures.output_bytes,
-                                &error);
-    progress_clear(&job->pair.watch.progress);
+    status = sutra_linked_write(job->pair.job.context, job->linked, values->pair.job.output,
+                                &job->pair.job.figures.output_bytes, &error);
+    progress_clear(&job->pair.job.watch.progress);
     if (status)
         return message_error(&error);
-    pair_measure(&job->pair, &job->result.figures);
+    pair_measure(&job->pair);
+    job->result.figures = &job->pair.job.figures;
     if (values->pair.log_level <= LOG_INFO)
         link_summary_print(&job->result);
-    return values->pair.stats ? (int)link_stats_write(&job->result, values->pair.stats) : SUTRA_OK;
+    return values->pair.job.stats ? (int)link_stats_write(&job->result, values->pair.job.stats) : SUTRA_OK;
 }
 
 static int link_files(const struct link_values *values) {

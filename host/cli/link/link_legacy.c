@@ -36,7 +36,7 @@ static const struct option_row options[] = {
     {"annotation", 0, OPTION_TEXT, "TEXT", AT(annotation),
      .help = "operators whose names contain TEXT end an iteration (default: DataLoader)"},
     {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their places in both traces"},
-    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.output),
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
      .help =
          "write ET+ to OUT (default: HOST with _plus.json for its last .json); compressed if it ends in .gz or .zst; - "
          "is standard output"},
@@ -54,14 +54,14 @@ static const struct option_row options[] = {
      .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
     {"compat-path", 0, OPTION_FLAG, AT(compat_path),
      .help = "name the output as the older program does: every .json in the path is replaced"},
-    WHERE_ROWS(pair.where),
-    {"strict", 0, OPTION_FLAG, AT(pair.strict),
+    WHERE_ROWS(pair.job.where),
+    {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where the numbers of operators differ, instead of warning"},
-    {"lenient", 0, OPTION_FLAG, AT(pair.lenient),
+    {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
      .help = "leave out GPU operators that cannot be placed and fields of a wrong type, and count them, instead of "
              "failing"},
     PAIR_ROWS_STATS,
-    {"verbose", 'v', OPTION_FLAG, AT(pair.verbose),
+    {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
      .help = "also say what is done, and the summary where no terminal is"},
     PAIR_ROW_LOG_LEVEL,
     {0},
@@ -83,9 +83,9 @@ static int check_values(struct legacy_values *values, const struct command *comm
         return exit_code;
     if (values->exact && values->compat_approximate)
         return message_fail(SUTRA_USAGE, "--exact-match and --compat-approximate exclude each other");
-    if (!values->pair.output && values->compat_approximate)
-        values->pair.output = "-";
-    if (!values->pair.output && path_is_stream(values->pair.host))
+    if (!values->pair.job.output && values->compat_approximate)
+        values->pair.job.output = "-";
+    if (!values->pair.job.output && path_is_stream(values->pair.host))
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT), which standard input gives no name for");
     return check_share(values);
 }
@@ -105,8 +105,8 @@ static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, si
     if ((kind == SUTRA_LEGACY_INFO && level > LOG_INFO) || (kind == SUTRA_LEGACY_WARNING && level > LOG_WARNING))
         return;
     bool discarded = kind == SUTRA_LEGACY_DISCARDED;
-    FILE *stream = discarded && !path_is_stream(job->values->pair.output) ? stdout : stderr;
-    progress_clear(&job->pair.watch.progress);
+    FILE *stream = discarded && !path_is_stream(job->values->pair.job.output) ? stdout : stderr;
+    progress_clear(&job->pair.job.watch.progress);
     fputs(discarded ? "" : kind == SUTRA_LEGACY_INFO ? "[INFO]: " : "[WARNING]: ", stream);
     fwrite(text, 1, length, stream);
     fputc('\n', stream);
@@ -127,7 +127,7 @@ static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *er
     };
     enum sutra_status status = pair_read(&job->pair, error);
     if (!status)
-        status = sutra_legacy_link(job->pair.context, job->pair.host, job->pair.device, &legacy_options,
+        status = sutra_legacy_link(job->pair.job.context, job->pair.host, job->pair.device, &legacy_options,
                                    &job->result.report, &job->legacy, error);
     return status;
 }
@@ -135,13 +135,13 @@ static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *er
 static enum sutra_status job_write(struct legacy_job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
     if (values->compat_approximate)
-        return sutra_legacy_write_durations(job->pair.context, job->legacy, values->pair.output,
-                                            &job->result.figures.output_bytes, error);
+        return sutra_legacy_write_durations(job->pair.job.context, job->legacy, values->pair.job.output,
+                                            &job->pair.job.figures.output_bytes, error);
     char text[4200];
-    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->pair.output);
+    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->pair.job.output);
     on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
-    return sutra_legacy_write(job->pair.context, job->legacy, values->pair.output, &job->result.figures.output_bytes,
-                              error);
+    return sutra_legacy_write(job->pair.job.context, job->legacy, values->pair.job.output,
+                              &job->pair.job.figures.output_bytes, error);
 }
 
 /* The exit code of a failure; the older program ends with 0 after operators that differ, unless its list of them runs
@@ -157,23 +157,24 @@ static int job_run(struct legacy_job *job) {
     const struct legacy_values *values = job->values;
     struct sutra_error error;
     enum sutra_status status = job_link(job, &error);
-    progress_clear(&job->pair.watch.progress);
+    progress_clear(&job->pair.job.watch.progress);
     if (!status)
         status = job_write(job, &error);
-    progress_clear(&job->pair.watch.progress);
+    progress_clear(&job->pair.job.watch.progress);
     if (status) {
         message_error(&error);
         return exit_code_of(job, status);
     }
-    pair_measure(&job->pair, &job->result.figures);
-    if (values->pair.log_level <= LOG_INFO && (isatty(STDERR_FILENO) || values->pair.verbose))
+    pair_measure(&job->pair);
+    job->result.figures = &job->pair.job.figures;
+    if (values->pair.log_level <= LOG_INFO && (isatty(STDERR_FILENO) || values->pair.job.verbose))
         legacy_summary_print(&job->result);
-    return values->pair.stats ? (int)legacy_stats_write(&job->result, values->pair.stats) : SUTRA_OK;
+    return values->pair.job.stats ? (int)legacy_stats_write(&job->result, values->pair.job.stats) : SUTRA_OK;
 }
 
 static int link_files(const struct legacy_values *values) {
     struct legacy_job job = {.values = values, .result.report.size = sizeof job.result.report};
-    job.pair = pair_start(&values->pair, values->pair.verbose);
+    job.pair = pair_start(&values->pair, values->pair.job.verbose);
     int exit_code = job_run(&job);
     sutra_legacy_free(job.legacy);
     pair_end(&job.pair);
@@ -191,7 +192,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if ((exit_code = check_values(&values, command)) != SUTRA_OK)
         return exit_code;
-    if (!values.pair.output && !(values.pair.output = made = plus_path(values.pair.host, values.compat_path)))
+    if (!values.pair.job.output && !(values.pair.job.output = made = plus_path(values.pair.host, values.compat_path)))
         return message_fail(SUTRA_SYSTEM, "out of memory");
     exit_code = pair_check_files(&values.pair);
     if (exit_code == SUTRA_OK)

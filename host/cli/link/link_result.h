@@ -1,6 +1,5 @@
 /*
- * link_result.h - what is told about a finished `sutra link`: to people (link_summary.c) and to machines
- * (link_stats.c).
+ * link_result.h - what is told about a finished `sutra link`: to people and to machines.
  */
 #ifndef CLI_LINK_RESULT_H
 #define CLI_LINK_RESULT_H
@@ -13,7 +12,7 @@
 
 struct link_result {
     struct sutra_link_report report;
-    struct run_figures figures;
+    const struct run_figures *figures;
 };
 
 /* Prints a few aligned lines on standard error. */

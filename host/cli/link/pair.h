@@ -6,13 +6,9 @@
 #define CLI_PAIR_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "cli/tool/arguments.h"
-#include "cli/tool/run_figures.h"
-#include "cli/tool/watch.h"
-#include "cli/tool/where.h"
-#include "sutra/sutra.h"
+#include "cli/tool/job.h"
 
 /* Places in log_levels; each level shows what is at it and above. */
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
@@ -20,21 +16,17 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
 /* The words of --log-level; ended by NULL. */
 extern const char *const pair_log_levels[];
 
-/* First member of the values of such a command. */
+/* First member, `pair`, of the values of such a command. */
 struct pair_values {
-    const char *host, *device, *output, *stats;
-    struct where where;
+    const char *host, *device;
+    struct job_values job;
     int log_level;
-    bool strict, lenient, quiet, verbose;
 };
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define PAIR_ROWS_STATS                                                                                                \
-    {"stats",        0,                                                                                                \
-     OPTION_FILE,    "FILE",                                                                                           \
-     AT(pair.stats), .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},  \
-    {                                                                                                                  \
-        "quiet", 'q', OPTION_FLAG, AT(pair.quiet), .help = "no progress and no summary, only warnings and errors"      \
+    JOB_ROW_STATS(pair.job), {                                                                                         \
+        "quiet", 'q', OPTION_FLAG, AT(pair.job.quiet), .help = "no progress and no summary, only warnings and errors"  \
     }
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
@@ -57,19 +49,17 @@ int pair_check_files(const struct pair_values *values);
 /* What lives while two traces are linked. */
 struct pair {
     const struct pair_values *values;
-    struct watch watch;
-    double begin;
-    struct sutra_context *context;
+    struct job job;
     struct sutra_host_trace *host;
     struct sutra_device_trace *device;
 };
 
-/* Starts the clock; progress and warnings are shown as the log level says, notes if `notes` is true. */
+/* Starts the job; progress and warnings are shown as the log level says, notes if `notes` is true. */
 struct pair pair_start(const struct pair_values *values, bool notes);
 /* Checks the outputs, makes the context and reads both traces. */
 enum sutra_status pair_read(struct pair *pair, struct sutra_error *error);
 /* Takes the figures but for output_bytes. */
-void pair_measure(struct pair *pair, struct run_figures *figures);
+void pair_measure(struct pair *pair);
 void pair_end(struct pair *pair);
 
 #endif

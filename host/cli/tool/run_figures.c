@@ -35,9 +35,21 @@ void run_figures_print(const struct run_figures *figures) {
     fprintf(stderr, "%s of memory at the peak\n", bytes_text(figures->peak_memory).text);
 }
 
+void summary_print(const struct summary_row *rows, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].always || rows[i].count)
+            fprintf(stderr, "%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
+}
+
 void run_counts_print_json(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
                            size_t n_more) {
-    fprintf(file, "{\n  \"version\": \"%s\",\n  \"counts\": {", sutra_version());
+    fprintf(file, "{\n  \"version\": \"%s\",\n", sutra_version());
+    run_counts_print_list(file, counts, n, more, n_more);
+}
+
+void run_counts_print_list(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
+                           size_t n_more) {
+    fputs("  \"counts\": {", file);
     for (size_t i = 0; i < n + n_more; i++) {
         const struct named_count *count = i < n ? &counts[i] : &more[i - n];
         fprintf(file, "%s\n    \"%s\": %" PRIu64, i ? "," : "", count->name, count->count);

@@ -5,6 +5,7 @@
 #ifndef CLI_RUN_FIGURES_H
 #define CLI_RUN_FIGURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,13 +36,26 @@ void run_figures_take(struct run_figures *figures, struct watch *watch, double b
 /* The closing lines on standard error: bytes read and written, seconds, memory. */
 void run_figures_print(const struct run_figures *figures);
 
+/* A line of a summary: a number and what it counts. */
+struct summary_row {
+    uint64_t count;
+    const char *words;
+    bool always; /* it stands there even if the count is 0 */
+};
+
+/* Prints lines on standard error, those that count something or always stand there. */
+void summary_print(const struct summary_row *rows, size_t n);
+
 struct named_count {
     const char *name;
     uint64_t count;
 };
 
-/* What --stats begins with: the version, and "counts" with both lists, of which the second may be none. */
+/* What --stats begins with: the version, and "counts" with both lists, of which the second may be none. The latter also
+ * alone. */
 void run_counts_print_json(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
+                           size_t n_more);
+void run_counts_print_list(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
                            size_t n_more);
 
 /* What --stats writes behind the counts: the rest of a JSON object, from its "seconds" to its end. */

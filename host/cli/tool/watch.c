@@ -8,12 +8,6 @@
 
 #define SAMPLE_SECONDS 0.005
 
-int watch_check(bool quiet, bool verbose) {
-    if (quiet && verbose)
-        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
-    return SUTRA_OK;
-}
-
 struct watch watch_start(bool progress, bool warnings, bool notes) {
     return (struct watch){
         .warnings = warnings,

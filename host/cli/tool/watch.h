@@ -18,9 +18,6 @@ struct watch {
     double last_sample;
 };
 
-/* Whether the flags go together: SUTRA_OK, or SUTRA_USAGE after it has said that they do not. */
-int watch_check(bool quiet, bool verbose);
-
 struct watch watch_start(bool progress, bool warnings, bool notes);
 
 /* Sets the callbacks; the watch must outlive the context that is made with the options. */

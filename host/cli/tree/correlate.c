@@ -2,11 +2,9 @@
  * correlate.c - `sutra correlate`: a device trace in; pairs of forward and backward operators, launches and kernels
  * out.
  */
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/tool/figures.h"
 #include "cli/tree/profile_job.h"
 #include "sutra/sutra.h"
 
@@ -34,21 +32,16 @@ static const struct option_row options[] = {
 };
 
 static void print_summary(const struct profile_job *job, const struct sutra_correlation_report *report) {
-    const struct {
-        const char *words;
-        uint64_t count;
-    } rows[] = {
-        {"pairs of forward and backward operators", report->n_fwdbwd},
-        {"  backward operators without a forward operator of their own", report->pairs->n_unmatched},
-        {"  pairs that a later backward operator took over", report->pairs->n_overwritten},
-        {"GPU operators with their launch", report->n_launches},
-        {"GPU operators with the operator that launched them", report->n_operators},
+    const struct summary_row rows[] = {
+        {report->n_fwdbwd, "pairs of forward and backward operators", true},
+        {report->pairs->n_unmatched, "  backward operators without a forward operator of their own", false},
+        {report->pairs->n_overwritten, "  pairs that a later backward operator took over", false},
+        {report->n_launches, "GPU operators with their launch", false},
+        {report->n_operators, "GPU operators with the operator that launched them", false},
     };
     profile_job_print(job, "correlations written to");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].count || i == 0)
-            fprintf(stderr, "%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
-    run_figures_print(&job->figures);
+    summary_print(rows, sizeof rows / sizeof *rows);
+    run_figures_print(&job->job.figures);
 }
 
 static void tell(struct profile_job *job, const struct sutra_correlation *correlation) {
@@ -74,10 +67,10 @@ static enum sutra_status job_run(struct profile_job *job, const struct correlate
                                                    .kind = (enum sutra_correlation_kind)values->kind};
     enum sutra_status status = profile_job_read(job, NULL, false, error);
     if (!status)
-        status = sutra_correlation_find(job->context, job->profile, &what, &correlation, error);
+        status = sutra_correlation_find(job->job.context, job->profile, &what, &correlation, error);
     if (!status)
-        status = sutra_correlation_write(job->context, correlation, (enum sutra_correlation_format)values->format,
-                                         values->profile.output, &job->figures.output_bytes, error);
+        status = sutra_correlation_write(job->job.context, correlation, (enum sutra_correlation_format)values->format,
+                                         values->profile.job.output, &job->job.figures.output_bytes, error);
     if (!status)
         tell(job, correlation);
     sutra_correlation_free(correlation);
@@ -85,7 +78,7 @@ static enum sutra_status job_run(struct profile_job *job, const struct correlate
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct correlate_values values = {.profile = {.output = "-"}};
+    struct correlate_values values = {.profile.job.output = "-"};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

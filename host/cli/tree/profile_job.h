@@ -6,33 +6,22 @@
 #define CLI_PROFILE_JOB_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "cli/tool/arguments.h"
-#include "cli/tool/message.h"
-#include "cli/tool/run_figures.h"
-#include "cli/tool/watch.h"
-#include "cli/tool/where.h"
-#include "sutra/sutra.h"
+#include "cli/tool/job.h"
 
 extern const char *const profile_editions[]; /* in the order of enum sutra_edition */
 
 /* First member, `profile`, of the values of such a command. */
 struct profile_values {
-    const char *trace, *host, *output, *stats;
-    struct where where;
+    const char *trace, *host;
+    struct job_values job;
     int edition;
-    bool rocm, lenient, quiet, verbose;
+    bool rocm;
 };
 
 #define PROFILE_ROWS_FILES                                                                                             \
-    {"output-file",                                                                                                    \
-     'o',                                                                                                              \
-     OPTION_FILE,                                                                                                      \
-     "OUT",                                                                                                            \
-     AT(profile.output),                                                                                               \
-     .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"},                 \
-    {                                                                                                                  \
+    JOB_ROW_OUTPUT(profile.job), {                                                                                     \
         "host-trace", 0, OPTION_FILE, "ET", AT(profile.host),                                                          \
             .help = "take numbers of threads and addresses of tensors from the host trace ET of the same run"          \
     }
@@ -46,29 +35,17 @@ struct profile_values {
      .help = "whose rules: 2 for PyTorch 2, 1.13 for those up to PyTorch 1.13 (default: 2)"},                          \
         {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
          .help = "let the first start of a flow count instead of failing at a second one"},                            \
-        WHERE_ROWS(profile.where),                                                                                     \
-        {"lenient", 0, OPTION_FLAG, AT(profile.lenient),                                                               \
-         .help = "take fields of a wrong type as absent instead of failing"},                                          \
-        {"stats",                                                                                                      \
-         0,                                                                                                            \
-         OPTION_FILE,                                                                                                  \
-         "FILE",                                                                                                       \
-         AT(profile.stats),                                                                                            \
-         .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"},              \
-        {"quiet", 'q', OPTION_FLAG, AT(profile.quiet), .help = "no progress, no summary and no warnings"}, {           \
-        "verbose", 'v', OPTION_FLAG, AT(profile.verbose), .help = "also say what is done and why"                      \
-    }
+        WHERE_ROWS(profile.job.where), JOB_ROW_LENIENT(profile.job), JOB_ROW_STATS(profile.job),                       \
+        {"quiet", 'q', OPTION_FLAG, AT(profile.job.quiet), .help = "no progress, no summary and no warnings"},         \
+        JOB_ROW_VERBOSE(profile.job)
 
 /* What lives while such a command works. */
 struct profile_job {
     const struct profile_values *values;
-    struct watch watch;
-    double begin;
-    struct sutra_context *context;
+    struct job job;
     struct sutra_device_trace *device;
     struct sutra_host_trace *host;
     struct sutra_profile *profile;
-    struct run_figures figures;
     enum sutra_status stats_status; /* what writing the statistics came to */
 };
 

@@ -1,11 +1,9 @@
 /*
  * tree.c - `sutra tree`: a device trace, or a list of profiler events, in; its call tree out, as JSON, text or a trace.
  */
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/tool/figures.h"
 #include "cli/tree/profile_job.h"
 #include "sutra/sutra.h"
 
@@ -37,17 +35,16 @@ static const struct option_row options[] = {
 };
 
 static void print_summary(const struct profile_job *job, const struct sutra_tree_report *report) {
+    const struct summary_row rows[] = {
+        {report->n_roots, "at the top", true},
+        {report->max_depth, "levels", true},
+        {report->n_adopted, "below an event of another thread", false},
+        {report->n_borrowed, "without an end, which took that of the event above", false},
+        {report->n_tensors, "tensor ids", false},
+    };
     profile_job_print(job, "tree written to");
-    fprintf(stderr, "%16s  at the top\n", count_text(report->n_roots).text);
-    fprintf(stderr, "%16s  levels\n", count_text(report->max_depth).text);
-    if (report->n_adopted)
-        fprintf(stderr, "%16s  below an event of another thread\n", count_text(report->n_adopted).text);
-    if (report->n_borrowed)
-        fprintf(stderr, "%16s  without an end, which took that of the event above\n",
-                count_text(report->n_borrowed).text);
-    if (report->n_tensors)
-        fprintf(stderr, "%16s  tensor ids\n", count_text(report->n_tensors).text);
-    run_figures_print(&job->figures);
+    summary_print(rows, sizeof rows / sizeof *rows);
+    run_figures_print(&job->job.figures);
 }
 
 static void tell(struct profile_job *job, const struct sutra_tree *tree) {
@@ -78,10 +75,10 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
     enum sutra_edition edition = (enum sutra_edition)values->profile.edition;
     enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
     if (!status)
-        status = sutra_tree_build(job->context, job->profile, edition, &tree, error);
+        status = sutra_tree_build(job->job.context, job->profile, edition, &tree, error);
     if (!status)
-        status = sutra_tree_write(job->context, tree, format, &how, values->profile.output, &job->figures.output_bytes,
-                                  error);
+        status = sutra_tree_write(job->job.context, tree, format, &how, values->profile.job.output,
+                                  &job->job.figures.output_bytes, error);
     if (!status)
         tell(job, tree);
     sutra_tree_free(tree);
@@ -89,7 +86,7 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct tree_values values = {.profile = {.output = "-"}, .format = -1};
+    struct tree_values values = {.profile.job.output = "-", .format = -1};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

@@ -1,0 +1,89 @@
+/*
+ * link_result.c - the closing lines of `sutra link`, one number and what it counts a line, and its --stats:
+ *
+ *     sutra: linked into out.json
+ *           12,345  nodes of the host trace, 12,000 of them operators
+ *           ...
+ *
+ *     {"version": "0.1.0", "counts": {"n_host_nodes": 1, ...}, "seconds": {"read host": 0.1, ..., "total": 0.2},
+ *      "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1, "threads": 2,
+ *      "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
+ *
+ * The first lines always stand there, so that two runs can be compared at a glance; lines on what was left out or
+ * mended stand there where they count something. "device_seconds" is there where a CUDA device did the work; "counts"
+ * has the fields of struct sutra_link_report under their own names.
+ */
+#include "cli/link/link_result.h"
+
+#include <stdio.h>
+
+#include "cli/tool/paths.h"
+
+#define FIELDS(X)                                                                                                      \
+    X(n_host_nodes)                                                                                                    \
+    X(n_host_ops)                                                                                                      \
+    X(n_host_linked)                                                                                                   \
+    X(n_host_without_rf)                                                                                               \
+    X(n_host_rf_unmatched)                                                                                             \
+    X(n_events)                                                                                                        \
+    X(n_cpu_ops)                                                                                                       \
+    X(n_gpu_ops)                                                                                                       \
+    X(n_gpu_with_parent)                                                                                               \
+    X(n_gpu_without_launch)                                                                                            \
+    X(n_gpu_without_parent)                                                                                            \
+    X(n_gpu_host_unmatched)                                                                                            \
+    X(n_gpu_nodes)                                                                                                     \
+    X(n_nodes)                                                                                                         \
+    X(n_inter_thread)                                                                                                  \
+    X(n_sync)                                                                                                          \
+    X(n_exclusive_rounded)                                                                                             \
+    X(n_exclusive_replaced)                                                                                            \
+    X(n_fields_dropped)
+
+#define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
+_Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is told");
+#undef SIZE
+
+void link_summary_print(const struct link_result *result) {
+    const struct sutra_link_report *report = &result->report;
+    const struct summary_row rows[] = {
+        {report->n_host_nodes, "nodes in the host trace", true},
+        {report->n_host_ops, "  of them operators below the root", true},
+        {report->n_host_linked, "    linked to an operator of the device trace", true},
+        {report->n_host_without_rf, "    not linked: no rf_id", false},
+        {report->n_host_rf_unmatched, "    not linked: the device trace lacks their rf_id", false},
+        {report->n_events, "events in the device trace", true},
+        {report->n_cpu_ops, "  of them CPU operators", true},
+        {report->n_gpu_ops, "  of them GPU operators", true},
+        {report->n_gpu_with_parent, "    that found their CPU operator", true},
+        {report->n_gpu_host_unmatched, "      left out: no host operator stands for that CPU operator", false},
+        {report->n_gpu_without_launch, "    left out: no launch has their correlation", false},
+        {report->n_gpu_without_parent, "    left out: no CPU operator begins before their launch", false},
+        {report->n_nodes, "nodes written", true},
+        {report->n_gpu_nodes, "  of them GPU operators", true},
+        {report->n_inter_thread, "  with a dependency on another thread", true},
+        {report->n_sync, "  with synchronisation dependencies", true},
+        {report->n_exclusive_rounded, "exclusive durations just below 0 (rounding), taken as 0", false},
+        {report->n_exclusive_replaced, "exclusive durations below 0, replaced by the inclusive ones", false},
+        {report->n_fields_dropped, "fields of a wrong type, taken as absent", false},
+    };
+    fprintf(stderr, "sutra: linked into %s\n",
+            path_is_stream(result->figures->output) ? "standard output" : result->figures->output);
+    summary_print(rows, sizeof rows / sizeof *rows);
+    run_figures_print(result->figures);
+}
+
+static void print_all(FILE *file, const void *data) {
+    const struct link_result *result = data;
+    const struct named_count counts[] = {
+#define COUNT(name) {#name, result->report.name},
+        FIELDS(COUNT)
+#undef COUNT
+    };
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    run_figures_print_json(file, result->figures);
+}
+
+enum sutra_status link_stats_write(const struct link_result *result, const char *path) {
+    return stats_write(path, print_all, result);
+}
