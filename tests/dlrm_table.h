@@ -87,7 +87,7 @@ static inline void analysis_free(struct analysis *analysis) {
 }
 
 static inline const char *node_name(const struct sutra_dlrm *dlrm, row_t node) {
-    return strings_text(&dlrm->trace->strings, dlrm->events->name[dlrm->forest.event[node]]);
+    return strings_text(&dlrm->trace->strings, dlrm->events->name[dlrm->tree.forest.event[node]]);
 }
 
 static inline const char *name_of(const struct analysis *analysis, uint32_t text) {

@@ -83,7 +83,7 @@ static void any_allocation_may_fail_with_several_ranks(void **state) {
     add_file(&traces, "rank0.json", runs[0].text);
     add_file(&traces, "rank1.json", runs[1].text);
     list_files(&traces);
-    assert_true(folder_refuse_each(&(struct fault_folder){.of = &traces, .work = run_ranks}, 600) >= 17);
+    assert_true(folder_refuse_each(&(struct fault_folder){.of = &traces, .work = run_ranks}, 400) >= 17);
     remove_folder(&traces);
 }
 

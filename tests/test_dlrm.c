@@ -41,7 +41,7 @@ static void check_cases(const struct dlrm_case *cases, size_t n, teller *tell_ca
 /* ---- The forest ---- */
 
 static void tell_forest(const struct analysis *analysis, struct text *text) {
-    const struct dlrm_forest *forest = &analysis->dlrm->forest;
+    const struct dlrm_forest *forest = &analysis->dlrm->tree.forest;
     for (row_t node = 0; node < forest->n; node++) {
         tell(text, "%s%s", node_name(analysis->dlrm, node), forest->end[node] > node + 1 ? "(" : " ");
         for (row_t open = node; open != ROW_NONE; open = forest->parent[open])
@@ -193,11 +193,12 @@ static void headline_figures_follow_from_window_and_iterations(void **state) {
 static void tell_device_time(const struct analysis *analysis, struct text *text) {
     const struct sutra_dlrm *dlrm = analysis->dlrm;
     const struct dlrm_device_time *time = &dlrm->device_time;
-    for (row_t op = 0; op < dlrm->n_ops; op++) {
-        row_t group = dlrm->op_group[op];
+    const struct dlrm_operators *ops = &dlrm->tree.ops;
+    for (row_t op = 0; op < ops->n; op++) {
+        row_t group = ops->group[op];
         for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
             for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++)
-                tell(text, "%s: %s %s %s %llu %g; ", node_name(dlrm, dlrm->ops[op]),
+                tell(text, "%s: %s %s %s %llu %g; ", node_name(dlrm, ops->node[op]),
                      name_of(analysis, time->blocks[block].stream), name_of(analysis, time->kernels[i].name),
                      name_of(analysis, time->kernels[i].shape), (unsigned long long)time->kernels[i].count,
                      time->kernels[i].us);

@@ -103,7 +103,7 @@ static char *write_trace(const struct item *items, int n) {
 }
 
 static void check_forest(const struct sutra_dlrm *dlrm, const struct scan *scan, uint64_t seed) {
-    const struct dlrm_forest *forest = &dlrm->forest;
+    const struct dlrm_forest *forest = &dlrm->tree.forest;
     int n_nodes = 0;
     for (int i = 0; i < scan->n; i++)
         n_nodes += scan->parent[i] != NOWHERE;

@@ -4,7 +4,6 @@
 #include "report/dlrm_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "analyze/dlrm/dlrm_operator_times.h"
 #include "report/dlrm_grid.h"
@@ -44,11 +43,12 @@ void dlrm_operators_table(struct sutra_table *table, const struct sutra_dlrm *dl
                                                {"share_pctg", SUTRA_COLUMN_REAL},
                                                {"calls", SUTRA_COLUMN_INTEGER},
                                                {"kernels", SUTRA_COLUMN_INTEGER}};
+    struct arena arena = {0};
     struct dlrm_operator_time *times = NULL;
     uint32_t n = 0;
     double total = 0;
     table_init(table, "operators", specs, sizeof specs / sizeof *specs);
-    table->failed |= !dlrm_operator_times(dlrm, &times, &n);
+    table->failed |= !dlrm_operator_times(dlrm, &arena, &times, &n);
     for (uint32_t i = 0; i < n; i++)
         total += times[i].us;
     for (uint32_t i = 0; i < n; i++) {
@@ -58,7 +58,7 @@ void dlrm_operators_table(struct sutra_table *table, const struct sutra_dlrm *dl
         table_integer(table, (int64_t)times[i].calls);
         table_integer(table, (int64_t)times[i].kernels);
     }
-    free(times);
+    arena_free(&arena);
     table_sort_falling(table, OPERATOR_TIME, OPERATOR_TIME);
 }
 

@@ -1,5 +1,9 @@
 /*
  * dlrm.c - sutra_dlrm_...(): the stages one after the other, and what they left out as warnings.
+ *
+ *     trace --> trimmed --> window --> tree --> device time --> breakdown --> dominating --> chart
+ *                                          \--> overheads by name, by shape
+ *                                           \-> times of streams
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,60 +16,184 @@
 
 #define BATCH_DEFAULT 2048
 
-/* "external id", for events that have no "External id". */
-static enum sutra_status read_lower_external(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    const struct device_events *events = dlrm->events;
-    const struct document *document = &dlrm->trace->document;
-    struct field_reader reader = {.source = &document->source, .values = &dlrm->context->values};
-    if (!dlrm->trace->n_lower_external)
-        return SUTRA_OK;
-    dlrm->lower_external = column_new(events->n, sizeof *dlrm->lower_external);
-    if (!dlrm->lower_external)
-        return error_memory(error);
+/* ---- What the stages work with ---- */
+
+/* "External id", or "external id" for events that have none. */
+static enum sutra_status read_external(const struct dlrm_work *work, value_key *external, struct sutra_error *error) {
+    const struct device_events *events = work->events;
+    struct field_reader reader = {.source = &work->trace->document.source, .values = &work->context->values};
     struct events_learned learned = {0};
     for (row_t event = 0; event < events->n; event++) {
         struct event_places places;
-        dlrm->lower_external[event] = events->external[event];
+        external[event] = events->external[event];
         if (events->external[event] != -1)
             continue;
-        event_find(dlrm->trace, event, &learned, &places);
+        event_find(work->trace, event, &learned, &places);
         if (places.field[FIELD_LOWER_EXTERNAL].at && !places.field[FIELD_EXTERNAL].at)
-            field_int(&reader, places.field[FIELD_LOWER_EXTERNAL], &dlrm->lower_external[event]);
+            field_int(&reader, places.field[FIELD_LOWER_EXTERNAL], &external[event]);
     }
     event_forms_free(&learned.forms);
     buffer_free(&reader.scratch);
     return reader.failed ? error_memory(error) : SUTRA_OK;
 }
 
-static enum sutra_status begin(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+static enum sutra_status find_external(struct dlrm_work *work, struct sutra_error *error) {
+    work->external = work->events->external;
+    if (!work->trace->n_lower_external)
+        return SUTRA_OK;
+    value_key *external = arena_take(&work->scratch, work->events->n, sizeof *external);
+    work->external = external;
+    return external ? read_external(work, external, error) : error_memory(error);
+}
+
+/* What lives as long as the stages work lies in their scratch memory, below what they need. */
+static enum sutra_status begin(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
     uint32_t n = dlrm->trace->strings.n;
-    dlrm->name_text = column_new(n, sizeof *dlrm->name_text);
-    dlrm->short_text = column_new(n, sizeof *dlrm->short_text);
-    if (!dlrm->name_text || !dlrm->short_text || !strings_init(&dlrm->texts))
+    *work = (struct dlrm_work){.context = dlrm->context,
+                               .engine = &dlrm->context->engine,
+                               .trace = dlrm->trace,
+                               .events = dlrm->events,
+                               .options = &dlrm->options,
+                               .texts = &dlrm->texts,
+                               .arena = &dlrm->arena};
+    work->roles = dlrm_roles_find(&dlrm->trace->strings, &work->scratch);
+    work->name_text = arena_take(&work->scratch, n, sizeof *work->name_text);
+    work->short_text = arena_take(&work->scratch, n, sizeof *work->short_text);
+    if (work->scratch.failed || !strings_init(work->texts))
         return error_memory(error);
-    memset(dlrm->name_text, 0xff, n * sizeof *dlrm->name_text);
-    memset(dlrm->short_text, 0xff, n * sizeof *dlrm->short_text);
-    if (dlrm->options.module_marker && !(dlrm->marker = strdup(dlrm->options.module_marker)))
-        return error_memory(error);
-    enum sutra_status status = dlrm_roles_find(dlrm, error);
-    return status ? status : read_lower_external(dlrm, error);
+    memset(work->name_text, 0xff, n * sizeof *work->name_text);
+    memset(work->short_text, 0xff, n * sizeof *work->short_text);
+    return find_external(work, error);
+}
+
+/* ---- The stages ---- */
+
+static void report_window(struct sutra_dlrm *dlrm, const struct dlrm_window *window) {
+    struct sutra_dlrm_report *report = &dlrm->report;
+    report->n_without_ts = window->n_without_ts;
+    report->n_negative = window->n_negative;
+    report->n_odd_tid = window->n_odd_tid;
+    report->n_loaders = window->n_loaders;
+    report->n_forwards = window->n_forwards;
+    report->marker = window->marker;
+    dlrm->begin = window->begin;
+    dlrm->skipped = window->skipped;
+}
+
+static void report_tree(struct sutra_dlrm *dlrm) {
+    const struct dlrm_forest *forest = &dlrm->tree.forest;
+    const struct dlrm_links *links = &dlrm->tree.links;
+    struct sutra_dlrm_report *report = &dlrm->report;
+    report->n_nodes = forest->n;
+    report->n_roots = forest->n_roots;
+    report->n_crossing = forest->n_crossing;
+    report->n_hidden = forest->n_hidden;
+    report->n_ops = dlrm->tree.ops.n;
+    report->n_launches = links->n;
+    report->n_launches_executed = links->n_executed;
+    report->executed_us = links->executed_us;
+    report->tolerant = links->tolerant;
+    report->n_orphans = links->n_orphans;
+    report->n_unlaunched = links->n_unlaunched;
+    report->n_colliding = links->n_colliding;
 }
 
 /* Times of the host, once the forest is there. */
-static enum sutra_status measure_host(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    const struct dlrm_window *window = &dlrm->window;
+static void report_host(struct sutra_dlrm *dlrm) {
     struct sutra_dlrm_report *report = &dlrm->report;
-    (void)error;
-    dlrm->host = number_subtract(number_subtract(window->end, window->begin), window->skipped);
-    report->begin_us = number_as_double(window->begin);
-    report->end_us = number_as_double(window->end);
-    report->skipped_us = number_as_double(window->skipped);
+    dlrm->end = dlrm->tree.forest.last;
+    dlrm->host = number_subtract(number_subtract(dlrm->end, dlrm->begin), dlrm->skipped);
+    report->begin_us = number_as_double(dlrm->begin);
+    report->end_us = number_as_double(dlrm->end);
+    report->skipped_us = number_as_double(dlrm->skipped);
     report->host_us = number_as_double(dlrm->host);
     report->batch = dlrm->options.batch ? dlrm->options.batch : BATCH_DEFAULT;
     report->qps =
         report->host_us > 0 ? 1e6 / report->host_us * (double)report->iters * (double)report->batch : (double)NAN;
-    return SUTRA_OK;
 }
+
+static enum sutra_status make_tree(struct dlrm_work *work, const struct dlrm_window *window, struct dlrm_tree *tree,
+                                   struct sutra_error *error) {
+    enum sutra_status status = dlrm_forest_build(work, window, &tree->forest, error);
+    if (!status)
+        status = dlrm_links_find(work, window, &tree->forest, &tree->links, error);
+    if (!status)
+        status = dlrm_shapes_read(work, &tree->forest, &tree->shapes, error);
+    return status ? status : dlrm_operators_find(work, &tree->links, &tree->forest, &tree->ops, error);
+}
+
+static enum sutra_status measure_device(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    struct sutra_dlrm_report *report = &dlrm->report;
+    struct dlrm_breakdown breakdown = {0};
+    struct dlrm_dominating dominating = {0};
+    struct dlrm_chart chart = {0};
+    enum sutra_status status =
+        dlrm_device_time_sum(work, &dlrm->tree, &dlrm->device_time, &dlrm->device_time_by_id, error);
+    if (!status)
+        status = dlrm_breakdown_make(work, &dlrm->tree, &dlrm->device_time, report->host_us, &breakdown, error);
+    if (!status)
+        status = dlrm_dominating_find(work, &breakdown, &dominating, error);
+    if (!status)
+        status = dlrm_chart_make(work, &dominating, &breakdown, &chart, error);
+    report->n_without_stream = dlrm->device_time.n_without_stream;
+    report->attributed_us = breakdown.attributed_us;
+    report->streams = breakdown.streams;
+    report->n_streams = breakdown.n_streams;
+    report->rows = breakdown.rows;
+    report->n_rows = breakdown.n_rows;
+    report->by_time = breakdown.by_time;
+    report->dominating = dominating.list;
+    report->parts = dominating.parts;
+    report->groups = chart.groups;
+    report->variants = chart.variants;
+    report->shares = chart.shares;
+    return status;
+}
+
+static enum sutra_status measure_host(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    struct sutra_dlrm_report *report = &dlrm->report;
+    enum sutra_status status = dlrm_overheads_measure(work, &dlrm->tree, false, &dlrm->by_name, error);
+    if (!status)
+        status = dlrm_overheads_measure(work, &dlrm->tree, true, &dlrm->by_shape, error);
+    report->overheads = dlrm->by_name.list;
+    report->n_overheads = dlrm->by_name.n;
+    report->overheads_by_shape = dlrm->by_shape.list;
+    report->n_overheads_by_shape = dlrm->by_shape.n;
+    return status;
+}
+
+static void report_streams(struct sutra_dlrm_report *report, const struct dlrm_stream_times *times) {
+    report->has_streams = times->n > 0;
+    report->span_us = number_as_double(times->span);
+    report->union_us = number_as_double(times->active);
+    report->idle_us = number_as_double(times->idle);
+    report->overlap_us = number_as_double(times->overlap);
+}
+
+static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
+    struct dlrm_window window = {0};
+    enum sutra_status status = dlrm_trim(work, &dlrm->trimmed, error);
+    dlrm->report.trimmed = dlrm->trimmed.rows != NULL;
+    dlrm->report.n_events = dlrm->trimmed.n;
+    dlrm->report.iters = dlrm->trimmed.iters;
+    if (!status)
+        status = dlrm_window_find(work, &dlrm->trimmed, &window, error);
+    report_window(dlrm, &window);
+    if (!status)
+        status = make_tree(work, &window, &dlrm->tree, error);
+    report_tree(dlrm);
+    report_host(dlrm);
+    if (!status)
+        status = measure_device(work, dlrm, error);
+    if (!status)
+        status = measure_host(work, dlrm, error);
+    if (!status)
+        status = dlrm_streams_measure(work, &window, &dlrm->tree.links, &dlrm->stream_times, error);
+    report_streams(&dlrm->report, &dlrm->stream_times);
+    return status;
+}
+
+/* ---- What was left out ---- */
 
 static void warn_if(const struct sutra_dlrm *dlrm, uint64_t count, const char *what) {
     if (count)
@@ -91,58 +219,18 @@ static void warn(const struct sutra_dlrm *dlrm) {
                      (unsigned long long)report->n_loaders, (unsigned long long)report->n_forwards);
     if (!(report->host_us > 0))
         context_warn(dlrm->context, "no queries per second: the host's events take no time");
-    if (!dlrm->links.n_executed)
+    if (!report->n_launches_executed)
         context_warn(dlrm->context,
                      "no device time, breakdown, charts and streams: no kernel or copy has the %s of a "
                      "launch before it",
                      report->compat ? "external id" : "correlation");
     else if (!report->n_streams)
         context_warn(dlrm->context, "no breakdown and charts: no kernel or copy was launched below an operator");
-    if (!dlrm->n_ops)
+    if (!report->n_ops)
         context_warn(dlrm->context, "no overheads: there is no host operator that is no label");
 }
 
-static enum sutra_status run(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    static enum sutra_status (*const stages[])(struct sutra_dlrm *, struct sutra_error *) = {
-        begin,
-        dlrm_trim,
-        dlrm_window_find,
-        dlrm_forest_build,
-        measure_host,
-        dlrm_shapes_read,
-        dlrm_operators_find,
-        dlrm_device_time_sum,
-        dlrm_breakdown_make,
-        dlrm_dominating_find,
-        dlrm_chart_make,
-        dlrm_overheads_measure,
-        dlrm_streams_measure,
-    };
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < sizeof stages / sizeof *stages && !status; i++)
-        status = stages[i](dlrm, error);
-    return status;
-}
-
-/* Points the report at the tables. */
-static void finish(struct sutra_dlrm *dlrm) {
-    struct sutra_dlrm_report *report = &dlrm->report;
-    report->n_nodes = dlrm->forest.n;
-    report->n_roots = dlrm->forest.n_roots;
-    report->n_ops = dlrm->n_ops;
-    report->n_launches = dlrm->links.n;
-    report->n_launches_executed = dlrm->links.n_executed;
-    report->streams = dlrm->streams;
-    report->rows = dlrm->rows;
-    report->by_time = dlrm->by_time;
-    report->dominating = dlrm->dominating;
-    report->parts = dlrm->parts;
-    report->groups = dlrm->groups;
-    report->variants = dlrm->variants;
-    report->shares = dlrm->shares;
-    report->overheads = dlrm->overheads;
-    report->overheads_by_shape = dlrm->overheads_by_shape;
-}
+/* ---- The public functions ---- */
 
 enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, struct sutra_dlrm_options *taken,
                                     struct sutra_error *error) {
@@ -150,31 +238,41 @@ enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, stru
     return options_take(&form, given, taken, error);
 }
 
+/* The marker outlives the caller's text. */
+static bool keep_marker(struct sutra_dlrm *dlrm) {
+    const char *given = dlrm->options.module_marker;
+    size_t size = given ? strlen(given) + 1 : 0;
+    char *marker = arena_take(&dlrm->arena, size, 1);
+    if (given && marker)
+        dlrm->options.module_marker = memcpy(marker, given, size);
+    return marker != NULL;
+}
+
 enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const struct sutra_dlrm_options *options, struct sutra_dlrm **dlrm,
                                      struct sutra_error *error) {
     struct sutra_dlrm_options taken;
+    struct dlrm_work work = {0};
     enum sutra_status status = dlrm_options_take(options, &taken, error);
     if (status)
         return status;
     struct sutra_dlrm *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->context = context;
-    made->trace = trace;
-    made->events = &trace->events;
-    made->options = taken;
+    *made = (struct sutra_dlrm){.context = context, .trace = trace, .events = &trace->events, .options = taken};
     made->report.size = sizeof made->report;
     made->report.compat = made->options.compat;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    status = run(made, error);
+    status = keep_marker(made) ? begin(&work, made, error) : error_memory(error);
+    if (!status)
+        status = run(&work, made, error);
+    arena_free(&work.scratch);
     stage_end(context);
     if (status) {
         sutra_dlrm_free(made);
         return status;
     }
-    finish(made);
     warn(made);
     *dlrm = made;
     return SUTRA_OK;
@@ -188,67 +286,10 @@ const char *sutra_dlrm_text(const struct sutra_dlrm *dlrm, uint32_t text) {
     return text < dlrm->texts.n ? strings_text(&dlrm->texts, text) : "";
 }
 
-static void free_forest(struct dlrm_forest *forest) {
-    free(forest->event);
-    free(forest->parent);
-    free(forest->end);
-    free(forest->flags);
-    free(forest->link);
-}
-
-static void free_device_time(struct dlrm_device_time *time) {
-    free(time->group_block);
-    free(time->blocks);
-    free(time->kernels);
-}
-
-static void free_launches(struct dlrm_launches *launches) {
-    free(launches->lists);
-    free(launches->names);
-}
-
 void sutra_dlrm_free(struct sutra_dlrm *dlrm) {
     if (!dlrm)
         return;
-    void *const columns[] = {
-        dlrm->marker,
-        dlrm->roles,
-        dlrm->lower_external,
-        dlrm->trimmed,
-        dlrm->name_text,
-        dlrm->short_text,
-        dlrm->window.rows,
-        dlrm->links.caller,
-        dlrm->links.executor,
-        dlrm->input_shape,
-        dlrm->output_shape,
-        dlrm->ops,
-        dlrm->op_group,
-        dlrm->node_group,
-        dlrm->stream_times.list,
-        dlrm->streams,
-        dlrm->rows,
-        dlrm->by_time,
-        dlrm->dominating,
-        dlrm->parts,
-        dlrm->groups,
-        dlrm->variants,
-        dlrm->shares,
-        dlrm->samples.list,
-        dlrm->samples_by_shape.list,
-        dlrm->overheads,
-        dlrm->overheads_by_shape,
-        dlrm->stream_names,
-        dlrm->op_shapes,
-        dlrm->kept,
-    };
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        free(columns[i]);
     strings_free(&dlrm->texts);
-    free_forest(&dlrm->forest);
-    free_device_time(&dlrm->device_time);
-    free_device_time(&dlrm->device_time_by_id);
-    free_launches(&dlrm->launches);
-    free_launches(&dlrm->launches_by_shape);
+    arena_free(&dlrm->arena);
     free(dlrm);
 }

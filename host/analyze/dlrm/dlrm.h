@@ -1,16 +1,18 @@
 /*
- * dlrm.h - inside of struct sutra_dlrm: the columns that the stages of the analysis fill, one after the other.
+ * dlrm.h - the stages of the analysis, what each takes and gives, and struct sutra_dlrm, which is what they come to.
  *
  *     dlrm_trim.c        which events are looked at
  *     dlrm_window.c      those with a duration by time, without data loading; the window's start
- *     dlrm_forest.c      host events below each other, as a forest in pre-order; launches and what they started
- *     dlrm_shapes.c      input and output shapes of operators
+ *     dlrm_forest.c      host events below each other, as a forest in pre-order
+ *     dlrm_links.c       launches and what they started
+ *     dlrm_shapes.c      input and output shapes of operators        } struct dlrm_tree: what is measured from here on
  *     dlrm_operators.c   which nodes start device work; the list of operators
  *     dlrm_device_time.c device time of operators, by stream, kernel and shape
  *     dlrm_breakdown.c   the same below labels and modules: rows of a tree for each stream
  *     dlrm_dominating.c  time of first occurrences, by operator
  *     dlrm_chart.c       the bar chart of those
- *     dlrm_overheads.c   T1..T5, their statistics
+ *     dlrm_overheads.c   samples of T1..T5
+ *     dlrm_statistics.c  their means and deviations
  *     dlrm_streams.c     idle and overlapping time of the streams
  *
  * Of many ranks (dlrm_ranks.c) each keeps its samples (dlrm_raw.c), whose statistics are made together (dlrm_shared.c).
@@ -18,13 +20,18 @@
  * A node is a host event in the forest; nodes are numbered in pre-order, so that a subtree is a range and all stages
  * are loops over arrays. Cost: O(n log n) for the sorts and the forest, O(n) for the rest (the breakdown: times the
  * nesting of labels, which is cut at LEVELS_MAX).
+ *
+ * What a stage gives lies in the arena of the result; what it needs on the way in another one, and is given back when
+ * it returns.
  */
 #ifndef ANALYZE_DLRM_H
 #define ANALYZE_DLRM_H
 
+#include "base/arena.h"
 #include "columns/column.h"
 #include "columns/tuples.h"
 #include "context/context.h"
+#include "facts/names.h"
 #include "read/device_trace.h"
 #include "sutra/dlrm.h"
 
@@ -36,23 +43,35 @@
 /* Labels below labels that are told apart; deeper ones count for the label above them. */
 #define LEVELS_MAX 64
 
-/* What a string of the trace is as a name or as a category. */
-enum dlrm_role {
-    NAME_MARKER = 1 << 0,  /* begins with the module marker */
-    NAME_COLON = 1 << 1,   /* contains a colon */
-    NAME_LOADER = 1 << 2,  /* contains DataLoader */
-    NAME_FORWARD = 1 << 3, /* contains ## Forward ## */
-    NAME_ENTER = 1 << 4,   /* profiler::_record_function_enter */
-    NAME_LABEL = 1 << 5,   /* of a module or a part of the step, no operator */
-    NAME_IGNORED = 1 << 6, /* calls that start nothing */
-    NAME_LAUNCH = 1 << 7,
-    NAME_STREAM_SYNC = 1 << 8,
-    NAME_TO = 1 << 9,         /* aten::to */
-    NAME_STEP = 1 << 10,      /* contains ProfilerStep */
-    CATEGORY_OP = 1 << 11,    /* cpu_op */
-    CATEGORY_CALL = 1 << 12,  /* of the runtime */
-    CATEGORY_NOTE = 1 << 13,  /* annotations of the user */
-    CATEGORY_APART = 1 << 14, /* synchronisation, overhead, annotations on streams: neither host nor device work */
+/* Roles of names that only the notebook knows; see facts/names.h for the others. */
+enum dlrm_name_role {
+    DLRM_COLON = NAME_OWN,         /* contains a colon */
+    DLRM_LOADER = NAME_OWN << 1,   /* contains DataLoader */
+    DLRM_FORWARD = NAME_OWN << 2,  /* contains ## Forward ## */
+    DLRM_ENTER = NAME_OWN << 3,    /* profiler::_record_function_enter */
+    DLRM_LABEL = NAME_OWN << 4,    /* of a module or a part of the step, no operator */
+    DLRM_NO_START = NAME_OWN << 5, /* calls that start nothing */
+    DLRM_TO = NAME_OWN << 6,       /* aten::to */
+    DLRM_MARKER = NAME_OWN << 7,   /* begins with the module marker; set when that is known */
+};
+
+/* Synchronisation, overhead, annotations on streams: neither host nor device work. */
+#define CATEGORY_APART (CATEGORY_GPU_ANNOTATION | CATEGORY_SYNC | CATEGORY_OVERHEAD)
+
+/* What every stage works with: the trace, with what its strings mean, and room for what it makes. */
+struct dlrm_work {
+    struct sutra_context *context;
+    const struct engine *engine;
+    const struct sutra_device_trace *trace;
+    const struct device_events *events;
+    const struct sutra_dlrm_options *options;
+    struct string_roles *roles; /* per string of the trace */
+    const value_key *external;  /* per event: "External id", or "external id" where it has none */
+    struct strings *texts;      /* names, shapes as JSON, groups, legends; 0 is the shape of what has none */
+    uint32_t *name_text;        /* per string of the trace: its text, or STRING_NONE */
+    uint32_t *short_text;       /* the same for its short form as a kernel's name */
+    struct arena *arena;        /* for what comes out */
+    struct arena scratch;       /* for what is needed on the way */
 };
 
 enum dlrm_node_flag {
@@ -61,20 +80,33 @@ enum dlrm_node_flag {
     NODE_LAUNCH = 4,   /* it does so itself, and has no nodes below it */
 };
 
+/* Rows in file order. */
+struct dlrm_trimmed {
+    row_t *rows, n; /* rows NULL: all events */
+    uint64_t iters; /* that they stand for */
+};
+
+static inline row_t dlrm_trimmed_at(const struct dlrm_trimmed *trimmed, row_t i) {
+    return trimmed->rows ? trimmed->rows[i] : i;
+}
+
 /* Events that are looked at: rows by rising start, then falling duration. */
 struct dlrm_window {
     row_t *rows, n;
+    const char *marker;
     value_key main_tid;
     struct number begin, end, skipped; /* microseconds: the corrected start and end, and data loading between them */
+    uint64_t n_without_ts, n_negative, n_odd_tid, n_loaders, n_forwards;
 };
 
 struct dlrm_forest {
     row_t n, n_roots;
-    row_t *event;  /* its row */
-    row_t *parent; /* or ROW_NONE */
-    row_t *end;    /* the first node behind its subtree */
-    uint8_t *flags;
-    row_t *link; /* the launch that its id leads to, or ROW_NONE */
+    row_t *event;       /* its row */
+    row_t *parent;      /* or ROW_NONE */
+    row_t *end;         /* the first node behind its subtree */
+    uint8_t *flags;     /* enum dlrm_node_flag; those of device work are set when operators are found */
+    struct number last; /* the last end of the window and of all host events */
+    uint64_t n_crossing, n_hidden;
 };
 
 /* Launches by rising start: calls of the runtime with different ids, and what they started. */
@@ -82,6 +114,32 @@ struct dlrm_links {
     row_t n, n_executed;
     row_t *caller;   /* the node that the call is in, or ROW_NONE */
     row_t *executor; /* row of the device's event, or ROW_NONE */
+    row_t *of_node;  /* per node: the launch that its id leads to, or ROW_NONE */
+    double executed_us;
+    bool tolerant;
+    uint64_t n_orphans, n_unlaunched, n_colliding;
+};
+
+/* Per node: texts. */
+struct dlrm_shapes {
+    uint32_t *input, *output;
+};
+
+struct dlrm_operators {
+    row_t n;
+    row_t *node;
+    uint32_t *name; /* texts */
+    value_key *id;
+    row_t *group;      /* operators with the same group share their device time */
+    row_t *node_group; /* per node: the group whose time it counts as its own, or ROW_NONE */
+};
+
+/* The host's side and what it started. */
+struct dlrm_tree {
+    struct dlrm_forest forest;
+    struct dlrm_links links;
+    struct dlrm_shapes shapes;
+    struct dlrm_operators ops;
 };
 
 /* Device time of a group of operators: blocks[group_block[g] .. group_block[g + 1]) are its streams, whose kernels are
@@ -103,6 +161,28 @@ struct dlrm_device_time {
     row_t *group_block; /* n_groups + 1 */
     struct dlrm_block *blocks;
     struct dlrm_kernel *kernels;
+    uint64_t n_without_stream;
+};
+
+/* See struct sutra_dlrm_report for these. */
+struct dlrm_breakdown {
+    struct sutra_dlrm_stream *streams;
+    uint64_t n_streams;
+    struct sutra_dlrm_row *rows;
+    row_t n_rows;
+    uint32_t *by_time;
+    double attributed_us;
+};
+
+struct dlrm_dominating {
+    struct sutra_dlrm_dominating *list;
+    struct sutra_dlrm_part *parts;
+};
+
+struct dlrm_chart {
+    struct sutra_dlrm_group *groups;
+    struct sutra_dlrm_variant *variants;
+    struct sutra_dlrm_share *shares;
 };
 
 /* One measured overhead. `name` is the operator's, or the launch's for T4, and NONE for T1; `shapes` is that of both
@@ -130,6 +210,17 @@ struct dlrm_launches {
     uint64_t n_lists, n_names, lists_capacity, names_capacity;
 };
 
+/* Overheads of one variant. */
+struct dlrm_overheads {
+    struct dlrm_samples samples;
+    struct dlrm_launches launches;
+    uint32_t *op_shapes; /* per operator: the text of both shapes; by shape only */
+    struct sutra_dlrm_overhead *list;
+    uint64_t n;
+    double *kept;       /* samples that count, those of one row behind the other's; by shape only */
+    bool has_fractions; /* one of them was no integer */
+};
+
 /* Busy time of one stream: as the original counts it, and as it is. */
 struct dlrm_stream_time {
     uint32_t name;
@@ -137,100 +228,91 @@ struct dlrm_stream_time {
 };
 
 struct dlrm_stream_times {
-    struct dlrm_stream_time *list;
+    uint32_t *names; /* texts of the streams of all events in the window, sorted */
+    uint32_t n_names;
+    struct dlrm_stream_time *list; /* of those with work, in the order of their first */
     uint32_t n;
-    uint64_t capacity;
     struct number idle, overlap, original_overlap, original_total, span, active, sum;
 };
 
+/* What the stages come to. */
 struct sutra_dlrm {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     struct sutra_dlrm_options options;
-    char *marker;
-    struct sutra_dlrm_report report;
-
-    uint32_t *roles;           /* per string of the trace */
-    value_key *lower_external; /* "external id" of events without an "External id", or NULL: there is none */
-    row_t *trimmed, n_trimmed; /* rows in file order; NULL: all events */
-    struct strings texts;      /* names, shapes as JSON, groups, legends; 0 is the shape of what has none */
-    uint32_t *name_text;       /* per string of the trace: its text, or STRING_NONE */
-    uint32_t *short_text;      /* the same for its short form as a kernel's name */
-    struct dlrm_window window;
-    struct dlrm_forest forest;
-    struct number host; /* time of the host: the window's less data loading */
-    struct dlrm_links links;
-    uint32_t *input_shape, *output_shape; /* per node: texts */
-
-    row_t n_ops, *ops; /* nodes */
-    row_t *op_group;   /* operators with the same group share their device time */
-    row_t *node_group; /* per node: the group whose time it counts as its own, or ROW_NONE */
+    struct sutra_dlrm_report report; /* points to what lies in the arena, as does all that follows */
+    struct arena arena;
+    struct strings texts;
+    struct dlrm_trimmed trimmed;
+    struct number begin, end, skipped, host; /* of the window; host: its time less data loading */
+    struct dlrm_tree tree;
     struct dlrm_device_time device_time, device_time_by_id;
+    struct dlrm_overheads by_name, by_shape;
     struct dlrm_stream_times stream_times;
-    uint32_t *stream_names; /* texts of the streams of all events in the window, sorted */
-    uint32_t n_stream_names;
-
-    struct sutra_dlrm_stream *streams;
-    struct sutra_dlrm_row *rows;
-    uint32_t *by_time; /* each row's children by falling time, at their parent's first_child */
-    struct sutra_dlrm_dominating *dominating;
-    struct sutra_dlrm_part *parts;
-    struct sutra_dlrm_group *groups;
-    struct sutra_dlrm_variant *variants;
-    struct sutra_dlrm_share *shares;
-
-    uint32_t *op_shapes; /* per operator: the text of both shapes */
-    struct dlrm_samples samples, samples_by_shape;
-    struct dlrm_launches launches, launches_by_shape;
-    struct sutra_dlrm_overhead *overheads, *overheads_by_shape;
-    double *kept;        /* samples by shape that count, those of one row of overheads_by_shape behind the other's */
-    bool kept_fractions; /* one of them was no integer */
 };
 
 enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, struct sutra_dlrm_options *taken,
                                     struct sutra_error *error);
 
-/* The stages, in their order. */
-enum sutra_status dlrm_trim(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_window_find(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_forest_build(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_shapes_read(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_operators_find(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_device_time_sum(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_breakdown_make(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_dominating_find(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_chart_make(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_overheads_measure(struct sutra_dlrm *dlrm, struct sutra_error *error);
-enum sutra_status dlrm_streams_measure(struct sutra_dlrm *dlrm, struct sutra_error *error);
+/* ---- The stages, in their order ---- */
 
-static inline bool event_is(const struct sutra_dlrm *dlrm, row_t event, uint32_t role) {
-    return (dlrm->roles[dlrm->events->name[event]] & role) != 0;
+enum sutra_status dlrm_trim(struct dlrm_work *work, struct dlrm_trimmed *trimmed, struct sutra_error *error);
+enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_trimmed *trimmed,
+                                   struct dlrm_window *window, struct sutra_error *error);
+
+/* The tree. */
+enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_window *window,
+                                    struct dlrm_forest *forest, struct sutra_error *error);
+enum sutra_status dlrm_links_find(struct dlrm_work *work, const struct dlrm_window *window,
+                                  const struct dlrm_forest *forest, struct dlrm_links *links,
+                                  struct sutra_error *error);
+enum sutra_status dlrm_shapes_read(struct dlrm_work *work, const struct dlrm_forest *forest, struct dlrm_shapes *shapes,
+                                   struct sutra_error *error);
+enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_links *links,
+                                      struct dlrm_forest *forest, struct dlrm_operators *ops,
+                                      struct sutra_error *error);
+
+/* What is measured. `by_id` has nothing where no two operators have the same id. */
+enum sutra_status dlrm_device_time_sum(struct dlrm_work *work, const struct dlrm_tree *tree,
+                                       struct dlrm_device_time *time, struct dlrm_device_time *by_id,
+                                       struct sutra_error *error);
+enum sutra_status dlrm_breakdown_make(struct dlrm_work *work, const struct dlrm_tree *tree,
+                                      const struct dlrm_device_time *time, double host_us,
+                                      struct dlrm_breakdown *breakdown, struct sutra_error *error);
+enum sutra_status dlrm_overheads_measure(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
+                                         struct dlrm_overheads *overheads, struct sutra_error *error);
+enum sutra_status dlrm_streams_measure(struct dlrm_work *work, const struct dlrm_window *window,
+                                       const struct dlrm_links *links, struct dlrm_stream_times *times,
+                                       struct sutra_error *error);
+
+/* What dominates; both give the streams of the breakdown their parts of it. */
+enum sutra_status dlrm_dominating_find(struct dlrm_work *work, struct dlrm_breakdown *breakdown,
+                                       struct dlrm_dominating *dominating, struct sutra_error *error);
+enum sutra_status dlrm_chart_make(struct dlrm_work *work, const struct dlrm_dominating *dominating,
+                                  struct dlrm_breakdown *breakdown, struct dlrm_chart *chart,
+                                  struct sutra_error *error);
+
+/* ---- Of events and nodes ---- */
+
+static inline bool event_is(const struct dlrm_work *work, row_t event, uint32_t role) {
+    return (name_roles(work->events, work->roles, event) & role) != 0;
 }
 
-static inline bool event_in(const struct sutra_dlrm *dlrm, row_t event, uint32_t role) {
-    uint32_t category = dlrm->events->category[event];
-    return category != STRING_NONE && (dlrm->roles[category] & role);
+static inline bool event_in(const struct dlrm_work *work, row_t event, uint32_t role) {
+    return (category_roles(work->events, work->roles, event) & role) != 0;
 }
 
-static inline bool node_is(const struct sutra_dlrm *dlrm, row_t node, uint32_t role) {
-    return event_is(dlrm, dlrm->forest.event[node], role);
+static inline struct number event_ts(const struct dlrm_work *work, row_t event) {
+    return number_at(work->events->ts, event);
 }
 
-static inline value_key dlrm_external_id(const struct sutra_dlrm *dlrm, row_t event) {
-    return dlrm->lower_external ? dlrm->lower_external[event] : dlrm->events->external[event];
+static inline struct number event_dur(const struct dlrm_work *work, row_t event) {
+    return number_at(work->events->dur, event);
 }
 
-static inline struct number event_ts(const struct sutra_dlrm *dlrm, row_t event) {
-    return number_at(dlrm->events->ts, event);
-}
-
-static inline struct number event_dur(const struct sutra_dlrm *dlrm, row_t event) {
-    return number_at(dlrm->events->dur, event);
-}
-
-static inline struct number event_end(const struct sutra_dlrm *dlrm, row_t event) {
-    return number_add(event_ts(dlrm, event), event_dur(dlrm, event));
+static inline struct number event_end(const struct dlrm_work *work, row_t event) {
+    return number_add(event_ts(work, event), event_dur(work, event));
 }
 
 #endif

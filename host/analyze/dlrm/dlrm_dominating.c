@@ -7,9 +7,6 @@
  * O(rows).
  */
 #include "analyze/dlrm/dlrm.h"
-
-#include <stdlib.h>
-
 #include "base/error.h"
 
 /* A level of the walk: rows [first, first + n), by time, of which `next` comes next. */
@@ -19,52 +16,56 @@ struct dominating_level {
     bool inside; /* what is below the next row was walked */
 };
 
+/* A part of an entry. */
+struct entry_part {
+    struct sutra_dlrm_part part;
+    uint32_t entry;
+};
+
 struct dominating {
-    struct sutra_dlrm *dlrm;
-    struct tuples entries, parts; /* (stream, name, shape) and (entry, name, shape) */
+    struct dlrm_work *work;
+    struct dlrm_breakdown *breakdown;
+    struct sutra_dlrm_dominating *entries;
+    struct entry_part *parts;            /* as they come */
+    struct tuples entry_keys, part_keys; /* (stream, name, shape) and (entry, name, shape) */
     uint64_t entries_capacity, parts_capacity;
-    struct sutra_dlrm_part *list; /* parts as they come */
-    uint64_t *entry;              /* of each */
 };
 
 /* The entry of a name and shape, with `us` more. TUPLE_NONE: out of memory. */
 static uint32_t add_entry(struct dominating *dominating, uint64_t stream, uint32_t name, uint32_t shape, double us) {
-    struct sutra_dlrm *dlrm = dominating->dlrm;
-    uint32_t n = dominating->entries.n;
-    uint32_t entry = tuples_number(&dominating->entries, (struct tuple){{(value_key)stream, name, shape}});
-    if (entry == TUPLE_NONE ||
-        !column_grow(&dlrm->dominating, entry, &dominating->entries_capacity, sizeof *dlrm->dominating))
+    uint32_t n = dominating->entry_keys.n;
+    uint32_t entry = tuples_number(&dominating->entry_keys, (struct tuple){{(value_key)stream, name, shape}});
+    if (entry == TUPLE_NONE || !arena_grow(&dominating->work->scratch, &dominating->entries, entry,
+                                           &dominating->entries_capacity, sizeof *dominating->entries))
         return TUPLE_NONE;
     if (entry == n) {
-        dlrm->dominating[entry] = (struct sutra_dlrm_dominating){.name = name, .shape = shape};
-        dlrm->streams[stream].n_dominating++;
+        dominating->entries[entry] = (struct sutra_dlrm_dominating){.name = name, .shape = shape};
+        dominating->breakdown->streams[stream].n_dominating++;
     }
-    dlrm->dominating[entry].us += us;
+    dominating->entries[entry].us += us;
     return entry;
 }
 
 static bool add_part(struct dominating *dominating, uint32_t entry, const struct sutra_dlrm_row *row) {
-    uint32_t n = dominating->parts.n;
-    uint32_t part = tuples_number(&dominating->parts, (struct tuple){{entry, row->name, row->shape}});
-    uint64_t capacity = dominating->parts_capacity;
-    if (part == TUPLE_NONE || !column_grow(&dominating->list, part, &capacity, sizeof *dominating->list) ||
-        !column_grow(&dominating->entry, part, &dominating->parts_capacity, sizeof *dominating->entry))
+    uint32_t n = dominating->part_keys.n;
+    uint32_t part = tuples_number(&dominating->part_keys, (struct tuple){{entry, row->name, row->shape}});
+    if (part == TUPLE_NONE || !arena_grow(&dominating->work->scratch, &dominating->parts, part,
+                                          &dominating->parts_capacity, sizeof *dominating->parts))
         return false;
     if (part == n) {
-        dominating->list[part] = (struct sutra_dlrm_part){row->name, row->shape, 0};
-        dominating->entry[part] = entry;
-        dominating->dlrm->dominating[entry].n_parts++;
+        dominating->parts[part] = (struct entry_part){{row->name, row->shape, 0}, entry};
+        dominating->entries[entry].n_parts++;
     }
-    dominating->list[part].us += row->us;
+    dominating->parts[part].part.us += row->us;
     return true;
 }
 
 static bool walk_stream(struct dominating *dominating, uint64_t stream) {
-    struct sutra_dlrm *dlrm = dominating->dlrm;
-    const struct sutra_dlrm_stream *top = &dlrm->streams[stream];
+    const struct dlrm_breakdown *breakdown = dominating->breakdown;
+    struct sutra_dlrm_stream *top = &breakdown->streams[stream];
     struct dominating_level levels[LEVELS_MAX + 4] = {{top->first_row, top->n_rows, 0, 0, false}};
     unsigned depth = 1;
-    dlrm->streams[stream].first_dominating = dominating->entries.n;
+    top->first_dominating = dominating->entry_keys.n;
     if (top->active_us == 0)
         return true;
     levels[0].entry = add_entry(dominating, stream, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE, top->active_us);
@@ -76,7 +77,7 @@ static bool walk_stream(struct dominating *dominating, uint64_t stream) {
             depth--;
             continue;
         }
-        const struct sutra_dlrm_row *row = &dlrm->rows[dlrm->by_time[level->first + level->next]];
+        const struct sutra_dlrm_row *row = &breakdown->rows[breakdown->by_time[level->first + level->next]];
         if (row->n_occurrences && row->first_us != 0 && !level->inside) {
             level->inside = true;
             uint32_t entry = add_entry(dominating, stream, row->name, row->shape, row->first_us);
@@ -93,35 +94,37 @@ static bool walk_stream(struct dominating *dominating, uint64_t stream) {
     return true;
 }
 
-/* Parts of an entry together, as they came. */
-static enum sutra_status place_parts(struct dominating *dominating, struct sutra_error *error) {
-    struct sutra_dlrm *dlrm = dominating->dlrm;
-    uint32_t n = dominating->parts.n;
-    dlrm->parts = column_new(n, sizeof *dlrm->parts);
-    if (!dlrm->parts)
-        return error_memory(error);
+/* Entries, and parts of an entry together, as they came. */
+static bool place_parts(const struct dominating *dominating, struct dlrm_dominating *made) {
+    uint32_t n_entries = dominating->entry_keys.n, n_parts = dominating->part_keys.n;
+    made->list = arena_take(dominating->work->arena, n_entries, sizeof *made->list);
+    made->parts = arena_take(dominating->work->arena, n_parts, sizeof *made->parts);
+    if (!made->list || !made->parts)
+        return false;
     uint64_t at = 0;
-    for (uint32_t entry = 0; entry < dominating->entries.n; entry++) {
-        dlrm->dominating[entry].first_part = at;
-        at += dlrm->dominating[entry].n_parts;
-        dlrm->dominating[entry].n_parts = 0;
+    for (uint32_t entry = 0; entry < n_entries; entry++) {
+        made->list[entry] = dominating->entries[entry];
+        made->list[entry].first_part = at;
+        at += made->list[entry].n_parts;
+        made->list[entry].n_parts = 0;
     }
-    for (uint32_t part = 0; part < n; part++) {
-        struct sutra_dlrm_dominating *entry = &dlrm->dominating[dominating->entry[part]];
-        dlrm->parts[entry->first_part + entry->n_parts++] = dominating->list[part];
+    for (uint32_t i = 0; i < n_parts; i++) {
+        struct sutra_dlrm_dominating *entry = &made->list[dominating->parts[i].entry];
+        made->parts[entry->first_part + entry->n_parts++] = dominating->parts[i].part;
     }
-    return SUTRA_OK;
+    return true;
 }
 
-enum sutra_status dlrm_dominating_find(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    struct dominating dominating = {.dlrm = dlrm};
+enum sutra_status dlrm_dominating_find(struct dlrm_work *work, struct dlrm_breakdown *breakdown,
+                                       struct dlrm_dominating *made, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    struct dominating dominating = {.work = work, .breakdown = breakdown};
     bool ok = true;
-    for (uint64_t stream = 0; stream < dlrm->report.n_streams && ok; stream++)
+    for (uint64_t stream = 0; stream < breakdown->n_streams && ok; stream++)
         ok = walk_stream(&dominating, stream);
-    enum sutra_status status = ok ? place_parts(&dominating, error) : error_memory(error);
-    tuples_free(&dominating.entries);
-    tuples_free(&dominating.parts);
-    free(dominating.list);
-    free(dominating.entry);
-    return status;
+    ok = ok && place_parts(&dominating, made);
+    tuples_free(&dominating.entry_keys);
+    tuples_free(&dominating.part_keys);
+    arena_release(&work->scratch, mark);
+    return ok ? SUTRA_OK : error_memory(error);
 }

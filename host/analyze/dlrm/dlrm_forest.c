@@ -1,8 +1,8 @@
 /*
- * dlrm_forest.c - host events below each other; launches and what they started.
+ * dlrm_forest.c - host events below each other.
  *
- * In comes the window by rising start; out go the forest in pre-order and the launches. The original looks at each
- * event's place from the first root on and then from child to child; here the same place is found by two searches.
+ * In comes the window by rising start; out goes the forest in pre-order. The original looks for each event's parent
+ * from the first root on and then from child to child; here the same one is found by two searches.
  *
  * 1. The root. An event x lies in the first root r, in the order of time, with r.end > x.start and r.end >= x.end. The
  *    first of all that reach so far reaches further than all before it:
@@ -23,16 +23,12 @@
  */
 #include "analyze/dlrm/dlrm.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bisect.h"
 #include "base/error.h"
 #include "columns/row_set.h"
-#include "match/key_index.h"
 
 /* Host events of the window in the order of time. */
-struct host {
+struct dlrm_host {
     row_t n;
     row_t *event;
     row_t *root;   /* the root that it lies in, itself for a root, ROW_NONE where it is hidden */
@@ -41,40 +37,36 @@ struct host {
     struct number_column end;
 };
 
-static bool host_new(struct host *host, row_t n) {
-    host->event = column_new(n, sizeof *host->event);
-    host->root = column_new(n, sizeof *host->root);
-    host->parent = column_new(n, sizeof *host->parent);
-    host->place = column_new(n, sizeof *host->place);
-    return numbers_new(&host->end, n) && host->event && host->root && host->parent && host->place;
+/* Room for n of them, of which there are none yet. */
+static struct dlrm_host host_new(row_t n, struct arena *arena) {
+    return (struct dlrm_host){.event = arena_take(arena, n, sizeof(row_t)),
+                              .root = arena_take(arena, n, sizeof(row_t)),
+                              .parent = arena_take(arena, n, sizeof(row_t)),
+                              .place = arena_take(arena, n, sizeof(row_t)),
+                              .end = numbers_take(arena, n)};
 }
 
-static void host_free(struct host *host) {
-    free(host->event);
-    free(host->root);
-    free(host->parent);
-    free(host->place);
-    numbers_free(&host->end);
-}
-
-static void take_host_events(struct sutra_dlrm *dlrm, struct host *host) {
-    struct dlrm_window *window = &dlrm->window;
+/* Returns the last end, or that of the window. */
+static struct number take_host_events(const struct dlrm_work *work, const struct dlrm_window *window,
+                                      struct dlrm_host *host) {
+    struct number last = window->end;
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
-        if (!event_in(dlrm, event, CATEGORY_OP | CATEGORY_CALL))
+        if (!event_in(work, event, CATEGORY_CPU_OP | CATEGORY_RUNTIME))
             continue;
-        struct number end = event_end(dlrm, event);
-        if (number_compare(end, window->end) > 0)
-            window->end = end;
+        struct number end = event_end(work, event);
+        if (number_compare(end, last) > 0)
+            last = end;
         number_put(host->end, host->n, end);
         host->event[host->n++] = event;
     }
+    return last;
 }
 
 /* ---- Roots ---- */
 
 /* The first of `reaching`, whose ends rise, that ends after `start` and not before `end`; n: none. */
-static row_t first_reaching(const struct host *host, const row_t *reaching, row_t n, struct number start,
+static row_t first_reaching(const struct dlrm_host *host, const row_t *reaching, row_t n, struct number start,
                             struct number end) {
     struct bisection at = {0, n};
     while (at.low < at.high) {
@@ -84,29 +76,27 @@ static row_t first_reaching(const struct host *host, const row_t *reaching, row_
     return at.low;
 }
 
-static enum sutra_status find_roots(struct sutra_dlrm *dlrm, struct host *host, struct sutra_error *error) {
-    const value_key *tid = dlrm->events->tid;
-    row_t *reaching = column_new(host->n, sizeof *reaching), n = 0;
-    if (!reaching)
-        return error_memory(error);
+/* `reaching` has room for all. */
+static void find_roots(const struct dlrm_work *work, value_key main_tid, struct dlrm_host *host, row_t *reaching,
+                       struct dlrm_forest *forest) {
+    const value_key *tid = work->events->tid;
+    row_t n = 0;
     for (row_t i = 0; i < host->n; i++) {
-        struct number start = event_ts(dlrm, host->event[i]), end = number_at(host->end, i);
+        struct number start = event_ts(work, host->event[i]), end = number_at(host->end, i);
         row_t found = first_reaching(host, reaching, n, start, end);
         host->parent[i] = ROW_NONE;
         host->root[i] = found < n ? reaching[found] : i;
-        dlrm->report.n_crossing += found > 0 && number_compare(number_at(host->end, reaching[found - 1]), start) > 0;
+        forest->n_crossing += found > 0 && number_compare(number_at(host->end, reaching[found - 1]), start) > 0;
         if (found < n) {
             value_key thread = tid[host->event[reaching[found]]];
-            if (thread != dlrm->window.main_tid && thread != tid[host->event[i]]) {
+            if (thread != main_tid && thread != tid[host->event[i]]) {
                 host->root[i] = ROW_NONE;
-                dlrm->report.n_hidden++;
+                forest->n_hidden++;
             }
         } else if (!n || number_compare(end, number_at(host->end, reaching[n - 1])) > 0) {
             reaching[n++] = i;
         }
     }
-    free(reaching);
-    return SUTRA_OK;
 }
 
 /* ---- Parents ---- */
@@ -121,30 +111,21 @@ struct ranks {
     row_t *holder;    /* per rank: the latest event that has it */
 };
 
-static bool ranks_new(struct ranks *ranks, row_t n) {
-    ranks->below = column_new(n, sizeof *ranks->below);
-    ranks->group = column_new(n, sizeof *ranks->group);
-    ranks->rank = column_new(n, sizeof *ranks->rank);
-    ranks->group_end = column_new(n, sizeof *ranks->group_end);
-    ranks->holder = column_new(n, sizeof *ranks->holder);
-    return ranks->below && ranks->group && ranks->rank && ranks->group_end && ranks->holder;
+static struct ranks ranks_new(row_t n, struct arena *arena) {
+    return (struct ranks){.below = arena_take(arena, n, sizeof(row_t)),
+                          .group = arena_take(arena, n, sizeof(uint64_t)),
+                          .rank = arena_take(arena, n, sizeof(row_t)),
+                          .group_end = arena_take(arena, n, sizeof(row_t)),
+                          .holder = arena_take(arena, n, sizeof(row_t))};
 }
 
-static void ranks_free(struct ranks *ranks) {
-    free(ranks->below);
-    free(ranks->group);
-    free(ranks->rank);
-    free(ranks->group_end);
-    free(ranks->holder);
-}
-
-static bool number_groups(const struct sutra_dlrm *dlrm, const struct host *host, struct ranks *ranks) {
+static bool number_groups(const struct dlrm_work *work, const struct dlrm_host *host, struct ranks *ranks) {
     struct tuples groups = {0};
     bool ok = true;
     for (row_t i = 0; i < host->n && ok; i++) {
         if (host->root[i] == ROW_NONE || host->root[i] == i)
             continue;
-        struct tuple tuple = {{host->root[i], dlrm->events->tid[host->event[i]]}};
+        struct tuple tuple = {{host->root[i], work->events->tid[host->event[i]]}};
         ranks->below[ranks->n] = i;
         ranks->group[ranks->n] = tuples_number(&groups, tuple);
         ok = ranks->group[ranks->n++] != TUPLE_NONE;
@@ -154,7 +135,7 @@ static bool number_groups(const struct sutra_dlrm *dlrm, const struct host *host
 }
 
 /* Goes through `order`, which is sorted by group and end. */
-static void number_ranks(const struct host *host, struct ranks *ranks, const row_t *order) {
+static void number_ranks(const struct dlrm_host *host, struct ranks *ranks, const row_t *order) {
     row_t rank = 0;
     for (row_t i = 0; i < ranks->n; i++) {
         row_t row = order[i], last = i ? order[i - 1] : row;
@@ -167,34 +148,26 @@ static void number_ranks(const struct host *host, struct ranks *ranks, const row
     }
 }
 
-static enum sutra_status sort_ranks(const struct sutra_dlrm *dlrm, const struct host *host, struct ranks *ranks,
-                                    struct sutra_error *error) {
-    const struct engine *engine = &dlrm->context->engine;
-    row_t n = ranks->n, *order = column_new(n, sizeof *order);
-    uint64_t *keys = column_new(n, sizeof *keys);
-    struct number_column end = {0};
-    enum sutra_status status = SUTRA_OK;
-    if (!numbers_new(&end, n) || !order || !keys) {
-        status = error_memory(error);
-        goto out;
-    }
+static enum sutra_status sort_ranks(const struct engine *engine, const struct dlrm_host *host, struct ranks *ranks,
+                                    struct arena *arena, struct sutra_error *error) {
+    row_t n = ranks->n, *order = arena_take(arena, n, sizeof *order);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    struct number_column end = numbers_take(arena, n);
+    if (arena->failed)
+        return error_memory(error);
     for (row_t i = 0; i < n; i++)
         number_put(end, i, number_at(host->end, ranks->below[i]));
-    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error);
+    enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){end, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = ranks->group[order[i]];
     if (!status)
         status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
     if (!status)
         number_ranks(host, ranks, order);
-out:
-    free(order);
-    free(keys);
-    numbers_free(&end);
     return status;
 }
 
-static void place_below(const struct ranks *ranks, struct host *host, struct row_set *set) {
+static void place_below(const struct ranks *ranks, struct dlrm_host *host, struct row_set *set) {
     for (row_t i = 0; i < ranks->n; i++) {
         row_t event = ranks->below[i], next = row_set_next(set, ranks->rank[i]);
         bool found = next < ranks->group_end[ranks->group[i]];
@@ -204,36 +177,31 @@ static void place_below(const struct ranks *ranks, struct host *host, struct row
     }
 }
 
-static enum sutra_status find_parents(struct sutra_dlrm *dlrm, struct host *host, struct sutra_error *error) {
-    struct ranks ranks = {0};
+static enum sutra_status find_parents(struct dlrm_work *work, struct dlrm_host *host, struct sutra_error *error) {
+    struct arena *scratch = &work->scratch;
+    struct ranks ranks = ranks_new(host->n, scratch);
     struct row_set set = {0};
-    enum sutra_status status = SUTRA_OK;
-    if (!ranks_new(&ranks, host->n) || !number_groups(dlrm, host, &ranks) || !row_set_init(&set, ranks.n))
-        status = error_memory(error);
-    if (!status)
-        status = sort_ranks(dlrm, host, &ranks, error);
+    bool ok = !scratch->failed && number_groups(work, host, &ranks) && row_set_init(&set, ranks.n);
+    enum sutra_status status = ok ? sort_ranks(work->engine, host, &ranks, scratch, error) : error_memory(error);
     if (!status)
         place_below(&ranks, host, &set);
-    ranks_free(&ranks);
     row_set_free(&set);
     return status;
 }
 
 /* ---- Pre-order ---- */
 
-static bool forest_new(struct dlrm_forest *forest, row_t n) {
-    forest->event = column_new(n, sizeof *forest->event);
-    forest->parent = column_new(n, sizeof *forest->parent);
-    forest->end = column_new(n, sizeof *forest->end);
-    forest->flags = column_new(n, sizeof *forest->flags);
-    forest->link = column_new(n, sizeof *forest->link);
-    return forest->event && forest->parent && forest->end && forest->flags && forest->link;
+static void forest_take(struct dlrm_forest *forest, row_t n, struct arena *arena) {
+    forest->event = arena_take(arena, n, sizeof *forest->event);
+    forest->parent = arena_take(arena, n, sizeof *forest->parent);
+    forest->end = arena_take(arena, n, sizeof *forest->end);
+    forest->flags = arena_take(arena, n, sizeof *forest->flags);
 }
 
 /* Sizes of subtrees from the last event to the first, since a parent comes before its children; then places from the
- * first to the last: each takes the next free one of its parent's range. `size` and `next` have room for all. */
-static void lay_out(const struct sutra_dlrm *dlrm, struct host *host, struct dlrm_forest *forest, row_t *size,
-                    row_t *next) {
+ * first to the last: each takes the next free one of its parent's range. `size` and `next` have room for all, the sizes are zeros. */
+static void lay_out(const struct dlrm_work *work, struct dlrm_host *host, row_t *size, row_t *next,
+                    struct dlrm_forest *forest) {
     row_t next_root = 0;
     for (row_t i = host->n; i-- > 0;) {
         size[i]++;
@@ -252,164 +220,36 @@ static void lay_out(const struct sutra_dlrm *dlrm, struct host *host, struct dlr
         forest->event[node] = host->event[i];
         forest->parent[node] = parent == ROW_NONE ? ROW_NONE : host->place[parent];
         forest->end[node] = node + size[i];
-        forest->flags[node] = event_in(dlrm, host->event[i], CATEGORY_OP) ? NODE_OPERATOR : 0;
+        forest->flags[node] = event_in(work, host->event[i], CATEGORY_CPU_OP) ? NODE_OPERATOR : 0;
         forest->n_roots += parent == ROW_NONE;
         forest->n++;
     }
 }
 
-static enum sutra_status number_nodes(struct sutra_dlrm *dlrm, struct host *host, struct sutra_error *error) {
-    row_t *size = column_new(host->n, sizeof *size), *next = column_new(host->n, sizeof *next);
-    bool ok = size && next && forest_new(&dlrm->forest, host->n);
-    if (ok)
-        lay_out(dlrm, host, &dlrm->forest, size, next);
-    free(size);
-    free(next);
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* ---- Launches ---- */
-
-/* The id that launches and kernels are matched by. */
-static value_key launch_id(const struct sutra_dlrm *dlrm, row_t event) {
-    value_key id = dlrm->options.compat ? dlrm_external_id(dlrm, event) : dlrm->events->correlation[event];
-    return key_is_integer(id) || id >= KEY_VALUES ? id : -1;
-}
-
-/* Calls of the window with an id: the first of each id is a launch. */
-struct calls {
-    row_t n;
-    value_key *id;
-    row_t *at;   /* its place in the window */
-    row_t *link; /* the launch of its id */
-    struct key_index index;
-};
-
-static bool take_calls(struct sutra_dlrm *dlrm, struct calls *calls) {
-    const struct dlrm_window *window = &dlrm->window;
-    calls->id = column_new(window->n, sizeof *calls->id);
-    calls->at = column_new(window->n, sizeof *calls->at);
-    calls->link = column_new(window->n, sizeof *calls->link);
-    if (!calls->id || !calls->at || !calls->link)
-        return false;
-    for (row_t i = 0; i < window->n; i++) {
-        if (!event_in(dlrm, window->rows[i], CATEGORY_CALL))
-            continue;
-        value_key id = launch_id(dlrm, window->rows[i]);
-        if (id == -1)
-            continue;
-        calls->id[calls->n] = id;
-        calls->at[calls->n++] = i;
-    }
-    return true;
-}
-
-/* What a launch's device event is: the last one of its id that begins behind it. Events of the categories `apart` are
- * none; the number of those without a launch comes back. */
-static uint64_t find_executors(struct sutra_dlrm *dlrm, const struct calls *calls, uint32_t apart) {
-    const struct dlrm_window *window = &dlrm->window;
-    struct dlrm_links *links = &dlrm->links;
-    uint64_t n_orphans = 0;
-    dlrm->report.n_unlaunched = 0;
-    memset(links->executor, 0xff, links->n * sizeof *links->executor);
-    for (row_t i = 0; i < window->n; i++) {
-        row_t event = window->rows[i];
-        if (event_in(dlrm, event, CATEGORY_OP | CATEGORY_CALL | apart))
-            continue;
-        value_key id = launch_id(dlrm, event);
-        if (id == -1)
-            continue;
-        row_t call = key_index_find(&calls->index, id);
-        if (call != ROW_NONE && calls->at[call] < i) {
-            links->executor[calls->link[call]] = event;
-            continue;
-        }
-        n_orphans++;
-        dlrm->report.n_unlaunched += key_is_value(dlrm->events->stream[event]);
-    }
-    return n_orphans;
-}
-
-/* The original takes events of any category but annotations for device work, and stops with an exception where one has
- * no launch, or where operators cross or data loading does not pair up. Then, and by default, fewer categories count.
- */
-static void choose_executors(struct sutra_dlrm *dlrm, const struct calls *calls) {
-    struct dlrm_links *links = &dlrm->links;
-    struct sutra_dlrm_report *report = &dlrm->report;
-    report->tolerant = !report->compat || report->n_crossing ||
-                       (report->n_loaders && report->n_loaders != report->n_forwards) ||
-                       find_executors(dlrm, calls, CATEGORY_NOTE) > 0;
-    if (report->tolerant)
-        report->n_orphans = find_executors(dlrm, calls, CATEGORY_NOTE | CATEGORY_APART);
-    for (row_t link = 0; link < links->n; link++) {
-        if (links->executor[link] == ROW_NONE)
-            continue;
-        links->n_executed++;
-        dlrm->report.executed_us += number_as_double(event_dur(dlrm, links->executor[link]));
-    }
-}
-
-/* Nodes are the launches' callers only where the call is in the forest. `node_of` is per event. */
-static void number_links(struct sutra_dlrm *dlrm, struct calls *calls, const row_t *caller_of) {
-    struct dlrm_links *links = &dlrm->links;
-    for (row_t i = 0; i < calls->n; i++) {
-        if (key_index_find(&calls->index, calls->id[i]) != i)
-            continue;
-        calls->link[i] = links->n;
-        links->caller[links->n++] = caller_of[dlrm->window.rows[calls->at[i]]];
-    }
-}
-
-/* Which launch each node's id leads to: of all nodes in compat mode, of calls otherwise. */
-static void link_nodes(struct sutra_dlrm *dlrm, const struct calls *calls) {
-    struct dlrm_forest *forest = &dlrm->forest;
-    for (row_t node = 0; node < forest->n; node++) {
-        bool is_op = (forest->flags[node] & NODE_OPERATOR) != 0;
-        value_key id = is_op && !dlrm->options.compat ? -1 : launch_id(dlrm, forest->event[node]);
-        row_t call = id == -1 ? ROW_NONE : key_index_find(&calls->index, id);
-        forest->link[node] = call == ROW_NONE ? ROW_NONE : calls->link[call];
-        dlrm->report.n_colliding += is_op && call != ROW_NONE;
-    }
-}
-
-static enum sutra_status find_links(struct sutra_dlrm *dlrm, const struct host *host, struct sutra_error *error) {
-    struct calls calls = {0};
-    row_t *caller_of = column_new(dlrm->events->n, sizeof *caller_of);
+enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_window *window,
+                                    struct dlrm_forest *forest, struct sutra_error *error) {
+    struct arena *scratch = &work->scratch;
+    struct arena_mark mark = arena_mark(scratch);
+    struct dlrm_host host = host_new(window->n, scratch);
+    row_t *reaching = arena_take(scratch, window->n, sizeof *reaching); /* and the next free place of each node */
+    row_t *size = arena_zeros(scratch, window->n, sizeof *size);
     enum sutra_status status = SUTRA_OK;
-    dlrm->links.caller = column_new(host->n, sizeof *dlrm->links.caller);
-    dlrm->links.executor = column_new(host->n, sizeof *dlrm->links.executor);
-    if (!caller_of || !dlrm->links.caller || !dlrm->links.executor || !take_calls(dlrm, &calls))
+    *forest = (struct dlrm_forest){0};
+    if (scratch->failed) {
         status = error_memory(error);
-    for (row_t i = 0; i < host->n && !status; i++)
-        caller_of[host->event[i]] = host->parent[i] == ROW_NONE ? ROW_NONE : host->place[host->parent[i]];
-    if (!status)
-        status = key_index_build(&calls.index, &dlrm->context->engine, calls.id, calls.n, KEY_FIRST, NULL, error);
-    if (!status) {
-        number_links(dlrm, &calls, caller_of);
-        choose_executors(dlrm, &calls);
-        link_nodes(dlrm, &calls);
+        goto out;
     }
-    free(caller_of);
-    free(calls.id);
-    free(calls.at);
-    free(calls.link);
-    key_index_free(&calls.index);
-    return status;
-}
-
-enum sutra_status dlrm_forest_build(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    struct host host = {0};
-    enum sutra_status status = host_new(&host, dlrm->window.n) ? SUTRA_OK : error_memory(error);
-    if (!status) {
-        take_host_events(dlrm, &host);
-        status = find_roots(dlrm, &host, error);
-    }
-    if (!status)
-        status = find_parents(dlrm, &host, error);
-    if (!status)
-        status = number_nodes(dlrm, &host, error);
-    if (!status)
-        status = find_links(dlrm, &host, error);
-    host_free(&host);
+    forest->last = take_host_events(work, window, &host);
+    find_roots(work, window->main_tid, &host, reaching, forest);
+    status = find_parents(work, &host, error);
+    if (status)
+        goto out;
+    forest_take(forest, host.n, work->arena);
+    if (work->arena->failed)
+        status = error_memory(error);
+    else
+        lay_out(work, &host, size, reaching, forest);
+out:
+    arena_release(scratch, mark);
     return status;
 }

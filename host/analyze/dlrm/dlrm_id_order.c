@@ -7,23 +7,22 @@
  */
 #include "analyze/dlrm/dlrm_id_order.h"
 
-#include <stdlib.h>
-
 struct placing {
-    const struct sutra_dlrm *dlrm;
-    struct tuples ids;  /* (parent, id) */
-    row_t *room, *next; /* per such: places of its nodes, and the next one */
+    const struct dlrm_forest *forest;
+    const value_key *external; /* per event */
+    struct tuples ids;         /* (parent, id) */
+    row_t *room, *next;        /* per such: places of its nodes, and the next one */
     struct id_order *order;
 };
 
 static uint32_t number_child(struct placing *placing, row_t parent, row_t child) {
-    value_key id = dlrm_external_id(placing->dlrm, placing->dlrm->forest.event[child]);
+    value_key id = placing->external[placing->forest->event[child]];
     return tuples_number(&placing->ids, (struct tuple){{parent, id}});
 }
 
 /* Gives the children of a node their places behind it, those that start no device work last. */
 static bool place_children(struct placing *placing, row_t node) {
-    const struct dlrm_forest *forest = &placing->dlrm->forest;
+    const struct dlrm_forest *forest = placing->forest;
     row_t at = placing->order->place[node] + 1, end = forest->end[node];
     uint32_t first = placing->ids.n;
     for (row_t child = node + 1; child < end; child = forest->end[child]) {
@@ -49,7 +48,7 @@ static bool place_children(struct placing *placing, row_t node) {
 }
 
 static bool place_all(struct placing *placing) {
-    const struct dlrm_forest *forest = &placing->dlrm->forest;
+    const struct dlrm_forest *forest = placing->forest;
     for (row_t node = 0; node < forest->n; node++) {
         if (forest->parent[node] == ROW_NONE)
             placing->order->place[node] = node;
@@ -60,23 +59,18 @@ static bool place_all(struct placing *placing) {
     return true;
 }
 
-bool id_order_make(struct id_order *order, const struct sutra_dlrm *dlrm) {
-    struct placing placing = {.dlrm = dlrm, .order = order};
-    row_t n = dlrm->forest.n;
-    order->node = column_new(n, sizeof *order->node);
-    order->again = column_new(n, sizeof *order->again);
-    placing.room = column_new(n, sizeof *placing.room);
-    placing.next = column_new(n, sizeof *placing.next);
-    order->place = column_new(n, sizeof *order->place);
-    bool ok = order->node && order->again && placing.room && placing.next && order->place && place_all(&placing);
+bool id_order_make(struct id_order *order, const struct dlrm_forest *forest, const value_key *external,
+                   struct arena *arena) {
+    row_t n = forest->n;
+    *order = (struct id_order){.node = arena_take(arena, n, sizeof *order->node),
+                               .place = arena_take(arena, n, sizeof *order->place),
+                               .again = arena_zeros(arena, n, sizeof *order->again)};
+    struct placing placing = {.forest = forest,
+                              .external = external,
+                              .room = arena_zeros(arena, n, sizeof *placing.room),
+                              .next = arena_take(arena, n, sizeof *placing.next),
+                              .order = order};
+    bool ok = !arena->failed && place_all(&placing);
     tuples_free(&placing.ids);
-    free(placing.room);
-    free(placing.next);
     return ok;
-}
-
-void id_order_free(struct id_order *order) {
-    free(order->node);
-    free(order->place);
-    free(order->again);
 }

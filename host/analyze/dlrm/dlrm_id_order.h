@@ -12,8 +12,8 @@ struct id_order {
     uint8_t *again; /* per node: a sibling before it has its id */
 };
 
-/* False: out of memory. */
-bool id_order_make(struct id_order *order, const struct sutra_dlrm *dlrm);
-void id_order_free(struct id_order *order);
+/* `external` has the ids by event; the order lies in the arena. False: out of memory. */
+bool id_order_make(struct id_order *order, const struct dlrm_forest *forest, const value_key *external,
+                   struct arena *arena);
 
 #endif

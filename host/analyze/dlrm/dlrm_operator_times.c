@@ -3,8 +3,6 @@
  */
 #include "analyze/dlrm/dlrm_operator_times.h"
 
-#include <stdlib.h>
-
 static void add_operator(const struct sutra_dlrm *dlrm, struct dlrm_operator_time *row, row_t group) {
     const struct dlrm_device_time *time = &dlrm->device_time;
     row->calls++;
@@ -17,29 +15,28 @@ static void add_operator(const struct sutra_dlrm *dlrm, struct dlrm_operator_tim
 
 static bool add_all(const struct sutra_dlrm *dlrm, struct dlrm_operator_time *rows, struct tuples *names) {
     const struct dlrm_device_time *time = &dlrm->device_time;
-    for (row_t op = 0; op < dlrm->n_ops; op++) {
-        row_t group = dlrm->op_group[op];
+    const struct dlrm_operators *ops = &dlrm->tree.ops;
+    for (row_t op = 0; op < ops->n; op++) {
+        row_t group = ops->group[op];
         if (time->group_block[group] == time->group_block[group + 1])
             continue;
-        uint32_t string = dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]];
-        uint32_t row = tuples_number(names, (struct tuple){{string}});
+        uint32_t row = tuples_number(names, (struct tuple){{ops->name[op]}});
         if (row == TUPLE_NONE)
             return false;
-        rows[row].name = dlrm->name_text[string];
+        rows[row].name = ops->name[op];
         add_operator(dlrm, &rows[row], group);
     }
     return true;
 }
 
-bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct dlrm_operator_time **times, uint32_t *n) {
+bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct arena *arena, struct dlrm_operator_time **times,
+                         uint32_t *n) {
     struct tuples names = {0};
-    struct dlrm_operator_time *rows = column_new(dlrm->n_ops, sizeof *rows);
+    struct dlrm_operator_time *rows = arena_zeros(arena, dlrm->tree.ops.n, sizeof *rows);
     bool ok = rows && add_all(dlrm, rows, &names);
     if (ok) {
         *times = rows;
         *n = names.n;
-    } else {
-        free(rows);
     }
     tuples_free(&names);
     return ok;

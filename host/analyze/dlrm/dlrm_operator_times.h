@@ -12,8 +12,9 @@ struct dlrm_operator_time {
     double us;
 };
 
-/* All names of operators that started device work, in the order of first sight; *times is the caller's to free. Returns
- * false when memory runs out, and leaves both alone. O(operators + kernels). */
-bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct dlrm_operator_time **times, uint32_t *n);
+/* All names of operators that started device work, in the order of first sight; *times lies in the arena. Returns false
+ * when memory runs out, and leaves both alone. O(operators + kernels). */
+bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct arena *arena, struct dlrm_operator_time **times,
+                         uint32_t *n);
 
 #endif

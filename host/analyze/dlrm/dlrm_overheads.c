@@ -12,8 +12,6 @@
  */
 #include "analyze/dlrm/dlrm_overheads.h"
 
-#include <stdlib.h>
-
 #include "base/buffer.h"
 #include "base/error.h"
 
@@ -27,7 +25,8 @@ struct launch_after {
 };
 
 struct measuring {
-    struct sutra_dlrm *dlrm;
+    struct dlrm_work *work;
+    const struct dlrm_tree *tree;
     bool by_shape;
     uint32_t *n_events; /* per node: it and the nodes below it, those that start nothing left out with theirs */
     struct launch_after *launches;
@@ -36,14 +35,13 @@ struct measuring {
     uint32_t *shapes_text; /* of each */
     uint64_t shapes_capacity;
     struct tuples named; /* operators whose launches are listed */
-    struct dlrm_samples *samples;
-    struct dlrm_launches *lists;
+    struct dlrm_overheads *made;
 };
 
 static bool add_sample(struct measuring *measuring, enum sutra_dlrm_overhead_kind kind, uint32_t name, uint32_t shapes,
                        struct number us) {
-    struct dlrm_samples *samples = measuring->samples;
-    if (!column_grow(&samples->list, samples->n, &samples->capacity, sizeof *samples->list))
+    struct dlrm_samples *samples = &measuring->made->samples;
+    if (!arena_grow(measuring->work->arena, &samples->list, samples->n, &samples->capacity, sizeof *samples->list))
         return false;
     samples->list[samples->n++] = (struct dlrm_sample){kind, name, shapes, us};
     return true;
@@ -54,28 +52,32 @@ static struct number difference(struct number a, struct number b, int64_t n) {
     return number_subtract(number_subtract(a, b), number_integer(CPU_EVENT_OVERHEAD * n));
 }
 
+static bool node_is(const struct measuring *measuring, row_t node, uint32_t role) {
+    return event_is(measuring->work, measuring->tree->forest.event[node], role);
+}
+
 static void count_events(struct measuring *measuring) {
-    const struct sutra_dlrm *dlrm = measuring->dlrm;
-    const row_t *parent = dlrm->forest.parent;
-    for (row_t node = dlrm->forest.n; node-- > 0;) {
+    const struct dlrm_forest *forest = &measuring->tree->forest;
+    for (row_t node = forest->n; node-- > 0;) {
         measuring->n_events[node]++;
-        if (parent[node] != ROW_NONE && !node_is(dlrm, node, NAME_IGNORED))
-            measuring->n_events[parent[node]] += measuring->n_events[node];
+        if (forest->parent[node] != ROW_NONE && !node_is(measuring, node, DLRM_NO_START))
+            measuring->n_events[forest->parent[node]] += measuring->n_events[node];
     }
 }
 
+/* The only calls that wait of the notebook's are those that synchronise a stream. */
 static void find_launches(struct measuring *measuring, row_t op) {
-    const struct sutra_dlrm *dlrm = measuring->dlrm;
-    const struct dlrm_forest *forest = &dlrm->forest;
-    uint32_t counter = 0, before = 0, role = NAME_LAUNCH | (measuring->by_shape ? NAME_STREAM_SYNC : 0u);
+    const struct dlrm_forest *forest = &measuring->tree->forest;
+    uint32_t counter = 0, before = 0, role = NAME_LAUNCH | (measuring->by_shape ? NAME_BLOCKING : 0u);
     measuring->n_launches = 0;
     for (row_t node = op + 1; node < forest->end[op]; node++) {
         counter++;
-        if (forest->end[node] != node + 1 || (forest->flags[node] & NODE_OPERATOR) || node_is(dlrm, node, NAME_IGNORED))
+        if (forest->end[node] != node + 1 || (forest->flags[node] & NODE_OPERATOR) ||
+            node_is(measuring, node, DLRM_NO_START))
             continue;
         before += counter - 1;
         counter = 0;
-        if (!node_is(dlrm, node, role))
+        if (!node_is(measuring, node, role))
             continue;
         measuring->launches[measuring->n_launches++] = (struct launch_after){forest->event[node], before};
         before = 0;
@@ -84,21 +86,21 @@ static void find_launches(struct measuring *measuring, row_t op) {
 
 /* The text of both shapes, by which the variant by shape tells calls of an operator apart. */
 static uint32_t shapes_of(struct measuring *measuring, row_t op) {
-    struct sutra_dlrm *dlrm = measuring->dlrm;
-    uint32_t input = dlrm->input_shape[op], output = dlrm->output_shape[op], n = measuring->shapes.n;
+    struct strings *texts = measuring->work->texts;
+    const struct dlrm_shapes *of_nodes = &measuring->tree->shapes;
+    uint32_t input = of_nodes->input[op], output = of_nodes->output[op], n = measuring->shapes.n;
     uint32_t shapes = tuples_number(&measuring->shapes, (struct tuple){{input, output}});
-    if (shapes == TUPLE_NONE ||
-        !column_grow(&measuring->shapes_text, shapes, &measuring->shapes_capacity, sizeof *measuring->shapes_text))
+    if (shapes == TUPLE_NONE || !arena_grow(&measuring->work->scratch, &measuring->shapes_text, shapes,
+                                            &measuring->shapes_capacity, sizeof *measuring->shapes_text))
         return STRING_NONE;
     if (shapes == n) {
         struct buffer text = {0};
         buffer_append(&text, "[", 1);
-        buffer_append(&text, strings_text(&dlrm->texts, input), strings_length(&dlrm->texts, input));
+        buffer_append(&text, strings_text(texts, input), strings_length(texts, input));
         buffer_append(&text, ", ", 2);
-        buffer_append(&text, strings_text(&dlrm->texts, output), strings_length(&dlrm->texts, output));
+        buffer_append(&text, strings_text(texts, output), strings_length(texts, output));
         buffer_append(&text, "]", 1);
-        measuring->shapes_text[shapes] =
-            text.failed ? STRING_NONE : strings_intern(&dlrm->texts, text.bytes, text.length);
+        measuring->shapes_text[shapes] = text.failed ? STRING_NONE : strings_intern(texts, text.bytes, text.length);
         buffer_free(&text);
     }
     return measuring->shapes_text[shapes];
@@ -106,11 +108,11 @@ static uint32_t shapes_of(struct measuring *measuring, row_t op) {
 
 /* Lists the launches of an operator's first call that has any. */
 static bool list_launches(struct measuring *measuring, uint32_t name) {
-    struct sutra_dlrm *dlrm = measuring->dlrm;
-    struct dlrm_launches *lists = measuring->lists;
+    struct dlrm_work *work = measuring->work;
+    struct dlrm_launches *lists = &measuring->made->launches;
     uint32_t n = measuring->named.n, named = tuples_number(&measuring->named, (struct tuple){{name}});
     if (named == TUPLE_NONE ||
-        !column_grow(&lists->lists, lists->n_lists, &lists->lists_capacity, sizeof *lists->lists))
+        !arena_grow(work->arena, &lists->lists, lists->n_lists, &lists->lists_capacity, sizeof *lists->lists))
         return false;
     if (named != n)
         return true;
@@ -118,11 +120,11 @@ static bool list_launches(struct measuring *measuring, uint32_t name) {
     *list = (struct dlrm_launch_list){.name = name, .first = lists->n_names};
     for (uint32_t i = 0; i < measuring->n_launches; i++) {
         row_t event = measuring->launches[i].event;
-        if (event_is(dlrm, event, NAME_STREAM_SYNC))
+        if (event_is(work, event, NAME_BLOCKING))
             continue;
-        uint32_t launch = dlrm_name(dlrm, dlrm->events->name[event]);
+        uint32_t launch = dlrm_name(work, work->events->name[event]);
         if (launch == STRING_NONE ||
-            !column_grow(&lists->names, lists->n_names, &lists->names_capacity, sizeof *lists->names))
+            !arena_grow(work->arena, &lists->names, lists->n_names, &lists->names_capacity, sizeof *lists->names))
             return false;
         lists->names[lists->n_names++] = launch;
         list->n++;
@@ -132,11 +134,11 @@ static bool list_launches(struct measuring *measuring, uint32_t name) {
 
 /* T4, which is a constant. */
 static bool add_launch_lengths(struct measuring *measuring) {
-    struct sutra_dlrm *dlrm = measuring->dlrm;
+    struct dlrm_work *work = measuring->work;
     for (uint32_t i = 0; i < measuring->n_launches; i++) {
         row_t event = measuring->launches[i].event;
-        uint32_t name = dlrm_name(dlrm, dlrm->events->name[event]);
-        if (event_is(dlrm, event, NAME_STREAM_SYNC))
+        uint32_t name = dlrm_name(work, work->events->name[event]);
+        if (event_is(work, event, NAME_BLOCKING))
             continue;
         if (name == STRING_NONE ||
             !add_sample(measuring, SUTRA_T4, name, SUTRA_DLRM_NONE,
@@ -148,34 +150,35 @@ static bool add_launch_lengths(struct measuring *measuring) {
 
 /* T2, T3 and T5 of an operator with launches. */
 static bool add_between(struct measuring *measuring, row_t op, uint32_t name, uint32_t shapes) {
-    const struct sutra_dlrm *dlrm = measuring->dlrm;
+    const struct dlrm_work *work = measuring->work;
     const struct launch_after *launches = measuring->launches;
-    row_t event = dlrm->forest.event[op];
+    row_t event = measuring->tree->forest.event[op];
     uint32_t n = measuring->n_launches;
     int64_t trailing = measuring->n_events[op];
     for (uint32_t i = 0; i < n; i++)
         trailing -= (int64_t)launches[i].n_before + 1;
-    struct number t3 = difference(event_end(dlrm, event), event_end(dlrm, launches[n - 1].event), trailing);
+    struct number t3 = difference(event_end(work, event), event_end(work, launches[n - 1].event), trailing);
     if (measuring->by_shape && number_compare(t3, number_integer(0)) < 0)
         t3 = number_integer(0);
     bool ok = add_sample(measuring, SUTRA_T2, name, shapes,
-                         difference(event_ts(dlrm, launches[0].event), event_ts(dlrm, event), launches[0].n_before)) &&
+                         difference(event_ts(work, launches[0].event), event_ts(work, event), launches[0].n_before)) &&
               add_sample(measuring, SUTRA_T3, name, shapes, t3);
     for (uint32_t i = 1; i < n && ok; i++)
         ok = add_sample(measuring, SUTRA_T5, name, shapes,
-                        difference(event_ts(dlrm, launches[i].event), event_end(dlrm, launches[i - 1].event),
+                        difference(event_ts(work, launches[i].event), event_end(work, launches[i - 1].event),
                                    launches[i].n_before));
     return ok && (n > 1 || add_sample(measuring, SUTRA_T5, name, shapes, number_integer(0)));
 }
 
 /* T1, from the operator before this one to it, if both stand below the same parent. */
 static bool add_gap(struct measuring *measuring, row_t op) {
-    const struct sutra_dlrm *dlrm = measuring->dlrm;
-    const struct dlrm_forest *forest = &dlrm->forest;
-    row_t node = dlrm->ops[op], before = op ? dlrm->ops[op - 1] : node;
+    const struct dlrm_work *work = measuring->work;
+    const struct dlrm_forest *forest = &measuring->tree->forest;
+    const row_t *ops = measuring->tree->ops.node;
+    row_t node = ops[op], before = op ? ops[op - 1] : node;
     if (op == 0 || forest->parent[before] != forest->parent[node])
         return true;
-    struct number gap = number_subtract(event_ts(dlrm, forest->event[node]), event_end(dlrm, forest->event[before]));
+    struct number gap = number_subtract(event_ts(work, forest->event[node]), event_end(work, forest->event[before]));
     if (number_compare(gap, number_integer(GAP_LIMIT_US)) >= 0 ||
         (measuring->by_shape && number_compare(gap, number_integer(CPU_EVENT_OVERHEAD)) <= 0))
         return true;
@@ -184,53 +187,52 @@ static bool add_gap(struct measuring *measuring, row_t op) {
 }
 
 static bool measure_operator(struct measuring *measuring, row_t op) {
-    struct sutra_dlrm *dlrm = measuring->dlrm;
-    row_t node = dlrm->ops[op], event = dlrm->forest.event[node];
-    uint32_t name = dlrm_name(dlrm, dlrm->events->name[event]);
-    uint32_t shapes = measuring->by_shape ? shapes_of(measuring, node) : SUTRA_DLRM_NONE;
-    if (name == STRING_NONE || (measuring->by_shape && shapes == STRING_NONE))
+    const struct dlrm_work *work = measuring->work;
+    const struct dlrm_operators *ops = &measuring->tree->ops;
+    row_t node = ops->node[op], event = measuring->tree->forest.event[node];
+    uint32_t name = ops->name[op], shapes = SUTRA_DLRM_NONE;
+    if (measuring->by_shape && (shapes = measuring->made->op_shapes[op] = shapes_of(measuring, node)) == STRING_NONE)
         return false;
-    if (measuring->by_shape)
-        dlrm->op_shapes[op] = shapes;
     find_launches(measuring, node);
     bool ok;
     if (measuring->n_launches) {
         ok = add_between(measuring, node, name, shapes) && add_launch_lengths(measuring) &&
              list_launches(measuring, name);
     } else {
-        if (event_is(dlrm, event, NAME_TO)) /* nothing was copied; the gap before it is left out as well */
+        if (event_is(work, event, DLRM_TO)) /* nothing was copied; the gap before it is left out as well */
             return true;
         ok = add_sample(measuring, SUTRA_T5, name, shapes,
-                        difference(event_dur(dlrm, event), number_integer(0), measuring->n_events[node]));
+                        difference(event_dur(work, event), number_integer(0), measuring->n_events[node]));
     }
     return ok && add_gap(measuring, op);
 }
 
-enum sutra_status dlrm_samples_take(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm_samples *samples,
-                                    struct dlrm_launches *launches, struct sutra_error *error) {
-    struct measuring measuring = {.dlrm = dlrm, .by_shape = by_shape, .samples = samples, .lists = launches};
-    measuring.n_events = column_new(dlrm->forest.n, sizeof *measuring.n_events);
-    measuring.launches = column_new(dlrm->forest.n, sizeof *measuring.launches);
-    if (by_shape)
-        dlrm->op_shapes = column_new(dlrm->n_ops, sizeof *dlrm->op_shapes);
-    bool ok = measuring.n_events && measuring.launches && (!by_shape || dlrm->op_shapes);
+bool dlrm_samples_take(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
+                       struct dlrm_overheads *overheads) {
+    struct arena *scratch = &work->scratch;
+    struct arena_mark mark = arena_mark(scratch);
+    row_t n = tree->forest.n;
+    struct measuring measuring = {.work = work,
+                                  .tree = tree,
+                                  .by_shape = by_shape,
+                                  .n_events = arena_zeros(scratch, n, sizeof *measuring.n_events),
+                                  .launches = arena_take(scratch, n, sizeof *measuring.launches),
+                                  .made = overheads};
+    overheads->op_shapes = arena_take(work->arena, by_shape ? tree->ops.n : 0, sizeof *overheads->op_shapes);
+    bool ok = !scratch->failed && !work->arena->failed;
     if (ok)
         count_events(&measuring);
-    for (row_t op = 0; op < dlrm->n_ops && ok; op++)
+    for (row_t op = 0; op < tree->ops.n && ok; op++)
         ok = measure_operator(&measuring, op);
-    free(measuring.n_events);
-    free(measuring.launches);
-    free(measuring.shapes_text);
     tuples_free(&measuring.shapes);
     tuples_free(&measuring.named);
-    return ok ? SUTRA_OK : error_memory(error);
+    arena_release(scratch, mark);
+    return ok;
 }
 
-bool dlrm_number_operators(const struct sutra_dlrm *dlrm, struct tuples *names) {
+bool dlrm_number_operators(const struct dlrm_operators *ops, struct tuples *names) {
     bool ok = tuples_number(names, (struct tuple){{SUTRA_DLRM_NONE}}) == 0;
-    for (row_t op = 0; op < dlrm->n_ops && ok; op++) {
-        uint32_t name = dlrm->name_text[dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]]];
-        ok = tuples_number(names, (struct tuple){{name}}) != TUPLE_NONE;
-    }
+    for (row_t op = 0; op < ops->n && ok; op++)
+        ok = tuples_number(names, (struct tuple){{ops->name[op]}}) != TUPLE_NONE;
     return ok;
 }

@@ -6,10 +6,11 @@
 
 #include "analyze/dlrm/dlrm_names.h"
 
-/* Samples of all operators, in their order. `by_shape`: of the later variant, which also takes synchronisation of a
- * stream for a launch, and neither gaps that are shorter than an event's overhead nor negative T3. */
-enum sutra_status dlrm_samples_take(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm_samples *samples,
-                                    struct dlrm_launches *launches, struct sutra_error *error);
+/* Samples of all operators, in their order, and their launches. `by_shape`: of the later variant, which also takes
+ * synchronisation of a stream for a launch, and neither gaps that are shorter than an event's overhead nor negative T3.
+ * False: out of memory. */
+bool dlrm_samples_take(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
+                       struct dlrm_overheads *overheads);
 
 /* Mean and standard deviation (of the population), sums rounded as numpy does; NaN without a value. The values are
  * used up. */
@@ -17,6 +18,6 @@ void dlrm_mean_of(double *list, uint64_t n, double *mean, double *deviation);
 
 /* Numbers the names of operators in the order of their first calls, from 1 on; 0 is what has none. False: out of
  * memory. */
-bool dlrm_number_operators(const struct sutra_dlrm *dlrm, struct tuples *names);
+bool dlrm_number_operators(const struct dlrm_operators *ops, struct tuples *names);
 
 #endif

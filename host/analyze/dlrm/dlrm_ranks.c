@@ -32,7 +32,7 @@ struct sutra_dlrm_ranks {
 };
 
 /* What the tasks share. */
-struct dlrm_work {
+struct dlrm_ranks_work {
     struct sutra_dlrm_ranks_options options;
     struct sutra_dlrm_options of_each;
     struct sutra_dlrm_ranks *ranks;
@@ -42,7 +42,7 @@ struct dlrm_work {
 
 /* What a visitor is shown. */
 struct showing {
-    const struct dlrm_work *work;
+    const struct dlrm_ranks_work *work;
     const struct sutra_dlrm *dlrm;
 };
 
@@ -94,7 +94,7 @@ static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct dlrm_work *work = arg;
+    struct dlrm_ranks_work *work = arg;
     struct dlrm_analyzed *analyzed = &work->ranks->analyzed[number];
     struct sutra_dlrm *dlrm = NULL;
     enum sutra_status status = sutra_dlrm_analyze(context, trace, &work->of_each, &dlrm, error);
@@ -127,7 +127,7 @@ static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_erro
     return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
 }
 
-static enum sutra_status make(struct dlrm_work *work, struct sutra_context *context, struct sutra_error *error) {
+static enum sutra_status make(struct dlrm_ranks_work *work, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_dlrm_ranks *ranks = work->ranks;
     enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
     for (size_t i = 0; i < ranks->tasks.n; i++)
@@ -141,7 +141,7 @@ enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const cha
                                         const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
                                         struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
-    struct dlrm_work work;
+    struct dlrm_ranks_work work;
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = dlrm_options_take(work.options.dlrm, &work.of_each, error);

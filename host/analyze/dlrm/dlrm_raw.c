@@ -21,6 +21,7 @@ struct raw_taking {
     struct tuples names;
     uint64_t *keys, *first; /* per row: its place in the order, where its samples begin */
     row_t *order;
+    struct arena scratch;
     struct buffer shapes;
 };
 
@@ -50,18 +51,18 @@ static uint64_t key_of(const struct raw_taking *taking, const struct sutra_dlrm_
 static enum sutra_status sort_rows(struct raw_taking *taking, struct sutra_error *error) {
     const struct sutra_dlrm *dlrm = taking->dlrm;
     const struct engine *engine = &dlrm->context->engine;
-    row_t n = (row_t)dlrm->report.n_overheads_by_shape; /* no more than three for each sample's operator */
+    row_t n = (row_t)dlrm->by_shape.n; /* no more than three for each sample's operator */
     uint64_t first = 0;
-    taking->keys = column_new(n, sizeof *taking->keys);
-    taking->first = column_new(n, sizeof *taking->first);
-    taking->order = column_new(n, sizeof *taking->order);
-    if (!taking->keys || !taking->first || !taking->order || !dlrm_number_operators(dlrm, &taking->names))
+    taking->keys = arena_take(&taking->scratch, n, sizeof *taking->keys);
+    taking->first = arena_take(&taking->scratch, n, sizeof *taking->first);
+    taking->order = arena_take(&taking->scratch, n, sizeof *taking->order);
+    if (taking->scratch.failed || !dlrm_number_operators(&dlrm->tree.ops, &taking->names))
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {
         taking->order[i] = i;
-        taking->keys[i] = key_of(taking, &dlrm->overheads_by_shape[i]);
+        taking->keys[i] = key_of(taking, &dlrm->by_shape.list[i]);
         taking->first[i] = first;
-        first += dlrm->overheads_by_shape[i].n;
+        first += dlrm->by_shape.list[i].n;
     }
     taking->raw->n = first;
     return engine->sort_keys(engine->state, &(struct sort_keys_step){taking->keys, taking->order, n}, error);
@@ -70,26 +71,26 @@ static enum sutra_status sort_rows(struct raw_taking *taking, struct sutra_error
 static bool take_groups(struct raw_taking *taking) {
     const struct sutra_dlrm *dlrm = taking->dlrm;
     struct dlrm_raw *raw = taking->raw;
-    uint64_t n = dlrm->report.n_overheads_by_shape, n_taken = 0;
-    raw->groups = column_new(n, sizeof *raw->groups);
-    raw->us = column_new(raw->n, sizeof *raw->us);
+    uint64_t n = dlrm->by_shape.n, n_taken = 0;
+    raw->groups = arena_take(&raw->arena, n, sizeof *raw->groups);
+    raw->us = arena_take(&raw->arena, raw->n, sizeof *raw->us);
     bool ok = raw->groups && raw->us;
     for (uint64_t i = 0; i < n && ok; i++) {
-        const struct sutra_dlrm_overhead *row = &dlrm->overheads_by_shape[taking->order[i]];
+        const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[taking->order[i]];
         uint32_t name = own_text(taking, row->name), shapes = own_shapes(taking, row->shapes);
         ok = name != STRING_NONE && shapes != STRING_NONE;
         raw->groups[raw->n_groups++] = (struct dlrm_raw_group){row->kind, name, shapes, row->n};
-        memcpy(raw->us + n_taken, dlrm->kept + taking->first[taking->order[i]], row->n * sizeof *raw->us);
+        memcpy(raw->us + n_taken, dlrm->by_shape.kept + taking->first[taking->order[i]], row->n * sizeof *raw->us);
         n_taken += row->n;
     }
     return ok;
 }
 
 static bool take_launches(struct raw_taking *taking) {
-    const struct dlrm_launches *from = &taking->dlrm->launches_by_shape;
+    const struct dlrm_launches *from = &taking->dlrm->by_shape.launches;
     struct dlrm_launches *to = &taking->raw->launches;
-    to->lists = column_new(from->n_lists, sizeof *to->lists);
-    to->names = column_new(from->n_names, sizeof *to->names);
+    to->lists = arena_take(&taking->raw->arena, from->n_lists, sizeof *to->lists);
+    to->names = arena_take(&taking->raw->arena, from->n_names, sizeof *to->names);
     bool ok = to->lists && to->names;
     for (; ok && to->n_lists < from->n_lists; to->n_lists++) {
         to->lists[to->n_lists] = from->lists[to->n_lists];
@@ -105,13 +106,11 @@ static bool take_launches(struct raw_taking *taking) {
 
 enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error) {
     struct raw_taking taking = {.dlrm = dlrm, .raw = raw};
-    *raw = (struct dlrm_raw){.has_fractions = dlrm->kept_fractions};
+    *raw = (struct dlrm_raw){.has_fractions = dlrm->by_shape.has_fractions};
     enum sutra_status status = strings_init(&raw->texts) ? sort_rows(&taking, error) : error_memory(error);
     if (!status && !(take_groups(&taking) && take_launches(&taking)))
         status = error_memory(error);
-    free(taking.keys);
-    free(taking.first);
-    free(taking.order);
+    arena_free(&taking.scratch);
     tuples_free(&taking.names);
     buffer_free(&taking.shapes);
     return status;
@@ -119,10 +118,7 @@ enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *
 
 void dlrm_raw_free(struct dlrm_raw *raw) {
     strings_free(&raw->texts);
-    free(raw->groups);
-    free(raw->us);
-    free(raw->launches.lists);
-    free(raw->launches.names);
+    arena_free(&raw->arena);
 }
 
 /* ---- The table ---- */

@@ -18,6 +18,7 @@ struct dlrm_raw_group {
 
 /* Groups in the order of the table: T1, T4 by launch, then T2, T3 and T5 of each operator and shape. */
 struct dlrm_raw {
+    struct arena arena; /* of all that follows */
     struct strings texts;
     struct dlrm_raw_group *groups;
     double *us; /* of one group behind the other's */

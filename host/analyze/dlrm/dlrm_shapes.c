@@ -5,8 +5,6 @@
  * each with a table of texts of its own, and then numbered together in order, so that numbers do not depend on the
  * number of parts. O(bytes of the operators' events).
  */
-#include <stdlib.h>
-
 #include "analyze/dlrm/dlrm.h"
 #include "analyze/shape_text.h"
 #include "base/error.h"
@@ -21,10 +19,17 @@ struct shape_part {
 };
 
 struct shape_reader {
-    struct sutra_dlrm *dlrm;
+    const struct dlrm_work *work;
+    const struct dlrm_forest *forest;
+    const struct dlrm_shapes *shapes;
     struct shape_part *parts;
     size_t n_parts;
 };
+
+/* The first node of a part; of the part behind the last one, the end. */
+static row_t first_node(const struct shape_reader *reader, size_t part) {
+    return (row_t)part_start(reader->forest->n, reader->n_parts, part);
+}
 
 static uint32_t read_shape(struct shape_part *part, const char *bytes, struct json_place place) {
     part->text.length = 0;
@@ -40,67 +45,71 @@ static uint32_t read_shape(struct shape_part *part, const char *bytes, struct js
 
 static void read_part(void *arg, size_t number) {
     const struct shape_reader *reader = arg;
-    struct sutra_dlrm *dlrm = reader->dlrm;
+    const struct dlrm_forest *forest = reader->forest;
+    const struct sutra_device_trace *trace = reader->work->trace;
     struct shape_part *part = &reader->parts[number];
-    const char *bytes = dlrm->trace->document.source.bytes;
-    row_t end = (row_t)part_start(dlrm->forest.n, reader->n_parts, number + 1);
+    const char *bytes = trace->document.source.bytes;
+    row_t end = first_node(reader, number + 1);
     struct events_learned learned = {0};
     part->failed = !strings_init(&part->texts);
-    for (row_t node = (row_t)part_start(dlrm->forest.n, reader->n_parts, number); node < end && !part->failed; node++) {
+    for (row_t node = first_node(reader, number); node < end && !part->failed; node++) {
         struct event_places places = {0};
-        if (dlrm->forest.flags[node] & NODE_OPERATOR)
-            event_find(dlrm->trace, dlrm->forest.event[node], &learned, &places);
-        dlrm->input_shape[node] = read_shape(part, bytes, places.field[FIELD_INPUT_DIMS]);
-        dlrm->output_shape[node] = read_shape(part, bytes, places.field[FIELD_OUTPUT_DIMS]);
+        if (forest->flags[node] & NODE_OPERATOR)
+            event_find(trace, forest->event[node], &learned, &places);
+        reader->shapes->input[node] = read_shape(part, bytes, places.field[FIELD_INPUT_DIMS]);
+        reader->shapes->output[node] = read_shape(part, bytes, places.field[FIELD_OUTPUT_DIMS]);
     }
     event_forms_free(&learned.forms);
 }
 
-static bool number_part(struct sutra_dlrm *dlrm, struct shape_part *part) {
-    part->map = column_new(part->texts.n, sizeof *part->map);
-    if (part->failed || !part->map)
-        return false;
-    for (uint32_t text = 0; text < part->texts.n; text++) {
-        part->map[text] =
-            strings_intern(&dlrm->texts, strings_text(&part->texts, text), strings_length(&part->texts, text));
-        if (part->map[text] == STRING_NONE)
-            return false;
+static bool number_part(struct dlrm_work *work, struct shape_part *part) {
+    const struct strings *texts = &part->texts;
+    part->map = part->failed ? NULL : arena_take(&work->scratch, texts->n, sizeof *part->map);
+    bool ok = part->map != NULL;
+    for (uint32_t text = 0; ok && text < texts->n; text++) {
+        part->map[text] = strings_intern(work->texts, strings_text(texts, text), strings_length(texts, text));
+        ok = part->map[text] != STRING_NONE;
     }
-    return true;
+    return ok;
 }
 
 static void map_part(void *arg, size_t number) {
     const struct shape_reader *reader = arg;
-    struct sutra_dlrm *dlrm = reader->dlrm;
-    const struct shape_part *part = &reader->parts[number];
-    row_t end = (row_t)part_start(dlrm->forest.n, reader->n_parts, number + 1);
-    for (row_t node = (row_t)part_start(dlrm->forest.n, reader->n_parts, number); node < end; node++) {
-        dlrm->input_shape[node] = part->map[dlrm->input_shape[node]];
-        dlrm->output_shape[node] = part->map[dlrm->output_shape[node]];
+    const struct dlrm_shapes *shapes = reader->shapes;
+    const uint32_t *map = reader->parts[number].map;
+    row_t end = first_node(reader, number + 1);
+    for (row_t node = first_node(reader, number); node < end; node++) {
+        shapes->input[node] = map[shapes->input[node]];
+        shapes->output[node] = map[shapes->output[node]];
     }
 }
 
-enum sutra_status dlrm_shapes_read(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    row_t n = dlrm->forest.n;
-    struct shape_reader reader = {.dlrm = dlrm, .n_parts = n / PART_NODES + 1};
+static bool read_parts(struct dlrm_work *work, struct shape_reader *reader) {
     bool ok = true;
-    reader.parts = column_new(reader.n_parts, sizeof *reader.parts);
-    dlrm->input_shape = column_new(n, sizeof *dlrm->input_shape);
-    dlrm->output_shape = column_new(n, sizeof *dlrm->output_shape);
-    if (!reader.parts || !dlrm->input_shape || !dlrm->output_shape) {
-        free(reader.parts);
-        return error_memory(error);
-    }
-    pool_run(dlrm->context->pool, reader.n_parts, read_part, &reader);
-    for (size_t i = 0; i < reader.n_parts; i++)
-        ok = ok && number_part(dlrm, &reader.parts[i]);
+    pool_run(work->context->pool, reader->n_parts, read_part, reader);
+    for (size_t i = 0; i < reader->n_parts; i++)
+        ok = ok && number_part(work, &reader->parts[i]);
     if (ok)
-        pool_run(dlrm->context->pool, reader.n_parts, map_part, &reader);
-    for (size_t i = 0; i < reader.n_parts; i++) {
-        strings_free(&reader.parts[i].texts);
-        buffer_free(&reader.parts[i].text);
-        free(reader.parts[i].map);
+        pool_run(work->context->pool, reader->n_parts, map_part, reader);
+    for (size_t i = 0; i < reader->n_parts; i++) {
+        strings_free(&reader->parts[i].texts);
+        buffer_free(&reader->parts[i].text);
     }
-    free(reader.parts);
+    return ok;
+}
+
+enum sutra_status dlrm_shapes_read(struct dlrm_work *work, const struct dlrm_forest *forest, struct dlrm_shapes *shapes,
+                                   struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(&work->scratch);
+    size_t n_parts = forest->n / PART_NODES + 1;
+    *shapes = (struct dlrm_shapes){.input = arena_take(work->arena, forest->n, sizeof *shapes->input),
+                                   .output = arena_take(work->arena, forest->n, sizeof *shapes->output)};
+    struct shape_reader reader = {.work = work,
+                                  .forest = forest,
+                                  .shapes = shapes,
+                                  .parts = arena_zeros(&work->scratch, n_parts, sizeof *reader.parts),
+                                  .n_parts = n_parts};
+    bool ok = !work->arena->failed && reader.parts && read_parts(work, &reader);
+    arena_release(&work->scratch, mark);
     return ok ? SUTRA_OK : error_memory(error);
 }

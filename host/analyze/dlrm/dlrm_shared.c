@@ -17,9 +17,10 @@ struct sharing {
     const struct dlrm_raw_part *parts;
     size_t n_parts;
     struct tuples rows; /* (kind, name) */
-    uint32_t *row;      /* of each group of each part, one part's behind the other's */
-    double *us;         /* by row */
-    uint64_t *next;     /* per row: where its next sample goes */
+    struct arena scratch;
+    uint32_t *row;  /* of each group of each part, one part's behind the other's */
+    double *us;     /* by row */
+    uint64_t *next; /* per row: where its next sample goes */
 };
 
 static uint32_t share_text(struct dlrm_shared *shared, const struct dlrm_raw *raw, uint32_t text) {
@@ -30,7 +31,7 @@ static bool number_rows(struct sharing *sharing) {
     uint64_t n_groups = 0, at = 0;
     for (size_t i = 0; i < sharing->n_parts; i++)
         n_groups += sharing->parts[i].raw->n_groups;
-    sharing->row = column_new(n_groups, sizeof *sharing->row);
+    sharing->row = arena_take(&sharing->scratch, n_groups, sizeof *sharing->row);
     bool ok = sharing->row != NULL;
     for (size_t i = 0; i < sharing->n_parts && ok; i++) {
         const struct dlrm_raw *raw = sharing->parts[i].raw;
@@ -48,8 +49,8 @@ static bool number_rows(struct sharing *sharing) {
 static bool gather(struct sharing *sharing) {
     struct dlrm_shared *shared = sharing->shared;
     uint64_t n = 0, at = 0;
-    shared->list = column_new(sharing->rows.n, sizeof *shared->list);
-    sharing->next = column_new(sharing->rows.n, sizeof *sharing->next);
+    shared->list = arena_zeros(&shared->arena, sharing->rows.n, sizeof *shared->list);
+    sharing->next = arena_take(&sharing->scratch, sharing->rows.n, sizeof *sharing->next);
     if (!shared->list || !sharing->next)
         return false;
     for (size_t i = 0; i < sharing->n_parts; i++)
@@ -57,7 +58,7 @@ static bool gather(struct sharing *sharing) {
             shared->list[sharing->row[at++]].n += sharing->parts[i].raw->groups[group].n;
     for (uint32_t row = 0; row < sharing->rows.n; n += shared->list[row++].n)
         sharing->next[row] = n;
-    sharing->us = column_new(n, sizeof *sharing->us);
+    sharing->us = arena_take(&sharing->scratch, n, sizeof *sharing->us);
     at = 0;
     for (size_t i = 0; i < sharing->n_parts && sharing->us; i++) {
         const struct dlrm_raw *raw = sharing->parts[i].raw;
@@ -88,7 +89,7 @@ static void measure(struct sharing *sharing) {
 /* ---- Launches ---- */
 
 /* The longest list so far, of the trace with this number. */
-struct longest_list {
+struct longest_launches {
     size_t part;
     const struct dlrm_launch_list *list;
 };
@@ -97,11 +98,12 @@ static bool copy_launches(struct dlrm_shared *shared, const struct dlrm_raw *raw
                           uint32_t name) {
     struct dlrm_launches *launches = &shared->launches;
     struct dlrm_launch_list list = {.name = name, .first = launches->n_names, .n = from->n};
-    bool ok = column_grow(&launches->lists, launches->n_lists, &launches->lists_capacity, sizeof *launches->lists);
+    bool ok = arena_grow(&shared->arena, &launches->lists, launches->n_lists, &launches->lists_capacity,
+                         sizeof *launches->lists);
     for (uint64_t i = 0; i < from->n && ok; i++) {
         uint32_t launch = share_text(shared, raw, raw->launches.names[from->first + i]);
-        ok = launch != STRING_NONE &&
-             column_grow(&launches->names, launches->n_names, &launches->names_capacity, sizeof *launches->names);
+        ok = launch != STRING_NONE && arena_grow(&shared->arena, &launches->names, launches->n_names,
+                                                 &launches->names_capacity, sizeof *launches->names);
         if (ok)
             launches->names[launches->n_names++] = launch;
     }
@@ -110,7 +112,7 @@ static bool copy_launches(struct dlrm_shared *shared, const struct dlrm_raw *raw
     return ok;
 }
 
-static bool find_longest(struct sharing *sharing, struct tuples *names, struct longest_list **longest) {
+static bool find_longest(struct sharing *sharing, struct tuples *names, struct longest_launches **longest) {
     uint64_t capacity = 0;
     for (size_t i = 0; i < sharing->n_parts; i++) {
         const struct dlrm_launches *launches = &sharing->parts[i].raw->launches;
@@ -121,10 +123,10 @@ static bool find_longest(struct sharing *sharing, struct tuples *names, struct l
             if (strstr(strings_text(&sharing->shared->texts, name), "Optimizer"))
                 continue;
             uint32_t n = names->n, number = tuples_number(names, (struct tuple){{name}});
-            if (number == TUPLE_NONE || !column_grow(longest, number, &capacity, sizeof **longest))
+            if (number == TUPLE_NONE || !arena_grow(&sharing->scratch, longest, number, &capacity, sizeof **longest))
                 return false;
             if (number == n || launches->lists[j].n > (*longest)[number].list->n)
-                (*longest)[number] = (struct longest_list){i, &launches->lists[j]};
+                (*longest)[number] = (struct longest_launches){i, &launches->lists[j]};
         }
     }
     return true;
@@ -132,13 +134,12 @@ static bool find_longest(struct sharing *sharing, struct tuples *names, struct l
 
 static bool share_launches(struct sharing *sharing) {
     struct tuples names = {0};
-    struct longest_list *longest = NULL;
+    struct longest_launches *longest = NULL;
     bool ok = find_longest(sharing, &names, &longest);
     for (uint32_t i = 0; i < names.n && ok; i++)
         ok = copy_launches(sharing->shared, sharing->parts[longest[i].part].raw, longest[i].list,
                            (uint32_t)names.list[i].part[0]);
     tuples_free(&names);
-    free(longest);
     return ok;
 }
 
@@ -151,17 +152,13 @@ enum sutra_status dlrm_shared_make(struct dlrm_shared *shared, const struct dlrm
         measure(&sharing);
     ok = ok && share_launches(&sharing);
     tuples_free(&sharing.rows);
-    free(sharing.row);
-    free(sharing.us);
-    free(sharing.next);
+    arena_free(&sharing.scratch);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
 void dlrm_shared_free(struct dlrm_shared *shared) {
     strings_free(&shared->texts);
-    free(shared->list);
-    free(shared->launches.lists);
-    free(shared->launches.names);
+    arena_free(&shared->arena);
 }
 
 /* ---- The file ---- */

@@ -7,6 +7,7 @@
 #include "analyze/dlrm/dlrm_raw.h"
 
 struct dlrm_shared {
+    struct arena arena; /* of all that follows */
     struct strings texts;
     struct sutra_dlrm_overhead *list; /* T1, then T4 and the operators in the order of first sight; without shapes */
     uint64_t n;

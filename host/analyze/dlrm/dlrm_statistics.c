@@ -9,35 +9,33 @@
 #include "analyze/dlrm/dlrm_overheads.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
 struct statistics {
-    struct sutra_dlrm *dlrm;
+    const struct engine *engine;
+    const struct dlrm_operators *ops;
     const struct dlrm_samples *samples;
     bool by_shape;
+    struct dlrm_overheads *made;
     struct tuples groups; /* (kind, name, shapes) */
-    uint64_t *group;      /* per sample */
+    uint32_t *group;      /* per sample */
     struct number_column us;
     row_t *order;    /* samples by group */
     row_t *by_value; /* by group and value; by shape only */
+    uint64_t *keys;  /* of either */
     double *taken;   /* the values of one group that count */
-    double *kept;    /* those of all groups, in the order of the rows; by shape only */
     uint64_t n_kept;
-    bool has_fractions; /* a kept value was read as a real number */
-    struct sutra_dlrm_overhead *list;
-    uint64_t n_rows;
 };
 
 /* Rows of operators stand in the order in which those are first called, also where another's sample comes first. */
 static bool number_operators(struct statistics *statistics) {
     static const enum sutra_dlrm_overhead_kind kinds[] = {SUTRA_T2, SUTRA_T3, SUTRA_T5};
-    const struct sutra_dlrm *dlrm = statistics->dlrm;
-    for (row_t op = 0; op < dlrm->n_ops; op++) {
-        uint32_t name = dlrm->name_text[dlrm->events->name[dlrm->forest.event[dlrm->ops[op]]]];
-        uint32_t shapes = statistics->by_shape ? dlrm->op_shapes[op] : SUTRA_DLRM_NONE;
+    const struct dlrm_operators *ops = statistics->ops;
+    for (row_t op = 0; op < ops->n; op++) {
+        uint32_t name = ops->name[op];
+        uint32_t shapes = statistics->by_shape ? statistics->made->op_shapes[op] : SUTRA_DLRM_NONE;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             if (tuples_number(&statistics->groups, (struct tuple){{kinds[i], name, shapes}}) == TUPLE_NONE)
                 return false;
@@ -104,8 +102,8 @@ void dlrm_mean_of(double *list, uint64_t n, double *mean, double *deviation) {
 }
 
 static void keep(struct statistics *statistics, row_t sample, double us) {
-    statistics->kept[statistics->n_kept++] = us;
-    statistics->has_fractions |= us > 0 && number_is_double(statistics->samples->list[sample].us);
+    statistics->made->kept[statistics->n_kept++] = us;
+    statistics->made->has_fractions |= us > 0 && number_is_double(statistics->samples->list[sample].us);
 }
 
 /* Mean and deviation of the samples at [first, end) of `order`, which are those of one row. */
@@ -128,61 +126,47 @@ static void measure(struct statistics *statistics, struct sutra_dlrm_overhead *r
 }
 
 /* Stably by group. */
-static enum sutra_status sort_by_group(const struct statistics *statistics, uint64_t *keys, row_t *order,
-                                       struct sutra_error *error) {
-    const struct engine *engine = &statistics->dlrm->context->engine;
+static enum sutra_status sort_by_group(const struct statistics *statistics, row_t *order, struct sutra_error *error) {
+    const struct engine *engine = statistics->engine;
     row_t n = (row_t)statistics->samples->n;
     for (row_t i = 0; i < n; i++)
-        keys[i] = statistics->group[order[i]];
-    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
+        statistics->keys[i] = statistics->group[order[i]];
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){statistics->keys, order, n}, error);
 }
 
-static enum sutra_status sort_samples(struct statistics *statistics, struct sutra_error *error) {
-    const struct engine *engine = &statistics->dlrm->context->engine;
+static enum sutra_status sort_samples(const struct statistics *statistics, struct sutra_error *error) {
+    const struct engine *engine = statistics->engine;
     row_t n = (row_t)statistics->samples->n;
-    uint64_t *keys = column_new(n, sizeof *keys);
-    enum sutra_status status = keys ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; i < n && !status; i++)
+    for (row_t i = 0; i < n; i++)
         statistics->order[i] = i;
-    if (!status)
-        status = sort_by_group(statistics, keys, statistics->order, error);
-    if (!status && statistics->by_shape)
-        status = engine->sort_numbers(engine->state,
-                                      &(struct sort_numbers_step){statistics->us, n, statistics->by_value}, error);
-    if (!status && statistics->by_shape)
-        status = sort_by_group(statistics, keys, statistics->by_value, error);
-    free(keys);
-    return status;
+    enum sutra_status status = sort_by_group(statistics, statistics->order, error);
+    if (status || !statistics->by_shape)
+        return status;
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){statistics->us, n, statistics->by_value},
+                                  error);
+    return status ? status : sort_by_group(statistics, statistics->by_value, error);
 }
 
 static void fill_rows(struct statistics *statistics) {
     row_t n = (row_t)statistics->samples->n, first = 0, end = 0;
     for (uint32_t group = 0; group < statistics->groups.n; group++, first = end) {
         const value_key *key = statistics->groups.list[group].part;
-        struct sutra_dlrm_overhead *row = &statistics->list[statistics->n_rows];
+        struct sutra_dlrm_overhead *row = &statistics->made->list[statistics->made->n];
         *row = (struct sutra_dlrm_overhead){
             .kind = (enum sutra_dlrm_overhead_kind)key[0], .name = (uint32_t)key[1], .shapes = (uint32_t)key[2]};
         while (end < n && statistics->group[statistics->order[end]] == group)
             end++;
         measure(statistics, row, first, end);
-        statistics->n_rows += row->n > 0 || row->kind == SUTRA_T1;
+        statistics->made->n += row->n > 0 || row->kind == SUTRA_T1;
     }
 }
 
-static enum sutra_status statistics_make(struct statistics *statistics, struct sutra_error *error) {
-    uint64_t n = statistics->samples->n;
-    if (n > ROW_LIMIT)
-        return error_set(error, SUTRA_DATA, "more than %u samples of overheads: cut the trace", ROW_LIMIT);
-    statistics->group = column_new(n, sizeof *statistics->group);
-    statistics->order = column_new(n, sizeof *statistics->order);
-    statistics->by_value = column_new(statistics->by_shape ? n : 0, sizeof *statistics->by_value);
-    statistics->taken = column_new(n, sizeof *statistics->taken);
-    statistics->kept = column_new(statistics->by_shape ? n : 0, sizeof *statistics->kept);
-    if (!numbers_new(&statistics->us, n) || !statistics->group || !statistics->order || !statistics->by_value ||
-        !statistics->taken || !statistics->kept || !number_groups(statistics))
+static enum sutra_status statistics_make(struct statistics *statistics, struct arena *arena,
+                                         struct sutra_error *error) {
+    if (!number_groups(statistics))
         return error_memory(error);
-    statistics->list = column_new(statistics->groups.n, sizeof *statistics->list);
-    if (!statistics->list)
+    statistics->made->list = arena_take(arena, statistics->groups.n, sizeof *statistics->made->list);
+    if (!statistics->made->list)
         return error_memory(error);
     enum sutra_status status = sort_samples(statistics, error);
     if (!status)
@@ -190,35 +174,37 @@ static enum sutra_status statistics_make(struct statistics *statistics, struct s
     return status;
 }
 
-static enum sutra_status run(struct sutra_dlrm *dlrm, bool by_shape, struct dlrm_samples *samples,
-                             struct dlrm_launches *launches, struct sutra_dlrm_overhead **list, uint64_t *n,
-                             struct sutra_error *error) {
-    struct statistics statistics = {.dlrm = dlrm, .samples = samples, .by_shape = by_shape};
-    enum sutra_status status = dlrm_samples_take(dlrm, by_shape, samples, launches, error);
-    if (!status)
-        status = statistics_make(&statistics, error);
-    *list = statistics.list;
-    *n = statistics.n_rows;
-    free(statistics.group);
-    numbers_free(&statistics.us);
-    free(statistics.order);
-    free(statistics.by_value);
-    free(statistics.taken);
-    if (by_shape) {
-        dlrm->kept = statistics.kept;
-        dlrm->kept_fractions = statistics.has_fractions;
-    } else {
-        free(statistics.kept);
-    }
+/* From samples to rows. */
+static enum sutra_status describe_samples(struct dlrm_work *work, const struct dlrm_operators *ops, bool by_shape,
+                                          struct dlrm_overheads *overheads, struct sutra_error *error) {
+    struct arena *scratch = &work->scratch;
+    struct arena_mark mark = arena_mark(scratch);
+    uint64_t n = overheads->samples.n, n_by_shape = by_shape ? n : 0;
+    if (n > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u samples of overheads: cut the trace", ROW_LIMIT);
+    struct statistics statistics = {.engine = work->engine,
+                                    .ops = ops,
+                                    .samples = &overheads->samples,
+                                    .by_shape = by_shape,
+                                    .made = overheads,
+                                    .group = arena_take(scratch, n, sizeof *statistics.group),
+                                    .us = numbers_take(scratch, n),
+                                    .order = arena_take(scratch, n, sizeof *statistics.order),
+                                    .by_value = arena_take(scratch, n_by_shape, sizeof *statistics.by_value),
+                                    .keys = arena_take(scratch, n, sizeof *statistics.keys),
+                                    .taken = arena_take(scratch, n, sizeof *statistics.taken)};
+    overheads->kept = arena_take(work->arena, n_by_shape, sizeof *overheads->kept);
+    bool ok = !scratch->failed && !work->arena->failed;
+    enum sutra_status status = ok ? statistics_make(&statistics, work->arena, error) : error_memory(error);
     tuples_free(&statistics.groups);
+    arena_release(scratch, mark);
     return status;
 }
 
-enum sutra_status dlrm_overheads_measure(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    enum sutra_status status =
-        run(dlrm, false, &dlrm->samples, &dlrm->launches, &dlrm->overheads, &dlrm->report.n_overheads, error);
-    if (!status)
-        status = run(dlrm, true, &dlrm->samples_by_shape, &dlrm->launches_by_shape, &dlrm->overheads_by_shape,
-                     &dlrm->report.n_overheads_by_shape, error);
-    return status;
+enum sutra_status dlrm_overheads_measure(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
+                                         struct dlrm_overheads *overheads, struct sutra_error *error) {
+    *overheads = (struct dlrm_overheads){0};
+    if (!dlrm_samples_take(work, tree, by_shape, overheads))
+        return error_memory(error);
+    return describe_samples(work, &tree->ops, by_shape, overheads, error);
 }

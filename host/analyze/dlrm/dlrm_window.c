@@ -21,8 +21,8 @@
 #define LOADER_LEAST_US 100
 
 /* The integer that Python's int() makes of an id; false for others, and for those beyond 64 bits. */
-static bool id_integer(const struct sutra_dlrm *dlrm, value_key id, int64_t *value) {
-    const struct strings *odd = &dlrm->context->values.strings;
+static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *value) {
+    const struct strings *odd = &work->context->values.strings;
     char text[24];
     if (key_is_integer(id)) {
         *value = id;
@@ -41,61 +41,55 @@ static bool id_integer(const struct sutra_dlrm *dlrm, value_key id, int64_t *val
 }
 
 /* Calls whose tid is more than twice their pid: not real threads in old traces. */
-static bool tid_is_odd(const struct sutra_dlrm *dlrm, row_t event) {
+static bool tid_is_odd(const struct dlrm_work *work, row_t event) {
     int64_t tid, pid;
-    if (!event_in(dlrm, event, CATEGORY_CALL) || !id_integer(dlrm, dlrm->events->tid[event], &tid) ||
-        !id_integer(dlrm, dlrm->events->pid[event], &pid) || pid == 0)
+    if (!event_in(work, event, CATEGORY_RUNTIME) || !id_integer(work, work->events->tid[event], &tid) ||
+        !id_integer(work, work->events->pid[event], &pid) || pid == 0)
         return false;
     double ratio = (double)tid / (double)pid;
     return ratio > 2 || ratio < -2;
 }
 
-static bool row_counts(struct sutra_dlrm *dlrm, row_t event) {
-    struct sutra_dlrm_report *report = &dlrm->report;
-    uint8_t flags = dlrm->events->flags[event];
+/* Counts why one does not. */
+static bool row_counts(const struct dlrm_work *work, row_t event, struct dlrm_window *window) {
+    uint8_t flags = work->events->flags[event];
     if (!(flags & EVENT_HAS_DUR))
         return false;
     if (!(flags & EVENT_HAS_TS)) {
-        report->n_without_ts++;
+        window->n_without_ts++;
         return false;
     }
-    if (!dlrm->options.compat && number_compare(event_dur(dlrm, event), number_integer(0)) < 0) {
-        report->n_negative++;
+    if (!work->options->compat && number_compare(event_dur(work, event), number_integer(0)) < 0) {
+        window->n_negative++;
         return false;
     }
-    bool odd = tid_is_odd(dlrm, event);
-    report->n_odd_tid += odd;
+    bool odd = tid_is_odd(work, event);
+    window->n_odd_tid += odd;
     return !odd;
 }
 
 /* ---- Order ---- */
 
 /* Stably by falling duration, then stably by rising start. */
-static enum sutra_status sort_rows(const struct sutra_dlrm *dlrm, row_t *rows, row_t n, struct sutra_error *error) {
-    const struct engine *engine = &dlrm->context->engine;
-    row_t *order = column_new(n, sizeof *order), *before = column_new(n, sizeof *before);
-    struct number_column key = {0};
-    enum sutra_status status = SUTRA_OK;
-    if (!order || !before || !numbers_new(&key, n)) {
-        status = error_memory(error);
-        goto out;
-    }
+static enum sutra_status sort_rows(struct dlrm_work *work, row_t *rows, row_t n, struct sutra_error *error) {
+    const struct engine *engine = work->engine;
+    struct arena *scratch = &work->scratch;
+    row_t *order = arena_take(scratch, n, sizeof *order), *before = arena_take(scratch, n, sizeof *before);
+    struct number_column key = numbers_take(scratch, n);
+    if (scratch->failed)
+        return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        number_put(key, i, number_subtract(number_integer(0), event_dur(dlrm, rows[i])));
-    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
+        number_put(key, i, number_subtract(number_integer(0), event_dur(work, rows[i])));
+    enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
     if (status)
-        goto out;
+        return status;
     for (row_t i = 0; i < n; i++) {
         before[i] = rows[order[i]];
-        number_put(key, i, event_ts(dlrm, before[i]));
+        number_put(key, i, event_ts(work, before[i]));
     }
     status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
     for (row_t i = 0; i < n && !status; i++)
         rows[i] = before[order[i]];
-out:
-    free(order);
-    free(before);
-    numbers_free(&key);
     return status;
 }
 
@@ -107,11 +101,10 @@ struct skips {
 };
 
 /* The i-th loader's start to the i-th forward's, of which there must be as many. */
-static void pair_loaders(struct sutra_dlrm *dlrm, const row_t *loaders, const row_t *forwards, row_t n,
-                         struct skips *skips) {
-    struct number *skipped = &dlrm->window.skipped;
+static void pair_loaders(const struct dlrm_work *work, const row_t *loaders, const row_t *forwards, row_t n,
+                         struct skips *skips, struct number *skipped) {
     for (row_t i = 0; i < n; i++) {
-        struct number from = event_ts(dlrm, loaders[i]), to = event_ts(dlrm, forwards[i]);
+        struct number from = event_ts(work, loaders[i]), to = event_ts(work, forwards[i]);
         *skipped = number_add(*skipped, number_subtract(to, from));
         if (number_compare(from, to) >= 0)
             continue;
@@ -121,10 +114,10 @@ static void pair_loaders(struct sutra_dlrm *dlrm, const row_t *loaders, const ro
 }
 
 /* Leaves out rows whose start lies in an interval: as many have begun as have ended where it lies in none. */
-static row_t leave_out(const struct sutra_dlrm *dlrm, const struct skips *skips, row_t *rows, row_t n) {
+static row_t leave_out(const struct dlrm_work *work, const struct skips *skips, row_t *rows, row_t n) {
     row_t kept = 0, begun = 0, ended = 0;
     for (row_t i = 0; i < n; i++) {
-        struct number ts = event_ts(dlrm, rows[i]);
+        struct number ts = event_ts(work, rows[i]);
         while (begun < skips->n && number_compare(skips->from[begun], ts) <= 0)
             begun++;
         while (ended < skips->n && number_compare(skips->to[ended], ts) <= 0)
@@ -135,130 +128,121 @@ static row_t leave_out(const struct sutra_dlrm *dlrm, const struct skips *skips,
     return kept;
 }
 
-static enum sutra_status skip_loading(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    struct dlrm_window *window = &dlrm->window;
-    struct sutra_dlrm_report *report = &dlrm->report;
-    row_t *loaders = column_new(window->n, sizeof *loaders), *forwards = column_new(window->n, sizeof *forwards);
-    struct skips skips = {0};
-    enum sutra_status status = SUTRA_OK;
-    if (!loaders || !forwards) {
-        status = error_memory(error);
-        goto out;
-    }
+static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
+    struct arena *scratch = &work->scratch;
+    row_t *loaders = arena_take(scratch, window->n, sizeof *loaders);
+    row_t *forwards = arena_take(scratch, window->n, sizeof *forwards);
+    if (scratch->failed)
+        return error_memory(error);
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
-        if (event_is(dlrm, event, NAME_LOADER) &&
-            number_compare(event_dur(dlrm, event), number_integer(LOADER_LEAST_US)) > 0)
-            loaders[report->n_loaders++] = event;
-        if (event_is(dlrm, event, NAME_FORWARD))
-            forwards[report->n_forwards++] = event;
+        if (event_is(work, event, DLRM_LOADER) &&
+            number_compare(event_dur(work, event), number_integer(LOADER_LEAST_US)) > 0)
+            loaders[window->n_loaders++] = event;
+        if (event_is(work, event, DLRM_FORWARD))
+            forwards[window->n_forwards++] = event;
     }
-    if (report->n_loaders != report->n_forwards || !report->n_loaders)
-        goto out;
-    skips.from = column_new(report->n_loaders, sizeof *skips.from);
-    skips.to = column_new(report->n_loaders, sizeof *skips.to);
-    if (!skips.from || !skips.to) {
-        status = error_memory(error);
-        goto out;
-    }
-    pair_loaders(dlrm, loaders, forwards, (row_t)report->n_loaders, &skips);
-    window->n = leave_out(dlrm, &skips, window->rows, window->n);
-out:
-    free(loaders);
-    free(forwards);
-    free(skips.from);
-    free(skips.to);
-    return status;
+    if (window->n_loaders != window->n_forwards || !window->n_loaders)
+        return SUTRA_OK;
+    struct skips skips = {.from = arena_take(scratch, window->n_loaders, sizeof *skips.from),
+                          .to = arena_take(scratch, window->n_loaders, sizeof *skips.to)};
+    if (scratch->failed)
+        return error_memory(error);
+    pair_loaders(work, loaders, forwards, (row_t)window->n_loaders, &skips, &window->skipped);
+    window->n = leave_out(work, &skips, window->rows, window->n);
+    return SUTRA_OK;
 }
 
 /* ---- The window ---- */
 
-static bool has_marker(const struct sutra_dlrm *dlrm) {
-    const struct dlrm_window *window = &dlrm->window;
+static bool has_marker(const struct dlrm_work *work, const struct dlrm_window *window) {
     for (row_t i = 0; i < window->n; i++)
-        if (event_is(dlrm, window->rows[i], NAME_MARKER))
+        if (event_is(work, window->rows[i], DLRM_MARKER))
             return true;
     return false;
 }
 
-static void take_marker(struct sutra_dlrm *dlrm, const char *marker) {
-    for (uint32_t string = 0; string < dlrm->trace->strings.n; string++) {
-        dlrm->roles[string] &= ~(uint32_t)NAME_MARKER;
-        if (text_begins(&dlrm->trace->strings, string, marker))
-            dlrm->roles[string] |= NAME_MARKER;
-    }
-    dlrm->report.marker = marker;
+static void take_marker(struct dlrm_work *work, struct dlrm_window *window, const char *marker) {
+    for (uint32_t string = 0; string < work->trace->strings.n; string++)
+        work->roles[string].name &= ~(uint32_t)DLRM_MARKER;
+    names_mark(&work->trace->strings, work->roles, TEXT_BEGINS, marker, DLRM_MARKER);
+    window->marker = marker;
 }
 
 /* The marker that was asked for, or the first one that some name begins with. */
-static enum sutra_status choose_marker(struct sutra_dlrm *dlrm, struct sutra_error *error) {
+static enum sutra_status choose_marker(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
     static const char *const usual[] = {"## ", "ProfilerStep", ""};
-    take_marker(dlrm, dlrm->marker ? dlrm->marker : usual[0]);
-    for (size_t i = 1; !dlrm->marker && !dlrm->options.compat && !has_marker(dlrm) && i < 3; i++)
-        take_marker(dlrm, usual[i]);
-    if (has_marker(dlrm))
+    const char *given = work->options->module_marker;
+    take_marker(work, window, given ? given : usual[0]);
+    for (size_t i = 1; !given && !work->options->compat && !has_marker(work, window) && i < 3; i++)
+        take_marker(work, window, usual[i]);
+    if (has_marker(work, window))
         return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, dlrm->trace->document.source.name,
+    return error_file(error, SUTRA_DATA, work->trace->document.source.name,
                       "no event with a duration has a name that begins with the module marker '%s'; give another one "
                       "(--module-marker ProfilerStep, or '' for the first event's thread)",
-                      dlrm->report.marker);
+                      window->marker);
 }
 
-static void find_main_thread(struct sutra_dlrm *dlrm) {
-    struct dlrm_window *window = &dlrm->window;
+static void find_main_thread(const struct dlrm_work *work, struct dlrm_window *window) {
     for (row_t i = 0; i < window->n; i++)
-        if (event_is(dlrm, window->rows[i], NAME_MARKER)) {
-            window->main_tid = dlrm->events->tid[window->rows[i]];
+        if (event_is(work, window->rows[i], DLRM_MARKER)) {
+            window->main_tid = work->events->tid[window->rows[i]];
             return;
         }
 }
 
 /* Begins behind the last entry of a record function before the first label, if there is one. */
-static void cut_begin(struct sutra_dlrm *dlrm) {
-    struct dlrm_window *window = &dlrm->window;
+static void cut_begin(const struct dlrm_work *work, struct dlrm_window *window) {
     row_t first = 0;
     while (first < window->n &&
-           (dlrm->roles[dlrm->events->name[window->rows[first]]] & (NAME_MARKER | NAME_COLON)) != NAME_MARKER)
+           (name_roles(work->events, work->roles, window->rows[first]) & (DLRM_MARKER | DLRM_COLON)) != DLRM_MARKER)
         first++;
     if (first == window->n)
         return;
-    while (first > 0 && !event_is(dlrm, window->rows[first - 1], NAME_ENTER))
+    while (first > 0 && !event_is(work, window->rows[first - 1], DLRM_ENTER))
         first--;
     if (first == 0)
         return;
-    window->begin = event_ts(dlrm, window->rows[first - 1]);
+    window->begin = event_ts(work, window->rows[first - 1]);
     window->n -= first;
     memmove(window->rows, window->rows + first, window->n * sizeof *window->rows);
 }
 
-enum sutra_status dlrm_window_find(struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    struct dlrm_window *window = &dlrm->window;
-    row_t n = (row_t)dlrm->report.n_events;
-    window->rows = column_new(n, sizeof *window->rows);
+static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
+    enum sutra_status status = sort_rows(work, window->rows, window->n, error);
+    if (!status)
+        status = choose_marker(work, window, error);
+    if (status)
+        return status;
+    find_main_thread(work, window);
+    window->begin = event_ts(work, window->rows[0]);
+    window->end = event_ts(work, window->rows[window->n - 1]);
+    window->skipped = number_integer(0);
+    status = skip_loading(work, window, error);
+    if (status)
+        return status;
+    cut_begin(work, window);
+    window->n -= window->n > 0;
+    return SUTRA_OK;
+}
+
+enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_trimmed *trimmed,
+                                   struct dlrm_window *window, struct sutra_error *error) {
+    *window = (struct dlrm_window){.rows = arena_take(work->arena, trimmed->n, sizeof *window->rows)};
     if (!window->rows)
         return error_memory(error);
-    for (row_t i = 0; i < n; i++) {
-        row_t event = dlrm->trimmed ? dlrm->trimmed[i] : i;
-        if (row_counts(dlrm, event))
+    for (row_t i = 0; i < trimmed->n; i++) {
+        row_t event = dlrm_trimmed_at(trimmed, i);
+        if (row_counts(work, event, window))
             window->rows[window->n++] = event;
     }
     if (!window->n)
-        return error_file(error, SUTRA_DATA, dlrm->trace->document.source.name,
-                          "none of %" PRIu64 " events has a start and a duration: there is nothing to analyse",
-                          dlrm->report.n_events);
-    enum sutra_status status = sort_rows(dlrm, window->rows, window->n, error);
-    if (!status)
-        status = choose_marker(dlrm, error);
-    if (status)
-        return status;
-    find_main_thread(dlrm);
-    window->begin = event_ts(dlrm, window->rows[0]);
-    window->end = event_ts(dlrm, window->rows[window->n - 1]);
-    window->skipped = number_integer(0);
-    status = skip_loading(dlrm, error);
-    if (status)
-        return status;
-    cut_begin(dlrm);
-    window->n -= window->n > 0;
-    return SUTRA_OK;
+        return error_file(error, SUTRA_DATA, work->trace->document.source.name,
+                          "none of %" PRIu32 " events has a start and a duration: there is nothing to analyse",
+                          trimmed->n);
+    struct arena_mark mark = arena_mark(&work->scratch);
+    enum sutra_status status = find_window(work, window, error);
+    arena_release(&work->scratch, mark);
+    return status;
 }

@@ -118,10 +118,10 @@ static enum sutra_status write_variants(const struct target *target) {
     const struct sutra_dlrm *dlrm = target->dlrm;
     enum sutra_status status = SUTRA_OK;
     for (uint64_t i = 0; i < dlrm->report.n_streams && !status; i++) {
-        uint32_t text = dlrm->streams[i].name;
+        uint32_t text = dlrm->report.streams[i].name;
         char *name = file_name("stream", strings_text(&dlrm->texts, text), strings_length(&dlrm->texts, text),
                                ".chart_variants.txt");
-        status = name ? write_file(target, name, NULL, &dlrm->streams[i]) : error_memory(target->error);
+        status = name ? write_file(target, name, NULL, &dlrm->report.streams[i]) : error_memory(target->error);
         free(name);
     }
     return status;

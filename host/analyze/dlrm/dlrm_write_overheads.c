@@ -24,7 +24,7 @@ static void write_statistics(const struct sutra_dlrm *dlrm, struct json_out *jso
         if (kind != SUTRA_T1)
             json_open(json, '{');
         for (uint64_t i = 0; i < dlrm->report.n_overheads; i++) {
-            const struct sutra_dlrm_overhead *row = &dlrm->overheads[i];
+            const struct sutra_dlrm_overhead *row = &dlrm->report.overheads[i];
             if ((int)row->kind != kind)
                 continue;
             if (kind != SUTRA_T1)
@@ -61,13 +61,13 @@ void dlrm_write_overheads_file(const struct sutra_dlrm *dlrm, struct text_out *o
     json_open(&json, '{');
     write_statistics(dlrm, &json);
     json_name(&json, "launches");
-    write_launches(dlrm, &json, &dlrm->launches);
+    write_launches(dlrm, &json, &dlrm->by_name.launches);
     json_close(&json, '}');
 }
 
 void dlrm_write_launches(const struct sutra_dlrm *dlrm, struct text_out *out) {
     struct json_out json = {.text = out, .indent = 1};
-    write_launches(dlrm, &json, &dlrm->launches);
+    write_launches(dlrm, &json, &dlrm->by_name.launches);
 }
 
 /* ---- By shape ---- */
@@ -78,18 +78,18 @@ struct by_name {
     row_t *next, *last, *first; /* per row, + 1, and per name */
 };
 
-static bool by_name_make(struct by_name *by_name, const struct sutra_dlrm *dlrm, int kind) {
+static bool by_name_make(struct by_name *by_name, const struct sutra_dlrm *dlrm, int kind, struct arena *arena) {
     uint64_t n = dlrm->report.n_overheads_by_shape;
-    by_name->next = column_new(n, sizeof *by_name->next);
-    by_name->last = column_new(n, sizeof *by_name->last);
-    by_name->first = column_new(n, sizeof *by_name->first);
-    if (!by_name->next || !by_name->last || !by_name->first)
+    by_name->next = arena_zeros(arena, n, sizeof *by_name->next);
+    by_name->last = arena_take(arena, n, sizeof *by_name->last);
+    by_name->first = arena_take(arena, n, sizeof *by_name->first);
+    if (arena->failed)
         return false;
     for (row_t i = 0; i < n; i++) {
-        if ((int)dlrm->overheads_by_shape[i].kind != kind)
+        if ((int)dlrm->report.overheads_by_shape[i].kind != kind)
             continue;
         uint32_t n_names = by_name->names.n;
-        uint32_t name = tuples_number(&by_name->names, (struct tuple){{dlrm->overheads_by_shape[i].name}});
+        uint32_t name = tuples_number(&by_name->names, (struct tuple){{dlrm->report.overheads_by_shape[i].name}});
         if (name == TUPLE_NONE)
             return false;
         if (name == n_names)
@@ -101,18 +101,11 @@ static bool by_name_make(struct by_name *by_name, const struct sutra_dlrm *dlrm,
     return true;
 }
 
-static void by_name_free(struct by_name *by_name) {
-    free(by_name->next);
-    free(by_name->last);
-    free(by_name->first);
-    tuples_free(&by_name->names);
-}
-
 static void write_shapes(const struct sutra_dlrm *dlrm, struct json_out *json, const struct by_name *by_name,
                          uint32_t name) {
     struct buffer key = {0};
     for (row_t i = by_name->first[name] + 1; i; i = by_name->next[i - 1]) {
-        const struct sutra_dlrm_overhead *row = &dlrm->overheads_by_shape[i - 1];
+        const struct sutra_dlrm_overhead *row = &dlrm->report.overheads_by_shape[i - 1];
         if (row->shapes != SUTRA_DLRM_NONE) {
             key.length = 0;
             shape_append_tuple(&key, strings_text(&dlrm->texts, row->shapes));
@@ -125,8 +118,9 @@ static void write_shapes(const struct sutra_dlrm *dlrm, struct json_out *json, c
 }
 
 static void write_kind_by_shape(const struct sutra_dlrm *dlrm, struct json_out *json, int kind) {
+    struct arena arena = {0};
     struct by_name by_name = {0};
-    bool ok = by_name_make(&by_name, dlrm, kind);
+    bool ok = by_name_make(&by_name, dlrm, kind, &arena);
     json->text->out.failed |= !ok;
     json_key(json, kinds[kind], 2);
     if (kind != SUTRA_T1)
@@ -142,7 +136,8 @@ static void write_kind_by_shape(const struct sutra_dlrm *dlrm, struct json_out *
     }
     if (kind != SUTRA_T1)
         json_close(json, '}');
-    by_name_free(&by_name);
+    tuples_free(&by_name.names);
+    arena_free(&arena);
 }
 
 void dlrm_write_overheads_by_shape(const struct sutra_dlrm *dlrm, struct text_out *out) {
@@ -151,7 +146,7 @@ void dlrm_write_overheads_by_shape(const struct sutra_dlrm *dlrm, struct text_ou
     for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
         write_kind_by_shape(dlrm, &json, kind);
     json_name(&json, "launches");
-    write_launches(dlrm, &json, &dlrm->launches_by_shape);
+    write_launches(dlrm, &json, &dlrm->by_shape.launches);
     json_close(&json, '}');
 }
 
@@ -164,15 +159,15 @@ struct sorted_samples {
     struct tuples names;
 };
 
-static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm *dlrm) {
+static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm *dlrm, struct arena *arena) {
     const struct engine *engine = &dlrm->context->engine;
-    uint64_t n = dlrm->samples.n;
-    sorted->keys = column_new(n, sizeof *sorted->keys);
-    sorted->order = column_new(n, sizeof *sorted->order);
-    if (!sorted->keys || !sorted->order || !dlrm_number_operators(dlrm, &sorted->names))
+    uint64_t n = dlrm->by_name.samples.n;
+    sorted->keys = arena_take(arena, n, sizeof *sorted->keys);
+    sorted->order = arena_take(arena, n, sizeof *sorted->order);
+    if (arena->failed || !dlrm_number_operators(&dlrm->tree.ops, &sorted->names))
         return false;
     for (row_t i = 0; i < n; i++) {
-        const struct dlrm_sample *sample = &dlrm->samples.list[i];
+        const struct dlrm_sample *sample = &dlrm->by_name.samples.list[i];
         bool apart = sample->kind == SUTRA_T1 || sample->kind == SUTRA_T4;
         uint32_t name = apart ? 0 : tuples_find(&sorted->names, (struct tuple){{sample->name}});
         sorted->keys[i] = (uint64_t)name << 3 | sample->kind;
@@ -186,8 +181,8 @@ static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm 
 static row_t write_samples(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sorted_samples *sorted,
                            row_t i, uint64_t key) {
     json_open(json, '[');
-    for (; i < dlrm->samples.n && sorted->keys[i] == key; i++)
-        json_number(json, dlrm->samples.list[sorted->order[i]].us);
+    for (; i < dlrm->by_name.samples.n && sorted->keys[i] == key; i++)
+        json_number(json, dlrm->by_name.samples.list[sorted->order[i]].us);
     json_close(json, ']');
     return i;
 }
@@ -197,14 +192,14 @@ static void write_launch_samples(const struct sutra_dlrm *dlrm, struct json_out 
     json_key(json, kinds[SUTRA_T4], 2);
     json_open(json, '{');
     for (uint64_t row = 0; row < dlrm->report.n_overheads; row++) {
-        const struct sutra_dlrm_overhead *overhead = &dlrm->overheads[row];
+        const struct sutra_dlrm_overhead *overhead = &dlrm->report.overheads[row];
         if (overhead->kind != SUTRA_T4)
             continue;
         json_text_key(json, dlrm, overhead->name);
         json_open(json, '[');
-        for (uint64_t i = 0; i < dlrm->samples.n; i++)
-            if (dlrm->samples.list[i].kind == SUTRA_T4 && dlrm->samples.list[i].name == overhead->name)
-                json_number(json, dlrm->samples.list[i].us);
+        for (uint64_t i = 0; i < dlrm->by_name.samples.n; i++)
+            if (dlrm->by_name.samples.list[i].kind == SUTRA_T4 && dlrm->by_name.samples.list[i].name == overhead->name)
+                json_number(json, dlrm->by_name.samples.list[i].us);
         json_close(json, ']');
     }
     json_close(json, '}');
@@ -213,8 +208,9 @@ static void write_launch_samples(const struct sutra_dlrm *dlrm, struct json_out 
 void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *out) {
     static const enum sutra_dlrm_overhead_kind of_operators[] = {SUTRA_T2, SUTRA_T3, SUTRA_T5};
     struct json_out json = {.text = out, .indent = 1};
+    struct arena arena = {0};
     struct sorted_samples sorted = {0};
-    bool ok = sort_samples(&sorted, dlrm);
+    bool ok = sort_samples(&sorted, dlrm, &arena);
     row_t i = 0;
     out->out.failed |= !ok;
     json_open(&json, '{');
@@ -225,7 +221,7 @@ void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *ou
         i = write_samples(dlrm, &json, &sorted, 0, SUTRA_T1);
     write_launch_samples(dlrm, &json);
     json_close(&json, '}');
-    while (ok && i < dlrm->samples.n && sorted.keys[i] >> 3 == 0)
+    while (ok && i < dlrm->by_name.samples.n && sorted.keys[i] >> 3 == 0)
         i++;
     for (uint64_t name = 1; name < sorted.names.n && ok; name++) {
         json_text_key(&json, dlrm, (uint32_t)sorted.names.list[name].part[0]);
@@ -237,7 +233,6 @@ void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *ou
         json_close(&json, '}');
     }
     json_close(&json, '}');
-    free(sorted.keys);
-    free(sorted.order);
     tuples_free(&sorted.names);
+    arena_free(&arena);
 }

@@ -55,18 +55,19 @@ static void add_stream(const struct summary *summary, uint32_t name, double us) 
 static void add_streams(const struct summary *summary) {
     const struct sutra_dlrm *dlrm = summary->dlrm;
     const struct dlrm_stream_times *times = &dlrm->stream_times;
-    row_t *place = column_new(dlrm->texts.n, sizeof *place); /* + 1, in the list of times, of each text */
+    struct arena arena = {0};
+    row_t *place = arena_zeros(&arena, dlrm->texts.n, sizeof *place); /* + 1, in the list of times, of each text */
     summary->out->out.failed |= !place;
     for (uint32_t i = 0; place && i < times->n; i++)
         place[times->list[i].name] = i + 1;
-    for (uint32_t i = 0; place && i < dlrm->n_stream_names; i++) {
-        row_t at = place[dlrm->stream_names[i]];
+    for (uint32_t i = 0; place && i < times->n_names; i++) {
+        row_t at = place[times->names[i]];
         struct number us = at == 0               ? number_integer(0)
                            : dlrm->report.compat ? times->list[at - 1].original
                                                  : times->list[at - 1].sum;
-        add_stream(summary, dlrm->stream_names[i], number_as_double(us));
+        add_stream(summary, times->names[i], number_as_double(us));
     }
-    free(place);
+    arena_free(&arena);
 }
 
 static void add_counts(const struct summary *summary) {
@@ -82,7 +83,7 @@ static void add_counts(const struct summary *summary) {
     add_average(summary, report->host_us);
     out_add(out, "\nQPS: ");
     add_decimals(out, report->qps);
-    out_format(out, "\n%u GPU stream(s) in total.", summary->dlrm->n_stream_names);
+    out_format(out, "\n%u GPU stream(s) in total.", summary->dlrm->stream_times.n_names);
 }
 
 void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out) {

@@ -3,7 +3,6 @@
  * the form in which the original's results are usually kept (json.dump with indent=1), and the trimmed trace.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/dlrm/dlrm_operator_times.h"
 #include "analyze/dlrm/dlrm_write.h"
@@ -49,9 +48,9 @@ void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *out) {
         struct number us;
     } times[] = {
         {"sum_executor_dur", dlrm->stream_times.sum},
-        {"sum_skipped_intervals", dlrm->window.skipped},
-        {"corrected_start_time", dlrm->window.begin},
-        {"corrected_end_time", dlrm->window.end},
+        {"sum_skipped_intervals", dlrm->skipped},
+        {"corrected_start_time", dlrm->begin},
+        {"corrected_end_time", dlrm->end},
         {"host_runtime", dlrm->host},
         {"device_runtime", dlrm->host},
     };
@@ -74,8 +73,8 @@ void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *out) {
     }
     json_name(&json, "streams");
     json_open(&json, '[');
-    for (uint32_t i = 0; i < dlrm->n_stream_names; i++)
-        json_text(&json, dlrm, dlrm->stream_names[i]);
+    for (uint32_t i = 0; i < dlrm->stream_times.n_names; i++)
+        json_text(&json, dlrm, dlrm->stream_times.names[i]);
     json_close(&json, ']');
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         json_key(&json, times[i].name, strlen(times[i].name));
@@ -128,7 +127,7 @@ void dlrm_write_device_time(const struct sutra_dlrm *dlrm, struct text_out *out)
     for (row_t group = 0; group < time->n_groups; group++) {
         if (time->group_block[group] == time->group_block[group + 1])
             continue;
-        write_id_key(dlrm, &json, dlrm_external_id(dlrm, dlrm->forest.event[dlrm->ops[group]]));
+        write_id_key(dlrm, &json, dlrm->tree.ops.id[group]);
         json_open(&json, '{');
         for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
             write_kernels(dlrm, &json, time, block);
@@ -141,7 +140,8 @@ void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct text_o
     struct json_out json = indented(out);
     struct dlrm_operator_time *times = NULL;
     uint32_t n = 0;
-    out->out.failed |= !dlrm_operator_times(dlrm, &times, &n);
+    struct arena arena = {0};
+    out->out.failed |= !dlrm_operator_times(dlrm, &arena, &times, &n);
     json_open(&json, '{');
     for (uint32_t i = 0; i < n; i++) {
         json_text_key(&json, dlrm, times[i].name);
@@ -155,7 +155,7 @@ void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct text_o
         json_close(&json, '}');
     }
     json_close(&json, '}');
-    free(times);
+    arena_free(&arena);
 }
 
 /* An object with a member for each stream. */
@@ -165,8 +165,8 @@ static void write_by_stream(const struct sutra_dlrm *dlrm, struct text_out *out,
     struct json_out json = indented(out);
     json_open(&json, '{');
     for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
-        json_text_key(&json, dlrm, dlrm->streams[i].name);
-        write_value(dlrm, &json, &dlrm->streams[i]);
+        json_text_key(&json, dlrm, dlrm->report.streams[i].name);
+        write_value(dlrm, &json, &dlrm->report.streams[i]);
     }
     json_close(&json, '}');
 }
@@ -174,26 +174,26 @@ static void write_by_stream(const struct sutra_dlrm *dlrm, struct text_out *out,
 /* ---- Breakdown ---- */
 
 /* The rows below one, or of a stream's top level. */
-struct table_level {
+struct json_level {
     row_t next, end;
 };
 
-static void open_level(struct json_out *json, double us, struct table_level *level, uint32_t first, uint32_t n) {
+static void open_level(struct json_out *json, double us, struct json_level *level, uint32_t first, uint32_t n) {
     json_open(json, '{');
     json_name(json, "runtime");
     json_double(json, us);
     json_name(json, "items");
     json_open(json, '[');
-    *level = (struct table_level){first, first + n};
+    *level = (struct json_level){first, first + n};
 }
 
 /* A tree without recursion: a stack of levels. */
 static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
-    struct table_level levels[LEVELS_MAX + 4];
+    struct json_level levels[LEVELS_MAX + 4];
     unsigned depth = 1;
     open_level(json, stream->active_us, &levels[0], stream->first_row, stream->n_rows);
     while (depth > 0) {
-        struct table_level *level = &levels[depth - 1];
+        struct json_level *level = &levels[depth - 1];
         if (level->next == level->end) {
             json_close(json, ']');
             json_close(json, '}');
@@ -201,7 +201,7 @@ static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, con
                 json_close(json, '}');
             continue;
         }
-        const struct sutra_dlrm_row *row = &dlrm->rows[level->next++];
+        const struct sutra_dlrm_row *row = &dlrm->report.rows[level->next++];
         json_open(json, '{');
         json_name(json, "name");
         json_text(json, dlrm, row->name);
@@ -259,7 +259,7 @@ static void write_dominating(const struct sutra_dlrm *dlrm, struct json_out *jso
                              const struct sutra_dlrm_stream *stream) {
     json_open(json, '[');
     for (uint64_t i = 0; i < stream->n_dominating; i++) {
-        const struct sutra_dlrm_dominating *entry = &dlrm->dominating[stream->first_dominating + i];
+        const struct sutra_dlrm_dominating *entry = &dlrm->report.dominating[stream->first_dominating + i];
         json_open(json, '{');
         json_name(json, "key");
         write_key(dlrm, json, entry->name, entry->shape);
@@ -268,7 +268,7 @@ static void write_dominating(const struct sutra_dlrm *dlrm, struct json_out *jso
         json_name(json, "subs");
         json_open(json, '[');
         for (uint64_t k = 0; k < entry->n_parts; k++) {
-            const struct sutra_dlrm_part *part = &dlrm->parts[entry->first_part + k];
+            const struct sutra_dlrm_part *part = &dlrm->report.parts[entry->first_part + k];
             json_open(json, '[');
             write_key(dlrm, json, part->name, part->shape);
             json_double(json, part->us);
@@ -289,7 +289,7 @@ void dlrm_write_dominating(const struct sutra_dlrm *dlrm, struct text_out *out) 
 static void write_bar(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_variant *variant) {
     json_open(json, '[');
     for (uint64_t i = 0; i < variant->n_shares; i++) {
-        const struct sutra_dlrm_share *share = &dlrm->shares[variant->first_share + i];
+        const struct sutra_dlrm_share *share = &dlrm->report.shares[variant->first_share + i];
         json_open(json, '{');
         json_name(json, "name");
         json_text(json, dlrm, share->name);
@@ -307,7 +307,7 @@ static void write_bar(const struct sutra_dlrm *dlrm, struct json_out *json, cons
 static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
     json_open(json, '[');
     for (uint64_t i = 0; i < stream->n_groups; i++) {
-        const struct sutra_dlrm_group *group = &dlrm->groups[stream->first_group + i];
+        const struct sutra_dlrm_group *group = &dlrm->report.groups[stream->first_group + i];
         json_open(json, '{');
         json_name(json, "group");
         json_text(json, dlrm, group->name);
@@ -318,7 +318,7 @@ static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, co
         json_name(json, "variants");
         json_open(json, '[');
         for (uint64_t k = 0; k < group->n_variants; k++)
-            write_bar(dlrm, json, &dlrm->variants[group->first_variant + k]);
+            write_bar(dlrm, json, &dlrm->report.variants[group->first_variant + k]);
         json_close(json, ']');
         json_close(json, '}');
     }
@@ -332,7 +332,7 @@ void dlrm_write_chart(const struct sutra_dlrm *dlrm, struct text_out *out) {
 /* A list of numbers as Python's pprint does: in one line if that has at most 80 characters, else one in a line. */
 static void write_counts(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_stream *stream, bool all,
                          struct text_out *out) {
-    const struct sutra_dlrm_group *groups = dlrm->groups + stream->first_group;
+    const struct sutra_dlrm_group *groups = dlrm->report.groups + stream->first_group;
     size_t length = stream->n_groups ? 2 * stream->n_groups : 2;
     for (uint64_t i = 0; i < stream->n_groups; i++)
         for (uint64_t count = all ? groups[i].n_all_variants : groups[i].n_variants; count; count /= 10)
@@ -410,8 +410,8 @@ void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *out) {
 void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *out) {
     const struct document *document = &dlrm->trace->document;
     out_add(out, "{\"schemaVersion\": null, \"traceEvents\": [");
-    for (row_t i = 0; i < dlrm->n_trimmed; i++) {
-        size_t begin = dlrm->events->text[dlrm->trimmed[i]];
+    for (row_t i = 0; i < dlrm->trimmed.n; i++) {
+        size_t begin = dlrm->events->text[dlrm->trimmed.rows[i]];
         struct json_walker walker = walk_from(&document->source, &document->index, begin);
         walk_value(&walker);
         size_t end = walker.at;

@@ -85,7 +85,7 @@ static void add_rest(const struct sutra_dlrm *dlrm, struct text_out *out, unsign
     double rest = 0;
     char text[400];
     for (row_t i = ROWS_MAX; i < level->n; i++)
-        rest += dlrm->rows[dlrm->by_time[level->first + i]].us;
+        rest += dlrm->report.rows[dlrm->report.by_time[level->first + i]].us;
     if (!(rest / level->us > SMALL_REST))
         return;
     int length = snprintf(text, sizeof text, "(%.1f", rest);
@@ -108,7 +108,7 @@ static void write_stream(const struct sutra_dlrm *dlrm, struct text_out *out, co
             depth--;
             continue;
         }
-        const struct sutra_dlrm_row *row = &dlrm->rows[dlrm->by_time[level->first + level->next++]];
+        const struct sutra_dlrm_row *row = &dlrm->report.rows[dlrm->report.by_time[level->first + level->next++]];
         add_row(dlrm, out, depth - 1, row, level->us, scratch);
         if (row->n_occurrences && row->first_us != 0)
             levels[depth++] = (struct text_level){row->first_child, row->n_children, 0, row->first_us};
@@ -118,6 +118,6 @@ static void write_stream(const struct sutra_dlrm *dlrm, struct text_out *out, co
 void dlrm_write_text(const struct sutra_dlrm *dlrm, struct text_out *out) {
     struct buffer scratch = {0};
     for (uint64_t i = 0; i < dlrm->report.n_streams; i++)
-        write_stream(dlrm, out, &dlrm->streams[i], &scratch);
+        write_stream(dlrm, out, &dlrm->report.streams[i], &scratch);
     buffer_free(&scratch);
 }
