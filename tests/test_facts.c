@@ -82,6 +82,15 @@ static void times_beyond_the_limits_are_of_no_use(void **state) {
     }
 }
 
+static void times_count_from_the_first_row(void **state) {
+    (void)state;
+    static const row_t rows[] = {3, 1, 2};
+    int64_t start[] = {-100, 7, 5, 9};
+    assert_int_equal(times_shift(start, rows, 3), 5);
+    assert_true(start[0] == -100 && start[1] == 2 && start[2] == 0 && start[3] == 4);
+    assert_int_equal(times_shift(start, rows, 0), 0);
+}
+
 /* ---- Correlations and queues: against the plain way ---- */
 
 enum { N_EVENTS = 300 };
@@ -149,6 +158,7 @@ int main(void) {
         cmocka_unit_test(starts_with_fractions_or_without_a_value_mean_rounding),
         cmocka_unit_test(whole_times_begin_later_and_end_earlier),
         cmocka_unit_test(times_beyond_the_limits_are_of_no_use),
+        cmocka_unit_test(times_count_from_the_first_row),
         cmocka_unit_test(partners_are_the_last_of_the_other_side),
         cmocka_unit_test(queues_grow_with_launches_and_shrink_with_kernels),
     };

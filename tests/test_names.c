@@ -115,6 +115,19 @@ static void a_text_of_the_user_marks_names(void **state) {
     strings_free(&strings);
 }
 
+static void only_names_in_use_count_as_steps(void **state) {
+    (void)state;
+    static const char *const texts[] = {"ProfilerStep#1", "ProfilerStep#2", "ProfilerStep", "other"};
+    struct string_roles roles[4] = {
+        {NAME_STEP | NAME_USED, 0}, {NAME_STEP, 0}, {NAME_STEP, CATEGORY_USED}, {NAME_USED, 0}};
+    struct strings strings;
+    assert_true(strings_init(&strings));
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(strings_intern(&strings, texts[i], strlen(texts[i])), i);
+    assert_int_equal(names_count_steps(&strings, roles), 2);
+    strings_free(&strings);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_has_its_own_launches),
@@ -122,6 +135,7 @@ int main(void) {
         cmocka_unit_test(steps_are_found_inside_of_names_with_null_characters),
         cmocka_unit_test(names_and_categories_are_apart),
         cmocka_unit_test(names_of_hip_are_known_to_be_such_by_all),
+        cmocka_unit_test(only_names_in_use_count_as_steps),
         cmocka_unit_test(a_text_of_the_user_marks_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,11 +184,6 @@ static inline bool category_has(const struct path_rows *rows, row_t event, uint3
     return (category_roles(rows->events, rows->roles, event) & role) != 0;
 }
 
-/* Whether a row that counts has the string, as a name or as a category. */
-static inline bool is_used(struct string_roles roles) {
-    return roles.name & NAME_USED || roles.category & CATEGORY_USED;
-}
-
 static inline bool on_stream(const struct path_rows *rows, row_t event) {
     return rows->stream[event] != STREAM_NONE;
 }

@@ -149,20 +149,10 @@ static enum sutra_status make_columns(const struct path_work *work, struct path_
     return work_taken(work);
 }
 
-/* Times count from the first row's. */
-static void shift_times(struct path_rows *rows) {
-    int64_t first = INT64_MAX;
-    for (row_t i = 0; i < rows->n; i++)
-        if (rows->ts[rows->list[i]] < first)
-            first = rows->ts[rows->list[i]];
-    for (row_t i = 0; i < rows->n; i++)
-        rows->ts[rows->list[i]] -= first;
-}
-
 static void gather_roles(struct path_rows *rows, uint32_t n_strings) {
     for (uint32_t string = 0; string < n_strings; string++) {
         struct string_roles roles = rows->roles[string];
-        if (!is_used(roles))
+        if (!string_is_used(roles))
             continue;
         rows->used.name |= roles.name;
         rows->used.category |= roles.category;
@@ -184,7 +174,7 @@ enum sutra_status rows_read(struct path_work *work, struct path_rows *rows) {
         status = stop_crash(work, "no event has a duration and a category");
     if (status)
         return status;
-    shift_times(rows);
+    times_shift(rows->ts, rows->list, rows->n);
     gather_roles(rows, work->trace->strings.n);
     return SUTRA_OK;
 }

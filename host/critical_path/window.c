@@ -37,15 +37,6 @@ static enum sutra_status check_step_names(const struct path_work *work, const st
     return SUTRA_OK;
 }
 
-static uint32_t count_step_strings(const struct path_work *work, const struct path_rows *rows) {
-    uint32_t n = 0;
-    for (uint32_t string = 0; string < work->trace->strings.n; string++) {
-        struct string_roles roles = rows->roles[string];
-        n += roles.name & NAME_STEP && is_used(roles);
-    }
-    return n;
-}
-
 /* Start of the last step, or INT64_MIN where no row of the CPU is a step. */
 static int64_t last_step(const struct path_rows *rows) {
     int64_t last = INT64_MIN;
@@ -233,7 +224,7 @@ enum sutra_status window_find(struct path_work *work, struct path_rows *rows, st
     enum sutra_status status = SUTRA_OK;
     if (!work->rules.extended) {
         status = check_step_names(work, rows);
-        if (!status && count_step_strings(work, rows) > 1)
+        if (!status && names_count_steps(&work->trace->strings, rows->roles) > 1)
             status = drop_last_step(work, rows);
     }
     for (row_t i = 0; i < rows->n; i++)

@@ -172,3 +172,10 @@ struct string_roles *names_find(const struct strings *strings, enum reader reade
     }
     return roles;
 }
+
+uint32_t names_count_steps(const struct strings *strings, const struct string_roles *roles) {
+    uint32_t n = 0;
+    for (uint32_t string = 0; string < strings->n; string++)
+        n += roles[string].name & NAME_STEP && string_is_used(roles[string]);
+    return n;
+}

@@ -98,6 +98,14 @@ bool text_compare(const struct strings *strings, uint32_t string, enum compariso
 void names_mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison, const char *text,
                 uint32_t role);
 
+/* Whether an event that counts has the string, as a name or as a category. */
+static inline bool string_is_used(struct string_roles roles) {
+    return roles.name & NAME_USED || roles.category & CATEGORY_USED;
+}
+
+/* How many strings that are used are names of steps. */
+uint32_t names_count_steps(const struct strings *strings, const struct string_roles *roles);
+
 /* The roles of an event's name, and of its category: none where that is no string. */
 static inline uint32_t name_roles(const struct device_events *events, const struct string_roles *roles, row_t event) {
     return roles[events->name[event]].name;

@@ -38,3 +38,13 @@ enum time_state time_read(const struct device_events *events, row_t event, const
     }
     return TIME_KNOWN;
 }
+
+int64_t times_shift(int64_t *start, const row_t *rows, row_t n) {
+    int64_t first = n ? start[rows[0]] : 0;
+    for (row_t i = 0; i < n; i++)
+        if (start[rows[i]] < first)
+            first = start[rows[i]];
+    for (row_t i = 0; i < n; i++)
+        start[rows[i]] -= first;
+    return first;
+}

@@ -41,4 +41,7 @@ struct event_time {
 enum time_state time_read(const struct device_events *events, row_t event, const struct time_rules *rules,
                           struct event_time *time);
 
+/* Makes the starts of rows[0..n) count from the first of them, which is returned; 0: there are none. */
+int64_t times_shift(int64_t *start, const row_t *rows, row_t n);
+
 #endif

@@ -24,6 +24,7 @@
 #include "columns/key.h"
 #include "columns/row.h"
 #include "context/context.h"
+#include "facts/correlation.h"
 #include "facts/names.h"
 #include "match/intervals.h"
 #include "read/device_trace.h"
@@ -114,11 +115,6 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
 
 /* The figures of all ranks; sums->all becomes `all`. */
 void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums, struct sutra_hta_summary *all);
-
-/* A correlation that ties rows to others. */
-static inline bool is_correlation(value_key key) {
-    return key != -1 && key >= KEY_VALUES;
-}
 
 /* An id for a column of integers; -1 where the id is something else. */
 static inline int64_t column_key(value_key key) {

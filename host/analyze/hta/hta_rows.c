@@ -15,6 +15,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "facts/times.h"
 #include "text/number_text.h"
 #include "text/string_text.h"
 
@@ -30,23 +31,18 @@ struct row_reading {
     const struct sutra_hta_options *options;
     struct hta_rows *rows;
     struct sutra_hta_summary *summary;
-    bool rounded;
+    struct time_rules times;
     struct arena scratch;
 };
 
 /* What the columns of the reference's table hold, and whether it rounds, depends on all events. */
 static void judge_times(struct row_reading *reading) {
-    const struct device_events *events = reading->rows->events;
-    bool ts_missing = false, ts_real = false, dur_missing = false, dur_real = false;
-    for (row_t event = 0; event < events->n; event++) {
-        ts_missing |= !(events->flags[event] & EVENT_HAS_TS);
-        dur_missing |= !(events->flags[event] & EVENT_HAS_DUR);
-        ts_real |= events->ts.kind[event] == NUMBER_DOUBLE;
-        dur_real |= events->dur.kind[event] == NUMBER_DOUBLE;
-    }
-    reading->rounded = (ts_missing || ts_real) && !reading->options->nanoseconds;
-    reading->rows->starts_real = ts_missing || (ts_real && !reading->rounded);
-    reading->rows->durs_real = reading->rounded ? ts_missing || dur_missing : dur_missing || dur_real;
+    struct hta_rows *rows = reading->rows;
+    struct time_forms forms = times_look(rows->events);
+    bool rounded = times_are_rounded(forms) && !reading->options->nanoseconds;
+    reading->times = (struct time_rules){.whole = rounded, .start_most = US_LIMIT, .dur_most = US_LIMIT};
+    rows->starts_real = forms.start_missing || (forms.start_real && !rounded);
+    rows->durs_real = rounded ? forms.start_missing || forms.dur_missing : forms.dur_missing || forms.dur_real;
 }
 
 /* Microseconds as nanoseconds. */
@@ -57,22 +53,12 @@ static int64_t ns_of(struct number us) {
     return (int64_t)whole * NS_PER_US + llrint((number_as_double(us) - whole) * NS_PER_US);
 }
 
-static bool in_range(struct number us) {
-    return fabs(number_as_double(us)) <= US_LIMIT;
-}
-
 static bool put_times(struct row_reading *reading, row_t event) {
-    struct hta_rows *rows = reading->rows;
-    struct number ts = number_at(rows->events->ts, event), dur = number_at(rows->events->dur, event);
-    if (!(rows->events->flags[event] & EVENT_HAS_TS) || !in_range(ts) || !in_range(dur))
+    struct event_time time;
+    if (time_read(reading->rows->events, event, &reading->times, &time) != TIME_KNOWN)
         return false;
-    rows->start[event] = ns_of(ts);
-    rows->dur[event] = ns_of(dur);
-    if (reading->rounded && (number_is_double(ts) || number_is_double(dur))) {
-        double start = number_as_double(ts), end = start + number_as_double(dur);
-        rows->start[event] = (int64_t)ceil(start) * NS_PER_US;
-        rows->dur[event] = (int64_t)floor(end) * NS_PER_US - rows->start[event];
-    }
+    reading->rows->start[event] = ns_of(time.start);
+    reading->rows->dur[event] = ns_of(time.dur);
     return true;
 }
 
@@ -132,18 +118,32 @@ static void take_row(struct row_reading *reading, row_t event) {
     rows->list[rows->n++] = event;
 }
 
-/* Times count from the first start. */
-static void shift_times(struct hta_rows *rows) {
-    int64_t first = INT64_MAX;
+/* Rows that have a correlation and no partner are linked with row 0, as the reference has it. */
+static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *engine, struct arena *scratch,
+                                   struct sutra_error *error) {
     for (row_t i = 0; i < rows->n; i++)
-        if (rows->start[rows->list[i]] < first)
-            first = rows->start[rows->list[i]];
-    for (row_t i = 0; i < rows->n; i++)
-        rows->start[rows->list[i]] -= first;
-    rows->base = rows->n ? first : 0;
+        if (is_correlation(rows->events->correlation[rows->list[i]]))
+            rows->link[rows->list[i]] = 0;
+    return correlation_partners(rows->events, rows->list, rows->n, rows->state, HTA_GPU, engine, scratch, rows->link,
+                                error);
 }
 
-/* ---- The two sides ---- */
+/* ---- Steps ---- */
+
+/* The moment from which rows of the CPU are cut off. */
+static int64_t last_moment(const struct row_reading *reading) {
+    const struct hta_rows *rows = reading->rows;
+    bool whole = reading->options->last_step;
+    int64_t moment = INT64_MIN;
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        if (rows->state[event] & HTA_GPU || !(name_roles(rows->events, rows->roles, event) & NAME_STEP))
+            continue;
+        int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
+        moment = at > moment ? at : moment;
+    }
+    return moment;
+}
 
 /* The rows of one side, in the order of the list. */
 struct hta_side {
@@ -168,56 +168,6 @@ static enum sutra_status match(const struct engine *engine, struct hta_side *fro
                                struct sutra_error *error) {
     struct join_step step = {in->correlation, in->n, from->correlation, from->n, from->match};
     return engine->join(engine->state, &step, error);
-}
-
-/* Rows that have a correlation and no partner are linked with row 0, as the reference has it. */
-static void put_links(struct hta_rows *rows, const struct hta_side *from, const struct hta_side *to) {
-    for (row_t i = 0; i < from->n; i++)
-        rows->link[from->event[i]] = from->match[i] == ROW_NONE ? 0 : to->event[from->match[i]];
-}
-
-static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *engine, struct arena *arena,
-                                   struct sutra_error *error) {
-    struct hta_side cpu = side_new(rows->n, arena), gpu = side_new(rows->n, arena);
-    if (arena->failed)
-        return error_memory(error);
-    for (row_t i = 0; i < rows->n; i++)
-        if (is_correlation(rows->events->correlation[rows->list[i]]))
-            side_add(rows->state[rows->list[i]] & HTA_GPU ? &gpu : &cpu, rows, rows->list[i]);
-    enum sutra_status status = match(engine, &cpu, &gpu, error);
-    if (!status)
-        status = match(engine, &gpu, &cpu, error);
-    if (status)
-        return status;
-    put_links(rows, &cpu, &gpu);
-    put_links(rows, &gpu, &cpu);
-    return SUTRA_OK;
-}
-
-/* ---- Steps ---- */
-
-static uint32_t count_steps(const struct hta_rows *rows) {
-    uint32_t n = 0;
-    for (uint32_t string = 0; string < rows->strings->n; string++) {
-        struct string_roles roles = rows->roles[string];
-        n += roles.name & NAME_STEP && (roles.name & NAME_USED || roles.category & CATEGORY_USED);
-    }
-    return n;
-}
-
-/* The moment from which rows of the CPU are cut off. */
-static int64_t last_moment(const struct row_reading *reading) {
-    const struct hta_rows *rows = reading->rows;
-    bool whole = reading->options->last_step;
-    int64_t moment = INT64_MIN;
-    for (row_t i = 0; i < rows->n; i++) {
-        row_t event = rows->list[i];
-        if (rows->state[event] & HTA_GPU || !(name_roles(rows->events, rows->roles, event) & NAME_STEP))
-            continue;
-        int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
-        moment = at > moment ? at : moment;
-    }
-    return moment;
 }
 
 /* For each row of the GPU, how many rows of the CPU have its correlation. One is enough where there is no correlation:
@@ -298,13 +248,11 @@ static enum sutra_status read_rows(struct row_reading *reading, struct arena *ar
     judge_times(reading);
     for (row_t event = 0; event < rows->events->n; event++)
         take_row(reading, event);
-    shift_times(rows);
-    struct arena_mark mark = arena_mark(&reading->scratch);
+    rows->base = times_shift(rows->start, rows->list, rows->n);
     enum sutra_status status = link_rows(rows, &reading->context->engine, &reading->scratch, error);
-    arena_release(&reading->scratch, mark);
     if (status)
         return status;
-    reading->summary->n_steps = count_steps(rows);
+    reading->summary->n_steps = names_count_steps(rows->strings, rows->roles);
     return reading->summary->n_steps > 1 ? cut_steps(reading, arena, error) : SUTRA_OK;
 }
 
