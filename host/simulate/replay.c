@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "columns/row_heap.h"
 
 struct event {
     uint64_t time, order;
@@ -78,26 +79,6 @@ static struct event event_pop(struct simulation *simulation) {
 
 /* ---- Lanes ---- */
 
-static void lane_push(struct lane *lane, row_t row) {
-    row_t at = lane->n++;
-    for (; at && row < lane->waiting[(at - 1) / 2]; at = (at - 1) / 2)
-        lane->waiting[at] = lane->waiting[(at - 1) / 2];
-    lane->waiting[at] = row;
-}
-
-static row_t lane_pop(struct lane *lane) {
-    row_t *heap = lane->waiting, first = heap[0], last = heap[--lane->n];
-    uint64_t at = 0, child;
-    for (; (child = 2 * at + 1) < lane->n; at = child) {
-        child += child + 1 < lane->n && heap[child + 1] < heap[child];
-        if (last <= heap[child])
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return first;
-}
-
 static void lane_touch(struct rank_state *rank, uint32_t lane) {
     if (rank->lanes[lane].is_touched)
         return;
@@ -107,7 +88,8 @@ static void lane_touch(struct rank_state *rank, uint32_t lane) {
 
 /* The node waits for nothing any more but its resource. */
 static void node_free(struct rank_state *rank, const struct replay_graph *graph, row_t row) {
-    lane_push(&rank->lanes[graph->resource[row]], row);
+    struct lane *lane = &rank->lanes[graph->resource[row]];
+    row_heap_push(lane->waiting, &lane->n, row);
     lane_touch(rank, graph->resource[row]);
 }
 
@@ -125,7 +107,7 @@ static uint32_t lanes_take_next(struct rank_state *rank) {
         if (lane->taken || lane->n == 0)
             continue;
         lane->taken = true;
-        rank->next[n++] = lane_pop(lane);
+        rank->next[n++] = row_heap_pop(lane->waiting, &lane->n);
     }
     rank->n_touched = 0;
     if (n > 1)

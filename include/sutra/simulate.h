@@ -54,6 +54,57 @@ enum sutra_status sutra_et_write_json(struct sutra_context *context, const struc
                                       enum sutra_et_layout layout, const char *path, uint64_t *n_bytes,
                                       struct sutra_error *error);
 
+/* ---- What ASTRA-sim needs of the files of a job ---- */
+
+struct sutra_et_check;
+
+/* Which reader of ASTRA-sim's: that of today, or the one before it, which follows data dependencies only. */
+enum sutra_et_feeder { SUTRA_FEEDER_V3, SUTRA_FEEDER_V1 };
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_et_check_options {
+    size_t size;
+    enum sutra_et_feeder feeder;
+    bool roofline;      /* times come from ASTRA-sim's roofline model */
+    const char *groups; /* path of a comm_group.json, or NULL */
+};
+
+/* Begins a check. *check is the caller's. SUTRA_NO_INPUT, SUTRA_DATA: the groups. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_et_check_create(struct sutra_context *context, const struct sutra_et_check_options *options,
+                                        struct sutra_et_check **check, struct sutra_error *error);
+
+/* Checks a file, which is known by the name that it was read by (PREFIX.RANK.et) and may be freed then; one that was
+ * read in part, as `damaged` allows, is checked so far. */
+enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct sutra_et *et,
+                                     struct sutra_error *error);
+
+/* Checks what must agree between the files, after the last of them. */
+enum sutra_status sutra_et_check_finish(struct sutra_et_check *check, struct sutra_error *error);
+
+struct sutra_et_check_report {
+    size_t size;
+    uint64_t n_files;
+    uint64_t n_errors, n_warnings; /* findings: rules that are broken, in each file, and by the job */
+};
+void sutra_et_check_report(const struct sutra_et_check *check, struct sutra_et_check_report *report);
+
+/* A rule that is broken. All texts live as long as the check. */
+struct sutra_et_finding {
+    const char *file;    /* NULL: the job as a whole */
+    const char *rule;    /* such as "R6"; docs/simulate.md explains them */
+    bool is_error;       /* the simulation would stop, hang or lose nodes; else a warning */
+    uint64_t count;      /* of what breaks it */
+    const char *unit;    /* and what that is: "nodes", "groups" */
+    const uint64_t *ids; /* the first of them */
+    uint32_t n_ids;
+    const char *what, *detail, *why, *mend; /* the detail may be "" */
+};
+
+/* The i-th finding, in the order in which files were added, then of the job. False: there are no more. */
+bool sutra_et_check_finding(const struct sutra_et_check *check, uint64_t i, struct sutra_et_finding *finding);
+
+void sutra_et_check_free(struct sutra_et_check *check);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

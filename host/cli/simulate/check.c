@@ -1,0 +1,176 @@
+/*
+ * check.c - `sutra check`: what ASTRA-sim would stumble over in the .et files of a job. A line a finding, or JSON.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/simulate/et_job.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/json_text.h"
+#include "cli/tool/message.h"
+
+struct check_values {
+    const char *groups;
+    int feeder;
+    bool roofline, json, quiet;
+};
+
+static const char *const feeders[] = {"v3", "v1", NULL}; /* in the order of enum sutra_et_feeder */
+
+#define AT(field) .offset = offsetof(struct check_values, field)
+
+static const struct option_row options[] = {
+    {"groups", 'g', OPTION_FILE, "FILE", AT(groups), .help = "ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]}"},
+    {"feeder", 0, OPTION_CHOICE, "FEEDER", AT(feeder), .choices = feeders,
+     .help = "ASTRA-sim's reader: v3 of today, or v1 before it (default: v3)"},
+    {"roofline", 0, OPTION_FLAG, AT(roofline), .help = "check for runs with ASTRA-sim's roofline model turned on"},
+    {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "print nothing but what keeps from checking: the exit code tells"},
+    {0},
+};
+
+/* ---- For people ---- */
+
+static void print_ids(const struct sutra_et_finding *finding) {
+    for (uint32_t i = 0; i < finding->n_ids; i++)
+        printf("%s%" PRIu64, i ? ", " : " (", finding->ids[i]);
+    if (finding->n_ids > 0)
+        printf("%s)", finding->count > finding->n_ids ? ", ..." : "");
+}
+
+static void print_finding(const struct sutra_et_finding *finding) {
+    printf("%s: %s %s: %s", finding->file ? finding->file : "the job", finding->is_error ? "error" : "warning",
+           finding->rule, finding->what);
+    if (finding->n_ids > 0 || finding->count > 1) {
+        int length = (int)strlen(finding->unit) - (finding->count == 1);
+        printf(": %s %.*s", count_text(finding->count).text, length, finding->unit);
+        print_ids(finding);
+    }
+    printf("%s%s. %s %s\n", *finding->detail ? ": " : "", finding->detail, finding->why, finding->mend);
+}
+
+static void print_text(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
+    struct sutra_et_finding finding;
+    for (uint64_t i = 0; sutra_et_check_finding(check, i, &finding); i++)
+        print_finding(&finding);
+    printf("%s %s: %s %s, %s %s\n", count_text(report->n_files).text, report->n_files == 1 ? "file" : "files",
+           count_text(report->n_errors).text, report->n_errors == 1 ? "error" : "errors",
+           count_text(report->n_warnings).text, report->n_warnings == 1 ? "warning" : "warnings");
+}
+
+/* ---- For programs ---- */
+
+static void print_member(const char *name, const char *text) {
+    printf(", \"%s\": ", name);
+    json_string_print(stdout, text);
+}
+
+static void print_finding_json(const struct sutra_et_finding *finding) {
+    printf("{\"file\": ");
+    if (finding->file)
+        json_string_print(stdout, finding->file);
+    else
+        printf("null");
+    print_member("rule", finding->rule);
+    print_member("severity", finding->is_error ? "error" : "warning");
+    printf(", \"count\": %" PRIu64, finding->count);
+    print_member("unit", finding->unit);
+    printf(", \"ids\": [");
+    for (uint32_t i = 0; i < finding->n_ids; i++)
+        printf("%s%" PRIu64, i ? ", " : "", finding->ids[i]);
+    printf("]");
+    print_member("what", finding->what);
+    print_member("detail", finding->detail);
+    print_member("why", finding->why);
+    print_member("mend", finding->mend);
+    printf("}");
+}
+
+static void print_json(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
+    struct sutra_et_finding finding;
+    printf("{\n  \"files\": %" PRIu64 ",\n  \"errors\": %" PRIu64 ",\n  \"warnings\": %" PRIu64 ",\n  \"findings\": [",
+           report->n_files, report->n_errors, report->n_warnings);
+    for (uint64_t i = 0; sutra_et_check_finding(check, i, &finding); i++) {
+        printf("%s\n    ", i ? "," : "");
+        print_finding_json(&finding);
+    }
+    printf("%s]\n}\n", report->n_errors + report->n_warnings ? "\n  " : "");
+}
+
+/* ---- The command ---- */
+
+static enum sutra_status check_files(struct et_job *job, struct sutra_et_check *check, const struct operands *files,
+                                     struct sutra_error *error) {
+    const struct sutra_et_read_options damaged = {.size = sizeof damaged, .damaged = true};
+    enum sutra_status status = SUTRA_OK;
+    for (unsigned i = 0; i < files->n && !status; i++) {
+        status = et_job_read(job, files->words[i], &damaged, error);
+        if (!status)
+            status = sutra_et_check_add(check, job->et, error);
+    }
+    return status ? status : sutra_et_check_finish(check, error);
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct check_values values = {0};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the file is missing; see '%s --help'", command->called);
+    const struct sutra_et_check_options check_options = {.size = sizeof check_options,
+                                                         .feeder = (enum sutra_et_feeder)values.feeder,
+                                                         .roofline = values.roofline,
+                                                         .groups = values.groups};
+    struct et_job job;
+    struct sutra_error error;
+    struct sutra_et_check *check = NULL;
+    struct sutra_et_check_report report = {.size = sizeof report};
+    enum sutra_status status = et_job_start(&job, values.quiet, &error);
+    if (!status)
+        status = sutra_et_check_create(job.context, &check_options, &check, &error);
+    if (!status)
+        status = check_files(&job, check, &operands, &error);
+    progress_clear(&job.watch.progress);
+    if (!status) {
+        sutra_et_check_report(check, &report);
+        if (!values.quiet)
+            (values.json ? print_json : print_text)(check, &report);
+    }
+    sutra_et_check_free(check);
+    exit_code = et_job_end(&job, status, &error);
+    return exit_code == SUTRA_OK && report.n_errors > 0 ? (int)SUTRA_DATA : exit_code;
+}
+
+static const char *const synopses[] = {"FILE.et... [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Says what ASTRA-sim would stumble over in Chakra files, without running it: a line for each rule that a file "
+    "breaks, with the number of nodes, the first of their ids, what the simulator does then, and what mends it. Errors "
+    "stop the simulation, make it hang or lose nodes; the exit code is then 65, and 0 where there are only warnings.",
+    "Several files are the ranks of one job, PREFIX.0.et, PREFIX.1.et, ...: members of a group must run the same "
+    "collectives with the same sizes, and each send must have its receive.",
+    "Groups with a number above 0 must be known: from --groups, or from the files' own metadata.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra check job.0.et", "check a file"},
+    {"sutra check job.*.et --groups comm_group.json", "check the files of a job together"},
+    {"sutra check job.*.et --json | jq '.findings[].rule'", "the rules that are broken, for a script"},
+    {0},
+};
+
+const struct command check_command = {
+    .name = "check",
+    .called = "sutra check",
+    .summary = "say what a simulator would stumble over in .et files",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
+    .run = run,
+};

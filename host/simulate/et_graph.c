@@ -1,0 +1,146 @@
+/*
+ * et_graph.c - from ids to rows, and an order that dependencies allow.
+ */
+#include "simulate/et_graph.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "columns/pair_table.h"
+#include "columns/row_heap.h"
+
+/* The row of each id: the last one that has it. */
+static bool find_rows(const struct et_nodes *nodes, struct pair_table *table, struct et_graph *graph) {
+    for (row_t row = 0; row < nodes->n; row++) {
+        struct pair_entry *entry = pair_table_take(table, nodes->id[row], 0);
+        if (!entry)
+            return false;
+        if (entry->number != PAIR_NONE)
+            graph->again[graph->n_again++] = row;
+        entry->number = row;
+    }
+    return true;
+}
+
+static void add_up(struct et_graph *graph, const struct pair_table *table, const struct et_ids *list, row_t row,
+                   enum et_edges kind, uint64_t *n) {
+    for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++) {
+        graph->up.rows[*n] = pair_table_find(table, list->ids[i], 0);
+        graph->n_absent += graph->up.rows[*n] == ROW_NONE;
+        graph->kind[(*n)++] = (uint8_t)kind;
+    }
+}
+
+static void fill_up(const struct et_nodes *nodes, const struct pair_table *table, enum et_edges kinds,
+                    struct et_graph *graph) {
+    uint64_t n = 0;
+    for (row_t row = 0; row < nodes->n; row++) {
+        graph->up.first[row] = n;
+        if (kinds & ET_CTRL)
+            add_up(graph, table, &nodes->ctrl, row, ET_CTRL, &n);
+        if (kinds & ET_DATA)
+            add_up(graph, table, &nodes->data, row, ET_DATA, &n);
+    }
+    graph->up.first[nodes->n] = n;
+}
+
+/* The same edges the other way round; `first` is counted, summed up, and moved on while the rows are put in. */
+static void turn_round(const struct et_lists *up, row_t n, struct et_lists *down) {
+    for (uint64_t i = 0; i < up->first[n]; i++)
+        if (up->rows[i] != ROW_NONE)
+            down->first[up->rows[i]]++;
+    uint64_t sum = 0;
+    for (row_t row = 0; row <= n; row++) {
+        uint64_t count = down->first[row];
+        down->first[row] = sum;
+        sum += count;
+    }
+    for (row_t row = 0; row < n; row++)
+        for (uint64_t i = up->first[row]; i < up->first[row + 1]; i++)
+            if (up->rows[i] != ROW_NONE)
+                down->rows[down->first[up->rows[i]]++] = row;
+    memmove(down->first + 1, down->first, n * sizeof *down->first);
+    down->first[0] = 0;
+}
+
+static void find_order(struct et_graph *graph, uint64_t *n_waits, row_t *free_rows) {
+    row_t n_free = 0;
+    for (row_t row = 0; row < graph->n; row++) {
+        n_waits[row] = 0;
+        for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
+            n_waits[row] += graph->up.rows[i] != ROW_NONE;
+        if (n_waits[row] == 0)
+            row_heap_push(free_rows, &n_free, row);
+    }
+    while (n_free > 0) {
+        row_t row = row_heap_pop(free_rows, &n_free);
+        graph->order[graph->n_order++] = row;
+        for (uint64_t i = graph->down.first[row]; i < graph->down.first[row + 1]; i++)
+            if (--n_waits[graph->down.rows[i]] == 0)
+                row_heap_push(free_rows, &n_free, graph->down.rows[i]);
+    }
+}
+
+static void take_lists(struct arena *arena, struct et_lists *lists, row_t n, uint64_t n_edges) {
+    lists->first = arena_zeros(arena, (size_t)n + 1, sizeof *lists->first);
+    lists->rows = arena_take(arena, n_edges, sizeof *lists->rows);
+}
+
+enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kinds, struct arena *arena,
+                                struct et_graph *graph, struct sutra_error *error) {
+    row_t n = nodes->n;
+    uint64_t n_edges = (kinds & ET_CTRL ? nodes->ctrl.first[n] : 0) + (kinds & ET_DATA ? nodes->data.first[n] : 0);
+    struct pair_table table;
+    *graph = (struct et_graph){.n = n};
+    take_lists(arena, &graph->up, n, n_edges);
+    take_lists(arena, &graph->down, n, n_edges);
+    graph->kind = arena_take(arena, n_edges, sizeof *graph->kind);
+    graph->order = arena_take(arena, n, sizeof *graph->order);
+    graph->again = arena_take(arena, n, sizeof *graph->again);
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *n_waits = arena_take(arena, n, sizeof *n_waits);
+    row_t *free_rows = arena_take(arena, n, sizeof *free_rows);
+    if (arena->failed || !pair_table_init(&table))
+        return error_memory(error);
+    bool found = find_rows(nodes, &table, graph);
+    if (found) {
+        fill_up(nodes, &table, kinds, graph);
+        turn_round(&graph->up, n, &graph->down);
+        find_order(graph, n_waits, free_rows);
+    }
+    pair_table_free(&table);
+    arena_release(arena, mark);
+    return found ? SUTRA_OK : error_memory(error);
+}
+
+enum sutra_status et_lengths_find(const struct et_nodes *nodes, const struct et_graph *graph, struct arena *arena,
+                                  struct et_lengths *lengths, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *end_us = arena_zeros(arena, graph->n, sizeof *end_us);
+    row_t *level = arena_zeros(arena, graph->n, sizeof *level);
+    row_t *on_level = arena_zeros(arena, graph->n, sizeof *on_level);
+    if (arena->failed)
+        return error_memory(error);
+    *lengths = (struct et_lengths){.critical_last = ROW_NONE};
+    for (row_t i = 0; i < graph->n_order; i++) {
+        row_t row = graph->order[i];
+        if (__builtin_add_overflow(end_us[row], nodes->duration_us[row], &end_us[row]))
+            end_us[row] = UINT64_MAX;
+        if (lengths->critical_last == ROW_NONE || end_us[row] > lengths->critical_us) {
+            lengths->critical_us = end_us[row];
+            lengths->critical_last = row;
+        }
+        row_t depth = level[row];
+        if (++on_level[depth] > lengths->width)
+            lengths->width = on_level[depth];
+        if (depth >= lengths->n_levels)
+            lengths->n_levels = depth + 1;
+        for (uint64_t k = graph->down.first[row]; k < graph->down.first[row + 1]; k++) {
+            row_t below = graph->down.rows[k];
+            end_us[below] = end_us[below] > end_us[row] ? end_us[below] : end_us[row];
+            level[below] = level[below] > depth ? level[below] : depth + 1;
+        }
+    }
+    arena_release(arena, mark);
+    return SUTRA_OK;
+}
