@@ -318,7 +318,7 @@ static void bring_sums_down(struct gpu *gpu, const struct sum_columns *c, struct
     if (!sums)
         gpu_end(gpu, GPU_NO_MEMORY);
     gpu_down(gpu, sums, c->sums, step->n_keys);
-    if (gpu_arrived(gpu))
+    if (sums && gpu_arrived(gpu))
         for (uint32_t key = 0; key < step->n_keys; key++)
             take_sums(&step->moments[key], &sums[key]);
     free(sums);

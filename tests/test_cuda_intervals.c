@@ -22,10 +22,26 @@ static void sums_of_values_agree(void **state) {
     engines_close(&engines);
 }
 
+static void a_device_that_fails_anywhere_is_replaced(void **state) {
+    (void)state;
+    unsigned n_failed = 0;
+    for (row_t kernel = 0; kernel < 60; kernel++) {
+        struct engines engines;
+        engines_open_on(&engines, 2, true, UNLIMITED, kernel);
+        compare_intervals(engines.engine, 7, 90);
+        compare_sums(engines.engine, 7, 90);
+        assert_in_range(engines.said.warnings, 0, 1);
+        n_failed += engines.said.warnings;
+        engines_close(&engines);
+    }
+    assert_in_range(n_failed, 15, 59);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_and_states_agree),
         cmocka_unit_test(sums_of_values_agree),
+        cmocka_unit_test(a_device_that_fails_anywhere_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+/*
+ * test_bisect.c - the first place at which something does not hold, against a look at every place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/bisect.h"
+
+#define PLACES_MAX 40
+
+static uint32_t find(uint32_t low, uint32_t high, uint32_t holds_below, uint32_t *n_looks) {
+    struct bisection at = {low, high};
+    for (*n_looks = 0; at.low < at.high; (*n_looks)++) {
+        assert_in_range(bisect_middle(at), low, high - 1);
+        bisect(&at, bisect_middle(at) < holds_below);
+    }
+    return at.low;
+}
+
+static void every_place_is_found_in_every_range(void **state) {
+    (void)state;
+    uint32_t n_looks;
+    for (uint32_t low = 0; low <= PLACES_MAX; low++)
+        for (uint32_t high = low; high <= PLACES_MAX; high++)
+            for (uint32_t first = low; first <= high; first++)
+                assert_int_equal(find(low, high, first, &n_looks), first);
+}
+
+static void it_takes_as_many_looks_as_the_number_of_places_has_bits(void **state) {
+    (void)state;
+    uint32_t n_looks, most = 0;
+    for (uint32_t first = 0; first <= 1000; first++) {
+        find(0, 1000, first, &n_looks);
+        most = n_looks > most ? n_looks : most;
+    }
+    assert_int_equal(most, 10);
+}
+
+static void an_empty_range_takes_no_look(void **state) {
+    (void)state;
+    uint32_t n_looks;
+    assert_int_equal(find(7, 7, 9, &n_looks), 7);
+    assert_int_equal(n_looks, 0);
+}
+
+static void places_go_up_to_the_largest_number(void **state) {
+    (void)state;
+    uint32_t n_looks;
+    assert_int_equal(find(0, UINT32_MAX, UINT32_MAX, &n_looks), UINT32_MAX);
+    assert_int_equal(find(UINT32_MAX - 2, UINT32_MAX, UINT32_MAX - 1, &n_looks), UINT32_MAX - 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_place_is_found_in_every_range),
+        cmocka_unit_test(it_takes_as_many_looks_as_the_number_of_places_has_bits),
+        cmocka_unit_test(an_empty_range_takes_no_look),
+        cmocka_unit_test(places_go_up_to_the_largest_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
