@@ -3,7 +3,6 @@
  */
 #include "generate/generate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -57,28 +56,17 @@ static enum sutra_status check(const struct generate_options *options, struct su
 /* Largest number of operators of a tree, whatever the depth. */
 #define TREE_OPS_MAX 64
 
-static bool reserve(struct generator *generator) {
+static bool reserve(struct generator *generator, struct arena *arena) {
     const struct generate_options *options = generator->options;
     size_t n = (size_t)options->depth + TREE_OPS_MAX;
     struct burst *burst = &generator->burst;
-    burst->operations = calloc(n, sizeof *burst->operations);
-    burst->ended = calloc(n, sizeof *burst->ended);
-    burst->open = calloc(n, sizeof *burst->open);
-    burst->launches = calloc(4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
-    generator->thread_clock = calloc(options->n_threads, sizeof *generator->thread_clock);
-    generator->stream_clock = calloc(options->n_streams, sizeof *generator->stream_clock);
-    return burst->operations && burst->ended && burst->open && burst->launches && generator->thread_clock &&
-           generator->stream_clock && lines_make(&generator->lines, options->schema);
-}
-
-static void release(struct generator *generator) {
-    free(generator->burst.operations);
-    free(generator->burst.ended);
-    free(generator->burst.open);
-    free(generator->burst.launches);
-    free(generator->thread_clock);
-    free(generator->stream_clock);
-    lines_free(&generator->lines);
+    burst->operations = arena_take(arena, n, sizeof *burst->operations);
+    burst->ended = arena_take(arena, n, sizeof *burst->ended);
+    burst->open = arena_take(arena, n, sizeof *burst->open);
+    burst->launches = arena_take(arena, 4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
+    generator->thread_clock = arena_take(arena, options->n_threads, sizeof *generator->thread_clock);
+    generator->stream_clock = arena_take(arena, options->n_streams, sizeof *generator->stream_clock);
+    return !arena->failed && lines_make(&generator->lines, options->schema, arena);
 }
 
 /* The state in which each pass starts. */
@@ -199,11 +187,12 @@ static enum sutra_status open_both(struct generator *generator, struct sutra_err
 
 enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error) {
     struct generate_options full = with_defaults(options);
+    struct arena arena = {0};
     struct generator generator = {.options = &full, .values.integer_times = full.integer_times};
     enum sutra_status status = check(&full, error);
     if (status != SUTRA_OK)
         return status;
-    if (!reserve(&generator))
+    if (!reserve(&generator, &arena))
         status = error_memory(error);
     if (status == SUTRA_OK)
         status = open_both(&generator, error);
@@ -212,6 +201,6 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
         write_files(&generator);
         status = close_both(&generator, error);
     }
-    release(&generator);
+    arena_free(&arena);
     return status;
 }

@@ -64,11 +64,18 @@ bool lines_know_schema(const char *schema) {
     return schema_named(schema) != NULL;
 }
 
-/* Makes a template of the text and empties the text. */
-static bool finish(struct buffer *text, struct template *template) {
-    bool is_made = !text->failed && template_make(template, text->bytes, text->length);
-    text->length = 0;
-    return is_made;
+/* What templates are made with: a text at a time, and where they live. */
+struct line_maker {
+    const struct schema *schema;
+    struct arena *arena;
+    struct buffer text;
+};
+
+/* A template of the text, which is empty then. */
+static struct template finish(struct line_maker *maker) {
+    struct template template = template_make(maker->arena, maker->text.bytes, maker->text.length);
+    maker->text.length = 0;
+    return template;
 }
 
 static void device_op_add(struct buffer *text, const struct operator_row *row, size_t k) {
@@ -158,10 +165,10 @@ static void host_op_add(struct buffer *text, const struct schema *schema, const 
 }
 
 /* A node of the host trace that is no operator. */
-static bool make_node(struct buffer *text, const struct schema *schema, const char *name, struct template *template) {
+static struct template make_node(struct line_maker *maker, const char *name) {
     struct operator_row row = {.name = name, .inputs = "", .outputs = "", .schema = "", .is_annotation = true};
-    host_op_add(text, schema, &row, 0);
-    return finish(text, template);
+    host_op_add(&maker->text, maker->schema, &row, 0);
+    return finish(maker);
 }
 
 static void launch_add(struct buffer *text, const struct gpu_row *row) {
@@ -192,83 +199,59 @@ static void gpu_op_add(struct buffer *text, const struct gpu_row *row) {
     text_add(text, "}}");
 }
 
-static bool make_ops(struct lines *lines, const struct schema *schema, struct buffer *text) {
-    bool is_made = true;
-    for (size_t i = 0; i < n_operators * N_TENSOR_SHAPES && is_made; i++) {
-        device_op_add(text, &operators[i / N_TENSOR_SHAPES], i % N_TENSOR_SHAPES);
-        is_made = finish(text, &lines->device_ops[i]);
-        host_op_add(text, schema, &operators[i / N_TENSOR_SHAPES], i % N_TENSOR_SHAPES);
-        is_made = finish(text, &lines->host_ops[i]) && is_made;
+static void make_ops(struct lines *lines, struct line_maker *maker) {
+    for (size_t i = 0; i < n_operators * N_TENSOR_SHAPES; i++) {
+        const struct operator_row *row = &operators[i / N_TENSOR_SHAPES];
+        device_op_add(&maker->text, row, i % N_TENSOR_SHAPES);
+        lines->device_ops[i] = finish(maker);
+        host_op_add(&maker->text, maker->schema, row, i % N_TENSOR_SHAPES);
+        lines->host_ops[i] = finish(maker);
     }
-    return is_made;
 }
 
-static bool make_gpu_ops(struct lines *lines, struct buffer *text) {
-    bool is_made = true;
-    for (size_t i = 0; i < n_gpu_rows && is_made; i++) {
-        launch_add(text, &gpu_rows[i]);
-        is_made = finish(text, &lines->launches[i]);
-        gpu_op_add(text, &gpu_rows[i]);
-        is_made = finish(text, &lines->gpu_ops[i]) && is_made;
+static void make_gpu_ops(struct lines *lines, struct line_maker *maker) {
+    for (size_t i = 0; i < n_gpu_rows; i++) {
+        launch_add(&maker->text, &gpu_rows[i]);
+        lines->launches[i] = finish(maker);
+        gpu_op_add(&maker->text, &gpu_rows[i]);
+        lines->gpu_ops[i] = finish(maker);
     }
-    return is_made;
 }
 
-static bool make_annotations(struct lines *lines, const struct schema *schema, struct buffer *text) {
-    bool is_made = true;
-    for (size_t i = 0; i < N_ANNOTATIONS && is_made; i++) {
+static void make_annotations(struct lines *lines, struct line_maker *maker) {
+    for (size_t i = 0; i < N_ANNOTATIONS; i++) {
         struct operator_row row = {.name = annotation_names[i], .inputs = "", .is_annotation = true};
-        device_op_add(text, &row, 0);
-        is_made = finish(text, &lines->device_annotations[i]);
-        text_add(text, SPAN("gpu_user_annotation", "%s") GPU ", 'dur': @dur@, 'args': {'External id': @external@}}",
+        device_op_add(&maker->text, &row, 0);
+        lines->device_annotations[i] = finish(maker);
+        text_add(&maker->text,
+                 SPAN("gpu_user_annotation", "%s") GPU ", 'dur': @dur@, 'args': {'External id': @external@}}",
                  row.name);
-        is_made = finish(text, &lines->gpu_annotations[i]) && is_made;
-        is_made = make_node(text, schema, row.name, &lines->host_annotations[i]) && is_made;
+        lines->gpu_annotations[i] = finish(maker);
+        lines->host_annotations[i] = make_node(maker, row.name);
     }
-    return is_made;
 }
 
-static bool make_plain(struct lines *lines, const struct schema *schema, struct buffer *text) {
-    bool is_made = true;
-    for (size_t i = 0; i < LINE_PROCESS_NODE && is_made; i++)
-        is_made = template_make(&lines->plain[i], plain_texts[i], strlen(plain_texts[i]));
-    return is_made &&
-           make_node(text, schema, "[pytorch|profiler|execution_trace|process]", &lines->plain[LINE_PROCESS_NODE]) &&
-           make_node(text, schema, "[pytorch|profiler|execution_trace|thread]", &lines->plain[LINE_THREAD_NODE]);
+static void make_plain(struct lines *lines, struct line_maker *maker) {
+    for (size_t i = 0; i < LINE_PROCESS_NODE; i++)
+        lines->plain[i] = template_make(maker->arena, plain_texts[i], strlen(plain_texts[i]));
+    lines->plain[LINE_PROCESS_NODE] = make_node(maker, "[pytorch|profiler|execution_trace|process]");
+    lines->plain[LINE_THREAD_NODE] = make_node(maker, "[pytorch|profiler|execution_trace|thread]");
 }
 
-bool lines_make(struct lines *lines, const char *schema_name) {
-    const struct schema *schema = schema_named(schema_name);
-    struct buffer text = {0};
-    *lines = (struct lines){
-        .device_ops = calloc(n_operators * N_TENSOR_SHAPES, sizeof(struct template)),
-        .host_ops = calloc(n_operators * N_TENSOR_SHAPES, sizeof(struct template)),
-        .launches = calloc(n_gpu_rows, sizeof(struct template)),
-        .gpu_ops = calloc(n_gpu_rows, sizeof(struct template)),
-    };
-    bool is_made = lines->device_ops && lines->host_ops && lines->launches && lines->gpu_ops &&
-                   make_ops(lines, schema, &text) && make_gpu_ops(lines, &text) &&
-                   make_annotations(lines, schema, &text) && make_plain(lines, schema, &text);
-    buffer_free(&text);
-    return is_made;
-}
-
-static void free_all(struct template *templates, size_t n) {
-    for (size_t i = 0; templates && i < n; i++)
-        template_free(&templates[i]);
-}
-
-void lines_free(struct lines *lines) {
-    free_all(lines->device_ops, n_operators * N_TENSOR_SHAPES);
-    free_all(lines->host_ops, n_operators * N_TENSOR_SHAPES);
-    free_all(lines->launches, n_gpu_rows);
-    free_all(lines->gpu_ops, n_gpu_rows);
-    free_all(lines->device_annotations, N_ANNOTATIONS);
-    free_all(lines->host_annotations, N_ANNOTATIONS);
-    free_all(lines->gpu_annotations, N_ANNOTATIONS);
-    free_all(lines->plain, N_PLAIN_LINES);
-    free(lines->device_ops);
-    free(lines->host_ops);
-    free(lines->launches);
-    free(lines->gpu_ops);
+bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
+    struct line_maker maker = {.schema = schema_named(schema), .arena = arena};
+    size_t n_ops = n_operators * N_TENSOR_SHAPES;
+    *lines = (struct lines){.device_ops = arena_take(arena, n_ops, sizeof(struct template)),
+                            .host_ops = arena_take(arena, n_ops, sizeof(struct template)),
+                            .launches = arena_take(arena, n_gpu_rows, sizeof(struct template)),
+                            .gpu_ops = arena_take(arena, n_gpu_rows, sizeof(struct template))};
+    if (arena->failed)
+        return false;
+    make_ops(lines, &maker);
+    make_gpu_ops(lines, &maker);
+    make_annotations(lines, &maker);
+    make_plain(lines, &maker);
+    bool ok = !maker.text.failed && !arena->failed;
+    buffer_free(&maker.text);
+    return ok;
 }

@@ -43,8 +43,7 @@ struct lines {
 /* Whether there is a host trace of this schema. */
 bool lines_know_schema(const char *schema);
 
-/* False where memory runs out. Free with lines_free() in any case; so may be lines that are all zero. */
-bool lines_make(struct lines *lines, const char *schema);
-void lines_free(struct lines *lines);
+/* False where memory runs out; the lines live in the arena. */
+bool lines_make(struct lines *lines, const char *schema, struct arena *arena);
 
 #endif

@@ -3,15 +3,15 @@
  */
 #include "generate/template.h"
 
-#include <stdlib.h>
+#include "text/number_text.h"
 
 struct slot {
     uint32_t length; /* of the literal piece before the field */
     uint8_t field;   /* FIELD_COUNT: none */
 };
 
-/* Most bytes of one number, with sign and point. */
-#define NUMBER_SIZE 24
+/* Most bytes that stand behind a number. */
+#define FRACTION sizeof ".000"
 
 static const char *const field_names[FIELD_COUNT] = {
     [FIELD_NODE] = "node",         [FIELD_PARENT] = "parent",
@@ -41,56 +41,29 @@ static size_t count_fields(const char *text, size_t length) {
     return n / 2;
 }
 
-bool template_make(struct template *template, const char *text, size_t length) {
-    size_t n_fields = count_fields(text, length), n_slots = 0, literal = 0, piece = 0;
-    size_t size_max = length + n_fields * NUMBER_SIZE;
-    *template = (struct template){.text = malloc(length + 1), .slots = calloc(n_fields + 1, sizeof(struct slot))};
-    if (!template->text || !template->slots) {
-        template_free(template);
-        return false;
-    }
-    for (size_t i = 0; i < length; i++) {
+struct template template_make(struct arena *arena, const char *text, size_t length) {
+    size_t n_fields = count_fields(text, length), literal = 0, piece = 0;
+    struct template template = {.text = arena_take(arena, length, 1),
+                                .slots = arena_take(arena, n_fields + 1, sizeof(struct slot)),
+                                .size_max = length + n_fields * (NUMBER_TEXT_MAX + FRACTION)};
+    for (size_t i = 0; i < length && !arena->failed; i++) {
         const char *end = text[i] == '@' ? memchr(text + i + 1, '@', length - i - 1) : NULL;
         if (!end) {
-            char c = text[i];
-            if (c == '\'')
-                c = '"';
-            template->text[literal++] = c;
+            template.text[literal++] = text[i] == '\'' ? '"' : text[i];
             continue;
         }
         uint8_t field = field_named(text + i + 1, (size_t)(end - text) - i - 1);
-        template->slots[n_slots++] = (struct slot){(uint32_t)(literal - piece), field};
+        template.slots[template.n_slots++] = (struct slot){(uint32_t)(literal - piece), field};
         piece = literal;
         i = (size_t)(end - text);
     }
-    template->slots[n_slots++] = (struct slot){(uint32_t)(literal - piece), FIELD_COUNT};
-    template->n_slots = n_slots;
-    template->size_max = size_max;
-    return true;
-}
-
-void template_free(struct template *template) {
-    free(template->text);
-    free(template->slots);
-    *template = (struct template){0};
-}
-
-static char *put_digits(char *to, uint64_t value) {
-    char digits[20];
-    size_t n = sizeof digits;
-    while (value >= 10) {
-        digits[--n] = (char)('0' + value % 10);
-        value /= 10;
-    }
-    digits[--n] = (char)('0' + value);
-    memcpy(to, digits + n, sizeof digits - n);
-    return to + (sizeof digits - n);
+    if (!arena->failed)
+        template.slots[template.n_slots++] = (struct slot){(uint32_t)(literal - piece), FIELD_COUNT};
+    return template;
 }
 
 static char *put_number(char *to, int64_t value) {
-    if (value < 0)
-        *to++ = '-';
-    return put_digits(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    return to + integer_format(value, to);
 }
 
 /* Nanoseconds as microseconds with three decimals, from the integer's digits so that nothing is rounded. */

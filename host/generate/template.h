@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "generate/output.h"
 
 enum field {
@@ -52,9 +53,8 @@ struct template {
     size_t size_max; /* most bytes that it can become */
 };
 
-/* False where memory runs out. Free with template_free(). Names of fields must be known ones. */
-bool template_make(struct template *template, const char *text, size_t length);
-void template_free(struct template *template);
+/* A template in an arena; without memory the arena fails. Names of fields must be known ones. */
+struct template template_make(struct arena *arena, const char *text, size_t length);
 
 void template_write(const struct template *template, const struct template_values *values, struct output *output);
 
