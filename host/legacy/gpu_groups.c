@@ -1,19 +1,26 @@
 /*
  * gpu_groups.c - finding launches by external id and the CPU operators that run when they end. O(n log n).
+ *
+ *     GPU operator  --"External id"--> launch, or else an arrow --> the moment when the launch ended
+ *     moment        --runs then-->     CPU operator of the segment --"Ev Idx"--> its group
+ *
+ * What lacks a link of this chain is an error (lenient: counted), or, without a CPU operator, told and left out.
  */
 #include "legacy/gpu_groups.h"
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "legacy/event_keys.h"
+#include "read/event_columns.h"
 #include "text/number_text.h"
 #include "text/string_text.h"
+
+/* The fields that tell who belongs to whom. */
+static const struct asked_field external_id = {"External id", ASK_KEY, false}, event_index = {"Ev Idx", ASK_KEY, false},
+                                arrow_id = {"id", ASK_KEY, true};
 
 /* GPU operators with the moment of their launch; then with the CPU operator that they found. */
 struct launched {
     row_t *event;
-    value_key *external;
-    struct json_place *place; /* of the external id */
     struct number_column at;
     row_t *found;     /* place in the segment */
     row_t *parent;    /* the CPU operator's event */
@@ -39,14 +46,27 @@ struct grouping {
     struct event_map launches, starts, finishes;
 };
 
-static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, enum id_field field,
+/* (*ids)[event] = the field of each of the events, as Python has it (5 and "5" are different there). */
+static enum sutra_status ask_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                 struct asked_field field, const row_t *event, row_t n, const value_key **ids,
+                                 struct sutra_error *error) {
+    struct asked_column column;
+    enum sutra_status status = event_columns_ask(context, trace, &field, 1, event, n, &column, error);
+    if (!status)
+        *ids = column.key;
+    return status;
+}
+
+static enum sutra_status map_events(struct grouping *grouping, struct event_map *map, struct asked_field field,
                                     const row_t *event, row_t n) {
     struct arena_mark mark = arena_mark(grouping->scratch);
     value_key *keys = arena_take(grouping->scratch, n, sizeof *keys);
+    const value_key *ids = NULL;
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (!status)
-        status =
-            event_keys_read(grouping->context, grouping->side->trace, field, event, n, keys, NULL, grouping->error);
+        status = ask_ids(grouping->context, grouping->side->trace, field, event, n, &ids, grouping->error);
+    for (row_t i = 0; i < n && !status; i++)
+        keys[i] = ids[event[i]];
     if (!status)
         status = key_index_build(&map->index, &grouping->context->engine, keys, n, KEY_LAST, NULL, grouping->error);
     map->event = event;
@@ -66,9 +86,9 @@ static enum sutra_status map_arrows(struct grouping *grouping) {
     if (grouping->starts.made)
         return SUTRA_OK;
     enum sutra_status status =
-        map_events(grouping, &grouping->starts, ID_ARROW, side->arrow_start, side->n_arrow_start);
+        map_events(grouping, &grouping->starts, arrow_id, side->arrow_start, side->n_arrow_start);
     return status ? status
-                  : map_events(grouping, &grouping->finishes, ID_ARROW, side->arrow_finish, side->n_arrow_finish);
+                  : map_events(grouping, &grouping->finishes, arrow_id, side->arrow_finish, side->n_arrow_finish);
 }
 
 /* An operator that cannot be placed: an error, or left out and counted. */
@@ -102,11 +122,12 @@ static bool launch_moment(const struct grouping *grouping, value_key external, s
 static enum sutra_status find_moments(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     const struct device_side *side = grouping->side;
-    enum sutra_status status = event_keys_read(grouping->context, side->trace, ID_EXTERNAL, side->gpu, side->n_gpu,
-                                               gpu->external, gpu->place, grouping->error);
+    const value_key *ids = NULL;
+    enum sutra_status status =
+        ask_ids(grouping->context, side->trace, external_id, side->gpu, side->n_gpu, &ids, grouping->error);
     for (row_t i = 0; i < side->n_gpu && !status; i++) {
         struct number at;
-        value_key external = gpu->external[i];
+        value_key external = ids[side->gpu[i]];
         if (external == KEY_ABSENT || external == KEY_UNHASHABLE) {
             status = refuse(grouping, side->gpu[i], "this GPU operator has no args[\"External id\"]");
             continue;
@@ -118,7 +139,6 @@ static enum sutra_status find_moments(struct grouping *grouping) {
             continue;
         }
         gpu->event[gpu->n] = side->gpu[i];
-        gpu->place[gpu->n] = gpu->place[i];
         number_put(gpu->at, gpu->n++, at);
     }
     return status;
@@ -166,20 +186,38 @@ static void log_id(const struct grouping *grouping, struct json_place place) {
     buffer_free(&value);
 }
 
-static void log_discarded(const struct grouping *grouping, row_t i) {
+static void log_discarded(const struct grouping *grouping, row_t i, struct json_place external) {
     struct legacy_log *log = grouping->log;
     const struct sutra_device_trace *trace = grouping->side->trace;
     uint32_t name = trace->events.name[grouping->gpu.event[i]];
-    if (!log->line)
-        return;
     log_text(log, "Warning! the parent cpu_op for the following gpu_op is not foundand hence it is discarded. gpu_op "
                   "name: ");
     log_bytes(log, strings_text(&trace->strings, name), strings_length(&trace->strings, name));
     log_text(log, ", ts: ");
     log_number(log, number_at(grouping->gpu.at, i));
     log_text(log, ", external_id: ");
-    log_id(grouping, grouping->gpu.place[i]);
+    log_id(grouping, external);
     log_end(log, SUTRA_LEGACY_DISCARDED);
+}
+
+/* Counts the operators that found no CPU operator, and names them. */
+static enum sutra_status tell_lost(struct grouping *grouping) {
+    const struct asked_field field = {external_id.name, ASK_PLACE, external_id.outside};
+    const struct launched *gpu = &grouping->gpu;
+    struct asked_column column;
+    row_t n = 0, *lost = arena_take(grouping->scratch, gpu->n, sizeof *lost);
+    for (row_t i = 0; i < gpu->n && lost; i++)
+        if (gpu->found[i] == ROW_NONE)
+            lost[n++] = gpu->event[i];
+    grouping->report->n_gpu_without_parent += n;
+    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
+    if (status || n == 0 || !grouping->log->line)
+        return status;
+    status = event_columns_ask(grouping->context, grouping->side->trace, &field, 1, lost, n, &column, grouping->error);
+    for (row_t i = 0; i < gpu->n && !status; i++)
+        if (gpu->found[i] == ROW_NONE)
+            log_discarded(grouping, i, column.place[gpu->event[i]]);
+    return status;
 }
 
 /* Keeps the operators that found a CPU operator. */
@@ -187,11 +225,8 @@ static void keep_found(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     row_t n = 0;
     for (row_t i = 0; i < gpu->n; i++) {
-        if (gpu->found[i] == ROW_NONE) {
-            log_discarded(grouping, i);
-            grouping->report->n_gpu_without_parent++;
+        if (gpu->found[i] == ROW_NONE)
             continue;
-        }
         gpu->parent[n] = grouping->side->cpu[grouping->side->segment + gpu->found[i]];
         gpu->event[n] = gpu->event[i];
         number_put(gpu->at, n++, number_at(gpu->at, i));
@@ -202,17 +237,19 @@ static void keep_found(struct grouping *grouping) {
 /* Reads the "Ev Idx" of the CPU operators; those without one are refused. */
 static enum sutra_status read_indexes(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
-    enum sutra_status status = event_keys_read(grouping->context, grouping->side->trace, ID_EVENT_INDEX, gpu->parent,
-                                               gpu->n, gpu->index, NULL, grouping->error);
+    const value_key *ids = NULL;
+    enum sutra_status status =
+        ask_ids(grouping->context, grouping->side->trace, event_index, gpu->parent, gpu->n, &ids, grouping->error);
     row_t n = 0;
     for (row_t i = 0; i < gpu->n && !status; i++) {
-        if (gpu->index[i] == KEY_ABSENT || gpu->index[i] == KEY_UNHASHABLE) {
+        value_key index = ids[gpu->parent[i]];
+        if (index == KEY_ABSENT || index == KEY_UNHASHABLE) {
             status = refuse(grouping, gpu->parent[i],
                             "this CPU operator launches GPU operators and has no args[\"Ev Idx\"] to tell it by");
             continue;
         }
         gpu->event[n] = gpu->event[i];
-        gpu->index[n] = gpu->index[i];
+        gpu->index[n] = index;
         number_put(gpu->at, n++, number_at(gpu->at, i));
     }
     gpu->n = n;
@@ -251,8 +288,6 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
 
 static struct launched launched_take(row_t n, struct arena *arena) {
     return (struct launched){.event = arena_take(arena, n, sizeof(row_t)),
-                             .external = arena_take(arena, n, sizeof(value_key)),
-                             .place = arena_take(arena, n, sizeof(struct json_place)),
                              .at = numbers_take(arena, n),
                              .found = arena_take(arena, n, sizeof(row_t)),
                              .parent = arena_take(arena, n, sizeof(row_t)),
@@ -261,11 +296,13 @@ static struct launched launched_take(row_t n, struct arena *arena) {
 
 static enum sutra_status build(struct grouping *grouping, struct gpu_groups *groups) {
     const struct device_side *side = grouping->side;
-    enum sutra_status status = map_events(grouping, &grouping->launches, ID_EXTERNAL, side->launch, side->n_launches);
+    enum sutra_status status = map_events(grouping, &grouping->launches, external_id, side->launch, side->n_launches);
     if (!status)
         status = find_moments(grouping);
     if (!status)
         status = find_parents(grouping);
+    if (!status)
+        status = tell_lost(grouping);
     if (!status) {
         keep_found(grouping);
         status = read_indexes(grouping);
@@ -300,16 +337,13 @@ enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_conte
 enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_context *context,
                                   const struct sutra_device_trace *trace, const row_t *event, row_t n, row_t *group,
                                   struct sutra_error *error) {
-    struct arena scratch = {0};
-    value_key *keys = arena_take(&scratch, n, sizeof *keys);
-    enum sutra_status status = arena_status(&scratch, error);
-    if (!status)
-        status = event_keys_read(context, trace, ID_EVENT_INDEX, event, n, keys, NULL, error);
+    const value_key *ids = NULL;
+    enum sutra_status status = ask_ids(context, trace, event_index, event, n, &ids, error);
     for (row_t i = 0; i < n && !status; i++) {
-        row_t place =
-            keys[i] == KEY_ABSENT || keys[i] == KEY_UNHASHABLE ? ROW_NONE : key_index_find(&groups->index, keys[i]);
+        value_key index = event[i] == ROW_NONE ? KEY_ABSENT : ids[event[i]];
+        bool known = index != KEY_ABSENT && index != KEY_UNHASHABLE;
+        row_t place = known ? key_index_find(&groups->index, index) : ROW_NONE;
         group[i] = place == ROW_NONE ? ROW_NONE : groups->group_of[place];
     }
-    arena_free(&scratch);
     return status;
 }
