@@ -1,5 +1,5 @@
 /*
- * test_facts.c - times as HTA rounds them, partners by correlation, lengths of queues.
+ * test_facts.c - times as HTA rounds them, partners by correlation, numbers of threads, lengths of queues.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -7,12 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #include "facts/correlation.h"
 #include "facts/queues.h"
+#include "facts/threads.h"
 #include "facts/times.h"
 
 /* ---- Times ---- */
@@ -131,6 +133,31 @@ static void partners_are_the_last_of_the_other_side(void **state) {
     pool_free(pool);
 }
 
+static void threads_are_numbered_as_they_are_first_seen(void **state) {
+    (void)state;
+    static const value_key tids[] = {7, 12, KEY_VALUES, 7, 99, 12};
+    static const row_t rows[] = {5, 3, 0, 2, 1}; /* not 4 */
+    static const uint32_t expected[] = {0, 1, 1, 2, 0};
+    struct pool *pool = pool_create(1);
+    struct engine engine = engine_cpu(pool);
+    struct arena arena = {0};
+    struct device_events events = {0};
+    assert_true(device_events_reserve(&events, 6));
+    memcpy(events.tid, tids, sizeof tids);
+    struct key_index first = {0};
+    uint32_t numbers[5], n_threads;
+    assert_int_equal(threads_number(&events, rows, 5, &engine, &arena, &first, numbers, &n_threads, NULL), SUTRA_OK);
+    assert_int_equal(n_threads, 3);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(numbers[i], expected[i]);
+    assert_int_equal(key_index_find(&first, 7), 1);
+    assert_int_equal(key_index_find(&first, 99), ROW_NONE);
+    key_index_free(&first);
+    device_events_free(&events);
+    arena_free(&arena);
+    pool_free(pool);
+}
+
 static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
     (void)state;
     /*                               launches                kernels */
@@ -160,6 +187,7 @@ int main(void) {
         cmocka_unit_test(times_beyond_the_limits_are_of_no_use),
         cmocka_unit_test(times_count_from_the_first_row),
         cmocka_unit_test(partners_are_the_last_of_the_other_side),
+        cmocka_unit_test(threads_are_numbered_as_they_are_first_seen),
         cmocka_unit_test(queues_grow_with_launches_and_shrink_with_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "facts/names.h"
+#include "facts/threads.h"
 #include "match/key_index.h"
 
 /* Host operators that the device trace lacks, as the older program takes it: a process and two threads. */
@@ -170,19 +171,13 @@ static enum sutra_status find_threads(struct device_side *side, struct sutra_con
                                       row_t *thread, struct thread_span *spans, struct sutra_error *error) {
     const row_t *ops = side->cpu + side->segment;
     struct key_index index = {0};
-    value_key *tids = arena_take(scratch, side->n_segment, sizeof *tids);
-    if (!tids)
-        return error_memory(error);
-    for (row_t i = 0; i < side->n_segment; i++)
-        tids[i] = side->trace->events.tid[ops[i]];
-    enum sutra_status status = key_index_build(&index, &context->engine, tids, side->n_segment, KEY_FIRST, NULL, error);
-    for (row_t i = 0; i < side->n_segment && !status; i++) {
-        row_t first = key_index_find(&index, tids[i]);
+    enum sutra_status status = threads_number(&side->trace->events, ops, side->n_segment, &context->engine, scratch,
+                                              &index, thread, &side->n_threads, error);
+    for (row_t i = 0, n_seen = 0; i < side->n_segment && !status; i++) {
         struct number end = op_end(side, ops[i]);
-        thread[i] = first == i ? side->n_threads++ : thread[first];
         struct thread_span *span = &spans[thread[i]];
-        if (first == i)
-            *span = (struct thread_span){i, end};
+        if (thread[i] == n_seen)
+            spans[n_seen++] = (struct thread_span){i, end};
         else if (number_compare(end, span->end) > 0)
             span->end = end;
     }

@@ -260,7 +260,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
 static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_groups *groups) {
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
-    row_t *order = arena_take(grouping->scratch, gpu->n, sizeof *order), n_groups = 0;
+    row_t *order = arena_take(grouping->scratch, gpu->n, sizeof *order);
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
     if (!status)
         status = key_index_build(&groups->index, engine, gpu->index, gpu->n, KEY_FIRST, NULL, grouping->error);
@@ -269,11 +269,9 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
             engine->sort_numbers(engine->state, &(struct sort_numbers_step){gpu->at, gpu->n, order}, grouping->error);
     if (status)
         return status;
-    for (row_t i = 0; i < gpu->n; i++) {
-        row_t first = key_index_find(&groups->index, gpu->index[i]);
-        groups->group_of[i] = first == i ? n_groups++ : groups->group_of[first];
+    row_t n_groups = key_index_number(&groups->index, gpu->index, gpu->n, groups->group_of);
+    for (row_t i = 0; i < gpu->n; i++)
         groups->start[groups->group_of[i] + 2]++;
-    }
     for (row_t i = 0; i < n_groups; i++)
         groups->start[i + 2] += groups->start[i + 1];
     for (row_t i = 0; i < gpu->n; i++) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "facts/threads.h"
 #include "link/classify.h"
 #include "link/parent_search.h"
 
@@ -86,25 +87,6 @@ static enum sutra_status list_operators(struct op_build *build) {
     return status;
 }
 
-/* Numbers the tids of the CPU operators as they first occur; numbers[] gets each operator's. */
-static enum sutra_status number_threads(struct op_build *build, uint32_t *numbers) {
-    struct device_ops *ops = build->ops;
-    struct arena_mark mark = arena_mark(&build->scratch);
-    value_key *tids = arena_take(&build->scratch, ops->cpu.n, sizeof *tids);
-    enum sutra_status status = taken(build);
-    for (row_t i = 0; i < ops->cpu.n && !status; i++)
-        tids[i] = build->events->tid[ops->cpu_event[i]];
-    struct key_index *threads = &build->lists.threads;
-    if (!status)
-        status = key_index_build(threads, &build->context->engine, tids, ops->cpu.n, KEY_FIRST, NULL, build->error);
-    for (row_t i = 0; i < ops->cpu.n && !status; i++) {
-        row_t first = key_index_find(threads, tids[i]);
-        numbers[i] = first == i ? ops->cpu.n_threads++ : numbers[first];
-    }
-    arena_release(&build->scratch, mark);
-    return status;
-}
-
 /* Gathers the CPU operators' columns. */
 static enum sutra_status gather_cpu_ops(struct op_build *build) {
     struct device_ops *ops = build->ops;
@@ -126,7 +108,10 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
         external[i] = events->external[event];
         coalesced[i] = (name_roles(events, ops->roles, event) & NAME_COALESCED) != 0;
     }
-    return status ? status : number_threads(build, thread);
+    if (!status)
+        status = threads_number(events, ops->cpu_event, n, &build->context->engine, &build->scratch,
+                                &build->lists.threads, thread, &ops->cpu.n_threads, build->error);
+    return status;
 }
 
 /* The operator's rf_id, KEY_NULL where it has none. */

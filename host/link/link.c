@@ -77,12 +77,10 @@ static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutr
         keys[i] = linked->host->nodes.ctrl_deps[linked->units.node[unknown[i]]];
     if (!status)
         status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
-    row_t next = linked->unit_id[linked->units.n_units];
-    for (row_t i = 0; i < n && !status; i++) {
-        row_t first = key_index_find(&index, keys[i]);
-        number[i] = first == i ? next++ : number[first];
-        linked->ctrl_deps[unknown[i]] = number[i];
-    }
+    if (!status)
+        key_index_number(&index, keys, n, number);
+    for (row_t i = 0; i < n && !status; i++)
+        linked->ctrl_deps[unknown[i]] = linked->unit_id[linked->units.n_units] + number[i];
     key_index_free(&index);
     return status;
 }

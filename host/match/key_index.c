@@ -139,3 +139,12 @@ row_t key_index_search(const struct key_index *index, value_key key) {
         bisect(&at, index->keys[bisect_middle(at)] < wanted);
     return at.low < index->n_sorted && index->keys[at.low] == wanted ? index->rows[at.low] : ROW_NONE;
 }
+
+row_t key_index_number(const struct key_index *first, const value_key *keys, row_t n, row_t *numbers) {
+    row_t n_numbers = 0;
+    for (row_t i = 0; i < n; i++) {
+        row_t before = key_index_find(first, keys[i]);
+        numbers[i] = before == i ? n_numbers++ : numbers[before];
+    }
+    return n_numbers;
+}

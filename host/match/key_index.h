@@ -30,6 +30,10 @@ enum sutra_status key_index_build(struct key_index *index, const struct engine *
                                   enum key_choice choice, row_t *second, struct sutra_error *error);
 void key_index_free(struct key_index *index);
 
+/* Numbers the different keys in the order in which they first occur: numbers[i] = that of keys[i], which the index of
+ * their first positions was built from. Returns how many there are. */
+row_t key_index_number(const struct key_index *first, const value_key *keys, row_t n, row_t *numbers);
+
 row_t key_index_search(const struct key_index *index, value_key key);
 
 /* The position of the key, or ROW_NONE. */

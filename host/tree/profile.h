@@ -22,12 +22,12 @@
 #define TREE_PROFILE_H
 
 #include "columns/strings.h"
+#include "facts/threads.h"
 #include "match/event_tree.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "sutra/tree.h"
 #include "tree/inputs.h"
-#include "tree/thread_numbers.h"
 #include "write/text_out.h"
 
 /* Where an event runs. What else is on the device waits, or only has a name. */

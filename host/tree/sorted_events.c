@@ -4,8 +4,8 @@
 #include "tree/sorted_events.h"
 
 #include "columns/number.h"
+#include "facts/threads.h"
 #include "sutra/tree.h"
-#include "tree/thread_numbers.h"
 
 static enum sutra_status sort_by_start(const struct tree_events *from, struct sutra_context *context,
                                        struct arena *arena, row_t *order, struct sutra_error *error) {

@@ -1,10 +1,27 @@
 /*
- * thread_numbers.h - dense numbers for tids, in the order of first sight, so that stacks can stand in an array.
+ * threads.h - dense numbers for threads, in the order of first sight, so that what there is of each can stand in an
+ * array.
+ *
+ *     tids       7  7  12  7  "main"  12
+ *     numbers    0  0   1  0    2      1
  */
-#ifndef TREE_THREAD_NUMBERS_H
-#define TREE_THREAD_NUMBERS_H
+#ifndef FACTS_THREADS_H
+#define FACTS_THREADS_H
 
+#include "base/arena.h"
+#include "columns/device_events.h"
 #include "columns/pair_table.h"
+#include "match/key_index.h"
+
+/* ---- All at once ---- */
+
+/* numbers[i] = that of the tid of event rows[i], below *n_threads. The index, the caller's to free, is from tids to the
+ * first i. O(n) or O(n log n), as the index is built. */
+enum sutra_status threads_number(const struct device_events *events, const row_t *rows, row_t n,
+                                 const struct engine *engine, struct arena *scratch, struct key_index *first,
+                                 uint32_t *numbers, uint32_t *n_threads, struct sutra_error *error);
+
+/* ---- One after the other, while events are read ---- */
 
 struct thread_numbers {
     struct pair_table table;
