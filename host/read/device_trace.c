@@ -13,59 +13,40 @@
 #include "columns/column.h"
 #include "read/fields.h"
 
-/* One part of the array. */
 struct event_part {
+    struct document_part part;
     struct device_events events;
     struct strings strings;
-    struct field_reader reader;
     struct events_learned learned;
-    size_t size;        /* of its text, about */
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */
     enum event_field bad; /* which field */
     size_t bad_at;        /* and where it stands */
-    row_t first_row;      /* of this part in the joined table */
-    uint32_t *string_map; /* its string numbers in the joined table */
-    struct sutra_device_trace *trace;
+    uint32_t *string_map; /* its string numbers among those of all */
 };
 
-struct event_parts {
-    struct sutra_context *context;
-    struct sutra_device_trace *trace;
-    struct event_part *list;
-    size_t n;
-};
-
-static void free_parts(struct event_parts *parts) {
-    for (size_t i = 0; i < parts->n; i++) {
-        device_events_free(&parts->list[i].events);
-        strings_free(&parts->list[i].strings);
-        event_forms_free(&parts->list[i].learned.forms);
-        buffer_free(&parts->list[i].reader.scratch);
-        free(parts->list[i].string_map);
-    }
-    free(parts->list);
-    parts->list = NULL;
-    parts->n = 0;
+static struct event_part *event_part(struct document_part *part) {
+    return (struct event_part *)part;
 }
 
-static enum sutra_status begin_parts(void *arg, size_t n, struct sutra_error *error) {
-    struct event_parts *parts = arg;
-    free_parts(parts);
-    parts->list = calloc(n, sizeof *parts->list);
-    if (!parts->list)
-        return error_memory(error);
-    parts->n = n;
-    for (size_t i = 0; i < n; i++) {
-        struct event_part *part = &parts->list[i];
-        part->bad_row = ROW_NONE;
-        part->reader =
-            (struct field_reader){.source = &parts->trace->document.source, .values = &parts->context->values};
-        part->size = parts->trace->document.source.size / n;
-        part->reader.failed = !strings_init(&part->strings);
-    }
-    return SUTRA_OK;
+static void part_free(struct document_part *of) {
+    struct event_part *part = event_part(of);
+    device_events_free(&part->events);
+    strings_free(&part->strings);
+    event_forms_free(&part->learned.forms);
+    free(part->string_map);
+    part->string_map = NULL;
+}
+
+static bool part_begin(struct document_part *of) {
+    struct event_part *part = event_part(of);
+    part->bad_row = ROW_NONE;
+    return strings_init(&part->strings);
+}
+
+static bool part_reserve(struct document_part *of, row_t capacity) {
+    return device_events_reserve(&event_part(of)->events, capacity);
 }
 
 /* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
@@ -73,7 +54,7 @@ static void wrong_type(struct event_part *part, enum event_field field, size_t a
     part->n_dropped++;
     if (part->bad_row != ROW_NONE)
         return;
-    part->bad_row = part->events.n;
+    part->bad_row = part->part.n;
     part->bad = field;
     part->bad_at = at;
 }
@@ -83,7 +64,7 @@ static struct number read_number(struct event_part *part, const struct event_pla
                                  enum event_flag flag, uint8_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
-    if (at && !field_number(part->reader.source->bytes + at, &number))
+    if (at && !field_number(part->part.fields.source->bytes + at, &number))
         wrong_type(part, field, at);
     else if (at)
         *flags |= (uint8_t)flag;
@@ -93,7 +74,7 @@ static struct number read_number(struct event_part *part, const struct event_pla
 static value_key read_int(struct event_part *part, const struct event_places *places, enum event_field field) {
     value_key key = -1;
     struct json_place place = places->field[field];
-    if (place.at && !field_int(&part->reader, place, &key))
+    if (place.at && !field_int(&part->part.fields, place, &key))
         wrong_type(part, field, place.at);
     return key;
 }
@@ -101,7 +82,7 @@ static value_key read_int(struct event_part *part, const struct event_places *pl
 static value_key read_key(struct event_part *part, const struct event_places *places, enum event_field field,
                           value_key absent) {
     struct json_place place = places->field[field];
-    return place.at ? field_key(&part->reader, place) : absent;
+    return place.at ? field_key(&part->part.fields, place) : absent;
 }
 
 static value_key read_tid(struct event_part *part, const struct event_places *places) {
@@ -116,13 +97,13 @@ static value_key read_tid(struct event_part *part, const struct event_places *pl
 static uint32_t read_string(struct event_part *part, struct json_place place) {
     if (!place.at)
         return strings_intern(&part->strings, "", 0);
-    if (part->reader.source->bytes[place.at] != '"')
+    if (part->part.fields.source->bytes[place.at] != '"')
         return STRING_NONE;
-    return field_intern(&part->reader, place, &part->strings);
+    return field_intern(&part->part.fields, place, &part->strings);
 }
 
 static uint8_t read_phase(const struct event_part *part, struct json_place place) {
-    const char *text = part->reader.source->bytes + place.at;
+    const char *text = part->part.fields.source->bytes + place.at;
     if (!place.at)
         return 0;
     bool plain = *text == '"' && place.end == place.at + 2 && text[1] > PHASE_OTHER && text[1] < 0x7f;
@@ -138,7 +119,7 @@ static bool is_small_integer(const char *text) {
 }
 
 static uint8_t read_flags(const struct event_part *part, const struct event_places *places) {
-    const char *text = part->reader.source->bytes;
+    const char *text = part->part.fields.source->bytes;
     size_t id = places->field[FIELD_ID].at, name = places->field[FIELD_NAME].at;
     size_t stream = places->field[FIELD_STREAM].at;
     return (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
@@ -151,9 +132,9 @@ static uint8_t read_flags(const struct event_part *part, const struct event_plac
 /* Appends the event that begins at `text` to the part's columns. */
 static void append_event(struct event_part *part, const struct event_places *places, size_t text) {
     struct device_events *events = &part->events;
-    row_t row = events->n;
+    row_t row = part->part.n;
     size_t args = places->field[FIELD_ARGS].at;
-    if (args && part->reader.source->bytes[args] != '{')
+    if (args && part->part.fields.source->bytes[args] != '{')
         wrong_type(part, FIELD_ARGS, args);
     uint8_t flags = read_flags(part, places);
     number_put(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
@@ -174,23 +155,11 @@ static void append_event(struct event_part *part, const struct event_places *pla
     events->text[row] = text;
     events->phase[row] = read_phase(part, places->field[FIELD_PHASE]);
     events->flags[row] = flags;
-    events->n++;
+    part->part.n++;
 }
 
-/* Room for the event at byte `at`. */
-static bool make_room(struct event_part *part, size_t at) {
-    struct device_events *events = &part->events;
-    if (events->n < events->capacity)
-        return true;
-    uint64_t n_bytes = events->n ? at - events->text[0] : 0;
-    uint64_t capacity = capacity_wanted(events->capacity, n_bytes, part->size);
-    if (capacity > ROW_LIMIT)
-        capacity = ROW_LIMIT;
-    return events->n < capacity && device_events_reserve(events, (row_t)capacity);
-}
-
-static void read_element(void *arg, size_t number, struct json_walker *walker) {
-    struct event_part *part = &((struct event_parts *)arg)->list[number];
+static void read_element(struct document_part *of, struct json_walker *walker) {
+    struct event_part *part = event_part(of);
     struct event_places places;
     size_t at = walker->at;
     if (walk_char(walker) == '{') {
@@ -200,80 +169,107 @@ static void read_element(void *arg, size_t number, struct json_walker *walker) {
         walk_value(walker);
         wrong_type(part, FIELD_NONE, at);
     }
-    if (walker->expected)
-        return;
-    if (part->reader.failed || !make_room(part, at)) {
-        part->reader.failed = true;
-        return;
-    }
-    append_event(part, &places, at);
+    if (!walker->expected && document_row(of, at))
+        append_event(part, &places, at);
 }
 
-static void end_parts(void *arg, size_t n) {
-    struct event_parts *parts = arg;
-    for (size_t i = n; i < parts->n; i++)
-        parts->list[i].events.n = 0;
-}
-
-/* Numbers the rows of all parts, and their strings, in file order. */
-static enum sutra_status number_parts(struct event_parts *parts, struct sutra_error *error) {
-    uint64_t n = 0;
-    for (size_t i = 0; i < parts->n; i++) {
-        struct event_part *part = &parts->list[i];
-        if (part->reader.failed)
-            return error_memory(error);
-        part->trace = parts->trace;
-        part->first_row = (row_t)n;
-        n += part->events.n;
-        if (n > ROW_LIMIT)
-            return error_file(error, SUTRA_DATA, parts->trace->document.source.name,
-                              "more than %u events: cut the trace", ROW_LIMIT);
-        if (part->events.n && !(part->string_map = strings_join(&parts->trace->strings, &part->strings)))
-            return error_memory(error);
-    }
-    if (!device_events_reserve(&parts->trace->events, (row_t)n + 1))
-        return error_memory(error);
-    parts->trace->events.n = (row_t)n;
-    return SUTRA_OK;
-}
-
-static void copy_part(void *arg, size_t number) {
-    struct event_part *part = &((struct event_parts *)arg)->list[number];
+static void part_copy(struct document_part *of) {
+    struct event_part *part = event_part(of);
+    struct sutra_device_trace *trace = of->trace;
     struct device_events *events = &part->events;
+    events->n = of->n;
     for (row_t i = 0; i < events->n; i++) {
         events->name[i] = part->string_map[events->name[i]];
         if (events->category[i] != STRING_NONE)
             events->category[i] = part->string_map[events->category[i]];
     }
-    device_events_copy(&part->trace->events, part->first_row, events);
-    device_events_free(events);
+    device_events_copy(&trace->events, of->first_row, events);
 }
 
-/* The first field of a wrong type is an error, unless such fields are to be taken as absent. */
-static enum sutra_status check_types(const struct event_parts *parts, struct sutra_error *error) {
-    const struct source *source = &parts->trace->document.source;
-    for (size_t i = 0; i < parts->n; i++) {
-        const struct event_part *part = &parts->list[i];
-        if (part->events.n == 0)
-            continue;
-        parts->trace->n_fields_dropped += part->n_dropped;
-        parts->trace->n_lower_external += part->n_lower_external;
-        if (part->bad_row == ROW_NONE || parts->context->options.lenient)
-            continue;
-        row_t row = part->first_row + part->bad_row;
-        if (part->bad == FIELD_NONE)
-            return source_error(source, error, part->bad_at,
-                                "event %u is not an object (--lenient takes it as an empty one)", row);
-        const char *expected = part->bad == FIELD_ARGS                           ? "an object"
-                               : part->bad == FIELD_TID                          ? "a number or a string"
-                               : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number below 2^62"
-                                                                                 : "an integer";
+/* The error about the first field of a wrong type. */
+static enum sutra_status type_error(const struct event_part *part, struct sutra_error *error) {
+    const struct source *source = part->part.fields.source;
+    row_t row = part->part.first_row + part->bad_row;
+    if (part->bad == FIELD_NONE)
         return source_error(source, error, part->bad_at,
-                            "event %u: field %s: %s was expected (--lenient takes such fields as absent)", row,
-                            event_field_name(part->bad), expected);
+                            "event %u is not an object (--lenient takes it as an empty one)", row);
+    const char *expected = part->bad == FIELD_ARGS                           ? "an object"
+                           : part->bad == FIELD_TID                          ? "a number or a string"
+                           : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number below 2^62"
+                                                                             : "an integer";
+    return source_error(source, error, part->bad_at,
+                        "event %u: field %s: %s was expected (--lenient takes such fields as absent)", row,
+                        event_field_name(part->bad), expected);
+}
+
+/* Joins the parts' strings, and sums up what was dropped; that is an error, unless fields of a wrong type are to be
+ * taken as absent. */
+static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
+    struct sutra_device_trace *trace = parts->trace;
+    if (!device_events_reserve(&trace->events, parts->n_rows + 1))
+        return error_memory(error);
+    trace->events.n = parts->n_rows;
+    for (size_t i = 0; i < parts->n; i++) {
+        struct event_part *part = document_part_at(parts, i);
+        if (part->part.n == 0)
+            continue;
+        part->string_map = strings_join(&trace->strings, &part->strings);
+        if (!part->string_map)
+            return error_memory(error);
+        trace->n_fields_dropped += part->n_dropped;
+        trace->n_lower_external += part->n_lower_external;
+        if (part->bad_row != ROW_NONE && !parts->context->options.lenient)
+            return type_error(part, error);
     }
     return SUTRA_OK;
 }
+
+static const struct document_reader device_reader = {
+    .array = "traceEvents",
+    .kind = "device trace",
+    .other_array = "nodes",
+    .other_kind = "host trace",
+    .too_many = "events: cut the trace",
+    .open_stage = "open device trace",
+    .index_stage = "index device trace",
+    .read_stage = "read device trace",
+    .join_stage = "join device trace",
+    .part_size = sizeof(struct event_part),
+    .begin = part_begin,
+    .reserve = part_reserve,
+    .element = read_element,
+    .join = join_parts,
+    .copy = part_copy,
+    .free = part_free,
+};
+
+static enum sutra_status read_trace(struct sutra_context *context, const struct document_input *input,
+                                    struct sutra_device_trace **trace, struct sutra_error *error) {
+    struct sutra_device_trace *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    made->columns = event_columns_new();
+    bool ok = made->columns && strings_init(&made->strings);
+    enum sutra_status status =
+        ok ? document_read_rows(&made->document, context, &device_reader, input, made, error) : error_memory(error);
+    if (status)
+        sutra_device_trace_free(made);
+    else
+        *trace = made;
+    return status;
+}
+
+enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
+                                          struct sutra_device_trace **trace, struct sutra_error *error) {
+    return read_trace(context, &(struct document_input){.name = path}, trace, error);
+}
+
+enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
+                                           size_t size, struct sutra_device_trace **trace, struct sutra_error *error) {
+    return read_trace(context, &(struct document_input){name, true, bytes, size}, trace, error);
+}
+
+/* ---- Looking at events again ---- */
 
 void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
                 struct event_places *places) {
@@ -296,67 +292,6 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
     return source_error(&trace->document.source, error, trace->events.text[event],
                         "event %u: field %s: %s was expected (--lenient takes such fields as absent)", event, field,
                         expected);
-}
-
-static enum sutra_status read_events(struct event_parts *parts, struct sutra_error *error) {
-    struct sutra_device_trace *trace = parts->trace;
-    const struct document_reader reader = {.array = "traceEvents",
-                                           .kind = "device trace",
-                                           .other_array = "nodes",
-                                           .other_kind = "host trace",
-                                           .index_stage = "index device trace",
-                                           .read_stage = "read device trace",
-                                           .arg = parts,
-                                           .begin = begin_parts,
-                                           .element = read_element,
-                                           .end = end_parts};
-    enum sutra_status status = document_read(&trace->document, parts->context, &reader, error);
-    if (!status)
-        status = document_check_kind(&trace->document, &reader, error);
-    stage_begin(parts->context, "join device trace", trace->document.source.size);
-    if (!status)
-        status = number_parts(parts, error);
-    if (!status)
-        status = check_types(parts, error);
-    if (!status)
-        pool_run(parts->context->pool, parts->n, copy_part, parts);
-    return status;
-}
-
-/* Takes over an opened source, or frees everything. */
-static enum sutra_status finish(struct sutra_context *context, struct sutra_device_trace *made,
-                                enum sutra_status status, struct sutra_device_trace **trace,
-                                struct sutra_error *error) {
-    struct event_parts parts = {.context = context, .trace = made};
-    made->columns = event_columns_new();
-    if (!status && (!made->columns || !strings_init(&made->strings)))
-        status = error_memory(error);
-    if (!status)
-        status = read_events(&parts, error);
-    free_parts(&parts);
-    stage_end(context);
-    if (status)
-        sutra_device_trace_free(made);
-    else
-        *trace = made;
-    return status;
-}
-
-enum sutra_status sutra_device_trace_read(struct sutra_context *context, const char *path,
-                                          struct sutra_device_trace **trace, struct sutra_error *error) {
-    struct sutra_device_trace *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    stage_begin(context, "open device trace", 0);
-    return finish(context, made, source_open(&made->document.source, path, error), trace, error);
-}
-
-enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const char *name, const void *bytes,
-                                           size_t size, struct sutra_device_trace **trace, struct sutra_error *error) {
-    struct sutra_device_trace *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    return finish(context, made, source_copy(&made->document.source, name, bytes, size, error), trace, error);
 }
 
 void sutra_device_trace_free(struct sutra_device_trace *trace) {

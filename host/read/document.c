@@ -7,24 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
 #include "text/string_text.h"
-
-/* What became of one part of the array. */
-struct array_part {
-    size_t first_comma; /* the comma before its first element (the bracket for part 0), or SIZE_MAX: no element */
-    size_t last_comma;  /* the comma behind its last element, or the closing bracket */
-    bool closed;        /* the array ends in this part */
-    struct json_walker walker;
-};
-
-struct array_parts {
-    struct document *document;
-    const struct document_reader *reader;
-    size_t open;        /* the opening bracket */
-    size_t first_chunk; /* the chunk in which it stands: part p is chunk first_chunk + p */
-    size_t n;
-    struct array_part *list;
-};
 
 bool escaped_is(const char *raw, size_t length, const char *name) {
     char decoded[256];
@@ -33,8 +17,7 @@ bool escaped_is(const char *raw, size_t length, const char *name) {
 }
 
 /* Steps from a chunk's start to the first comma between elements of the array, inside that chunk. */
-static size_t find_first_comma(struct array_parts *parts, size_t chunk, struct json_walker *walker) {
-    const struct json_index *index = &parts->document->index;
+static size_t find_first_comma(const struct json_index *index, size_t chunk, struct json_walker *walker) {
     size_t end = chunk_word(index, chunk + 1) * 64;
     int64_t depth = index->chunks[chunk].depth;
     for (; walker->at < end && walker->at < walker->source->size; walk_next(walker)) {
@@ -51,43 +34,45 @@ static size_t find_first_comma(struct array_parts *parts, size_t chunk, struct j
     return SIZE_MAX;
 }
 
-static void walk_part(void *arg, size_t number) {
-    struct array_parts *parts = arg;
-    struct array_part *part = &parts->list[number];
+/* To the first element of the part; false: there is none. */
+static bool walk_to_part(const struct document_parts *parts, size_t number, struct document_part *part) {
     const struct json_index *index = &parts->document->index;
-    size_t chunk = parts->first_chunk + number, end = chunk_word(index, chunk + 1) * 64;
+    size_t chunk = parts->first_chunk + number;
     struct json_walker *walker = &part->walker;
-    size_t at = number ? chunk_word(index, chunk) * 64 : parts->open;
-    *part = (struct array_part){.first_comma = SIZE_MAX};
-    *walker = walk_from(&parts->document->source, index, at);
-    if (parts->n == 1)
-        end = SIZE_MAX;
-    if (number) {
-        if (index->chunks[chunk].in_string)
-            walk_next(walker); /* the string's closing quote */
-        part->first_comma = find_first_comma(parts, chunk, walker);
-        if (part->first_comma == SIZE_MAX)
-            return;
-        walk_next(walker);
-    } else {
-        part->first_comma = at;
-        if (!walk_array(walker)) {
-            part->closed = true;
-            return;
-        }
+    *walker = walk_from(&parts->document->source, index, number ? chunk_word(index, chunk) * 64 : parts->open);
+    if (number == 0) {
+        part->first_comma = parts->open;
+        part->closed = !walk_array(walker);
+        return !part->closed;
     }
+    if (index->chunks[chunk].in_string)
+        walk_next(walker); /* the string's closing quote */
+    part->first_comma = find_first_comma(index, chunk, walker);
+    if (part->first_comma == SIZE_MAX)
+        return false;
+    walk_next(walker);
+    return true;
+}
+
+static void walk_part(void *arg, size_t number) {
+    const struct document_parts *parts = arg;
+    struct document_part *part = document_part_at(parts, number);
+    struct json_walker *walker = &part->walker;
+    size_t end = parts->n == 1 ? SIZE_MAX : chunk_word(&parts->document->index, parts->first_chunk + number + 1) * 64;
+    if (!walk_to_part(parts, number, part))
+        return;
     do {
-        parts->reader->element(parts->reader->arg, number, walker);
+        parts->reader->element(part, walker);
         part->last_comma = walker->at;
     } while (walk_element_end(walker) && part->last_comma < end);
     part->closed = !walker->expected && walker->text[part->last_comma] == ']';
 }
 
 /* Whether the parts meet, up to the one that closes the array or fails; that one's number goes to *last. */
-static bool parts_meet(const struct array_parts *parts, size_t *last) {
+static bool parts_meet(const struct document_parts *parts, size_t *last) {
     size_t expected = parts->open;
     for (size_t i = 0; i < parts->n; i++) {
-        const struct array_part *part = &parts->list[i];
+        const struct document_part *part = document_part_at(parts, i);
         if (part->first_comma == SIZE_MAX)
             continue;
         if (part->first_comma != expected)
@@ -100,44 +85,73 @@ static bool parts_meet(const struct array_parts *parts, size_t *last) {
     return false;
 }
 
-/* Walks the array at *walker, which then stands behind it. */
-static enum sutra_status walk_parts(struct array_parts *parts, struct pool *pool, struct json_walker *walker,
-                                    struct sutra_error *error) {
-    const struct document_reader *reader = parts->reader;
-    size_t last = 0;
-    parts->list = calloc(parts->n, sizeof *parts->list);
-    if (!parts->list)
-        return error_memory(error);
-    enum sutra_status status = reader->begin(reader->arg, parts->n, error);
-    if (!status) {
-        pool_run(pool, parts->n, walk_part, parts);
-        if (!parts_meet(parts, &last) && parts->n > 1) {
-            parts->n = 1;
-            last = 0;
-            status = reader->begin(reader->arg, 1, error);
-            if (!status)
-                walk_part(parts, 0);
-        }
-    }
-    if (!status) {
-        *walker = parts->list[last].walker;
-        reader->end(reader->arg, last + 1);
+static void parts_free(struct document_parts *parts) {
+    for (size_t i = 0; i < parts->n && parts->list; i++) {
+        struct document_part *part = document_part_at(parts, i);
+        parts->reader->free(part);
+        buffer_free(&part->fields.scratch);
     }
     free(parts->list);
-    return status;
+    parts->list = NULL;
+}
+
+/* Puts `n` new parts in place of those that there may be. */
+static bool parts_begin(struct document_parts *parts, size_t n) {
+    parts_free(parts);
+    parts->n = n;
+    parts->list = calloc(n, parts->reader->part_size);
+    for (size_t i = 0; i < n && parts->list; i++) {
+        struct document_part *part = document_part_at(parts, i);
+        *part = (struct document_part){
+            .fields = {.source = &parts->document->source, .values = &parts->context->values},
+            .reader = parts->reader,
+            .trace = parts->trace,
+            .size = parts->document->source.size / n,
+            .first_comma = SIZE_MAX,
+        };
+        part->fields.failed = !parts->reader->begin(part);
+    }
+    return parts->list;
+}
+
+/* Walks the array at *walker, which then stands behind it. Parts behind its end may have taken in what is not of it. */
+static enum sutra_status walk_parts(struct document_parts *parts, size_t n, struct json_walker *walker,
+                                    struct sutra_error *error) {
+    size_t last = 0;
+    if (!parts_begin(parts, n))
+        return error_memory(error);
+    pool_run(parts->context->pool, n, walk_part, parts);
+    if (!parts_meet(parts, &last) && n > 1)
+        return walk_parts(parts, 1, walker, error);
+    *walker = ((const struct document_part *)document_part_at(parts, last))->walker;
+    for (size_t i = last + 1; i < n; i++)
+        ((struct document_part *)document_part_at(parts, i))->n = 0;
+    return SUTRA_OK;
 }
 
 /* In parts, unless the array was there before: each attempt may look at all of the file behind, so there is only one.
  */
-static enum sutra_status walk_the_array(struct document *document, struct pool *pool,
-                                        const struct document_reader *reader, bool repeated, struct json_walker *walker,
+static enum sutra_status walk_the_array(struct document_parts *parts, struct json_walker *walker,
                                         struct sutra_error *error) {
-    const struct json_index *index = &document->index;
-    struct array_parts parts = {.document = document, .reader = reader, .open = walker->at};
-    while (parts.first_chunk + 1 < index->n_chunks && chunk_word(index, parts.first_chunk + 1) * 64 <= walker->at)
-        parts.first_chunk++;
-    parts.n = repeated ? 1 : index->n_chunks - parts.first_chunk;
-    return walk_parts(&parts, pool, walker, error);
+    const struct json_index *index = &parts->document->index;
+    bool repeated = parts->list;
+    parts->open = walker->at;
+    parts->first_chunk = 0;
+    while (parts->first_chunk + 1 < index->n_chunks && chunk_word(index, parts->first_chunk + 1) * 64 <= walker->at)
+        parts->first_chunk++;
+    return walk_parts(parts, repeated ? 1 : index->n_chunks - parts->first_chunk, walker, error);
+}
+
+bool document_make_room(struct document_part *part, size_t at) {
+    if (part->n == 0)
+        part->first_text = at;
+    uint64_t capacity = capacity_wanted(part->capacity, at - part->first_text, part->size);
+    if (capacity > ROW_LIMIT)
+        capacity = ROW_LIMIT;
+    part->fields.failed = part->n >= capacity || !part->reader->reserve(part, (row_t)capacity);
+    if (!part->fields.failed)
+        part->capacity = (row_t)capacity;
+    return !part->fields.failed;
 }
 
 static enum sutra_status add_member(struct document *document, struct json_place key, size_t value,
@@ -154,8 +168,9 @@ static enum sutra_status add_member(struct document *document, struct json_place
     return SUTRA_OK;
 }
 
-static enum sutra_status walk_members(struct document *document, struct pool *pool,
-                                      const struct document_reader *reader, struct sutra_error *error) {
+static enum sutra_status walk_members(struct document *document, struct document_parts *parts,
+                                      struct sutra_error *error) {
+    const char *array = parts->reader->array;
     struct json_walker walker = walk_from(&document->source, &document->index, 0);
     enum sutra_status status = SUTRA_OK;
     for (bool more = walk_object(&walker); more && !status; more = !status && walk_member_end(&walker)) {
@@ -163,10 +178,9 @@ static enum sutra_status walk_members(struct document *document, struct pool *po
         if (walker.expected)
             break;
         status = add_member(document, key, walker.at, error);
-        if (!status && reader->array && walk_char(&walker) == '[' && place_is(&document->source, key, reader->array)) {
-            bool repeated = document->array != SIZE_MAX;
+        if (!status && array && walk_char(&walker) == '[' && place_is(&document->source, key, array)) {
             document->array = document->n_members - 1;
-            status = walk_the_array(document, pool, reader, repeated, &walker, error);
+            status = walk_the_array(parts, &walker, error);
         } else if (!status) {
             walk_value(&walker);
         }
@@ -193,18 +207,25 @@ static enum sutra_status check_start(const struct document *document, struct sut
     return SUTRA_OK;
 }
 
-enum sutra_status document_read(struct document *document, struct sutra_context *context,
-                                const struct document_reader *reader, struct sutra_error *error) {
+static enum sutra_status walk_document(struct document *document, struct document_parts *parts,
+                                       struct sutra_error *error) {
+    struct sutra_context *context = parts->context;
     document->array = SIZE_MAX;
     enum sutra_status status = check_start(document, error);
-    stage_begin(context, reader->index_stage, document->source.size);
+    stage_begin(context, parts->reader->index_stage, document->source.size);
     if (!status)
         status = json_index_build(&document->index, &document->source, context->pool, error);
-    stage_begin(context, reader->read_stage, document->source.size);
+    stage_begin(context, parts->reader->read_stage, document->source.size);
     if (!status)
-        status = walk_members(document, context->pool, reader, error);
+        status = walk_members(document, parts, error);
     stage_end(context);
     return status;
+}
+
+enum sutra_status document_read(struct document *document, struct sutra_context *context,
+                                const struct document_reader *reader, struct sutra_error *error) {
+    struct document_parts none = {.document = document, .context = context, .reader = reader};
+    return walk_document(document, &none, error);
 }
 
 void document_free(struct document *document) {
@@ -235,8 +256,9 @@ struct json_place document_member_of(const struct document *document, size_t at,
     return found;
 }
 
-enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
-                                      struct sutra_error *error) {
+/* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
+static enum sutra_status check_kind(const struct document *document, const struct document_reader *reader,
+                                    struct sutra_error *error) {
     const struct document_member *array = document_find(document, reader->array);
     const char *file = document->source.name;
     if (array && document->array == (size_t)(array - document->members))
@@ -248,4 +270,65 @@ enum sutra_status document_check_kind(const struct document *document, const str
                           "this is a %s (it has \"%s\"), and a %s was expected: swap the two files", reader->other_kind,
                           reader->other_array, reader->kind);
     return error_file(error, SUTRA_DATA, file, "this is no %s: it has no \"%s\"", reader->kind, reader->array);
+}
+
+/* ---- Rows ---- */
+
+static enum sutra_status number_rows(struct document_parts *parts, struct sutra_error *error) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < parts->n; i++) {
+        struct document_part *part = document_part_at(parts, i);
+        if (part->fields.failed)
+            return error_memory(error);
+        part->first_row = (row_t)n;
+        n += part->n;
+        if (n > ROW_LIMIT)
+            return error_file(error, SUTRA_DATA, parts->document->source.name, "more than %u %s", ROW_LIMIT,
+                              parts->reader->too_many);
+    }
+    parts->n_rows = (row_t)n;
+    return SUTRA_OK;
+}
+
+static void copy_part(void *arg, size_t number) {
+    const struct document_parts *parts = arg;
+    struct document_part *part = document_part_at(parts, number);
+    if (part->n > 0)
+        parts->reader->copy(part);
+    parts->reader->free(part);
+}
+
+static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
+    stage_begin(parts->context, parts->reader->join_stage, parts->document->source.size);
+    enum sutra_status status = number_rows(parts, error);
+    if (!status)
+        status = parts->reader->join(parts, error);
+    if (!status)
+        pool_run(parts->context->pool, parts->n, copy_part, parts);
+    stage_end(parts->context);
+    return status;
+}
+
+static enum sutra_status open_source(struct source *source, struct sutra_context *context, const char *stage,
+                                     const struct document_input *input, struct sutra_error *error) {
+    if (input->in_memory)
+        return source_copy(source, input->name, input->bytes, input->size, error);
+    stage_begin(context, stage, 0);
+    return source_open(source, input->name, error);
+}
+
+enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
+                                     const struct document_reader *reader, const struct document_input *input,
+                                     void *trace, struct sutra_error *error) {
+    struct document_parts parts = {.document = document, .context = context, .reader = reader, .trace = trace};
+    enum sutra_status status = open_source(&document->source, context, reader->open_stage, input, error);
+    if (!status)
+        status = walk_document(document, &parts, error);
+    if (!status)
+        status = check_kind(document, reader, error);
+    if (!status)
+        status = join_parts(&parts, error);
+    parts_free(&parts);
+    stage_end(context);
+    return status;
 }

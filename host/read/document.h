@@ -7,13 +7,21 @@
  * Parts are walked in parallel; an element belongs to the part in whose chunk of the index the comma before it stands.
  * Where a chunk begins in the nesting is known if the text is well-formed; if it is not, the parts do not meet, and the
  * array is walked once more in one part, which finds the place of the mistake.
+ *
+ * A reader of a format says what an element is. Each part takes its elements in as rows of its own; when all are there,
+ * rows are numbered in the order of the file, the reader joins what parts have in common, and all parts are copied to
+ * where they belong:
+ *
+ *     element() ... element()  in each part  -->  join()  once  -->  copy()  for each part
  */
 #ifndef READ_DOCUMENT_H
 #define READ_DOCUMENT_H
 
 #include <string.h>
 
+#include "columns/row.h"
 #include "context/context.h"
+#include "read/fields.h"
 #include "read/json_index.h"
 #include "read/json_walk.h"
 #include "read/source.h"
@@ -32,31 +40,89 @@ struct document {
     size_t array; /* the last member of the array's name that is an array, or SIZE_MAX */
 };
 
-/* Who reads the array. */
-struct document_reader {
-    const char *array; /* its key; NULL: no array is read, and nothing below is called */
-    const char *kind;  /* what a file with this array is called, and the other kind with its array */
-    const char *other_array, *other_kind;
-    const char *index_stage, *read_stage;
-    void *arg;
-    /* The array begins; n_parts parts will come, perhaps not all. Called again when a later member of the same name
-     * replaces it, or when parts must be walked once more. SUTRA_SYSTEM: out of memory. */
-    enum sutra_status (*begin)(void *arg, size_t n_parts, struct sutra_error *error);
-    /* Walks one element, at the walker; called by one thread for each part. Errors go into the walker. */
-    void (*element)(void *arg, size_t part, struct json_walker *walker);
-    /* Parts from n_parts on hold nothing: what they took in lies behind the array. */
-    void (*end)(void *arg, size_t n_parts);
+struct document_reader;
+
+/* One part of the array; a reader's own begins with it. */
+struct document_part {
+    struct field_reader fields;
+    const struct document_reader *reader;
+    void *trace;        /* what is read, as the reader was told */
+    row_t n, capacity;  /* rows; a reader's columns have room for so many */
+    row_t first_row;    /* of this part among those of all */
+    size_t first_text;  /* where its first row stands */
+    size_t size;        /* of its text, about */
+    size_t first_comma; /* the comma before its first element (the bracket for part 0), or SIZE_MAX: no element */
+    size_t last_comma;  /* the comma behind its last element, or the closing bracket */
+    bool closed;        /* the array ends in this part */
+    struct json_walker walker;
 };
 
-/* Indexes the source, which the document then owns (also when this fails), and walks all of it.
- * SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */
+/* All parts. */
+struct document_parts {
+    struct document *document;
+    struct sutra_context *context;
+    const struct document_reader *reader;
+    void *trace;
+    char *list; /* n times what the reader makes of a part */
+    size_t n;
+    row_t n_rows;
+    size_t open;        /* the array's opening bracket */
+    size_t first_chunk; /* the chunk in which it stands: part p is chunk first_chunk + p */
+};
+
+/* How a format is read. */
+struct document_reader {
+    const char *array; /* the array's key; NULL: none is read, and but for two stages nothing below counts */
+    const char *kind;  /* what a file with this array is called, and the other kind with its array */
+    const char *other_array, *other_kind;
+    const char *too_many; /* what there can be too many of, and what to do then: "nodes" */
+    const char *open_stage, *index_stage, *read_stage, *join_stage;
+    size_t part_size; /* sizeof the reader's part */
+    /* A part begins, all zeros but for what all parts have. False: out of memory. */
+    bool (*begin)(struct document_part *part);
+    /* Room for so many rows in the part's columns. False: out of memory. */
+    bool (*reserve)(struct document_part *part, row_t capacity);
+    /* Walks one element, at the walker, and makes a row of it if document_row() lets it. Errors go into the walker. */
+    void (*element)(struct document_part *part, struct json_walker *walker);
+    /* All is well-formed and numbered; parts without rows hold nothing that counts. */
+    enum sutra_status (*join)(struct document_parts *parts, struct sutra_error *error);
+    /* Copies a part to its rows, by any thread. */
+    void (*copy)(struct document_part *part);
+    void (*free)(struct document_part *part);
+};
+
+static inline void *document_part_at(const struct document_parts *parts, size_t i) {
+    return parts->list + i * parts->reader->part_size;
+}
+
+bool document_make_room(struct document_part *part, size_t at);
+
+/* Whether there is room for one more row, whose element begins at byte `at`; then it is part->n, which the caller
+ * counts up. Without memory the part fails. */
+static inline bool document_row(struct document_part *part, size_t at) {
+    return !part->fields.failed && (part->n < part->capacity || document_make_room(part, at));
+}
+
+/* Where the bytes of a document come from: the file `name`, or memory. */
+struct document_input {
+    const char *name;
+    bool in_memory;
+    const void *bytes;
+    size_t size;
+};
+
+/* Reads a document of the reader's format, into its parts and from there into `trace`. The document is the caller's
+ * also when this fails. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, another kind, too many rows.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
+                                     const struct document_reader *reader, const struct document_input *input,
+                                     void *trace, struct sutra_error *error);
+
+/* Indexes the source, which the document then owns (also when this fails), and walks all of it, for the two stages of a
+ * reader without an array. SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read(struct document *document, struct sutra_context *context,
                                 const struct document_reader *reader, struct sutra_error *error);
 void document_free(struct document *document);
-
-/* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
-enum sutra_status document_check_kind(const struct document *document, const struct document_reader *reader,
-                                      struct sutra_error *error);
 
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
