@@ -90,7 +90,7 @@ static void any_allocation_may_fail_with_several_ranks(void **state) {
 static void any_allocation_may_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-        assert_true(folder_refuse_each(&(struct fault_folder){.of = &runs[i], .work = run_once}, 300) >= 14);
+        assert_true(folder_refuse_each(&(struct fault_folder){.of = &runs[i], .work = run_once}, 200) >= 14);
 }
 
 int main(void) {
