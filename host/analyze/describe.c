@@ -87,7 +87,7 @@ enum sutra_status describe_integers(const struct engine *engine, struct arena *a
     uint64_t *keys = arena_take(arena, n, sizeof *keys);
     double *scaled = arena_take(arena, n, sizeof *scaled);
     struct moments *moments = arena_zeros(arena, n_groups, sizeof *moments);
-    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
+    enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++) {
         keys[i] = integer_sort_key(values[i]);
         scaled[i] = (double)values[i] / scale;
@@ -128,7 +128,7 @@ enum sutra_status describe_reals(const struct engine *engine, struct arena *aren
     struct arena_mark mark = arena_mark(arena);
     uint64_t *keys = arena_take(arena, n, sizeof *keys);
     double *sums = arena_zeros(arena, n_groups, sizeof *sums);
-    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
+    enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < n && !status; i++)
         keys[i] = double_sort_key(values[i]);
     if (!status)

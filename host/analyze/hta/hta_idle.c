@@ -47,7 +47,7 @@ static enum sutra_status number_streams(struct idle *idle, const struct hta_inpu
     value_key *wanted = arena_take(arena, n_kernels, sizeof *wanted);
     row_t *last = arena_take(arena, n_kernels, sizeof *last);
     uint32_t *of_last = arena_take(arena, n_kernels, sizeof *of_last); /* see give_numbers() */
-    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
+    enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < rows->n && !status; i++)
         if (rows->state[rows->list[i]] & HTA_WORK)
             keys[n++] = rows->stream[rows->list[i]];
