@@ -185,40 +185,41 @@ static void run_all(struct rank_run *run) {
     pthread_mutex_destroy(&run->mutex);
 }
 
-enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, rank_work *work, void *arg,
+static enum sutra_status make_list(struct rank_tasks *tasks, const char *const *paths, size_t n, size_t result_size,
+                                   struct sutra_error *error) {
+    struct arena *arena = &tasks->arena;
+    if (n == 0 || n >= PAIR_NONE)
+        return error_set(error, SUTRA_USAGE, n ? "too many traces" : "no traces");
+    tasks->list = arena_zeros(arena, n, sizeof *tasks->list);
+    tasks->order = arena_take(arena, n, sizeof *tasks->order);
+    tasks->results = arena_zeros(arena, n, result_size);
+    for (size_t i = 0; i < n && !arena->failed; i++) {
+        char *path = arena_take(arena, strlen(paths[i]) + 1, 1);
+        tasks->order[i] = i;
+        tasks->list[i].path = path ? strcpy(path, paths[i]) : NULL;
+    }
+    tasks->n = arena->failed ? 0 : n;
+    return arena_status(arena, error);
+}
+
+enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, const char *const *paths,
+                                 size_t n_paths, size_t result_size, rank_work *work, void *arg,
                                  struct sutra_error *error) {
     struct rank_run run = {.tasks = tasks, .context = context, .work = work, .arg = arg};
+    enum sutra_status status = make_list(tasks, paths, n_paths, result_size, error);
+    if (status)
+        return status;
     if (!pair_table_init(&run.claims))
         return error_memory(error);
     run_all(&run);
     pair_table_free(&run.claims);
-    enum sutra_status status = judge(&run, error);
-    for (size_t i = 0; i < tasks->n; i++)
-        tasks->order[i] = i;
+    status = judge(&run, error);
     qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
     return status;
 }
 
-enum sutra_status rank_tasks_init(struct rank_tasks *tasks, const char *const *paths, size_t n,
-                                  struct sutra_error *error) {
-    *tasks = (struct rank_tasks){0};
-    if (n == 0 || n >= PAIR_NONE)
-        return error_set(error, SUTRA_USAGE, n ? "too many traces" : "no traces");
-    tasks->list = calloc(n, sizeof *tasks->list);
-    tasks->order = calloc(n, sizeof *tasks->order);
-    bool ok = tasks->list && tasks->order;
-    for (; ok && tasks->n < n; tasks->n++) {
-        tasks->list[tasks->n].path = strdup(paths[tasks->n]);
-        ok = tasks->list[tasks->n].path != NULL;
-    }
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
 void rank_tasks_free(struct rank_tasks *tasks) {
-    for (size_t i = 0; i < tasks->n; i++) {
-        free(tasks->list[i].path);
+    for (size_t i = 0; i < tasks->n; i++)
         buffer_free(&tasks->list[i].warnings);
-    }
-    free(tasks->list);
-    free(tasks->order);
+    arena_free(&tasks->arena);
 }

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "context/context.h"
 #include "read/device_trace.h"
@@ -29,15 +30,12 @@ struct rank_task {
 };
 
 struct rank_tasks {
+    struct arena arena; /* of all that follows, and of what else lives as long */
     size_t n;
     struct rank_task *list;
     size_t *order; /* tasks by rank, those that were left out last */
+    void *results; /* what an analysis keeps of each task, in the order of the list; zeros at first */
 };
-
-/* Paths are copied. SUTRA_USAGE: no traces, or too many. rank_tasks_free() is due in any case. */
-enum sutra_status rank_tasks_init(struct rank_tasks *tasks, const char *const *paths, size_t n,
-                                  struct sutra_error *error);
-void rank_tasks_free(struct rank_tasks *tasks);
 
 struct rank_run;
 
@@ -45,9 +43,13 @@ struct rank_run;
 typedef enum sutra_status rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                     struct sutra_device_trace *trace, struct sutra_error *error);
 
-/* Has all traces worked on, and puts them in order. A list of one is worked on in `context` itself. */
-enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, rank_work *work, void *arg,
+/* Has the traces at the paths, which are copied, worked on, with room for a result of `result_size` bytes each, and puts
+ * them in order. A list of one is worked on in `context` itself. SUTRA_USAGE: no traces, or too many. rank_tasks_free()
+ * is due in any case, once the results are given back. */
+enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, const char *const *paths,
+                                 size_t n_paths, size_t result_size, rank_work *work, void *arg,
                                  struct sutra_error *error);
+void rank_tasks_free(struct rank_tasks *tasks);
 
 /* Called by a rank_work: calls `visit` while no other thread is in a visitor, unless one failed before. `context` is
  * that of all tasks. */
@@ -55,10 +57,5 @@ typedef enum sutra_status rank_visit(void *arg, size_t number, struct sutra_cont
                                      struct sutra_error *error);
 enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit *visit, void *arg,
                                  struct sutra_error *error);
-
-/* The task at a place of the order. */
-static inline const struct rank_task *rank_task_at(const struct rank_tasks *tasks, size_t i) {
-    return &tasks->list[tasks->order[i]];
-}
 
 #endif

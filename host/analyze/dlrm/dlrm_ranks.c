@@ -24,12 +24,20 @@ struct dlrm_analyzed {
 };
 
 struct sutra_dlrm_ranks {
-    struct rank_tasks tasks;
-    struct dlrm_analyzed *analyzed; /* of each task */
-    size_t n_analyzed;              /* those that were not left out, which are the first ones by rank */
-    struct dlrm_raw_part *parts;    /* of these, by rank; without a model */
+    struct rank_tasks tasks;     /* whose results are struct dlrm_analyzed */
+    size_t n_analyzed;           /* those that were not left out, which are the first ones by rank */
+    struct dlrm_raw_part *parts; /* of these, by rank; without a model */
     struct dlrm_shared shared;
 };
+
+/* What became of a trace by its number in the list, and by that in the order. */
+static struct dlrm_analyzed *analyzed_of(const struct sutra_dlrm_ranks *ranks, size_t number) {
+    return (struct dlrm_analyzed *)ranks->tasks.results + number;
+}
+
+static struct dlrm_analyzed *analyzed_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
+    return analyzed_of(ranks, ranks->tasks.order[i]);
+}
 
 /* What the tasks share. */
 struct dlrm_ranks_work {
@@ -49,7 +57,8 @@ struct showing {
 static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
     const struct showing *showing = arg;
     const struct sutra_dlrm_ranks_options *options = &showing->work->options;
-    return options->visit(options->arg, context, showing->dlrm, &showing->work->ranks->analyzed[number].rank, error);
+    return options->visit(options->arg, context, showing->dlrm, &analyzed_of(showing->work->ranks, number)->rank,
+                          error);
 }
 
 static void take_means(struct dlrm_analyzed *analyzed) {
@@ -65,6 +74,7 @@ static void take_means(struct dlrm_analyzed *analyzed) {
         analyzed->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
 }
 
+/* The figures; what they point to goes with the analysis. */
 static void take_figures(struct dlrm_analyzed *analyzed, const struct sutra_dlrm *dlrm) {
     struct sutra_dlrm_report *report = &analyzed->report;
     *report = dlrm->report;
@@ -84,18 +94,19 @@ static void take_figures(struct dlrm_analyzed *analyzed, const struct sutra_dlrm
 /* What the tasks know of a trace. */
 static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
     const struct rank_task *task = &ranks->tasks.list[number];
-    struct sutra_dlrm_rank *rank = &ranks->analyzed[number].rank;
+    struct dlrm_analyzed *analyzed = analyzed_of(ranks, number);
+    struct sutra_dlrm_rank *rank = &analyzed->rank;
     rank->path = task->path;
     rank->rank = task->rank;
     rank->source = task->source;
-    rank->report = &ranks->analyzed[number].report;
+    rank->report = &analyzed->report;
     rank->reason = task->status ? task->error.message : NULL;
 }
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     struct dlrm_ranks_work *work = arg;
-    struct dlrm_analyzed *analyzed = &work->ranks->analyzed[number];
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_dlrm *dlrm = NULL;
     enum sutra_status status = sutra_dlrm_analyze(context, trace, &work->of_each, &dlrm, error);
     if (!status)
@@ -117,22 +128,14 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_error *error) {
     for (size_t i = 0; i < ranks->tasks.n; i++)
         ranks->n_analyzed += !ranks->tasks.list[i].status;
-    ranks->parts = calloc(ranks->n_analyzed + 1, sizeof *ranks->parts);
+    ranks->parts = arena_take(&ranks->tasks.arena, ranks->n_analyzed, sizeof *ranks->parts);
     if (!ranks->parts)
         return error_memory(error);
     for (size_t i = 0; i < ranks->n_analyzed; i++) {
-        const struct dlrm_analyzed *analyzed = &ranks->analyzed[ranks->tasks.order[i]];
+        const struct dlrm_analyzed *analyzed = analyzed_at(ranks, i);
         ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->report.batch};
     }
     return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
-}
-
-static enum sutra_status make(struct dlrm_ranks_work *work, struct sutra_context *context, struct sutra_error *error) {
-    struct sutra_dlrm_ranks *ranks = work->ranks;
-    enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
-    for (size_t i = 0; i < ranks->tasks.n; i++)
-        name_rank(ranks, i);
-    return status ? status : share(ranks, error);
 }
 
 /* ---- The public functions ---- */
@@ -150,11 +153,12 @@ enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const cha
     work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
-    status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
-    if (!status) {
-        work.ranks->analyzed = calloc(n_paths, sizeof *work.ranks->analyzed);
-        status = work.ranks->analyzed ? make(&work, context, error) : error_memory(error);
-    }
+    status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze, &work,
+                            error);
+    for (size_t i = 0; i < work.ranks->tasks.n; i++)
+        name_rank(work.ranks, i);
+    if (!status)
+        status = share(work.ranks, error);
     if (status)
         sutra_dlrm_ranks_free(work.ranks);
     else
@@ -165,17 +169,15 @@ enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const cha
 void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->tasks.n && ranks->analyzed; i++)
-        dlrm_raw_free(&ranks->analyzed[i].raw);
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        dlrm_raw_free(&analyzed_of(ranks, i)->raw);
     dlrm_shared_free(&ranks->shared);
     rank_tasks_free(&ranks->tasks);
-    free(ranks->analyzed);
-    free(ranks->parts);
     free(ranks);
 }
 
 const struct sutra_dlrm_rank *sutra_dlrm_ranks_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
-    return i < ranks->tasks.n ? &ranks->analyzed[ranks->tasks.order[i]].rank : NULL;
+    return i < ranks->tasks.n ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n) {
@@ -225,7 +227,8 @@ static enum sutra_status write_table(struct sutra_context *context, const struct
 static enum sutra_status write_raw(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
                                    const char *folder, const char *model, uint64_t *n_bytes,
                                    struct sutra_error *error) {
-    struct dlrm_raw_part *parts = calloc(ranks->n_analyzed + 1, sizeof *parts);
+    struct arena arena = {0};
+    struct dlrm_raw_part *parts = arena_take(&arena, ranks->n_analyzed, sizeof *parts);
     if (!parts)
         return error_memory(error);
     for (size_t i = 0; i < ranks->n_analyzed; i++) {
@@ -237,7 +240,7 @@ static enum sutra_status write_raw(struct sutra_context *context, const struct s
     }
     enum sutra_status status = text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
                                                   &(struct dlrm_raw_table){parts, ranks->n_analyzed}, n_bytes, error);
-    free(parts);
+    arena_free(&arena);
     return status;
 }
 

@@ -21,17 +21,20 @@ struct hta_analyzed {
 };
 
 struct sutra_hta_ranks {
-    struct rank_tasks tasks;
-    struct hta_analyzed *analyzed; /* of each task */
+    struct rank_tasks tasks; /* whose results are struct hta_analyzed */
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
     struct sutra_hta_summary all; /* of all ranks together */
     struct sutra_hta_sums sums;
 };
 
-/* What became of the trace at a place of the order. */
+/* What became of a trace by its number in the list, and by that in the order. */
+static struct hta_analyzed *analyzed_of(const struct sutra_hta_ranks *ranks, size_t number) {
+    return (struct hta_analyzed *)ranks->tasks.results + number;
+}
+
 static struct hta_analyzed *analyzed_at(const struct sutra_hta_ranks *ranks, size_t i) {
-    return &ranks->analyzed[ranks->tasks.order[i]];
+    return analyzed_of(ranks, ranks->tasks.order[i]);
 }
 
 /* What the tasks share. */
@@ -45,14 +48,14 @@ struct hta_work {
 
 static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
     struct hta_work *work = arg;
-    return work->options.visit(work->options.arg, context, work->ranks->analyzed[number].hta, error);
+    return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->hta, error);
 }
 
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     struct hta_work *work = arg;
-    struct hta_analyzed *analyzed = &work->ranks->analyzed[number];
+    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_hta_options options = work->of_each;
     options.rank = work->ranks->tasks.list[number].rank;
     enum sutra_status status = sutra_hta_make(context, trace, &options, &analyzed->hta, error);
@@ -131,24 +134,21 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
 static void name_ranks(struct sutra_hta_ranks *ranks) {
     for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct rank_task *task = &ranks->tasks.list[i];
-        struct sutra_hta_rank *rank = &ranks->analyzed[i].rank;
-        rank->path = task->path;
-        rank->rank = task->rank;
-        rank->source = task->source;
-        rank->summary = &ranks->analyzed[i].summary;
-        rank->reason = task->status ? task->error.message : NULL;
+        struct hta_analyzed *analyzed = analyzed_of(ranks, i);
+        analyzed->rank = (struct sutra_hta_rank){.path = task->path,
+                                                 .rank = task->rank,
+                                                 .source = task->source,
+                                                 .summary = &analyzed->summary,
+                                                 .reason = task->status ? task->error.message : NULL};
     }
 }
 
-static enum sutra_status make(struct hta_work *work, struct sutra_context *context, struct sutra_error *error) {
-    struct sutra_hta_ranks *ranks = work->ranks;
-    enum sutra_status status = rank_tasks_run(&ranks->tasks, context, analyze, work, error);
-    struct arena arena = {0};
-    name_ranks(ranks);
+static enum sutra_status join_tables(struct sutra_hta_ranks *ranks, const struct sutra_hta_options *options,
+                                     struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = join_table(ranks, id, &work->of_each, &arena, error);
+        status = join_table(ranks, id, options, &ranks->tasks.arena, error);
     hta_ranks_add_up(ranks, &ranks->sums, &ranks->all);
-    arena_free(&arena);
     return status;
 }
 
@@ -167,11 +167,11 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
     work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
-    status = rank_tasks_init(&work.ranks->tasks, paths, n_paths, error);
-    if (!status) {
-        work.ranks->analyzed = calloc(n_paths, sizeof *work.ranks->analyzed);
-        status = work.ranks->analyzed ? make(&work, context, error) : error_memory(error);
-    }
+    status =
+        rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct hta_analyzed), analyze, &work, error);
+    name_ranks(work.ranks);
+    if (!status)
+        status = join_tables(work.ranks, &work.of_each, error);
     if (status)
         sutra_hta_ranks_free(work.ranks);
     else
@@ -182,12 +182,11 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->tasks.n && ranks->analyzed; i++)
-        sutra_hta_free(ranks->analyzed[i].hta);
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        sutra_hta_free(analyzed_of(ranks, i)->hta);
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&ranks->tables[id]);
     rank_tasks_free(&ranks->tasks);
-    free(ranks->analyzed);
     free(ranks);
 }
 
