@@ -1,7 +1,5 @@
 /*
  * info.c - `sutra info`: what a trace holds and what of it can be linked. Text for people, or JSON.
- *
- * Both forms are made from one list of rows (name in JSON, words for people, count).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,8 +9,10 @@
 #include <sys/stat.h>
 
 #include "cli/info_pair.h"
+#include "cli/simulate/info_et.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/figures.h"
+#include "cli/tool/info_rows.h"
 #include "cli/tool/job.h"
 #include "cli/tool/json_text.h"
 #include "cli/tool/paths.h"
@@ -33,51 +33,18 @@ static const struct option_row options[] = {
     {0},
 };
 
-struct row {
-    const char *name;  /* in JSON */
-    const char *words; /* for people */
-    uint64_t count;
-};
-
-static void print_rows(const struct row *rows, size_t n, bool json) {
-    for (size_t i = 0; i < n; i++)
-        if (json)
-            printf(",\n  \"%s\": %" PRIu64, rows[i].name, rows[i].count);
-        else
-            printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
-}
-
 #define N_ROWS(rows) (sizeof(rows) / sizeof *(rows))
 
-static void print_head(const char *path, const char *kind, bool json) {
-    if (!json) {
-        printf("%s: %s trace\n", path, kind);
-        return;
-    }
-    printf("{\n  \"file\": ");
-    json_string_print(stdout, path);
-    printf(",\n  \"kind\": \"%s\"", kind);
-}
-
-static void print_schema(const char *schema, bool json) {
-    if (json) {
-        printf(",\n  \"schema\": ");
-        json_string_print(stdout, schema);
-    } else {
-        printf("  schema %s\n", *schema ? schema : "not given");
-    }
-}
-
 static void print_host(const char *path, const struct sutra_host_summary *summary, bool json) {
-    const struct row rows[] = {
+    const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"nodes", "nodes", summary->n_nodes},
         {"roots", "roots (nodes with id 1)", summary->n_roots},
         {"rf_ids", "nodes with a record-function id: these can be linked", summary->n_rf_ids},
     };
-    print_head(path, "host", json);
-    print_schema(summary->schema, json);
-    print_rows(rows, N_ROWS(rows), json);
+    info_head_print(path, "host", json);
+    info_schema_print(summary->schema, json);
+    info_rows_print(rows, N_ROWS(rows), json);
     if (json)
         printf("\n}\n");
 }
@@ -120,7 +87,7 @@ static void print_times(const struct sutra_device_summary *summary, bool json) {
 }
 
 static void print_device(const char *path, const struct sutra_device_summary *summary, bool json) {
-    const struct row rows[] = {
+    const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"events", "events", summary->n_events},
         {"cpu_ops", "  CPU operators", summary->n_cpu_ops},
@@ -133,8 +100,8 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"threads", "threads", summary->n_threads},
         {"streams", "streams", summary->n_streams},
     };
-    print_head(path, "device", json);
-    print_rows(rows, N_ROWS(rows), json);
+    info_head_print(path, "device", json);
+    info_rows_print(rows, N_ROWS(rows), json);
     print_times(summary, json);
     print_categories(summary, json);
     if (json)
@@ -167,15 +134,23 @@ static enum sutra_status show_device(struct job *job, const char *path, bool jso
     return status;
 }
 
+static enum sutra_status show_json(struct job *job, const char *path, bool json, struct sutra_error *error) {
+    enum sutra_trace_kind kind;
+    enum sutra_status status = sutra_trace_kind_of(job->context, path, &kind, error);
+    if (status)
+        return status;
+    return (kind == SUTRA_TRACE_HOST ? show_host : show_device)(job, path, json, error);
+}
+
 static int show(const char *path, const struct info_values *values) {
     struct job job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
     struct sutra_error error;
-    enum sutra_trace_kind kind;
+    bool is_et = false;
     enum sutra_status status = job_open(&job, NULL, &error);
     if (!status)
-        status = sutra_trace_kind_of(job.context, path, &kind, &error);
+        status = sutra_et_known(path, &is_et, &error);
     if (!status)
-        status = (kind == SUTRA_TRACE_HOST ? show_host : show_device)(&job, path, values->json, &error);
+        status = (is_et ? info_et_show : show_json)(&job, path, values->json, &error);
     return job_end(&job, status, &error);
 }
 
@@ -206,11 +181,14 @@ static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]"
 static const char *const description[] = {
     "Reads FILE, a host trace or a device trace, plain or compressed with gzip or zstd, and says what it holds and how "
     "much of it can be linked. All of the file is checked, so this also tells whether it is whole.",
+    "Of a Chakra file (.et, known by its content) it tells nodes by type, dependencies, durations, the longest chains, "
+    "and communication by type and group.",
     "With two files, a host trace and a device trace, it says which command links them, and why.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra info device.json.gz", "say what a trace holds"},
+    {"sutra info job.0.et", "say what a Chakra file holds"},
     {"sutra info host.json device.json", "say which command links two traces"},
     {"sutra info device.json --json | jq .categories", "events per category, for a script"},
     {0},

@@ -66,7 +66,18 @@ void sutra_et_free(struct sutra_et *et) {
     if (!et)
         return;
     et_file_free(&et->file);
+    arena_free(&et->info);
     free(et);
+}
+
+enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
+    struct source source;
+    enum sutra_status status = source_open_any(&source, path, error);
+    if (status)
+        return status;
+    *known = et_looks_like(source.bytes, source.size);
+    source_close(&source);
+    return SUTRA_OK;
 }
 
 uint64_t sutra_et_nodes(const struct sutra_et *et) {

@@ -9,6 +9,7 @@
 
 struct sutra_et {
     struct et_file file;
+    struct arena info; /* texts of the last sutra_et_info() */
 };
 
 #endif

@@ -13,6 +13,7 @@
 #include "simulate/et.h"
 #include "simulate/et_graph.h"
 #include "simulate/et_groups.h"
+#include "simulate/et_values.h"
 
 #define RANK_UNKNOWN (-1)
 
@@ -140,14 +141,6 @@ bool et_rule_not_member(const struct et_checking *checking, row_t row);
 void et_rule_ranks(struct sutra_et_check *check, struct et_found *found);
 void et_rule_sequences(struct sutra_et_check *check, struct et_found *found);
 void et_rule_pairs(struct sutra_et_check *check, struct et_found *found);
-
-/* What attributes say, as ASTRA-sim reads them. */
-bool et_is_communication(int32_t type);
-bool et_is_gpu(const struct et_nodes *nodes, row_t row);                 /* no is_cpu_op, or false */
-bool et_has(const struct et_nodes *nodes, row_t row, enum et_name name); /* with any value */
-bool et_integer(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t *value); /* of any integer kind */
-struct et_text et_group_name(const struct et_nodes *nodes, row_t row);     /* empty: that of all ranks */
-bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group); /* false: its name is no number */
 
 /* Takes a file's communication over into `member`. SUTRA_SYSTEM: out of memory. */
 enum sutra_status et_member_take(struct sutra_et_check *check, const struct et_checking *checking,

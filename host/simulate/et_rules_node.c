@@ -6,46 +6,6 @@
 /* Collectives below so many bytes are cut into nothing (preferred-dataset-splits of system.json, 4 as a rule). */
 #define ALL_GATHER_LEAST 4
 
-/* ---- What attributes say ---- */
-
-bool et_is_communication(int32_t type) {
-    return type == ET_COMM_SEND || type == ET_COMM_RECV || type == ET_COMM_COLL;
-}
-
-static bool is_integer_kind(uint8_t kind) {
-    return kind >= ET_INT32 && kind <= ET_BOOL && kind % 2 == 1;
-}
-
-bool et_is_gpu(const struct et_nodes *nodes, row_t row) {
-    uint64_t at = et_attribute_find(nodes, row, ET_NAME_IS_CPU_OP);
-    return at == UINT64_MAX || !is_integer_kind(nodes->attributes.kind[at]) || nodes->attributes.value[at].bits == 0;
-}
-
-bool et_has(const struct et_nodes *nodes, row_t row, enum et_name name) {
-    return et_attribute_find(nodes, row, name) != UINT64_MAX;
-}
-
-bool et_integer(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t *value) {
-    uint64_t at = et_attribute_find(nodes, row, name);
-    if (at == UINT64_MAX || !is_integer_kind(nodes->attributes.kind[at]))
-        return false;
-    *value = (int64_t)nodes->attributes.value[at].bits;
-    return true;
-}
-
-struct et_text et_group_name(const struct et_nodes *nodes, row_t row) {
-    uint64_t at = et_attribute_find(nodes, row, ET_NAME_PG_NAME);
-    if (at == UINT64_MAX || nodes->attributes.kind[at] != ET_STRING)
-        return (struct et_text){"", 0};
-    return (struct et_text){nodes->attributes.value[at].bytes, nodes->attributes.length[at]};
-}
-
-bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group) {
-    struct et_text name = et_group_name(nodes, row);
-    *group = 0;
-    return name.length == 0 || et_group_number(name, group);
-}
-
 static bool is_type(const struct et_checking *checking, row_t row, int32_t type) {
     return checking->nodes->type[row] == type;
 }
@@ -108,7 +68,7 @@ static bool is_right_kind(uint32_t name, uint8_t kind) {
     case ET_NAME_COMM_SRC:
     case ET_NAME_COMM_DST:
     case ET_NAME_COMM_TAG:
-        return is_integer_kind(kind);
+        return et_is_integer(kind);
     case ET_NAME_PG_NAME:
         return kind == ET_STRING;
     case ET_NAME_INVOLVED_DIM:

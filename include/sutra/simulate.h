@@ -42,6 +42,44 @@ void sutra_et_free(struct sutra_et *et);
 
 uint64_t sutra_et_nodes(const struct sutra_et *et);
 
+/* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed. */
+enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error);
+
+/* ---- What a file holds ---- */
+
+/* Communication of a type in a group. */
+struct sutra_et_traffic {
+    const char *type;  /* such as "ALL_REDUCE"; "SEND", "RECEIVE" */
+    const char *group; /* its name; "": all ranks */
+    uint64_t count;
+    uint64_t bytes; /* of all of them; 2^64 - 1 where they do not fit */
+    uint64_t bytes_least, bytes_most;
+};
+
+/* Types of nodes: the numbers of Chakra's schema up to COMM_COLL_NODE, and all others. */
+enum { SUTRA_ET_OTHER = 8, SUTRA_ET_TYPES = 9 };
+
+struct sutra_et_info {
+    size_t size;
+    uint64_t n_bytes; /* after decompression */
+    uint64_t n_nodes, n_cpu, n_gpu;
+    uint64_t n_of_type[SUTRA_ET_TYPES];
+    uint64_t n_ctrl, n_data;                /* dependencies */
+    uint64_t n_absent;                      /* of these, on nodes that are not there */
+    uint64_t n_cyclic;                      /* nodes in a cycle of dependencies or behind one */
+    uint64_t us_least, us_most, us_total;   /* durations */
+    uint64_t critical_us;                   /* largest sum of durations along a chain of dependencies */
+    uint64_t n_levels;                      /* nodes of the longest chain */
+    uint64_t width;                         /* most nodes that stand equally far from the beginning */
+    const char *schema;                     /* of the trace that was converted; "": not given */
+    const struct sutra_et_traffic *traffic; /* by type, then by group in order of first sight */
+    uint64_t n_traffic;
+};
+
+/* Fills the report; its texts live until the file's next report, or its end. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *et, struct sutra_et_info *info,
+                                struct sutra_error *error);
+
 /* ---- JSON ---- */
 
 enum sutra_et_layout {

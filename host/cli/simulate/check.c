@@ -10,12 +10,12 @@
 #include "cli/tool/arguments.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
-#include "cli/tool/message.h"
 
 struct check_values {
+    struct job_values job;
     const char *groups;
     int feeder;
-    bool roofline, json, quiet;
+    bool roofline, json;
 };
 
 static const char *const feeders[] = {"v3", "v1", NULL}; /* in the order of enum sutra_et_feeder */
@@ -28,7 +28,8 @@ static const struct option_row options[] = {
      .help = "ASTRA-sim's reader: v3 of today, or v1 before it (default: v3)"},
     {"roofline", 0, OPTION_FLAG, AT(roofline), .help = "check for runs with ASTRA-sim's roofline model turned on"},
     {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "print nothing but what keeps from checking: the exit code tells"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet),
+     .help = "print nothing but what keeps from checking: the exit code tells"},
     {0},
 };
 
@@ -130,15 +131,15 @@ static int run(const struct command *command, int argc, char **argv) {
     struct sutra_error error;
     struct sutra_et_check *check = NULL;
     struct sutra_et_check_report report = {.size = sizeof report};
-    enum sutra_status status = et_job_start(&job, values.quiet, &error);
+    enum sutra_status status = et_job_start(&job, &values.job, &error);
     if (!status)
-        status = sutra_et_check_create(job.context, &check_options, &check, &error);
+        status = sutra_et_check_create(job.job.context, &check_options, &check, &error);
     if (!status)
         status = check_files(&job, check, &operands, &error);
-    progress_clear(&job.watch.progress);
+    progress_clear(&job.job.watch.progress);
     if (!status) {
         sutra_et_check_report(check, &report);
-        if (!values.quiet)
+        if (!values.job.quiet)
             (values.json ? print_json : print_text)(check, &report);
     }
     sutra_et_check_free(check);

@@ -1,22 +1,18 @@
 /*
- * et_job.h - what commands on .et files have in common: a context that tells its progress, and the file.
+ * et_job.h - what commands on .et files have in common beside what all have: the file.
  */
 #ifndef CLI_SIMULATE_ET_JOB_H
 #define CLI_SIMULATE_ET_JOB_H
 
-#include <stdbool.h>
-
-#include "cli/tool/watch.h"
-#include "sutra/sutra.h"
+#include "cli/tool/job.h"
 
 struct et_job {
-    struct watch watch;
-    struct sutra_context *context;
+    struct job job;
     struct sutra_et *et;
 };
 
 /* Makes the context. The job must stay where it is until et_job_end(). */
-enum sutra_status et_job_start(struct et_job *job, bool quiet, struct sutra_error *error);
+enum sutra_status et_job_start(struct et_job *job, const struct job_values *values, struct sutra_error *error);
 
 /* Reads a file in place of the one before. */
 enum sutra_status et_job_read(struct et_job *job, const char *path, const struct sutra_et_read_options *options,

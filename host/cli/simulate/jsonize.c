@@ -5,22 +5,22 @@
 
 #include "cli/simulate/et_job.h"
 #include "cli/tool/arguments.h"
-#include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 
 struct jsonize_values {
-    const char *input, *output;
-    bool lines, quiet;
+    struct job_values job;
+    const char *input;
+    bool lines;
 };
 
 #define AT(field) .offset = offsetof(struct jsonize_values, field)
 
 static const struct option_row options[] = {
-    {"output_filename", 'o', OPTION_FILE, "OUT", AT(output),
+    {"output_filename", 'o', OPTION_FILE, "OUT", AT(job.output),
      .help = "write to OUT; - is standard output, .gz and .zst compress (default: -)"},
     {"input_filename", 'i', OPTION_FILE, "FILE", AT(input), .help = "another way to name the input"},
     {"lines", 'l', OPTION_FLAG, AT(lines), .help = "write an object a line, which 'sutra convert' takes back"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
     {0},
 };
 
@@ -28,16 +28,16 @@ static int jsonize(const struct jsonize_values *values) {
     struct et_job job;
     struct sutra_error error;
     enum sutra_et_layout layout = values->lines ? SUTRA_ET_LINES : SUTRA_ET_CHAKRA;
-    enum sutra_status status = et_job_start(&job, values->quiet, &error);
+    enum sutra_status status = et_job_start(&job, &values->job, &error);
     if (!status)
         status = et_job_read(&job, values->input, NULL, &error);
     if (!status)
-        status = sutra_et_write_json(job.context, job.et, layout, values->output, NULL, &error);
+        status = sutra_et_write_json(job.job.context, job.et, layout, values->job.output, NULL, &error);
     return et_job_end(&job, status, &error);
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct jsonize_values values = {.output = "-"};
+    struct jsonize_values values = {.job.output = "-"};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -48,8 +48,8 @@ static int run(const struct command *command, int argc, char **argv) {
         values.input = operands.words[0];
     if (!values.input)
         return message_fail(SUTRA_USAGE, "the input is missing; see '%s --help'", command->called);
-    if (paths_same(values.output, values.input))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.output);
+    if (paths_same(values.job.output, values.input))
+        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
     return jsonize(&values);
 }
 

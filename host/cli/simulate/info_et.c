@@ -1,0 +1,90 @@
+/*
+ * info_et.c - what an .et file holds, as text or JSON.
+ */
+#include "cli/simulate/info_et.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/tool/figures.h"
+#include "cli/tool/info_rows.h"
+#include "cli/tool/json_text.h"
+
+/* ---- Communication ---- */
+
+static void print_traffic(const struct sutra_et_info *info) {
+    if (info->n_traffic > 0)
+        printf("%16s  %s\n", "communications", "of type, group, bytes");
+    for (uint64_t i = 0; i < info->n_traffic; i++) {
+        const struct sutra_et_traffic *row = &info->traffic[i];
+        printf("%16s  %s, %s%s, %s", count_text(row->count).text, row->type, *row->group ? "group " : "all ranks",
+               row->group, bytes_text(row->bytes).text);
+        if (row->bytes_least != row->bytes_most)
+            printf(" (%s to %s each)", bytes_text(row->bytes_least).text, bytes_text(row->bytes_most).text);
+        printf("\n");
+    }
+}
+
+static void print_traffic_json(const struct sutra_et_info *info) {
+    printf(",\n  \"communication\": [");
+    for (uint64_t i = 0; i < info->n_traffic; i++) {
+        const struct sutra_et_traffic *row = &info->traffic[i];
+        printf("%s\n    {\"type\": \"%s\", \"group\": ", i ? "," : "", row->type);
+        json_string_print(stdout, row->group);
+        printf(", \"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"bytes_least\": %" PRIu64
+               ", \"bytes_most\": %" PRIu64 "}",
+               row->count, row->bytes, row->bytes_least, row->bytes_most);
+    }
+    printf("%s]", info->n_traffic ? "\n  " : "");
+}
+
+/* ---- The file ---- */
+
+static void print_info(const char *path, const struct sutra_et_info *info, bool json) {
+    const uint64_t *types = info->n_of_type;
+    const struct info_row counts[] = {
+        {"bytes", "bytes", info->n_bytes},
+        {"nodes", "nodes", info->n_nodes},
+        {"cpu", "  on the CPU", info->n_cpu},
+        {"gpu", "  on the GPU", info->n_gpu},
+        {"computation", "  computation", types[4]},
+        {"collectives", "  collectives", types[7]},
+        {"sends", "  sends", types[5]},
+        {"receives", "  receives", types[6]},
+        {"memory", "  loads and stores", types[2] + types[3]},
+        {"metadata", "  metadata", types[1]},
+        {"others", "  of no type, or one that is not known", types[0] + types[SUTRA_ET_OTHER]},
+        {"control_dependencies", "control dependencies", info->n_ctrl},
+        {"data_dependencies", "data dependencies", info->n_data},
+        {"absent", "  of all, on nodes that are not there", info->n_absent},
+        {"cyclic", "nodes in a cycle of dependencies, or behind one", info->n_cyclic},
+        {"levels", "nodes of the longest chain of dependencies", info->n_levels},
+        {"width", "nodes side by side at most, equally far from the beginning", info->width},
+    };
+    const struct info_row times[] = {
+        {"us_least", "us: the shortest duration", info->us_least},
+        {"us_most", "us: the longest duration", info->us_most},
+        {"us_total", "us: all durations", info->us_total},
+        {"critical_us", "us: the critical chain, its durations one after the other", info->critical_us},
+    };
+    info_head_print(path, json ? "et" : "Chakra", json);
+    info_schema_print(info->schema, json);
+    info_rows_print(counts, sizeof counts / sizeof *counts, json);
+    info_rows_print(times, sizeof times / sizeof *times, json);
+    (json ? print_traffic_json : print_traffic)(info);
+    if (json)
+        printf("\n}\n");
+}
+
+enum sutra_status info_et_show(struct job *job, const char *path, bool json, struct sutra_error *error) {
+    struct sutra_et *et = NULL;
+    struct sutra_et_info info = {.size = sizeof info};
+    enum sutra_status status = sutra_et_read(job->context, path, NULL, &et, error);
+    if (!status)
+        status = sutra_et_info(job->context, et, &info, error);
+    progress_clear(&job->watch.progress);
+    if (!status)
+        print_info(path, &info, json);
+    sutra_et_free(et);
+    return status;
+}
