@@ -88,6 +88,7 @@ enum et_kind {
     X(TENSOR_SIZE, "tensor_size")                                                                                      \
     X(TENSOR_LOC, "tensor_loc")                                                                                        \
     X(INVOLVED_DIM, "involved_dim")                                                                                    \
+    X(KERNEL_EXEC_NS, "kernel_exec_ns")                                                                                \
     X(SCHEMA, "schema")                                                                                                \
     X(PID, "pid")                                                                                                      \
     X(TIME, "time")                                                                                                    \

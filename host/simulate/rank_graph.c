@@ -1,0 +1,294 @@
+/*
+ * rank_graph.c - from the columns of an .et file to what a simulator runs; see rank_graph.h.
+ */
+#include "simulate/rank_graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bisect.h"
+#include "base/error.h"
+#include "columns/pair_table.h"
+
+#define NS_PER_US 1000
+
+/* ---- Nodes by id ---- */
+
+struct numbered {
+    uint64_t id;
+    row_t node;
+};
+
+static int compare_numbered(const void *a, const void *b) {
+    const struct numbered *x = a, *y = b;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Rows of nodes by rising id; of equal ids only the last one. Files mostly are in that order. */
+static bool sort_nodes(struct rank_graph *graph, struct arena *arena) {
+    const struct et_nodes *nodes = graph->nodes;
+    struct numbered *numbered = arena_take(arena, nodes->n, sizeof *numbered);
+    graph->node = arena_take(arena, nodes->n, sizeof *graph->node);
+    if (arena->failed)
+        return false;
+    bool sorted = true;
+    for (row_t i = 0; i < nodes->n; i++) {
+        numbered[i] = (struct numbered){nodes->id[i], i};
+        sorted = sorted && (i == 0 || nodes->id[i - 1] < nodes->id[i]);
+    }
+    if (!sorted)
+        qsort(numbered, nodes->n, sizeof *numbered, compare_numbered);
+    for (row_t i = 0; i < nodes->n; i++)
+        if (i + 1 == nodes->n || numbered[i + 1].id != numbered[i].id)
+            graph->node[graph->n++] = numbered[i].node;
+    return true;
+}
+
+/* The row of the node with this id, or ROW_NONE. */
+static row_t find_node(const struct rank_graph *graph, uint64_t id) {
+    const uint64_t *ids = graph->nodes->id;
+    /* Ids often are rows, or nearly so. */
+    if (id < graph->n && ids[graph->node[id]] == id)
+        return (row_t)id;
+    struct bisection at = {0, graph->n};
+    while (at.low < at.high)
+        bisect(&at, ids[graph->node[bisect_middle(at)]] < id);
+    return at.low < graph->n && ids[graph->node[at.low]] == id ? at.low : ROW_NONE;
+}
+
+/* ---- What nodes are ---- */
+
+/* An attribute that is a number of any kind but a fraction; `other` where there is none. */
+static int64_t attribute_integer(const struct et_nodes *nodes, row_t node, enum et_name name, int64_t other) {
+    uint64_t i = et_attribute_find(nodes, node, name);
+    if (i == UINT64_MAX || et_kind_is_text(nodes->attributes.kind[i]) || nodes->attributes.kind[i] == ET_NO_VALUE ||
+        nodes->attributes.kind[i] == ET_DOUBLE || nodes->attributes.kind[i] == ET_FLOAT)
+        return other;
+    return (int64_t)nodes->attributes.value[i].bits;
+}
+
+static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
+    if (attribute_integer(nodes, node, ET_NAME_IS_CPU_OP, 0) || nodes->type[node] == ET_METADATA)
+        return WORK_CPU;
+    bool communicates =
+        nodes->type[node] == ET_COMM_COLL || nodes->type[node] == ET_COMM_SEND || nodes->type[node] == ET_COMM_RECV;
+    return communicates ? WORK_COMMUNICATION : WORK_COMPUTATION;
+}
+
+static bool describe_nodes(struct rank_graph *graph, struct strings *names, struct arena *arena) {
+    const struct et_nodes *nodes = graph->nodes;
+    graph->work = arena_take(arena, graph->n, sizeof *graph->work);
+    graph->name = arena_take(arena, graph->n, sizeof *graph->name);
+    graph->dur_ns = arena_take(arena, graph->n, sizeof *graph->dur_ns);
+    graph->run_ns = arena_take(arena, graph->n, sizeof *graph->run_ns);
+    graph->lane = arena_take(arena, graph->n, sizeof *graph->lane);
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < graph->n; i++) {
+        row_t node = graph->node[i];
+        struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], node);
+        uint64_t most = UINT64_MAX / 4; /* so that sums of times stay below TIME_NEVER on any real file */
+        uint64_t dur = nodes->duration_us[node] < most / NS_PER_US ? nodes->duration_us[node] * NS_PER_US : most;
+        graph->work[i] = (uint8_t)node_work(nodes, node);
+        graph->name[i] = strings_intern(names, name.bytes, name.length);
+        graph->dur_ns[i] = dur;
+        int64_t run = attribute_integer(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
+        graph->run_ns[i] = run >= 0 && (uint64_t)run < dur && graph->work[i] != WORK_CPU ? (uint64_t)run : dur;
+        enum et_name lane = graph->work[i] == WORK_CPU ? ET_NAME_TID : ET_NAME_STREAM;
+        graph->lane[i] = attribute_integer(nodes, node, lane, 0);
+        if (graph->name[i] == STRING_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* ---- Dependencies ---- */
+
+static int compare_rows(const void *a, const void *b) {
+    row_t x = *(const row_t *)a, y = *(const row_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Appends the rows of a node's dependencies of one kind. */
+static void add_deps(struct rank_graph *graph, const struct et_ids *list, row_t node, row_t self) {
+    for (uint64_t d = list->first[node]; d < list->first[node + 1]; d++) {
+        row_t dep = find_node(graph, list->ids[d]);
+        graph->n_absent += dep == ROW_NONE;
+        if (dep != ROW_NONE && dep != self)
+            graph->deps[graph->n_deps++] = dep;
+    }
+}
+
+/* Sorts the dependencies of the last node, from `first` on, and drops repeated ones. */
+static void sort_deps(struct rank_graph *graph, uint64_t first) {
+    uint64_t kept = first;
+    if (graph->n_deps - first > 1)
+        qsort(graph->deps + first, graph->n_deps - first, sizeof *graph->deps, compare_rows);
+    for (uint64_t d = first; d < graph->n_deps; d++)
+        if (d == first || graph->deps[d] != graph->deps[d - 1])
+            graph->deps[kept++] = graph->deps[d];
+    graph->n_deps = kept;
+}
+
+static bool list_deps(struct rank_graph *graph, struct arena *arena) {
+    const struct et_nodes *nodes = graph->nodes;
+    graph->first_dep = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->first_dep);
+    graph->n_waits = arena_take(arena, graph->n, sizeof *graph->n_waits);
+    graph->parent = arena_take(arena, graph->n, sizeof *graph->parent);
+    graph->deps = arena_take(arena, nodes->ctrl.first[nodes->n] + nodes->data.first[nodes->n], sizeof *graph->deps);
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < graph->n; i++) {
+        uint64_t first = graph->first_dep[i] = graph->n_deps;
+        add_deps(graph, &nodes->ctrl, graph->node[i], i);
+        graph->parent[i] = graph->n_deps > first ? graph->deps[first] : ROW_NONE;
+        add_deps(graph, &nodes->data, graph->node[i], i);
+        sort_deps(graph, first);
+        graph->n_waits[i] = (row_t)(graph->n_deps - first);
+    }
+    graph->first_dep[graph->n] = graph->n_deps;
+    return true;
+}
+
+/* Turns the lists around. */
+static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
+    graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);
+    graph->waiters = arena_take(arena, graph->n_deps, sizeof *graph->waiters);
+    if (arena->failed)
+        return false;
+    for (uint64_t d = 0; d < graph->n_deps; d++)
+        graph->first_waiter[graph->deps[d]]++;
+    uint64_t end = 0;
+    for (row_t i = 0; i <= graph->n; i++) {
+        end += graph->first_waiter[i];
+        graph->first_waiter[i] = end;
+    }
+    for (row_t i = graph->n; i-- > 0;)
+        for (uint64_t d = graph->first_dep[i + 1]; d-- > graph->first_dep[i];)
+            graph->waiters[--graph->first_waiter[graph->deps[d]]] = i;
+    return true;
+}
+
+enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
+                                  struct arena *arena, struct sutra_error *error) {
+    *graph = (struct rank_graph){.nodes = nodes};
+    bool done = sort_nodes(graph, arena) && describe_nodes(graph, names, arena) && list_deps(graph, arena) &&
+                list_waiters(graph, arena);
+    return done ? SUTRA_OK : error_memory(error);
+}
+
+/* ---- Resources ---- */
+
+enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,
+                                   struct sutra_error *error) {
+    struct pair_table lanes;
+    if (!pair_table_init(&lanes))
+        return error_memory(error);
+    graph->resource = arena_take(arena, graph->n, sizeof *graph->resource);
+    graph->resource_work = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->resource_work);
+    graph->n_resources = 0;
+    bool done = !arena->failed;
+    for (row_t i = 0; done && i < graph->n; i++) {
+        enum work_kind work = (enum work_kind)graph->work[i];
+        bool per_lane = work == WORK_CPU ? resources.per_thread : resources.per_stream;
+        /* Streams run computation and communication alike. */
+        uint32_t kind = per_lane && work != WORK_CPU ? WORK_COMPUTATION : work;
+        struct pair_entry *entry = pair_table_take(&lanes, per_lane ? (uint64_t)graph->lane[i] : 0, kind);
+        if (!entry) {
+            done = false;
+            break;
+        }
+        if (entry->number == PAIR_NONE) {
+            graph->resource_work[graph->n_resources] = (uint8_t)kind;
+            entry->number = graph->n_resources++;
+        }
+        graph->resource[i] = entry->number;
+    }
+    pair_table_free(&lanes);
+    return done ? SUTRA_OK : error_memory(error);
+}
+
+/* ---- Meetings ---- */
+
+/* What is numbered while ranks are made to meet. */
+struct meeting_numbers {
+    struct strings groups;     /* of collectives: their names; of pairs of ranks: "from>to#tag" */
+    struct pair_table counts;  /* (rank, group) -> how many so far */
+    struct pair_table numbers; /* (order, group) -> meeting */
+    uint32_t n_meetings;
+};
+
+/* The group in which a node meets others, interned; STRING_NONE: out of memory. */
+static uint32_t collective_group(struct meeting_numbers *numbers, const struct et_nodes *nodes, row_t node) {
+    uint64_t i = et_attribute_find(nodes, node, ET_NAME_PG_NAME);
+    if (i == UINT64_MAX || nodes->attributes.kind[i] != ET_STRING)
+        return strings_intern(&numbers->groups, "0", 1); /* all ranks, as simulators take it */
+    const char *bytes = nodes->attributes.value[i].bytes;
+    uint32_t length = nodes->attributes.length[i];
+    return length ? strings_intern(&numbers->groups, bytes, length) : strings_intern(&numbers->groups, "0", 1);
+}
+
+/* The same for a send or receive; UINT32_MAX - 1 where the file does not say with whom. */
+#define GROUP_UNKNOWN (STRING_NONE - 1)
+
+static uint32_t pair_group(struct meeting_numbers *numbers, const struct et_nodes *nodes, row_t node, uint64_t rank) {
+    bool sends = nodes->type[node] == ET_COMM_SEND;
+    int64_t peer = attribute_integer(nodes, node, sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
+    int64_t tag = attribute_integer(nodes, node, ET_NAME_COMM_TAG, 0);
+    char text[96];
+    if (peer < 0)
+        return GROUP_UNKNOWN;
+    uint64_t from = sends ? rank : (uint64_t)peer, to = sends ? (uint64_t)peer : rank;
+    int length =
+        snprintf(text, sizeof text, "%llu>%llu#%lld", (unsigned long long)from, (unsigned long long)to, (long long)tag);
+    return strings_intern(&numbers->groups, text, (size_t)length);
+}
+
+/* The meeting of the rank's next node of the group. False: out of memory. */
+static bool number_meeting(struct meeting_numbers *numbers, uint32_t rank, uint32_t group, uint32_t *meeting) {
+    struct pair_entry *count = pair_table_take(&numbers->counts, rank, group);
+    if (!count)
+        return false;
+    uint32_t order = count->number == PAIR_NONE ? 0 : count->number;
+    count->number = order + 1;
+    struct pair_entry *entry = pair_table_take(&numbers->numbers, order, group);
+    if (!entry)
+        return false;
+    if (entry->number == PAIR_NONE)
+        entry->number = numbers->n_meetings++;
+    *meeting = entry->number;
+    return true;
+}
+
+static bool number_rank(struct meeting_numbers *numbers, struct rank_graph *graph, uint32_t number, uint64_t rank) {
+    for (row_t i = 0; i < graph->n; i++) {
+        graph->meeting[i] = NO_MEETING;
+        if (!rank_node_meets(graph, i) || graph->work[i] == WORK_CPU)
+            continue;
+        row_t node = graph->node[i];
+        uint32_t group = graph->nodes->type[node] == ET_COMM_COLL ? collective_group(numbers, graph->nodes, node)
+                                                                  : pair_group(numbers, graph->nodes, node, rank);
+        if (group == GROUP_UNKNOWN)
+            continue;
+        if (group == STRING_NONE || !number_meeting(numbers, number, group, &graph->meeting[i]))
+            return false;
+    }
+    return true;
+}
+
+enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, uint32_t n, struct arena *arena,
+                                   uint32_t *n_meetings, struct sutra_error *error) {
+    struct meeting_numbers numbers = {0};
+    bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
+    for (uint32_t r = 0; r < n && done; r++) {
+        graphs[r].meeting = arena_take(arena, graphs[r].n, sizeof *graphs[r].meeting);
+        done = !arena->failed && number_rank(&numbers, &graphs[r], r, ranks[r]);
+    }
+    *n_meetings = numbers.n_meetings;
+    pair_table_free(&numbers.numbers);
+    pair_table_free(&numbers.counts);
+    strings_free(&numbers.groups);
+    return done ? SUTRA_OK : error_memory(error);
+}

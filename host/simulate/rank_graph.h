@@ -1,0 +1,71 @@
+/*
+ * rank_graph.h - a rank's .et file as a simulator runs it: nodes by rising id, what each runs on, takes and waits for.
+ *
+ *     columns of the file (et_nodes.h)  -->  struct rank_graph  -->  struct replay_graph (replay.h)
+ *
+ * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. Of nodes with one id the last
+ * counts. Nodes of collectives meet those of other ranks by group and order, sends meet receives by ranks, tag and
+ * order.
+ */
+#ifndef SIMULATE_RANK_GRAPH_H
+#define SIMULATE_RANK_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "columns/strings.h"
+#include "simulate/et_nodes.h"
+#include "simulate/replay.h"
+
+enum work_kind { WORK_CPU, WORK_COMPUTATION, WORK_COMMUNICATION, WORK_KINDS };
+
+struct rank_graph {
+    const struct et_nodes *nodes;
+    row_t n;
+    row_t *node;      /* of `nodes`, by rising id */
+    uint8_t *work;    /* enum work_kind */
+    uint32_t *name;   /* string of the job's names */
+    uint64_t *dur_ns; /* as the file has it */
+    uint64_t *run_ns; /* of that, execution without launch latency; for nodes of the CPU all */
+    int64_t *lane;    /* stream of a GPU node, thread of a CPU node; 0 where the file tells none */
+    row_t *parent;    /* the first node of its control dependencies, or ROW_NONE */
+
+    uint64_t n_deps;
+    uint64_t *first_dep; /* n + 1: deps[first_dep[i]] .. are rows that node i depends on */
+    row_t *deps;
+    uint64_t *first_waiter; /* n + 1: the same the other way */
+    row_t *waiters;
+    row_t *n_waits;
+    uint64_t n_absent; /* dependencies on nodes that the file lacks */
+
+    uint32_t *meeting; /* number of a meeting of the job, or NO_MEETING */
+    uint32_t *resource;
+    uint32_t n_resources;
+    uint8_t *resource_work; /* per resource: enum work_kind */
+};
+
+/* What a rank has: a resource for all its threads or one for each; the same for the GPU and its streams. */
+struct rank_resources {
+    bool per_thread, per_stream;
+};
+
+/* Makes the graph; its columns are the arena's. Names are interned in `names`. SUTRA_SYSTEM: out of memory. */
+enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
+                                  struct arena *arena, struct sutra_error *error);
+
+/* Numbers what the nodes run on. */
+enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,
+                                   struct sutra_error *error);
+
+/* Numbers the meetings of n ranks, of which number i is rank ranks[i] of its job; gives how many there are. */
+enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, uint32_t n, struct arena *arena,
+                                   uint32_t *n_meetings, struct sutra_error *error);
+
+/* Whether the rank's node i is a collective, or a send or receive. */
+static inline bool rank_node_meets(const struct rank_graph *graph, row_t i) {
+    int32_t type = graph->nodes->type[graph->node[i]];
+    return type == ET_COMM_COLL || type == ET_COMM_SEND || type == ET_COMM_RECV;
+}
+
+#endif
