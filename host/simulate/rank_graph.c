@@ -89,8 +89,7 @@ static bool describe_nodes(struct rank_graph *graph, struct strings *names, stru
     for (row_t i = 0; i < graph->n; i++) {
         row_t node = graph->node[i];
         struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], node);
-        uint64_t most = UINT64_MAX / 4; /* so that sums of times stay below TIME_NEVER on any real file */
-        uint64_t dur = nodes->duration_us[node] < most / NS_PER_US ? nodes->duration_us[node] * NS_PER_US : most;
+        uint64_t dur = nodes->duration_us[node] * NS_PER_US;
         graph->work[i] = (uint8_t)node_work(nodes, node);
         graph->name[i] = strings_intern(names, name.bytes, name.length);
         graph->dur_ns[i] = dur;
@@ -102,6 +101,16 @@ static bool describe_nodes(struct rank_graph *graph, struct strings *names, stru
             return false;
     }
     return true;
+}
+
+/* All durations together must be a time. */
+static enum sutra_status check_durations(const struct et_nodes *nodes, struct sutra_error *error) {
+    uint64_t sum_us = 0;
+    for (row_t i = 0; i < nodes->n; i++)
+        if (__builtin_add_overflow(sum_us, nodes->duration_us[i], &sum_us) || sum_us > TIME_NEVER / NS_PER_US / 4)
+            return error_set(error, SUTRA_DATA, "node %llu: durations up to this one are longer than 146 years",
+                             (unsigned long long)nodes->id[i]);
+    return SUTRA_OK;
 }
 
 /* ---- Dependencies ---- */
@@ -174,6 +183,9 @@ static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
                                   struct arena *arena, struct sutra_error *error) {
     *graph = (struct rank_graph){.nodes = nodes};
+    enum sutra_status status = check_durations(nodes, error);
+    if (status)
+        return status;
     bool done = sort_nodes(graph, arena) && describe_nodes(graph, names, arena) && list_deps(graph, arena) &&
                 list_waiters(graph, arena);
     return done ? SUTRA_OK : error_memory(error);

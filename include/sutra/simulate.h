@@ -3,6 +3,7 @@
  *
  *     .et file --> sutra_et_read() --> struct sutra_et --> sutra_et_write_json()   JSON, or JSON lines
  *     JSON lines --> sutra_et_read_lines() --/        \--> sutra_et_write()        .et
+ *     .et files of a job --> sutra_simulate() --> struct sutra_simulation           times, critical path, what-ifs
  */
 #ifndef SUTRA_SIMULATE_H
 #define SUTRA_SIMULATE_H
@@ -142,6 +143,102 @@ struct sutra_et_finding {
 bool sutra_et_check_finding(const struct sutra_et_check *check, uint64_t i, struct sutra_et_finding *finding);
 
 void sutra_et_check_free(struct sutra_et_check *check);
+/* ---- Simulating ---- */
+
+struct sutra_simulation;
+
+/* How to run the nodes; zero every field that you do not set. `size` is sizeof the struct as the caller knows it.
+ *
+ * A change is SELECTOR:FACTOR, or rank=N:SELECTOR:FACTOR; the execution of the nodes that it selects takes FACTOR times
+ * as long, and their launch latency stays. A selector is one of
+ *     cpu, gpu, compute, comm    what the nodes are
+ *     name=TEXT, name=~REGEX     their names: all of it, or a POSIX extended expression that fits in it anywhere
+ *     op=TEXT, op=~REGEX         the name of the first node of their control dependencies
+ *     stream=N                   GPU nodes of a stream
+ * Of several changes that select a node all count, one upon the other. */
+struct sutra_simulate_options {
+    size_t size;
+    bool gpu_streams; /* a resource for each stream, instead of one for computation and one for communication */
+    bool cpu_threads; /* a resource for each thread, instead of one */
+    bool alone;       /* ranks do not meet in their collectives: each runs by itself */
+    const char *const *scales; /* changes */
+    size_t n_scales;
+    bool no_launch_latency; /* GPU nodes take their execution time only */
+};
+
+/* Runs the files of a job's ranks together. `ranks[i]` is the rank of ets[i] in its job, or NULL: they are ranks 0, 1,
+ * ... The files must outlive the result, which is the caller's. SUTRA_USAGE: a change that cannot be read; the error
+ * says where. SUTRA_DATA: durations that together are no time. SUTRA_SYSTEM: out of memory. Nodes that can never run are no error: sutra_simulation_stuck() tells. */
+enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
+                                 const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
+                                 struct sutra_simulation **simulation, struct sutra_error *error);
+void sutra_simulation_free(struct sutra_simulation *simulation);
+
+/* What a rank did. Times are nanoseconds. */
+struct sutra_simulated_rank {
+    size_t size;
+    uint64_t rank;
+    uint64_t n_nodes, n_ran;
+    uint64_t time_ns;                     /* when its last node ended */
+    uint64_t cpu_ns, compute_ns, comm_ns; /* in which nodes of each kind ran, added up over its resources */
+    uint64_t wait_ns;                     /* in which communication waited for other ranks */
+    uint64_t n_meetings;                  /* nodes that met those of other ranks */
+    uint64_t n_absent;                    /* dependencies on nodes that the file lacks */
+};
+
+/* When the last node of the job ended. */
+uint64_t sutra_simulation_time_ns(const struct sutra_simulation *simulation);
+uint32_t sutra_simulation_ranks(const struct sutra_simulation *simulation);
+/* Fills *rank, of which the caller sets `size`, for file i. */
+void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i, struct sutra_simulated_rank *rank);
+
+/* A node that can never run, and the one for which it waits. */
+struct sutra_stuck_node {
+    size_t size;
+    uint64_t rank, id;
+    const char *name;                  /* the simulation's, as all names */
+    uint64_t awaited_rank, awaited_id; /* the node that it waits for; its own where that is unknown */
+    const char *awaited_name;
+    bool meets; /* it has started and waits for the other ranks' nodes of its meeting, of which this is one */
+};
+
+/* How many nodes never ran; and the i-th of those that explain it: nodes whose resource is held by one that waits, or
+ * that wait for each other. Returns false where there are no more. */
+uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation);
+bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node);
+
+/* The critical path: from the last end back through what each node waited for. A step of it is a stretch of one node. */
+struct sutra_simulated_step {
+    size_t size;
+    uint64_t rank, id;
+    const char *name;
+    int work; /* 0: processor, 1: computation, 2: communication */
+    uint64_t start_ns, end_ns;
+};
+uint64_t sutra_simulation_n_steps(const struct sutra_simulation *simulation);
+void sutra_simulation_step(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_step *step);
+
+/* Names by the time of their nodes, the longest first: what a change of them may be worth. */
+struct sutra_simulated_name {
+    size_t size;
+    const char *name;
+    int work; /* as in a step */
+    uint64_t n_nodes;
+    uint64_t run_ns;  /* execution of all its nodes */
+    uint64_t path_ns; /* of the critical path */
+    uint64_t free_ns; /* time of the job if their execution took no time; asked for with sutra_simulation_worth() */
+};
+uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation);
+void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_name *name);
+
+/* Simulates the job once more for each of the first n names, without the execution of their nodes, several at a time.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
+                                         struct sutra_error *error);
+
+/* Writes the simulated times as a Chrome trace for Perfetto: a process for each rank, a thread for each resource. */
+enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
+                                               const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 #pragma GCC visibility pop
 

@@ -86,6 +86,13 @@ static int read_device(const struct option_row *option, const char *text, struct
     return status;
 }
 
+static int read_word(const struct option_row *option, const char *text, struct word_list *list) {
+    if (list->n == WORDS_MAX)
+        return message_fail(SUTRA_USAGE, "--%s: %d are the most", option->name, WORDS_MAX);
+    list->words[list->n++] = text;
+    return SUTRA_OK;
+}
+
 static int store(const struct option_row *option, const char *text, void *values) {
     void *place = (char *)values + option->offset;
     switch (option->kind) {
@@ -102,6 +109,8 @@ static int store(const struct option_row *option, const char *text, void *values
     case OPTION_TEXT:
         *(const char **)place = text;
         return SUTRA_OK;
+    case OPTION_WORDS:
+        return read_word(option, text, place);
     case OPTION_CHOICE:
         return read_choice(option, text, strlen(text), place);
     case OPTION_DEVICE:

@@ -17,6 +17,7 @@ enum option_kind {
     OPTION_FILE,   /* const char *: a file name */
     OPTION_NUMBER, /* uint64_t: `minimum` to `maximum`; k, M and G at the end stand for thousands, millions, ... */
     OPTION_TEXT,   /* const char * */
+    OPTION_WORDS,  /* struct word_list: one more word each time the option stands there */
     OPTION_CHOICE, /* int: the place of the word in `choices`, in any case of letters */
     OPTION_DEVICE, /* struct device_word: such a word; behind the last of them may stand :N, up to `maximum` */
 };
@@ -25,6 +26,13 @@ enum option_kind {
 struct device_word {
     int choice;
     uint32_t number;
+};
+
+/* What an option that may be repeated has collected. */
+#define WORDS_MAX 32
+struct word_list {
+    const char *words[WORDS_MAX];
+    size_t n;
 };
 
 /* One option. A table of them ends with a row without a name. */
@@ -72,7 +80,7 @@ struct command {
 
 extern const struct command link_command, link_legacy_command, info_command, critical_path_command, tree_command,
     correlate_command, analyze_command, analyze_dlrm_command, analyze_hta_command, gen_command, devices_command,
-    help_command, completion_command, manual_command, jsonize_command, check_command;
+    help_command, completion_command, manual_command, jsonize_command, check_command, simulate_command;
 extern const struct command trace_link_command;       /* the program under its other name, chakra_trace_link */
 extern const struct command older_trace_link_command; /* and under the name trace_link */
 extern const struct command jsonizer_command;         /* and under the name chakra_jsonizer */

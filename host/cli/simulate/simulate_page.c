@@ -1,0 +1,201 @@
+/*
+ * simulate_page.c - a simulation's times on a page of 80 columns, and as JSON.
+ */
+#include "cli/simulate/simulate_page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/tool/figures.h"
+#include "cli/tool/json_text.h"
+#include "cli/tool/message.h"
+
+#define N_NAMES    10 /* that the page shows */
+#define NAME_WIDTH 38
+#define RANKS_MAX  16 /* that the page shows; the slowest ones of more */
+#define STUCK_MAX  8
+
+static const char *const works[] = {"processor", "computation", "communication"};
+
+static double us_of(uint64_t ns) {
+    return (double)ns / 1000;
+}
+
+static struct sutra_simulated_rank rank_at(const struct sutra_simulation *simulation, uint32_t i) {
+    struct sutra_simulated_rank rank = {.size = sizeof rank};
+    sutra_simulation_rank(simulation, i, &rank);
+    return rank;
+}
+
+static struct sutra_simulated_name name_at(const struct sutra_simulation *simulation, uint64_t i) {
+    struct sutra_simulated_name name = {.size = sizeof name};
+    sutra_simulation_name(simulation, i, &name);
+    return name;
+}
+
+static struct sutra_simulated_step path_step_at(const struct sutra_simulation *simulation, uint64_t i) {
+    struct sutra_simulated_step step = {.size = sizeof step};
+    sutra_simulation_step(simulation, i, &step);
+    return step;
+}
+
+/* Controls in names are shown as '?', long names end in dots; characters stay whole. */
+static void print_name(const char *name, int width) {
+    int n = 0;
+    for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
+        if ((*at & 0xc0) != 0x80 && n++ == width - 2 && strlen((const char *)at) > 2) {
+            printf("..");
+            return;
+        }
+        putchar(*at < 0x20 || *at == 0x7f ? '?' : *at);
+    }
+    for (; n < width; n++)
+        putchar(' ');
+}
+
+/* ---- The page ---- */
+
+static void print_head(const struct simulate_result *result) {
+    uint32_t n = sutra_simulation_ranks(result->simulation);
+    uint64_t n_nodes = 0, n_ran = 0, end = sutra_simulation_time_ns(result->simulation);
+    for (uint32_t i = 0; i < n; i++) {
+        struct sutra_simulated_rank rank = rank_at(result->simulation, i);
+        n_nodes += rank.n_nodes;
+        n_ran += rank.n_ran;
+    }
+    printf("%s simulated: %s nodes of %s rank%s", time_text(us_of(end)).text, count_text(n_nodes).text,
+           count_text(n).text, n == 1 ? "" : "s");
+    if (n_ran < n_nodes)
+        printf(", of which only %s ran", count_text(n_ran).text);
+    putchar('\n');
+    if (result->before) {
+        uint64_t before = sutra_simulation_time_ns(result->before);
+        printf("%s without the changes: they make %s of it\n", time_text(us_of(before)).text,
+               share_text((double)end, (double)before).text);
+    }
+}
+
+static void print_ranks(const struct sutra_simulation *simulation) {
+    uint32_t n = sutra_simulation_ranks(simulation);
+    printf("\n  %4s %14s %14s %14s %14s %13s\n", "rank", "time", "processor", "computation", "communication", "waits");
+    for (uint32_t i = 0; i < n && i < RANKS_MAX; i++) {
+        struct sutra_simulated_rank rank = rank_at(simulation, i);
+        printf("  %4" PRIu64 " %14s", rank.rank, time_text(us_of(rank.time_ns)).text);
+        printf(" %14s", time_text(us_of(rank.cpu_ns)).text);
+        printf(" %14s", time_text(us_of(rank.compute_ns)).text);
+        printf(" %14s", time_text(us_of(rank.comm_ns)).text);
+        printf(" %13s\n", time_text(us_of(rank.wait_ns)).text);
+    }
+    if (n > RANKS_MAX)
+        printf("  and %s more ranks\n", count_text(n - RANKS_MAX).text);
+}
+
+/* What the critical path goes through, and what of it is nobody's: which cannot be, but for a job that stands still. */
+static void print_path(const struct sutra_simulation *simulation) {
+    uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_simulated_step step = path_step_at(simulation, i);
+        sums[step.work] += step.end_ns - step.start_ns;
+    }
+    printf("\ncritical path, %s steps:", count_text(n).text);
+    for (int work = 0; work < 3; work++)
+        printf(" %s %s%s", works[work], share_text((double)sums[work], (double)end).text, work < 2 ? "," : "\n");
+}
+
+static void print_names(const struct simulate_result *result) {
+    uint64_t n = sutra_simulation_n_names(result->simulation), end = sutra_simulation_time_ns(result->simulation);
+    uint64_t n_shown = result->n_worth > N_NAMES ? result->n_worth : N_NAMES;
+    printf("\n  %-*s %6s %12s %8s", NAME_WIDTH, "longest by name", "nodes", "execution", "of path");
+    puts(result->n_worth ? "  if free" : "");
+    for (uint64_t i = 0; i < n && i < n_shown; i++) {
+        struct sutra_simulated_name name = name_at(result->simulation, i);
+        printf("  ");
+        print_name(name.name, NAME_WIDTH);
+        printf(" %6" PRIu64 " %12s", name.n_nodes, time_text(us_of(name.run_ns)).text);
+        printf(" %8s", share_text((double)name.path_ns, (double)end).text);
+        if (i < result->n_worth)
+            printf(" %7s%s", i < result->n_worth ? "-" : "",
+                   share_text((double)(end - name.free_ns), (double)end).text);
+        putchar('\n');
+    }
+}
+
+void simulate_page_print(const struct simulate_result *result) {
+    print_head(result);
+    print_ranks(result->simulation);
+    print_path(result->simulation);
+    print_names(result);
+}
+
+/* ---- JSON ---- */
+
+static void json_ranks(const struct sutra_simulation *simulation) {
+    printf("  \"ranks\": [");
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
+        struct sutra_simulated_rank rank = rank_at(simulation, i);
+        printf("%s\n    {\"rank\": %" PRIu64 ", \"time_us\": %.3f, \"nodes\": %" PRIu64 ", \"ran\": %" PRIu64,
+               i ? "," : "", rank.rank, us_of(rank.time_ns), rank.n_nodes, rank.n_ran);
+        printf(", \"processor_us\": %.3f, \"computation_us\": %.3f, \"communication_us\": %.3f", us_of(rank.cpu_ns),
+               us_of(rank.compute_ns), us_of(rank.comm_ns));
+        printf(", \"wait_us\": %.3f, \"meetings\": %" PRIu64 ", \"absent_dependencies\": %" PRIu64 "}",
+               us_of(rank.wait_ns), rank.n_meetings, rank.n_absent);
+    }
+    printf("\n  ],\n");
+}
+
+static void json_names(const struct simulate_result *result) {
+    uint64_t n = sutra_simulation_n_names(result->simulation);
+    printf("  \"names\": [");
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_simulated_name name = name_at(result->simulation, i);
+        printf("%s\n    {\"name\": ", i ? "," : "");
+        json_string_print(stdout, name.name);
+        printf(", \"work\": \"%s\", \"nodes\": %" PRIu64 ", \"execution_us\": %.3f, \"path_us\": %.3f",
+               works[name.work], name.n_nodes, us_of(name.run_ns), us_of(name.path_ns));
+        if (i < result->n_worth)
+            printf(", \"time_if_free_us\": %.3f", us_of(name.free_ns));
+        putchar('}');
+    }
+    printf("\n  ],\n");
+}
+
+static void json_path(const struct sutra_simulation *simulation) {
+    printf("  \"critical_path\": [");
+    for (uint64_t i = 0; i < sutra_simulation_n_steps(simulation); i++) {
+        struct sutra_simulated_step step = path_step_at(simulation, i);
+        printf("%s\n    {\"rank\": %" PRIu64 ", \"node\": %" PRIu64 ", \"name\": ", i ? "," : "", step.rank, step.id);
+        json_string_print(stdout, step.name);
+        printf(", \"work\": \"%s\", \"start_us\": %.3f, \"end_us\": %.3f}", works[step.work], us_of(step.start_ns),
+               us_of(step.end_ns));
+    }
+    printf("\n  ]\n");
+}
+
+void simulate_json_print(const struct simulate_result *result) {
+    printf("{\n  \"time_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->simulation)));
+    if (result->before)
+        printf("  \"time_before_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->before)));
+    printf("  \"never_ran\": %" PRIu64 ",\n", sutra_simulation_n_stuck(result->simulation));
+    json_ranks(result->simulation);
+    json_names(result);
+    json_path(result->simulation);
+    printf("}\n");
+}
+
+/* ---- Nodes that never run ---- */
+
+void simulate_warn_stuck(const struct sutra_simulation *simulation) {
+    struct sutra_stuck_node node = {.size = sizeof node};
+    message_warn("%s nodes can never run:", count_text(sutra_simulation_n_stuck(simulation)).text);
+    for (uint32_t i = 0; i < STUCK_MAX && sutra_simulation_stuck(simulation, i, &node); i++) {
+        bool itself = node.rank == node.awaited_rank && node.id == node.awaited_id;
+        if (itself && node.meets)
+            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) waits for a rank that has no node of this meeting",
+                         node.rank, node.id, node.name);
+        else
+            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) %s node %" PRIu64 " (%s) of rank %" PRIu64, node.rank,
+                         node.id, node.name, node.meets ? "waits to meet" : "depends on", node.awaited_id,
+                         node.awaited_name, node.awaited_rank);
+    }
+}

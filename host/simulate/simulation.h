@@ -1,0 +1,53 @@
+/*
+ * simulation.h - inside of struct sutra_simulation: a job's graphs, how long each node takes, and what became of it.
+ */
+#ifndef SIMULATE_SIMULATION_H
+#define SIMULATE_SIMULATION_H
+
+#include "columns/strings.h"
+#include "context/context.h"
+#include "simulate/rank_graph.h"
+#include "simulate/replay.h"
+#include "sutra/simulate.h"
+
+/* A stretch of the critical path, the last first: a node, and from when to when it was the one that all waited for. */
+struct path_step {
+    struct replay_node node;
+    uint64_t start_ns, end_ns;
+};
+
+struct simulation_name {
+    uint32_t name; /* string of the names */
+    uint8_t work;  /* enum work_kind of the first of its nodes */
+    uint64_t n_nodes, run_ns, path_ns, free_ns;
+};
+
+struct sutra_simulation {
+    uint32_t n;
+    uint64_t *ranks;
+    struct rank_graph *graphs;
+    struct replay_graph *runs; /* the same as replay() takes them */
+    uint64_t **run_ns;         /* per node: execution, with all changes */
+    uint64_t **wait_ns;        /* per node: launch latency, which changes leave alone */
+    struct replay_times *times;
+    uint32_t n_meetings;
+    struct strings names;
+    struct path_step *steps; /* the last one first */
+    uint64_t n_steps;
+    struct simulation_name *by_name;
+    uint64_t n_by_name;
+    uint64_t n_stuck;
+    struct arena arena;
+};
+
+/* Columns for the times of all ranks. NULL: out of memory. */
+struct replay_times *simulation_times_take(const struct sutra_simulation *simulation, struct arena *arena);
+
+/* Finds the critical path and sums times by name. */
+enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error);
+enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error);
+
+/* When the last node of all ranks ended. */
+uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n);
+
+#endif
