@@ -40,6 +40,14 @@ static struct sutra_simulated_step path_step_at(const struct sutra_simulation *s
     return step;
 }
 
+/* "-12.3 %" */
+static struct figure change_text(uint64_t after, uint64_t before) {
+    struct figure figure = {"-"};
+    if (before)
+        snprintf(figure.text, sizeof figure.text, "%+.1f %%", 100 * ((double)after / (double)before - 1));
+    return figure;
+}
+
 /* Controls in names are shown as '?', long names end in dots; characters stay whole. */
 static void print_name(const char *name, int width) {
     int n = 0;
@@ -71,8 +79,7 @@ static void print_head(const struct simulate_result *result) {
     putchar('\n');
     if (result->before) {
         uint64_t before = sutra_simulation_time_ns(result->before);
-        printf("%s without the changes: they make %s of it\n", time_text(us_of(before)).text,
-               share_text((double)end, (double)before).text);
+        printf("%s without the changes, %s with them\n", time_text(us_of(before)).text, change_text(end, before).text);
     }
 }
 
@@ -115,8 +122,7 @@ static void print_names(const struct simulate_result *result) {
         printf(" %6" PRIu64 " %12s", name.n_nodes, time_text(us_of(name.run_ns)).text);
         printf(" %8s", share_text((double)name.path_ns, (double)end).text);
         if (i < result->n_worth)
-            printf(" %7s%s", i < result->n_worth ? "-" : "",
-                   share_text((double)(end - name.free_ns), (double)end).text);
+            printf("  %7s", change_text(name.free_ns, end).text);
         putchar('\n');
     }
 }
