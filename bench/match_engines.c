@@ -93,22 +93,22 @@ static void match(const struct engine *engine, const struct big *big, struct mea
     const struct cpu_ops *ops = &big->ops;
     struct sutra_error error;
     double at[N_STEPS];
-    enum sutra_status status;
+    struct sort_numbers_step by_number = {big->launch_ts, ops->n, to->sorted};
+    struct exclusive_durations_step exclusive = {ops, to->exclusive, &to->anomalies};
+    struct thread_order_step thread_order = {ops, GAP, to->before};
+    struct parents_step parents = {ops, &big->markers, &big->queries, to->parent};
     at[0] = clock_now();
-    struct sort_numbers_step step = {big->launch_ts, ops->n, to->sorted};
-    status = engine->sort_numbers(engine->state, &step, &error);
+    enum sutra_status status = engine->sort_numbers(engine->state, &by_number, &error);
     engine->load(engine->state, ops);
     at[1] = clock_now();
     if (!status)
-        status = engine->exclusive_durations(
-            engine->state, &(struct exclusive_durations_step){ops, to->exclusive, &to->anomalies}, &error);
+        status = engine->exclusive_durations(engine->state, &exclusive, &error);
     at[2] = clock_now();
     if (!status)
-        status = engine->thread_order(engine->state, &(struct thread_order_step){ops, GAP, to->before}, &error);
+        status = engine->thread_order(engine->state, &thread_order, &error);
     at[3] = clock_now();
     if (!status)
-        status = engine->parents(engine->state, &(struct parents_step){ops, &big->markers, &big->queries, to->parent},
-                                 &error);
+        status = engine->parents(engine->state, &parents, &error);
     at[4] = clock_now();
     engine->load(engine->state, NULL);
     if (status)

@@ -18,7 +18,7 @@ extern "C" {
 
 const char *const cuda_phase_names[CUDA_PHASES] = PHASE_NAMES;
 
-/* How a step is done, which all three get as a pointer. */
+/* How a step is done: functions of its struct. */
 struct step_ways {
     const char *what;
     enum gpu_outcome (*on_gpu)(struct gpu *gpu, void *step);
@@ -27,8 +27,7 @@ struct step_ways {
 };
 
 /* Why the GPU has not done a step. */
-static void explain(struct cuda_engine *engine, const char *what, enum gpu_outcome outcome, char *text, size_t size) {
-    const struct gpu *gpu = &engine->gpu;
+static void explain(const struct gpu *gpu, const char *what, enum gpu_outcome outcome, char *text, size_t size) {
     uint64_t bytes = gpu->memory[GPU_TABLE].most + gpu->memory[GPU_SCRATCH].most;
     if (outcome == GPU_TOO_SMALL)
         snprintf(text, size, "%s: %.3f MB are needed on the GPU, which has %.3f MB for it", what, (double)bytes * 1e-6,
@@ -46,7 +45,7 @@ static enum sutra_status judge(struct cuda_engine *engine, const char *what, enu
     if (outcome == GPU_LEFT)
         return SUTRA_OK;
     engine->broken |= outcome == GPU_FAILED;
-    explain(engine, what, outcome, text, sizeof text);
+    explain(&engine->gpu, what, outcome, text, sizeof text);
     table_drop(&engine->gpu);
     if (!engine->options.may_fall_back)
         return error_set(error, SUTRA_SYSTEM, "%s; --device auto or cpu takes the CPU", text);

@@ -50,11 +50,9 @@ static void ask(struct asked *asked, struct number ts, uint32_t thread, value_ke
 
 static void run(struct pool *pool, const struct table *table, const struct asked *asked, row_t *parent) {
     struct engine engine = engine_cpu(pool);
+    struct parents_step step = {&table->ops, &asked->markers, &asked->queries, parent};
     struct sutra_error error;
-    assert_int_equal(engine.parents(engine.state,
-                                    &(struct parents_step){&table->ops, &asked->markers, &asked->queries, parent},
-                                    &error),
-                     SUTRA_OK);
+    assert_int_equal(engine.parents(engine.state, &step, &error), SUTRA_OK);
 }
 
 /* One table for all corner cases:

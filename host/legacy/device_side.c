@@ -56,10 +56,10 @@ enum sutra_status device_side_read(struct device_side *side, struct sutra_contex
     row_t *order = arena_take(arena, n, sizeof *order);
     enum reader reader = all_launches ? READER_LINKER : READER_OLDER_LINKER;
     struct string_roles *roles = names_find(&trace->strings, reader, arena);
+    struct sort_numbers_step by_start = {trace->events.ts, n, order};
     enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = context->engine.sort_numbers(context->engine.state,
-                                              &(struct sort_numbers_step){trace->events.ts, n, order}, error);
+        status = context->engine.sort_numbers(context->engine.state, &by_start, error);
     for (row_t i = 0; i < n && !status; i++)
         take_event(side, roles, order[i]);
     arena_release(arena, mark);

@@ -185,14 +185,14 @@ static enum sutra_status search_parents(struct parent_search *search, const stru
     struct queries queries = queries_take(search->arena, n);
     search->gpu = arena_take(search->arena, n, sizeof *search->gpu);
     search->external = arena_take(search->arena, n, sizeof *search->external);
+    struct parents_step step = {search->cpu, markers, &queries.table, queries.parent};
     enum sutra_status status = arena_status(search->arena, error);
     if (!status)
         status = index_launches(search, &launches, error);
     if (!status)
         status = make_queries(search, &launches, &queries, error);
     if (!status)
-        status = engine->parents(engine->state,
-                                 &(struct parents_step){search->cpu, markers, &queries.table, queries.parent}, error);
+        status = engine->parents(engine->state, &step, error);
     if (!status)
         keep_found(search, &queries);
     key_index_free(&launches);

@@ -51,9 +51,9 @@ static enum sutra_status choose_order(struct sequence_pairing *pairing, struct s
         keys[pairing->n_order] = integer_sort_key(operators->end_ns[row]);
         pairing->order[pairing->n_order++] = (row_t)row;
     }
+    struct sort_keys_step by_end = {keys, pairing->order, (row_t)pairing->n_order};
     if (!status && pairing->edition != SUTRA_EDITION_1_13)
-        status = context->engine.sort_keys(
-            context->engine.state, &(struct sort_keys_step){keys, pairing->order, (row_t)pairing->n_order}, error);
+        status = context->engine.sort_keys(context->engine.state, &by_end, error);
     arena_release(&pairing->arena, mark);
     return status;
 }

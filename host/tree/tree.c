@@ -68,9 +68,9 @@ static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64
 
 static enum sutra_status replay(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
     struct tree_events events = tree->sorted.events;
+    struct event_parents_step step = {&events, tree->parent, tree->closing};
     if (!tree->profile->whole_us)
-        return engine->event_parents(engine->state, &(struct event_parents_step){&events, tree->parent, tree->closing},
-                                     error);
+        return engine->event_parents(engine->state, &step, error);
     struct arena_mark mark = arena_mark(&tree->arena);
     int64_t *start = arena_take(&tree->arena, events.n, sizeof *start);
     int64_t *end = arena_take(&tree->arena, events.n, sizeof *end);
@@ -79,8 +79,7 @@ static enum sutra_status replay(struct sutra_tree *tree, const struct engine *en
         part_neighbours(tree, start, end);
         events.start = start;
         events.end = end;
-        status = engine->event_parents(engine->state,
-                                       &(struct event_parents_step){&events, tree->parent, tree->closing}, error);
+        status = engine->event_parents(engine->state, &step, error);
     }
     arena_release(&tree->arena, mark);
     return status;

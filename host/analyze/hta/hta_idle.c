@@ -139,11 +139,11 @@ static enum sutra_status describe_gaps(struct idle *idle, const struct hta_input
     if (arena->failed)
         return error_memory(error);
     measure_gaps(idle, input, last_end);
+    struct sums_by_key_step sums = {idle->groups, idle->gaps, idle->n, n_groups, moments};
     enum sutra_status status =
         describe_integers(engine, arena, idle->groups, idle->gaps, idle->n, n_groups, NS_PER_US, descriptions, error);
     if (!status)
-        status = engine->sums_by_key(
-            engine->state, &(struct sums_by_key_step){idle->groups, idle->gaps, idle->n, n_groups, moments}, error);
+        status = engine->sums_by_key(engine->state, &sums, error);
     if (status)
         return status;
     sum_up(&hta->summary, idle, moments);
