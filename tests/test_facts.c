@@ -160,21 +160,24 @@ static void threads_are_numbered_as_they_are_first_seen(void **state) {
 
 static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
     (void)state;
-    /*                               launches                kernels */
-    static const uint64_t time[] = {5, 1, 5, 20, /**/ 5, 9, 9, 30};
-    static const uint32_t lane[] = {0, 1, 0, 0, /**/ 1, 0, 0, 0};
-    static const row_t order_expected[] = {1, 0, 2, 4, 5, 6, 3, 7};
-    static const uint32_t length_expected[] = {1, 1, 2, 0, 1, 0, 1, 0};
-    const struct queue_changes changes = {8, 4, time, lane, 2};
+    static const uint64_t time[] = {5, 1, 5, 20, /* kernels: */ 5, 9, 9, 30};
+    static const uint64_t stream[] = {20, 70, 20, 20, /**/ 70, 20, 20, 20};
+    static const uint8_t up[] = {1, 1, 1, 1, /**/ 0, 0, 0, 0};
+    static const row_t changes_expected[] = {0, 2, 5, 6, 3, 7, 1, 4};
+    static const uint32_t lengths_expected[] = {1, 2, 1, 0, 1, 0, 1, 0};
+    const struct queue_changes changes = {8, time, stream, up};
     struct pool *pool = pool_create(1);
     struct engine engine = engine_cpu(pool);
     struct arena arena = {0};
-    row_t order[8];
-    uint32_t length[8];
-    assert_int_equal(queues_measure(&changes, &engine, &arena, order, length, NULL), SUTRA_OK);
+    row_t change[8];
+    uint32_t lane[8], length[8];
+    struct queue_lengths series = {change, lane, length, 0};
+    assert_int_equal(queues_measure(&changes, &engine, &arena, &series, NULL), SUTRA_OK);
+    assert_int_equal(series.n_lanes, 2);
     for (int i = 0; i < 8; i++) {
-        assert_int_equal(order[i], order_expected[i]);
-        assert_int_equal(length[i], length_expected[i]);
+        assert_int_equal(change[i], changes_expected[i]);
+        assert_int_equal(lane[i], i >= 6);
+        assert_int_equal(length[i], lengths_expected[i]);
     }
     arena_free(&arena);
     pool_free(pool);

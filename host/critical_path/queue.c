@@ -9,7 +9,7 @@
  *     kernels      a1    c1    a2   c2              in that order, too
  *     changes      a     a     c    c   a1 c1 a2 c2     a launch for each of its kernels, then the kernels' starts
  *
- * Cost: one sort of launches and kernels, O(n) else.
+ * Cost: two sorts of launches and kernels, O(n) else.
  */
 #include "critical_path/queue.h"
 
@@ -119,29 +119,37 @@ static row_t row_of(const struct launches *launches, const struct launched_rows 
     return change < kernels->n ? launches->row[kernels->launch[kernel]] : kernels->row[kernel];
 }
 
+static struct queue_lengths lengths_take(struct arena *arena, row_t n) {
+    return (struct queue_lengths){.change = arena_take(arena, n, sizeof(row_t)),
+                                  .lane = arena_take(arena, n, sizeof(uint32_t)),
+                                  .length = arena_take(arena, n, sizeof(uint32_t))};
+}
+
 static enum sutra_status measure(struct path_work *work, const struct path_rows *rows, const struct launches *launches,
                                  const struct launched_rows *kernels, uint8_t *queue) {
     row_t n = 2 * kernels->n;
-    row_t *kernel_of = arena_take(&work->scratch, n, sizeof *kernel_of);
-    row_t *next = arena_take(&work->scratch, launches->n, sizeof *next);
-    row_t *order = arena_take(&work->scratch, n, sizeof *order);
-    uint32_t *lane = arena_take(&work->scratch, n, sizeof *lane), *length = arena_take(&work->scratch, n, sizeof *lane);
-    uint64_t *time = arena_take(&work->scratch, n, sizeof *time);
+    struct arena *scratch = &work->scratch;
+    row_t *next = arena_take(scratch, launches->n, sizeof *next);
+    row_t *kernel_of = arena_take(scratch, n, sizeof *kernel_of);
+    uint64_t *time = arena_take(scratch, n, sizeof *time), *stream = arena_take(scratch, n, sizeof *stream);
+    uint8_t *up = arena_take(scratch, n, sizeof *up);
+    struct queue_lengths series = lengths_take(scratch, n);
     enum sutra_status status = work_taken(work);
     if (!status)
         list_changes(launches, kernels, next, kernel_of);
     for (row_t i = 0; i < n && !status; i++) {
-        lane[i] = kernels->lane[kernel_of[i]];
+        stream[i] = kernels->lane[kernel_of[i]];
         time[i] = (uint64_t)rows->ts[row_of(launches, kernels, i, kernel_of[i])];
+        up[i] = i < kernels->n;
     }
-    const struct queue_changes changes = {n, kernels->n, time, lane, kernels->lanes.n};
+    const struct queue_changes changes = {n, time, stream, up};
     if (!status)
-        status = queues_measure(&changes, work->engine, &work->scratch, order, length, work->error);
+        status = queues_measure(&changes, work->engine, scratch, &series, work->error);
     for (row_t i = 0; i < n && !status; i++) {
-        row_t change = order[i], kernel = kernel_of[change];
-        row_t event = row_of(launches, kernels, change, kernel);
-        queue[event] |= (uint8_t)(QUEUE_SEEN | (length[i] == 1 ? QUEUE_ONE : 0) | (length[i] == 0 ? QUEUE_ZERO : 0));
-        if (change < kernels->n && length[i] == 1)
+        row_t change = series.change[i], kernel = kernel_of[change], event = row_of(launches, kernels, change, kernel);
+        bool one = series.length[i] == 1, zero = series.length[i] == 0;
+        queue[event] |= (uint8_t)(QUEUE_SEEN | (one ? QUEUE_ONE : 0) | (zero ? QUEUE_ZERO : 0));
+        if (up[change] && one)
             queue[kernels->row[kernel]] |= QUEUE_LAUNCH_ONE;
     }
     return status;

@@ -1,8 +1,8 @@
 /*
  * queues.h - how many operators wait on each stream: one more when a launch begins, one less when its operator does.
  *
- *     changes    launch a   launch b   a begins   b begins     in the order of time, launches first at the same time
- *     lengths       1          2          1          0         just behind each change, on its stream
+ *     stream 7    launch a   launch b   a begins   b begins      in the order of time
+ *     length         1          2          1          0          just behind each change
  */
 #ifndef FACTS_QUEUES_H
 #define FACTS_QUEUES_H
@@ -10,17 +10,24 @@
 #include "base/arena.h"
 #include "match/engine.h"
 
-/* Changes of queues in any order: those below n_launches are launches, the others are operators that begin. */
+/* Changes of queues; of those at one time the first here comes first. */
 struct queue_changes {
-    row_t n, n_launches;
+    row_t n;
     const uint64_t *time;
-    const uint32_t *lane; /* number of the stream, below n_lanes */
+    const uint64_t *stream; /* streams come in the order of these numbers */
+    const uint8_t *up;      /* 1: a launch; 0: an operator that begins */
+};
+
+/* The same, stream by stream, each by time. Columns are the caller's, with room for all changes. */
+struct queue_lengths {
+    row_t *change;    /* its number above */
+    uint32_t *lane;   /* number of its stream, below n_lanes */
+    uint32_t *length; /* of its stream's queue behind it, modulo 2^32 */
     uint32_t n_lanes;
 };
 
-/* order[i] = the i-th change in the order of time, length[i] = that of its queue behind it (modulo 2^32); both have room
- * for all. Cost: a sort, and O(n). */
+/* Cost: two sorts, and O(n). */
 enum sutra_status queues_measure(const struct queue_changes *changes, const struct engine *engine,
-                                 struct arena *scratch, row_t *order, uint32_t *length, struct sutra_error *error);
+                                 struct arena *scratch, struct queue_lengths *series, struct sutra_error *error);
 
 #endif

@@ -10,29 +10,28 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "facts/queues.h"
 
-/* Changes of the length, those by launches first. */
+/* Changes of the length, those by launches first; and then in order, stream by stream. */
 struct queue {
-    row_t n;        /* changes */
-    row_t *event;   /* launch or kernel */
-    row_t *kernel;  /* its kernel, whose stream it is */
-    int64_t *start; /* when */
-    uint32_t *stream;
-    int64_t *length; /* after the change, in order of time */
-    row_t *order;    /* changes by stream, those of each by time */
-    int64_t *streams;
-    uint32_t n_streams;
+    row_t n;       /* changes */
+    row_t *event;  /* launch or kernel */
+    row_t *kernel; /* its kernel, whose stream it is */
+    uint64_t *time, *stream;
+    uint8_t *up;
+    struct queue_lengths series;
 };
 
 /* Room for n changes. */
 static struct queue queue_new(row_t n, struct arena *arena) {
     return (struct queue){.event = arena_take(arena, n, sizeof(row_t)),
                           .kernel = arena_take(arena, n, sizeof(row_t)),
-                          .start = arena_take(arena, n, sizeof(int64_t)),
-                          .stream = arena_take(arena, n, sizeof(uint32_t)),
-                          .length = arena_take(arena, n, sizeof(int64_t)),
-                          .order = arena_take(arena, n, sizeof(row_t)),
-                          .streams = arena_take(arena, n, sizeof(int64_t))};
+                          .time = arena_take(arena, n, sizeof(uint64_t)),
+                          .stream = arena_take(arena, n, sizeof(uint64_t)),
+                          .up = arena_take(arena, n, sizeof(uint8_t)),
+                          .series = {.change = arena_take(arena, n, sizeof(row_t)),
+                                     .lane = arena_take(arena, n, sizeof(uint32_t)),
+                                     .length = arena_take(arena, n, sizeof(uint32_t))}};
 }
 
 static bool is_launch(const struct hta_input *input, row_t event) {
@@ -46,9 +45,12 @@ static bool is_launch(const struct hta_input *input, row_t event) {
 }
 
 static void add_change(struct queue *queue, const struct hta_rows *rows, row_t event, row_t kernel) {
-    queue->event[queue->n] = event;
-    queue->kernel[queue->n] = kernel;
-    queue->start[queue->n++] = rows->start[event];
+    row_t i = queue->n++;
+    queue->event[i] = event;
+    queue->kernel[i] = kernel;
+    queue->time[i] = integer_sort_key(rows->start[event]);
+    queue->stream[i] = integer_sort_key(rows->stream[kernel]);
+    queue->up[i] = event != kernel;
 }
 
 /* The launches and, of each group of kernels, the last. */
@@ -106,66 +108,60 @@ static enum sutra_status gather(struct queue *queue, const struct hta_input *inp
     return status;
 }
 
-/* Orders the changes by stream and time, and numbers the streams, which rise. */
-static enum sutra_status sort_changes(struct queue *queue, const struct hta_rows *rows, const struct engine *engine,
-                                      uint64_t *keys, struct sutra_error *error) {
-    for (row_t i = 0; i < queue->n; i++) {
-        keys[i] = integer_sort_key(queue->start[i]);
-        queue->order[i] = i;
-    }
-    struct sort_keys_step step = {keys, queue->order, queue->n};
-    enum sutra_status status = engine->sort_keys(engine->state, &step, error);
-    for (row_t i = 0; i < queue->n && !status; i++)
-        keys[i] = integer_sort_key(rows->stream[queue->kernel[queue->order[i]]]);
-    if (!status)
-        status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, queue->order, queue->n}, error);
-    for (row_t i = 0; i < queue->n && !status; i++) {
-        int64_t stream = rows->stream[queue->kernel[queue->order[i]]];
-        if (i == 0 || stream != queue->streams[queue->n_streams - 1])
-            queue->streams[queue->n_streams++] = stream;
-        queue->stream[i] = queue->n_streams - 1;
-    }
-    return status;
-}
-
-static void add_series(struct sutra_hta *hta, const struct hta_rows *rows, struct queue *queue) {
+static void add_series(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue *queue,
+                       int64_t *lengths) {
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE);
-    int64_t length = 0;
     for (row_t i = 0; i < queue->n; i++) {
-        row_t change = queue->order[i], event = queue->event[change], kernel = queue->kernel[change];
-        if (i == 0 || queue->stream[i] != queue->stream[i - 1])
-            length = 0;
-        length += event == kernel ? -1 : 1;
-        queue->length[i] = length;
+        row_t change = queue->series.change[i], event = queue->event[change], kernel = queue->kernel[change];
+        lengths[i] = (int32_t)queue->series.length[i]; /* below 0 where kernels begin before their launches */
         table_integer(table, event);
         table_number(table, us_of(rows->start[event]));
         table_integer(table, column_key(rows->events->pid[kernel]));
         table_integer(table, column_key(rows->events->tid[kernel]));
         table_integer(table, rows->stream[kernel]);
-        table_integer(table, length);
+        table_integer(table, lengths[i]);
     }
 }
 
-static enum sutra_status add_summary(struct sutra_hta *hta, const struct engine *engine, const struct queue *queue,
-                                     struct arena *arena, struct sutra_error *error) {
+/* streams[s] = the stream of lane s. */
+static void list_streams(const struct hta_rows *rows, const struct queue *queue, int64_t *streams) {
+    for (row_t i = 0; i < queue->n; i++)
+        streams[queue->series.lane[i]] = rows->stream[queue->kernel[queue->series.change[i]]];
+}
+
+static void add_summary(struct sutra_hta *hta, const struct description *descriptions, const int64_t *streams,
+                        uint32_t n_streams) {
     struct sutra_hta_summary *summary = &hta->summary;
-    struct description *descriptions = arena_take(arena, queue->n_streams, sizeof *descriptions);
-    enum sutra_status status = arena->failed ? error_memory(error)
-                                             : describe_integers(engine, arena, queue->stream, queue->length, queue->n,
-                                                                 queue->n_streams, 1, descriptions, error);
-    if (status)
-        return status;
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE_SUMMARY);
-    for (uint32_t s = 0; s < queue->n_streams; s++) {
+    for (uint32_t s = 0; s < n_streams; s++) {
         table_integer(table, hta->options.rank);
-        table_integer(table, queue->streams[s]);
+        table_integer(table, streams[s]);
         table_describe(table, &descriptions[s], 0);
         if (s > 0 && descriptions[s].max <= (double)summary->queue_most)
             continue;
         summary->queue_most = (int64_t)descriptions[s].max;
         summary->queue_mean = descriptions[s].mean;
-        summary->queue_stream = queue->streams[s];
+        summary->queue_stream = streams[s];
     }
+}
+
+/* Both tables. */
+static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
+                                    struct arena *arena, struct sutra_error *error) {
+    uint32_t n_streams = queue->series.n_lanes;
+    int64_t *lengths = arena_take(arena, queue->n, sizeof *lengths);
+    int64_t *streams = arena_take(arena, n_streams, sizeof *streams);
+    struct description *descriptions = arena_take(arena, n_streams, sizeof *descriptions);
+    enum sutra_status status = arena_status(arena, error);
+    if (status)
+        return status;
+    add_series(hta, &input->rows, queue, lengths);
+    status = describe_integers(input->engine, arena, queue->series.lane, lengths, queue->n, n_streams, 1, descriptions,
+                               error);
+    if (status)
+        return status;
+    list_streams(&input->rows, queue, streams);
+    add_summary(hta, descriptions, streams, n_streams);
     return SUTRA_OK;
 }
 
@@ -173,17 +169,14 @@ enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, 
                             struct sutra_error *error) {
     row_t n = 2 * input->correlated.n; /* a change by each kernel, and one by its launch */
     struct queue queue = queue_new(n, arena);
-    uint64_t *keys = arena_take(arena, n, sizeof *keys);
     enum sutra_status status = arena->failed ? error_memory(error) : gather(&queue, input, arena, error);
+    const struct queue_changes changes = {queue.n, queue.time, queue.stream, queue.up};
     if (!status)
-        status = sort_changes(&queue, &input->rows, input->engine, keys, error);
+        status = queues_measure(&changes, input->engine, arena, &queue.series, error);
     if (status)
         return status;
-    if (queue.n == 0) {
-        hta->reasons[SUTRA_HTA_QUEUE] = hta->reasons[SUTRA_HTA_QUEUE_SUMMARY] =
-            "no kernel has the correlation of a launch";
-        return SUTRA_OK;
-    }
-    add_series(hta, &input->rows, &queue);
-    return add_summary(hta, input->engine, &queue, arena, error);
+    if (queue.n > 0)
+        return add_tables(hta, input, &queue, arena, error);
+    hta->reasons[SUTRA_HTA_QUEUE] = hta->reasons[SUTRA_HTA_QUEUE_SUMMARY] = "no kernel has the correlation of a launch";
+    return SUTRA_OK;
 }
