@@ -28,8 +28,8 @@ static struct form *new_form(struct event_forms *forms) {
 }
 
 void event_forms_learn(struct event_forms *forms, struct form *parent, const char *text, const struct form *form) {
-    struct form **place = last_child(parent);
-    if (!place || form->length == 0 || form->length > FORM_BYTES)
+    struct form **end = last_child(parent);
+    if (!end || form->length == 0 || form->length > FORM_BYTES)
         return;
     struct form *made = new_form(forms);
     if (!made)
@@ -42,5 +42,5 @@ void event_forms_learn(struct event_forms *forms, struct form *parent, const cha
     memcpy(bytes, text, form->length);
     for (size_t i = 0; i <= made->last_word; i++)
         made->words[i] = word_load(bytes + 8 * i);
-    *place = made;
+    *end = made;
 }

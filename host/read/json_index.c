@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "text/string_text.h"
 
@@ -398,12 +399,11 @@ enum sutra_status json_index_build(struct json_index *index, const struct source
     index->n_chunks = choose_chunks(source->size, pool);
     index->marks = malloc((index->n_words + 1) * sizeof *index->marks);
     index->chunks = calloc(index->n_chunks, sizeof *index->chunks);
-    struct index_build build = {index, source, calloc(index->n_chunks, sizeof *build.results),
-                                calloc(index->n_chunks, sizeof *build.starts)};
-    enum sutra_status status;
-    if (!index->marks || !index->chunks || !build.results || !build.starts) {
-        status = error_memory(error);
-    } else {
+    struct arena arena = {0};
+    struct index_build build = {index, source, arena_zeros(&arena, index->n_chunks, sizeof *build.results),
+                                arena_zeros(&arena, index->n_chunks, sizeof *build.starts)};
+    enum sutra_status status = index->marks && index->chunks ? arena_status(&arena, error) : error_memory(error);
+    if (!status) {
         index->marks[index->n_words] = 0;
         if (pool_threads(pool) > 1 && index->n_chunks > 1)
             mark_in_parallel(&build, pool);
@@ -411,8 +411,7 @@ enum sutra_status json_index_build(struct json_index *index, const struct source
             mark_in_order(&build);
         status = finish(&build, error);
     }
-    free(build.results);
-    free(build.starts);
+    arena_free(&arena);
     if (status)
         json_index_free(index);
     return status;

@@ -3,49 +3,41 @@
  */
 #include "write/document_frame.h"
 
-#include <stdlib.h>
-
+#include "base/arena.h"
 #include "columns/strings.h"
-#include "text/string_text.h"
+#include "read/fields.h"
 #include "write/json_emit.h"
 
-/* Top-level members without those that a later one of the same key replaces. keep[i]: the member whose value stands at
- * the place of member i, or SIZE_MAX. */
-static bool resolve_members(const struct document *document, size_t *keep) {
+/* The members that are written, those that a later one of the same key replaces in its stead: the member whose value
+ * stands behind the key of member i, or SIZE_MAX. NULL: out of memory. */
+static size_t *resolve_members(const struct document *document, struct arena *arena) {
+    size_t *keep = arena_take(arena, document->n_members, sizeof *keep);
+    size_t *first = arena_take(arena, document->n_members, sizeof *first); /* of each key */
     struct strings keys;
-    size_t *first = calloc(document->n_members + 1, sizeof *first);
-    struct buffer decoded = {0};
-    bool ok = strings_init(&keys) && first;
+    struct field_reader reader = {.source = &document->source};
+    bool ok = strings_init(&keys) && !arena->failed;
     for (size_t i = 0; i < document->n_members && ok; i++) {
-        struct json_place key = document->members[i].key;
-        decoded.length = 0;
-        char *to = buffer_reserve(&decoded, key.end - key.at);
-        uint32_t n_before = keys.n;
-        uint32_t number =
-            !to ? STRING_NONE
-                : strings_intern(&keys, to,
-                                 string_decode(document->source.bytes + key.at + 1, key.end - key.at - 1, to));
-        ok = number != STRING_NONE;
+        uint32_t n_before = keys.n, number = field_intern(&reader, document->members[i].key, &keys);
+        ok = !reader.failed;
         keep[i] = SIZE_MAX;
         if (ok && number == n_before)
             first[number] = i;
         if (ok)
             keep[first[number]] = i;
     }
-    buffer_free(&decoded);
+    buffer_free(&reader.scratch);
     strings_free(&keys);
-    free(first);
-    return ok;
+    return ok ? keep : NULL;
 }
 
 bool document_frame(const struct document *document, bool empty, struct buffer *head, struct buffer *tail) {
     bool comma = false;
     struct buffer *out = head;
     struct json_emitter emitter = {0};
-    size_t *keep = calloc(document->n_members + 1, sizeof *keep);
-    bool ok = keep && resolve_members(document, keep);
+    struct arena arena = {0};
+    const size_t *keep = resolve_members(document, &arena);
     buffer_append(out, "{", 1);
-    for (size_t i = 0; i < document->n_members && ok; i++) {
+    for (size_t i = 0; i < document->n_members && keep; i++) {
         if (keep[i] == SIZE_MAX)
             continue;
         emitter.out = out;
@@ -66,8 +58,8 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
         emit_value(&emitter, &walker, 1);
     }
     buffer_append(out, "\n}", 2);
-    ok = ok && !emitter.failed && !head->failed && !tail->failed;
+    bool ok = keep && !emitter.failed && !head->failed && !tail->failed;
     json_emitter_free(&emitter);
-    free(keep);
+    arena_free(&arena);
     return ok;
 }

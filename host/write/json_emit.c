@@ -170,10 +170,10 @@ static bool any_equal_tags(const struct emitted_member *list, size_t n) {
     return equal;
 }
 
-/* A member's place among those that are sorted so that equal keys meet. */
+/* A member among those that are sorted so that equal keys meet. */
 struct keyed {
     const char *key; /* text in the buffer */
-    size_t length, place;
+    size_t length, position;
 };
 
 static int compare_keys(const void *left, const void *right) {
@@ -181,18 +181,18 @@ static int compare_keys(const void *left, const void *right) {
     if (a->length != b->length)
         return a->length < b->length ? -1 : 1;
     int order = memcmp(a->key, b->key, a->length);
-    return order ? order : (a->place > b->place) - (a->place < b->place);
+    return order ? order : (a->position > b->position) - (a->position < b->position);
 }
 
-/* Members of one key, sorted by place: the first takes the text of the last, the others are dropped (end 0). */
+/* Members of one key, sorted by position: the first takes the text of the last, the others are dropped (end 0). */
 static bool merge_run(struct emitted_member *list, const struct keyed *run, size_t n) {
     if (n < 2)
         return false;
-    struct emitted_member *first = &list[run[0].place], *last = &list[run[n - 1].place];
+    struct emitted_member *first = &list[run[0].position], *last = &list[run[n - 1].position];
     first->start = last->start;
     first->end = last->end;
     for (size_t i = 1; i < n; i++)
-        list[run[i].place].end = 0;
+        list[run[i].position].end = 0;
     return true;
 }
 
