@@ -1,5 +1,10 @@
 /*
  * arguments.c - lists of arguments; runs once for each operator, so that nothing here need be fast.
+ *
+ *     letters "tws", shapes k --facet--> "[[8, 32, 64], [64, 64], []]"            sizes
+ *                                        "['Tensor(float)', ..., 'Int']"          types, and so on
+ *
+ * The text holds ' for " and @field@ for the ids of tensors, as templates take it.
  */
 #include "generate/arguments.h"
 

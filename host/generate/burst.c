@@ -1,5 +1,10 @@
 /*
  * burst.c - planning and writing a top-level operator with all that is inside it. Costs O(1) per operator and launch.
+ *
+ *     tree of operators --plan--> operations by start, by end; launches --write--> lines of both traces
+ *
+ *     thread   [linear  [t [transpose]] [addmm  launch .. ]]     in the first pass
+ *     stream                                      [kernel]       in the second
  */
 #include "generate/generator.h"
 

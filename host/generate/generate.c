@@ -1,5 +1,11 @@
 /*
  * generate.c - a host trace and a device trace of a made-up run: options, the frame of both files, and the two passes.
+ *
+ *     options --with defaults, checked--> generator --pass 1--> host:   frame, root, operators, threads' roots
+ *                                                               device: frame, operators
+ *                                                   --pass 2--> device: names, launches, GPU operators
+ *
+ * Of a pair of which one file fails neither stays.
  */
 #include "generate/generate.h"
 

@@ -1,5 +1,9 @@
 /*
  * lines.c - making the templates of all lines. About a megabyte, whatever the size of the traces.
+ *
+ *     row of `operators`, tensor shape --> text with ' for " and @field@ --> template in the arena
+ *
+ *     {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::t', 'pid': @pid@, ...    once for each of the six tensor shapes
  */
 #include "generate/lines.h"
 

@@ -93,7 +93,7 @@ static void count_keys(struct anchors *anchors, const struct align_gap *gap) {
     }
 }
 
-/* What a chain pays where the places of the two sides drift apart by `drift` from one stretch to the next. */
+/* What a chain pays where the positions of the two sides drift apart by `drift` from one stretch to the next. */
 static int64_t drift_cost(int64_t drift) {
     uint64_t size = (uint64_t)(drift < 0 ? -drift : drift);
     return size == 0 ? 0 : 2 + 4 * (63 - __builtin_clzll(size));

@@ -141,11 +141,12 @@ static void list_callers(const struct legacy_sides *sides, const struct planting
     if (arena->failed)
         return;
     find_callers(device, planting->older ? 0 : 1, side->parent, top);
-    side->lists = sibling_lists_make(arena, side->parent, side->n);
+    struct sibling_lists lists = sibling_lists_make(arena, side->parent, side->n);
     thread_pairs(host, sides->names.thread, side->token, device->thread, device->n, device->n_threads,
                  sides->names.table.n + 1, arena, order);
     if (!planting->older && !arena->failed)
-        reorder_threads(device, &side->lists, order, top);
+        reorder_threads(device, &lists, order, top);
+    side->lists = lists;
 }
 
 /* The device's tree, in an arena; without memory the arena fails. */

@@ -73,9 +73,9 @@ static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, ro
     struct legacy_nodes *made = assembly->made;
     const struct gpu_groups *groups = assembly->groups;
     enum sutra_status status = check_inputs(assembly, node);
-    for (row_t place = groups->start[group]; place < groups->start[group + 1] && !status; place++) {
+    for (row_t member = groups->start[group]; member < groups->start[group + 1] && !status; member++) {
         struct gpu_node *gpu = &made->gpu[made->n_gpu++];
-        *gpu = (struct gpu_node){.place = place, .node = node};
+        *gpu = (struct gpu_node){.member = member, .node = node};
         status = take_id(assembly, node, nodes_of(assembly)->id[node], &gpu->id);
     }
     return status;

@@ -1,6 +1,11 @@
 /*
  * device_side.c - sorting and filtering events, choosing a segment, putting in the markers. O(n log n) to sort, else
  * O(n).
+ *
+ *     CPU operators by start   a b [DataLoader] c d e [DataLoader] f g h
+ *     segments                 |      0       |        1         |  2  |    a segment ends with the first operator that
+ *                                                                           begins when an annotated one has ended
+ *     the chosen one, listed   process thread c d e ...                     a marker before each thread's first operator
  */
 #include "legacy/device_side.h"
 
@@ -157,7 +162,7 @@ void device_side_choose(struct device_side *side, const struct legacy_names *nam
 
 /* A thread as its operators in the segment show it. */
 struct thread_span {
-    row_t first; /* place of its first operator in the segment */
+    row_t first; /* operator of the segment */
     struct number end;
 };
 

@@ -29,12 +29,12 @@ static void put_all(const struct sutra_legacy *legacy, struct buffer *out) {
     bool any = false;
     buffer_append(out, "{", 1);
     for (row_t op = 0; op < host->n; op++) {
-        row_t place = legacy->match[op];
-        if (place == ROW_NONE)
+        row_t entry = legacy->match[op];
+        if (entry == ROW_NONE)
             continue;
-        struct number ts = number_at(device->ts, place);
+        struct number ts = number_at(device->ts, entry);
         buffer_append(out, any ? ",\n    " : "\n    ", any ? 6 : 5);
-        put_duration(out, host_side_id(host, op), number_subtract(number_add(ts, number_at(device->dur, place)), ts));
+        put_duration(out, host_side_id(host, op), number_subtract(number_add(ts, number_at(device->dur, entry)), ts));
         any = true;
     }
     buffer_append(out, any ? "\n}" : "}", any ? 2 : 1);

@@ -1,5 +1,5 @@
 /*
- * exact_match.c - matching the two lists of operators by their places and names.
+ * exact_match.c - matching the two lists of operators by their positions and names.
  *
  *     host     0  1  2  3  4 | 5  6  7 ... 14 | 15 ...
  *     device   0  1  2  3  4  5  6 | 7  8 ... 16 | ...        the same ten names, 2 places later: the shift is 2
@@ -48,13 +48,13 @@ static row_t find_shift(const struct legacy_sides *sides) {
     return 0;
 }
 
-/* The place of the nearest device operator with a name, forward before backward; ROW_NONE: none is near. */
-static row_t find_near(const struct device_side *device, uint32_t name, row_t place) {
+/* The entry of the nearest device operator with a name, forward before backward; ROW_NONE: none is near. */
+static row_t find_near(const struct device_side *device, uint32_t name, row_t entry) {
     for (row_t distance = 0; distance <= DISTANCE_MAX; distance++) {
-        if (distance < device->n - place && device->name[place + distance] == name)
-            return place + distance;
-        if (distance <= place && device->name[place - distance] == name)
-            return place - distance;
+        if (distance < device->n - entry && device->name[entry + distance] == name)
+            return entry + distance;
+        if (distance <= entry && device->name[entry - distance] == name)
+            return entry - distance;
     }
     return ROW_NONE;
 }
@@ -71,7 +71,7 @@ static void log_sizes(const struct comparing *comparing, const char *what, const
 }
 
 /* Shows where the lists part, and both lists side by side. */
-static void log_mismatch(const struct comparing *comparing, row_t op, row_t place) {
+static void log_mismatch(const struct comparing *comparing, row_t op, row_t entry) {
     const struct host_side *host = &comparing->sides->host;
     const struct device_side *device = &comparing->sides->device;
     struct legacy_log *log = comparing->log;
@@ -79,9 +79,9 @@ static void log_mismatch(const struct comparing *comparing, row_t op, row_t plac
         return;
     log_sizes(comparing, "Op", ":");
     log_text(log, "Op index: %u, kineto op name: ", op);
-    log_name(comparing, device->name[place]);
+    log_name(comparing, device->name[entry]);
     log_text(log, ",kineto op timestamp: ");
-    log_number(log, number_at(device->ts, place));
+    log_number(log, number_at(device->ts, entry));
     log_text(log, ", execution trace op name: ");
     log_name(comparing, host_side_name(host, op));
     log_text(log, ", execution trace op id: %" PRId64, host_side_id(host, op));
@@ -95,39 +95,39 @@ static void log_mismatch(const struct comparing *comparing, row_t op, row_t plac
     }
 }
 
-static enum sutra_status mismatch(const struct comparing *comparing, row_t op, row_t place) {
+static enum sutra_status mismatch(const struct comparing *comparing, row_t op, row_t entry) {
     const struct legacy_sides *sides = comparing->sides;
     const struct strings *names = &sides->names.table;
     row_t node = host_side_node(&sides->host, op);
     comparing->report->mismatch = true;
-    log_mismatch(comparing, op, place);
+    log_mismatch(comparing, op, entry);
     return source_error(&sides->host.trace->document.source, comparing->error, sides->host.trace->nodes.text[node],
                         "node %u (operator %u, \"%.60s\") has no operator of its name within %d places of operator %u "
                         "of the device trace (\"%.60s\"): try approximate match, without --exact-match",
-                        node, op, strings_text(names, host_side_name(&sides->host, op)), DISTANCE_MAX, place,
-                        strings_text(names, sides->device.name[place]));
+                        node, op, strings_text(names, host_side_name(&sides->host, op)), DISTANCE_MAX, entry,
+                        strings_text(names, sides->device.name[entry]));
 }
 
-static enum sutra_status past_the_end(const struct comparing *comparing, row_t op, row_t place) {
+static enum sutra_status past_the_end(const struct comparing *comparing, row_t op, row_t entry) {
     const struct legacy_sides *sides = comparing->sides;
     row_t node = host_side_node(&sides->host, op);
     return source_error(&sides->host.trace->document.source, comparing->error, sides->host.trace->nodes.text[node],
                         "node %u (operator %u) belongs to operator %u of the device trace, which has only %u of them: "
                         "try approximate match, without --exact-match",
-                        node, op, place, sides->device.n);
+                        node, op, entry, sides->device.n);
 }
 
 /* Matches one host operator. */
-static enum sutra_status match_op(const struct comparing *comparing, row_t op, row_t place) {
+static enum sutra_status match_op(const struct comparing *comparing, row_t op, row_t entry) {
     const struct legacy_sides *sides = comparing->sides;
     uint32_t name = host_side_name(&sides->host, op);
-    if (place >= sides->device.n)
-        return past_the_end(comparing, op, place);
-    row_t found = find_near(&sides->device, name, place);
-    if (found == ROW_NONE && names_agree(&sides->names, name, sides->device.name[place]))
-        found = place;
+    if (entry >= sides->device.n)
+        return past_the_end(comparing, op, entry);
+    row_t found = find_near(&sides->device, name, entry);
+    if (found == ROW_NONE && names_agree(&sides->names, name, sides->device.name[entry]))
+        found = entry;
     if (found == ROW_NONE)
-        return mismatch(comparing, op, place);
+        return mismatch(comparing, op, entry);
     comparing->match[op] = found;
     return SUTRA_OK;
 }
@@ -137,10 +137,10 @@ static enum sutra_status count_matches(const struct comparing *comparing) {
     struct arena scratch = {0};
     uint8_t *taken = arena_zeros(&scratch, comparing->sides->device.n, 1);
     for (row_t op = 0; op < comparing->sides->host.n && taken; op++) {
-        row_t place = comparing->match[op];
+        row_t entry = comparing->match[op];
         comparing->report->n_matched++;
-        comparing->report->n_matched_twice += taken[place];
-        taken[place] = 1;
+        comparing->report->n_matched_twice += taken[entry];
+        taken[entry] = 1;
     }
     enum sutra_status status = arena_status(&scratch, comparing->error);
     arena_free(&scratch);

@@ -22,7 +22,7 @@ static const struct asked_field external_id = {"External id", ASK_KEY, false}, e
 struct launched {
     row_t *event;
     struct number_column at;
-    row_t *found;     /* place in the segment */
+    row_t *found;     /* operator of the segment */
     row_t *parent;    /* the CPU operator's event */
     value_key *index; /* its "Ev Idx" */
     row_t n;
@@ -76,8 +76,8 @@ static enum sutra_status map_events(struct grouping *grouping, struct event_map 
 }
 
 static row_t map_find(const struct event_map *map, value_key key) {
-    row_t place = map->made && key != KEY_ABSENT ? key_index_find(&map->index, key) : ROW_NONE;
-    return place == ROW_NONE ? ROW_NONE : map->event[place];
+    row_t found = map->made && key != KEY_ABSENT ? key_index_find(&map->index, key) : ROW_NONE;
+    return found == ROW_NONE ? ROW_NONE : map->event[found];
 }
 
 /* Arrows are only looked at when an operator has no launch. */
@@ -275,9 +275,9 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
     for (row_t i = 0; i < n_groups; i++)
         groups->start[i + 2] += groups->start[i + 1];
     for (row_t i = 0; i < gpu->n; i++) {
-        row_t place = groups->start[groups->group_of[order[i]] + 1]++;
-        groups->event[place] = gpu->event[order[i]];
-        number_put(groups->ts, place, number_at(gpu->at, order[i]));
+        row_t member = groups->start[groups->group_of[order[i]] + 1]++;
+        groups->event[member] = gpu->event[order[i]];
+        number_put(groups->ts, member, number_at(gpu->at, order[i]));
     }
     groups->n = gpu->n;
     groups->n_groups = n_groups;
@@ -340,8 +340,8 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
     for (row_t i = 0; i < n && !status; i++) {
         value_key index = event[i] == ROW_NONE ? KEY_ABSENT : ids[event[i]];
         bool known = index != KEY_ABSENT && index != KEY_UNHASHABLE;
-        row_t place = known ? key_index_find(&groups->index, index) : ROW_NONE;
-        group[i] = place == ROW_NONE ? ROW_NONE : groups->group_of[place];
+        row_t found = known ? key_index_find(&groups->index, index) : ROW_NONE;
+        group[i] = found == ROW_NONE ? ROW_NONE : groups->group_of[found];
     }
     return status;
 }

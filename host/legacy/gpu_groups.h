@@ -17,8 +17,8 @@ struct gpu_groups {
     row_t n;
     row_t n_groups;
     row_t *start;           /* n_groups + 1 */
-    row_t *group_of;        /* per place in the order of the trace: the group */
-    struct key_index index; /* "Ev Idx" -> such a place */
+    row_t *group_of;        /* of each in the order of the trace, not of the groups */
+    struct key_index index; /* "Ev Idx" -> the first such operator */
 };
 
 /* Counts go into the report. SUTRA_DATA: a GPU operator has no external id, no launch, or a CPU operator without

@@ -132,13 +132,13 @@ static value_key *list_marks(struct choice *choice, row_t *n) {
     value_key *marks = arena_take(choice->scratch, (size_t)n_units + 1, sizeof *marks);
     if (!marks)
         return NULL;
-    row_t count = 0, place;
+    row_t count = 0, at;
     for (row_t unit = 0; unit < n_units; unit++)
         if (choice->names->annotated[unit_name(choice, unit)])
             marks[count++] = unit_id(choice, unit);
-    for (place = count; place > 0 && marks[place - 1] > ROOT_ID; place--)
-        marks[place] = marks[place - 1];
-    marks[place] = ROOT_ID;
+    for (at = count; at > 0 && marks[at - 1] > ROOT_ID; at--)
+        marks[at] = marks[at - 1];
+    marks[at] = ROOT_ID;
     *n = count + 1;
     log_text(choice->log, "Iteration node ids list = [");
     for (row_t i = 0; i < *n; i++)
@@ -207,8 +207,8 @@ static enum sutra_status rehang(struct choice *choice, const struct thread_nodes
     enum sutra_status status = node_tid(choice, unit, &tid);
     if (status)
         return status;
-    row_t place = key_index_find(&threads->index, tid);
-    if (place == ROW_NONE) {
+    row_t thread = key_index_find(&threads->index, tid);
+    if (thread == ROW_NONE) {
         row_t node = unit_node(&choice->side->units, unit);
         return source_error(
             &choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
@@ -216,7 +216,7 @@ static enum sutra_status rehang(struct choice *choice, const struct thread_nodes
             "below: choose an --annotation that does not occur to link the whole trace",
             node, THREAD_NAME);
     }
-    choice->parent[unit] = threads->unit[place];
+    choice->parent[unit] = threads->unit[thread];
     return SUTRA_OK;
 }
 

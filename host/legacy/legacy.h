@@ -20,8 +20,8 @@ struct legacy_sides {
 
 /* A GPU node of the output. */
 struct gpu_node {
-    row_t place; /* in the groups */
-    row_t node;  /* the host trace's node that it belongs to */
+    row_t member; /* of the groups */
+    row_t node;   /* the host trace's node that it belongs to */
     int64_t id;
 };
 
@@ -36,7 +36,7 @@ struct legacy_nodes {
     /* Per node of the host trace, in the file's order. */
     uint8_t *change; /* bits of enum node_change */
     int64_t *id, *parent;
-    row_t *match; /* place in the device's list, or ROW_NONE */
+    row_t *match; /* entry of the device's list, or ROW_NONE */
 
     struct gpu_node *gpu; /* behind all nodes */
     row_t n_gpu;
@@ -46,11 +46,11 @@ struct sutra_legacy {
     struct arena arena; /* holds what follows */
     struct legacy_sides sides;
     struct gpu_groups groups;
-    row_t *match; /* per host operator: its place in the device's list, or ROW_NONE */
+    row_t *match; /* per host operator: the entry of the device's list, or ROW_NONE */
     struct legacy_nodes nodes;
 };
 
-/* Fills `match` by names and places. SUTRA_DATA: operators that do not agree, with report->mismatch. */
+/* Fills `match` by names and positions. SUTRA_DATA: operators that do not agree, with report->mismatch. */
 enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
                               struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 

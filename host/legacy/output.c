@@ -1,6 +1,11 @@
 /*
  * output.c - writing what was assembled: the nodes of the host trace in their order, then the GPU nodes, in pieces that
  * threads make in parallel.
+ *
+ *     head of the host trace's file | node node ... | GPU node ... | tail       a sink puts the pieces in order
+ *
+ *     node       its text, with new id and parent, duration and start of its match
+ *     GPU node   the text of its event, with inputs and outputs of the node above it
  */
 #include <stdatomic.h>
 
@@ -44,10 +49,10 @@ static void write_host_node(struct node_rewriter *rewriter, const struct sutra_l
         changes[n++] = integer_change("id", nodes->id[node]);
     if (nodes->change[node] & NODE_NEW_PARENT)
         changes[n++] = integer_change(parent_key(trace), nodes->parent[node]);
-    row_t place = nodes->match[node];
-    if (place != ROW_NONE) {
-        changes[n++] = (struct member_change){.key = "dur", .number = number_at(device->dur, place)};
-        changes[n++] = (struct member_change){.key = "ts", .number = number_at(device->ts, place)};
+    row_t entry = nodes->match[node];
+    if (entry != ROW_NONE) {
+        changes[n++] = (struct member_change){.key = "dur", .number = number_at(device->dur, entry)};
+        changes[n++] = (struct member_change){.key = "ts", .number = number_at(device->ts, entry)};
     }
     node_rewrite(rewriter, &trace->document, trace->nodes.text[node], changes, n, out);
 }
@@ -60,7 +65,7 @@ static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_le
     const struct sutra_host_trace *host = legacy->sides.host.trace;
     const struct sutra_device_trace *device = legacy->sides.device.trace;
     struct member_change changes[MEMBER_CHANGES_MAX] = {
-        {.key = "ts", .number = number_at(legacy->groups.ts, gpu->place)},
+        {.key = "ts", .number = number_at(legacy->groups.ts, gpu->member)},
         integer_change(parent_key(host), legacy->nodes.id[gpu->node]),
         integer_change("id", gpu->id),
     };
@@ -71,7 +76,7 @@ static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_le
         if (places.field[copied[i]].at)
             changes[n++] = (struct member_change){
                 .key = placed_field_key(copied[i]), .document = &host->document, .at = places.field[copied[i]].at};
-    row_t event = legacy->groups.event[gpu->place];
+    row_t event = legacy->groups.event[gpu->member];
     node_rewrite(rewriter, &device->document, device->events.text[event], changes, n, out);
 }
 

@@ -3,7 +3,7 @@
  *
  *     kind           enum sutra_event_kind
  *     scope          enum sutra_scope, of operators
- *     gpu            enum event_place
+ *     gpu            enum event_site
  *     flow_role      enum sutra_flow_role, of Kineto events
  *     name           number of a string
  *     start, end     nanoseconds; end: or EVENT_NO_END
@@ -14,8 +14,8 @@
  *     sequence       below 0: none
  *     flow           flow id, of Kineto events in flows
  *     parent         row above by flow or link, or ROW_NONE
- *     event          place in the file's array
- *     index          "Ev Idx", or else that place
+ *     event          position in the file's array
+ *     index          "Ev Idx", or else that position
  *     memory, bytes, device   of allocations: address, size, number of the device
  */
 #ifndef TREE_PROFILE_H
@@ -31,7 +31,7 @@
 #include "write/text_out.h"
 
 /* Where an event runs. What else is on the device waits, or only has a name. */
-enum event_place { EVENT_ON_HOST, EVENT_GPU_OPERATOR, EVENT_ON_DEVICE };
+enum event_site { EVENT_ON_HOST, EVENT_GPU_OPERATOR, EVENT_ON_DEVICE };
 
 /* X(type, name) for each column. */
 #define PROFILE_COLUMNS(X)                                                                                             \

@@ -1,5 +1,7 @@
 /*
  * sorted_events.c - sorting events by start; and parents of events in any order, for those who have plain arrays.
+ *
+ *     start of the rows   5 2 9 2      order   1 3 0 2       parents go back: row order[i] is below row order[above[i]]
  */
 #include "tree/sorted_events.h"
 

@@ -1,8 +1,8 @@
 /*
  * write_json.c - the call tree as one JSON object: {"nodes": [...]} with a node for each event by rising start.
  *
- *     event       its place in the trace's "traceEvents"
- *     parent      place of the node above, or null; depth: 0 at the top; children: places of those below
+ *     event       its position in the trace's "traceEvents"
+ *     parent      position of the node above, or null; depth: 0 at the top; children: positions of those below
  *     start_ns, end_ns      end: null where it never ends
  *     host_us, device_us    total and self, on either side
  *     types, shapes         of an operator's inputs, where they were recorded

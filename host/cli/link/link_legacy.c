@@ -1,6 +1,9 @@
 /*
  * link_legacy.c - `sutra link-legacy`: two traces without common record-function ids in, ET+ out, matched by names and
  * order. The same work under the name and with the command line of the older trace_link.
+ *
+ *     words --checks--> both traces --link--> the older program's log, line by line --> ET+, or durations by id
+ *                                                                                   --> summary, statistics
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,10 @@
 /*
  * completion.c - `sutra completion`: scripts that complete command lines in bash, zsh and fish, made from the tables of
  * commands and options.
+ *
+ *     tables --> bash   a function: words of options and choices by command, else file names
+ *            --> zsh    _arguments for each command, with what the options are for
+ *            --> fish   a `complete` line for each option and choice
  */
 #include <stdio.h>
 #include <string.h>

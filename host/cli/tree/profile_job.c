@@ -1,5 +1,7 @@
 /*
  * profile_job.c - from the options of a command to a profile, and its closing lines.
+ *
+ *     device trace [, host trace], or a file of events --> profile --> the command --> summary, statistics
  */
 #include "cli/tree/profile_job.h"
 
