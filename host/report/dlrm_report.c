@@ -15,17 +15,6 @@
 /* Streams whose dominating operators are drawn: those with most work. */
 #define GRIDS_SHOWN 6
 
-enum { SECTION_STREAMS, SECTION_OPERATORS, SECTION_DOMINATING, SECTION_OVERHEADS, SECTION_MISSING };
-
-static const struct page_section sections[] = {
-    [SECTION_STREAMS] = {"streams", "Streams"},
-    [SECTION_OPERATORS] = {"operators", "Operators"},
-    [SECTION_DOMINATING] = {"dominating", "What dominating operators consist of"},
-    [SECTION_OVERHEADS] = {"overheads", "Overheads of the host"},
-    [SECTION_MISSING] = {"missing", "What is not here"},
-    {0},
-};
-
 /* What a section is made from. */
 struct dlrm_source {
     const struct sutra_dlrm *dlrm;
@@ -64,56 +53,43 @@ static void show_cards(struct page *page, const struct dlrm_source *source) {
     page_cards_end(page);
 }
 
-static uint64_t bars_of(const struct sutra_table *table) {
-    return table->n_rows < BARS_SHOWN ? table->n_rows : BARS_SHOWN;
-}
-
-static void show_streams(struct page *page, const struct dlrm_source *source) {
+static void show_streams(struct page *page, const void *of) {
+    const struct dlrm_source *source = of;
+    static const struct bars_words words = {
+        "streams", "Work of streams", "One bar for each stream: time of kernels, and the rest.",
+        NULL,      "Streams",         "breakdown.json"};
     struct sutra_table table;
     dlrm_streams_table(&table, source->dlrm, &source->report);
-    page_check(page, &table);
-    struct bars bars = {
+    const struct bars bars = {
         .table = &table,
-        .n_rows = bars_of(&table),
         .n_labels = 1,
         .label_prefix = "stream ",
         .values = {{STREAM_ACTIVE, "kernels of operators", 0}, {STREAM_IDLE, "rest of the host's time", COLOUR_GREY}},
         .n_values = 2,
         .unit = UNIT_US};
-    page_section(page, &sections[SECTION_STREAMS],
-                 "Time of kernels that operators have launched, stream by stream, and the rest of the host's time.");
-    if (table.n_rows > 0) {
-        page_chart(page, "streams", "Work of streams", "One bar for each stream: time of kernels, and the rest.",
-                   bars_draw, &bars);
-        page_table(page, &table, "Streams", "breakdown.json");
-    } else {
+    if (!page_bars(page, bars, BARS_SHOWN, &words))
         page_missing(page, "Streams", "no operator has launched a kernel");
-    }
-    page_section_end(page);
     table_free(&table);
 }
 
-static void show_operators(struct page *page, const struct dlrm_source *source) {
+static void show_operators(struct page *page, const void *of) {
+    const struct dlrm_source *source = of;
+    static const struct bars_words words = {"operators",
+                                            "Operators that take most device time",
+                                            "One bar for each operator, by falling time.",
+                                            NULL,
+                                            "Device time of operators",
+                                            "op_device_time_by_name.json"};
     struct sutra_table table;
     dlrm_operators_table(&table, source->dlrm);
-    page_check(page, &table);
-    struct bars bars = {.table = &table,
-                        .n_rows = bars_of(&table),
-                        .n_labels = 1,
-                        .by_end = true,
-                        .values = {{OPERATOR_TIME, "device time", 0}},
-                        .n_values = 1,
-                        .unit = UNIT_US};
-    page_section(page, &sections[SECTION_OPERATORS],
-                 "Time of the kernels that operators have launched, themselves or by operators in them, by name.");
-    if (table.n_rows > 0) {
-        page_chart(page, "operators", "Operators that take most device time",
-                   "One bar for each operator, by falling time.", bars_draw, &bars);
-        page_table(page, &table, "Device time of operators", "op_device_time_by_name.json");
-    } else {
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .by_end = true,
+                              .values = {{OPERATOR_TIME, "device time", 0}},
+                              .n_values = 1,
+                              .unit = UNIT_US};
+    if (!page_bars(page, bars, BARS_SHOWN, &words))
         page_missing(page, "Operators", "no operator has launched a kernel");
-    }
-    page_section_end(page);
     table_free(&table);
 }
 
@@ -176,49 +152,40 @@ static uint64_t next_stream(const struct sutra_dlrm_report *report, const uint64
     return found;
 }
 
-static void show_dominating(struct page *page, const struct dlrm_source *source) {
+static void show_dominating(struct page *page, const void *of) {
+    const struct dlrm_source *source = of;
     uint64_t shown[GRIDS_SHOWN];
     unsigned n = 0;
-    page_section(
-        page, &sections[SECTION_DOMINATING],
-        "What operators that take most device time spend it on. Only the first occurrence of each counts, wherever "
-        "it stands; calls with the same set of kernels have one bar. Shares fall from bottom to top.");
     for (; n < GRIDS_SHOWN && (shown[n] = next_stream(&source->report, shown, n)) != UINT64_MAX; n++)
         show_grid(page, source, shown[n]);
     if (n == 0)
         page_missing(page, "Dominating operators", "no operator has launched a kernel");
     else if (n == GRIDS_SHOWN && next_stream(&source->report, shown, n) != UINT64_MAX)
         page_words(page, "The streams with less work are not drawn; chart.json has them.");
-    page_section_end(page);
 }
 
 /* ---- Overheads ---- */
 
-static void show_overheads(struct page *page, const struct dlrm_source *source) {
+static void show_overheads(struct page *page, const void *of) {
+    const struct dlrm_source *source = of;
+    static const struct bars_words words = {"overheads", "Mean overheads",    "One bar for each kind, T1 to T5.",
+                                            NULL,        "Overheads by kind", NULL};
     struct sutra_table kinds, table;
     dlrm_kinds_table(&kinds, &source->report);
-    page_check(page, &kinds);
     dlrm_overheads_table(&table, source->dlrm, &source->report);
     page_check(page, &table);
-    struct bars bars = {.table = &kinds,
-                        .n_rows = bars_of(&kinds),
-                        .labels = {KIND_NAME, KIND_WHAT},
-                        .n_labels = 2,
-                        .values = {{KIND_MEAN, "mean", 0}},
-                        .n_values = 1,
-                        .unit = UNIT_US};
-    page_section(page, &sections[SECTION_OVERHEADS],
-                 "Time that the host spends around operators and launches, without what the profiler takes (2 µs for "
-                 "each event of the host). T4 is a constant of the model. Means may be negative where events are "
-                 "shorter than that.");
+    const struct bars bars = {.table = &kinds,
+                              .labels = {KIND_NAME, KIND_WHAT},
+                              .n_labels = 2,
+                              .values = {{KIND_MEAN, "mean", 0}},
+                              .n_values = 1,
+                              .unit = UNIT_US};
     if (table.n_rows > 0) {
-        page_chart(page, "overheads", "Mean overheads", "One bar for each kind, T1 to T5.", bars_draw, &bars);
-        page_table(page, &kinds, "Overheads by kind", NULL);
+        page_bars(page, bars, BARS_SHOWN, &words);
         page_table(page, &table, "Overheads by operator, those that take most in sum first", "overheads.json");
     } else {
         page_missing(page, "Overheads", "no operator was found");
     }
-    page_section_end(page);
     table_free(&kinds);
     table_free(&table);
 }
@@ -237,28 +204,41 @@ static void say_counts(struct page *page, const struct sutra_dlrm_report *report
                   {report->n_orphans, "events of the device have no launch."},
                   {report->n_without_stream, "events of the device have no stream."},
                   {report->n_colliding, "operators have the id of a launch (compat)."}};
-    char words[160];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].n > 0) {
-            snprintf(words, sizeof words, "%s %s", shown_decimal((double)counts[i].n, 0).text, counts[i].what);
-            page_words(page, words);
-        }
+        page_count(page, counts[i].n, counts[i].what);
 }
 
-static void show_missing(struct page *page, const struct dlrm_source *source) {
+static void show_missing(struct page *page, const void *of) {
+    const struct dlrm_source *source = of;
     const struct sutra_dlrm_report *report = &source->report;
-    page_section(
-        page, &sections[SECTION_MISSING],
-        "Time by compute, communication and copies, idle time, queues and other ranks are another analysis: sutra "
-        "analyze hta TRACE... -o DIR");
     if (report->n_loaders != report->n_forwards && report->n_loaders > 0)
         page_missing(page, "Data loading is not skipped",
                      "there are not as many DataLoader events as ## Forward ## ones");
     if (report->tolerant)
         page_words(page, "The original stops with an exception on this trace.");
     say_counts(page, report);
-    page_section_end(page);
 }
+
+static const struct page_section sections[] = {
+    {"streams", "Streams",
+     "Time of kernels that operators have launched, stream by stream, and the rest of the host's time.", show_streams},
+    {"operators", "Operators",
+     "Time of the kernels that operators have launched, themselves or by operators in them, by name.", show_operators},
+    {"dominating", "What dominating operators consist of",
+     "What operators that take most device time spend it on. Only the first occurrence of each counts, wherever "
+     "it stands; calls with the same set of kernels have one bar. Shares fall from bottom to top.",
+     show_dominating},
+    {"overheads", "Overheads of the host",
+     "Time that the host spends around operators and launches, without what the profiler takes (2 µs for "
+     "each event of the host). T4 is a constant of the model. Means may be negative where events are "
+     "shorter than that.",
+     show_overheads},
+    {"missing", "What is not here",
+     "Time by compute, communication and copies, idle time, queues and other ranks are another analysis: sutra "
+     "analyze hta TRACE... -o DIR",
+     show_missing},
+    {0},
+};
 
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                           const char *path, const char *folder, uint64_t *n_bytes,
@@ -269,11 +249,7 @@ enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const s
     page_open(&page, context, folder, error);
     page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections);
     show_cards(&page, &source);
-    show_streams(&page, &source);
-    show_operators(&page, &source);
-    show_dominating(&page, &source);
-    show_overheads(&page, &source);
-    show_missing(&page, &source);
+    page_sections(&page, sections, &source);
     enum sutra_status status = page_close(&page);
     if (!status && n_bytes)
         *n_bytes = page.n_bytes;

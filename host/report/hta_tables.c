@@ -157,21 +157,21 @@ static uint32_t category_column(const struct sutra_table *idle, uint64_t row) {
     const char *category = table_get_text(idle, FROM_CATEGORY, row, &length);
     return strcmp(category, "host_wait") == 0     ? IDLE_HOST
            : strcmp(category, "kernel_wait") == 0 ? IDLE_KERNEL
-                                                  : IDLE_OTHER;
+                                                  : IDLE_REST;
 }
 
 /* Turns the rows of each stream into one. */
 static void gather_gaps(struct sutra_table *table, const struct sutra_table *idle) {
     for (uint64_t row = 0; row < idle->n_rows;) {
         int64_t rank = table_get_integer(idle, FROM_RANK, row), stream = table_get_integer(idle, FROM_STREAM, row);
-        double us[IDLE_OTHER + 1] = {0};
+        double us[IDLE_REST + 1] = {0};
         for (; row < idle->n_rows && table_get_integer(idle, FROM_RANK, row) == rank &&
                table_get_integer(idle, FROM_STREAM, row) == stream;
              row++)
             us[category_column(idle, row)] += table_get_real(idle, FROM_IDLE, row);
         table_integer(table, rank);
         table_integer(table, stream);
-        for (int i = IDLE_HOST; i <= IDLE_OTHER; i++)
+        for (int i = IDLE_HOST; i <= IDLE_REST; i++)
             table_real(table, us[i]);
     }
 }
@@ -184,5 +184,5 @@ void hta_idle_table(struct sutra_table *table, const struct sutra_table *idle) {
                                                {"other_us", SUTRA_COLUMN_REAL}};
     table_init(table, "idle", specs, sizeof specs / sizeof *specs);
     gather_gaps(table, idle);
-    table_sort_falling(table, IDLE_HOST, IDLE_OTHER);
+    table_sort_falling(table, IDLE_HOST, IDLE_REST);
 }

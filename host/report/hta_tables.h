@@ -26,7 +26,7 @@ enum { KERNEL_NAME, KERNEL_TYPE, KERNEL_SUM };
 void hta_kernels_table(struct sutra_table *table, const struct sutra_table *kernels);
 
 /* Gaps of each stream, those with the longest first: rank, stream, host_wait, kernel_wait, other. */
-enum { IDLE_RANK, IDLE_STREAM, IDLE_HOST, IDLE_KERNEL, IDLE_OTHER };
+enum { IDLE_RANK, IDLE_STREAM, IDLE_HOST, IDLE_KERNEL, IDLE_REST };
 void hta_idle_table(struct sutra_table *table, const struct sutra_table *idle);
 
 #endif

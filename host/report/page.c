@@ -124,17 +124,20 @@ void page_head(struct page *page, const char *title, const char *source, const c
     out_add(out, "</ul></nav>\n<main id=\"content\" tabindex=\"-1\">\n");
 }
 
-void page_section(struct page *page, const struct page_section *section, const char *words) {
+static void write_section(struct page *page, const struct page_section *section, const void *source) {
     struct text_out *out = out_of(page);
     out_format(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", section->id,
                section->id, section->id);
     markup_text(&page->markup, section->title);
     out_add(out, "</h2>\n");
-    page_words(page, words);
+    page_words(page, section->words);
+    section->show(page, source);
+    out_add(out, "</section>\n");
 }
 
-void page_section_end(struct page *page) {
-    out_add(out_of(page), "</section>\n");
+void page_sections(struct page *page, const struct page_section *sections, const void *source) {
+    for (; sections->id; sections++)
+        write_section(page, sections, source);
 }
 
 void page_subtitle(struct page *page, const char *words) {
@@ -146,6 +149,14 @@ void page_subtitle(struct page *page, const char *words) {
 void page_words(struct page *page, const char *words) {
     out_add(out_of(page), "<p>");
     markup_text(&page->markup, words);
+    out_add(out_of(page), "</p>\n");
+}
+
+void page_count(struct page *page, uint64_t n, const char *what) {
+    if (n == 0)
+        return;
+    out_format(out_of(page), "<p>%s ", shown_decimal((double)n, 0).text);
+    markup_text(&page->markup, what);
     out_add(out_of(page), "</p>\n");
 }
 
@@ -228,4 +239,16 @@ void page_chart(struct page *page, const char *name, const char *title, const ch
         draw(&svg, draw_chart, chart, page);
     }
     out_add(out_of(page), "</figure>\n");
+}
+
+bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struct bars_words *words) {
+    page_check(page, bars.table);
+    bars.n_rows = bars.table->n_rows < n_most ? bars.table->n_rows : n_most;
+    if (bars.n_rows == 0)
+        return false;
+    page_chart(page, words->name, words->title, words->description, bars_draw, &bars);
+    if (words->note)
+        page_words(page, words->note);
+    page_table(page, bars.table, words->caption, words->file);
+    return true;
 }

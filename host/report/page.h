@@ -1,7 +1,7 @@
 /*
  * page.h - a report: one HTML file that loads nothing, and the drawings on it as files of their own.
  *
- *     page_open()   page_section()   page_chart(), page_table(), page_missing() ...   page_section_end()   page_close()
+ *     page_open()   page_head()   page_cards_begin() ...   page_sections(): page_chart(), page_table() ...   page_close()
  *
  * The page is well-formed XML too, has no script, follows the reader's choice of light or dark, and can be read and
  * reached without seeing the charts: the numbers of each stand in a table. The first failure is kept; what follows does
@@ -26,9 +26,10 @@ struct page {
     uint64_t n_bytes; /* written to all files */
 };
 
-/* A section; a table of them ends with one without an id. */
+/* A section: `words` say how to read what `show` writes. A table of them ends with one without an id. */
 struct page_section {
-    const char *id, *title;
+    const char *id, *title, *words;
+    void (*show)(struct page *page, const void *source);
 };
 
 /* Begins the page for a folder, which is made with its folder "charts" where it is not there. */
@@ -43,15 +44,17 @@ enum sutra_status page_close(struct page *page);
 /* Keeps the failure of a table that was made for the page. */
 void page_check(struct page *page, const struct sutra_table *table);
 
-/* Begins a section; `words` say how to read it. */
-void page_section(struct page *page, const struct page_section *section, const char *words);
-void page_section_end(struct page *page);
+/* All sections, which are made from `source`. */
+void page_sections(struct page *page, const struct page_section *sections, const void *source);
 
 /* A heading in a section. */
 void page_subtitle(struct page *page, const char *words);
 
 /* A paragraph. */
 void page_words(struct page *page, const char *words);
+
+/* The same that begins with a count, unless that is 0. */
+void page_count(struct page *page, uint64_t n, const char *what);
 
 /* Says what is missing, and why. */
 void page_missing(struct page *page, const char *what, const char *why);
@@ -65,6 +68,15 @@ void page_cards_end(struct page *page);
 /* A chart, on the page in two widths and as charts/NAME.svg; `name` is of letters, digits, dots, "-" and "_". */
 void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw,
                 const void *chart);
+
+/* What stands around a chart of bars and its table; `note` (may be NULL) comes between them. */
+struct bars_words {
+    const char *name, *title, *description, *note, *caption, *file;
+};
+
+/* A chart of the first `n_most` rows of a table, and the table, which is checked; false: it has no rows, so nothing is
+ * shown. */
+bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struct bars_words *words);
 
 /* A table of at most PAGE_ROWS_MAX rows; `file` (may be NULL) is the table in which all of them are. */
 void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file);

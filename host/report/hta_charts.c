@@ -1,0 +1,225 @@
+/*
+ * hta_charts.c - the charts of the page about ranks, with the tables that they draw.
+ *
+ *     table of the analysis --> hta_tables.c: in the order and the parts that a chart shows --> bars, table
+ *     changes of queues     --> queue_series.c: stretches of time --> lines
+ */
+#include <stdio.h>
+
+#include "report/hta_page.h"
+#include "report/hta_tables.h"
+
+/* Bars of one chart. */
+#define RANKS_SHOWN 64
+#define BARS_SHOWN  16
+
+/* Panels of the chart of queues. */
+#define QUEUES_SHOWN 10
+
+/* Colours of what a GPU does, the same in all charts. */
+enum {
+    COMPUTE_COLOUR = 0,
+    COMMUNICATION_COLOUR = 1,
+    MEMORY_COLOUR = 2,
+    OTHER_COLOUR = 3,
+    HOST_COLOUR = 4,
+    KERNEL_COLOUR = 6
+};
+
+void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption) {
+    const char *reason;
+    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, id, &reason);
+    if (table && table->n_rows > 0)
+        page_table(page, table, caption, sutra_table_name(table));
+    else
+        page_missing(page, caption, table ? "there is nothing of the kind in the traces" : reason);
+}
+
+/* ---- Time ---- */
+
+void hta_time_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
+    struct sutra_table table;
+    const char *reason = NULL;
+    hta_time_table(&table, source->ranks);
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .values = {{TIME_COMPUTE, "compute", COMPUTE_COLOUR},
+                                         {TIME_COMMUNICATION, "exposed communication", COMMUNICATION_COLOUR},
+                                         {TIME_MEMORY, "exposed copies", MEMORY_COLOUR},
+                                         {TIME_OTHER, "other work", OTHER_COLOUR},
+                                         {TIME_IDLE, "idle", COLOUR_GREY}},
+                              .n_values = 5,
+                              .unit = UNIT_US};
+    const struct bars_words words = {
+        "time_by_rank",
+        "Time of each rank",
+        "One bar for each rank, of compute, exposed communication, exposed copies, other work and idle time.",
+        table.n_rows > RANKS_SHOWN ? "The chart shows the first 64 ranks." : NULL,
+        "Parts of the time of each rank",
+        "rank_summary"};
+    if (!page_bars(page, bars, RANKS_SHOWN, &words)) {
+        sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TEMPORAL, &reason);
+        page_missing(page, "Time", reason);
+    }
+    table_free(&table);
+}
+
+/* ---- Kernels ---- */
+
+static int colour_of_type(struct name type) {
+    static const struct {
+        const char *name;
+        int colour;
+    } types[] = {{"COMPUTATION", COMPUTE_COLOUR},
+                 {"COMMUNICATION", COMMUNICATION_COLOUR},
+                 {"MEMORY", MEMORY_COLOUR},
+                 {"OTHER", OTHER_COLOUR}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type.bytes, types[i].name) == 0)
+            return types[i].colour;
+    return COLOUR_GREY;
+}
+
+/* Bars of the first rows of a table, each in the colour of the type in `type_column`; `colours` has room for all. */
+static struct bars bars_by_type(const struct sutra_table *table, uint32_t type_column, uint32_t time_column,
+                                int colours[BARS_SHOWN]) {
+    for (uint64_t row = 0; row < table->n_rows && row < BARS_SHOWN; row++) {
+        struct name type = {0};
+        type.bytes = table_get_text(table, type_column, row, &type.length);
+        colours[row] = colour_of_type(type);
+    }
+    return (struct bars){.table = table,
+                         .n_labels = 1,
+                         .values = {{time_column, "time", COMPUTE_COLOUR}},
+                         .n_values = 1,
+                         .row_colours = colours,
+                         .unit = UNIT_US};
+}
+
+static void show_types(struct page *page, const struct hta_source *source) {
+    const char *reason;
+    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TYPES_MEMORY, &reason);
+    int colours[BARS_SHOWN];
+    if (!table || table->n_rows == 0) {
+        page_missing(page, "Types of kernels", table ? "no kernel was found" : reason);
+        return;
+    }
+    const struct bars_words words = {"kernel_types",
+                                     "Time by type of kernel",
+                                     "One bar for each type of kernels, or of types that overlap.",
+                                     NULL,
+                                     "Types of kernels, all ranks together",
+                                     sutra_table_name(table)};
+    page_bars(page, bars_by_type(table, 0, 1, colours), BARS_SHOWN, &words);
+}
+
+static void show_top_kernels(struct page *page, const struct hta_source *source) {
+    static const struct legend_entry legend[] = {{"compute", COMPUTE_COLOUR},
+                                                 {"communication", COMMUNICATION_COLOUR},
+                                                 {"copies and sets", MEMORY_COLOUR},
+                                                 {"other", OTHER_COLOUR}};
+    static const struct bars_words words = {
+        "top_kernels",
+        "Kernels that take most time",
+        "One bar for each kernel, by falling time.",
+        "Sums over all calls and ranks. 'others' are those that are not among the most important ones of their "
+        "type on a rank; a name can stand for itself on one rank and be among the others on another.",
+        "Kernels by time",
+        "gpu_kernel_breakdown_mem.kernels"};
+    const struct sutra_table *kernels = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
+    struct sutra_table table;
+    int colours[BARS_SHOWN];
+    if (!kernels || kernels->n_rows == 0)
+        return;
+    hta_kernels_table(&table, kernels);
+    struct bars bars = bars_by_type(&table, KERNEL_TYPE, KERNEL_SUM, colours);
+    bars.legend = legend;
+    bars.n_legend = sizeof legend / sizeof *legend;
+    page_bars(page, bars, BARS_SHOWN, &words);
+    table_free(&table);
+}
+
+void hta_kernels_show(struct page *page, const void *source) {
+    show_types(page, source);
+    show_top_kernels(page, source);
+}
+
+/* ---- Idle time ---- */
+
+void hta_idle_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
+    static const struct bars_words words = {
+        "idle",
+        "What streams wait for",
+        "One bar for each stream, of host wait, kernel wait and other gaps; those with most first.",
+        NULL,
+        "Gaps of each stream, those with most first",
+        "idle_time_breakdown.rows"};
+    const char *reason;
+    const struct sutra_table *idle = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_IDLE, &reason);
+    struct sutra_table table;
+    if (!idle) {
+        page_missing(page, "Idle time", reason);
+        return;
+    }
+    hta_idle_table(&table, idle);
+    const struct bars bars = {.table = &table,
+                              .labels = {IDLE_RANK, IDLE_STREAM},
+                              .n_labels = 2,
+                              .values = {{IDLE_HOST, "host wait", HOST_COLOUR},
+                                         {IDLE_KERNEL, "kernel wait", KERNEL_COLOUR},
+                                         {IDLE_REST, "other", COLOUR_GREY}},
+                              .n_values = 3,
+                              .unit = UNIT_US};
+    if (!page_bars(page, bars, BARS_SHOWN, &words))
+        page_table(page, &table, words.caption, words.file);
+    table_free(&table);
+}
+
+/* ---- Communication ---- */
+
+void hta_overlap_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
+    static const struct bars_words words = {
+        "overlap",
+        "Communication beside compute",
+        "One bar for each rank: communication at the same time as compute, and the rest.",
+        NULL,
+        "Communication of each rank",
+        "comm_comp_overlap"};
+    struct sutra_table table;
+    hta_overlap_table(&table, source->ranks, sutra_hta_ranks_table(source->ranks, SUTRA_HTA_OVERLAP, NULL));
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .values = {{OVERLAP_HIDDEN, "beside compute", OTHER_COLOUR},
+                                         {OVERLAP_REST, "not beside compute", COMMUNICATION_COLOUR}},
+                              .n_values = 2,
+                              .unit = UNIT_US};
+    if (!page_bars(page, bars, RANKS_SHOWN, &words))
+        page_missing(page, "Overlap", "no kernel of the trace is a communication kernel (called nccl...Kernel)");
+    table_free(&table);
+}
+
+/* ---- Queues ---- */
+
+static void show_queue_chart(struct page *page, const struct hta_source *source) {
+    struct line_series series[QUEUES_SHOWN];
+    struct chart_lines lines = {series, queue_list_longest(source->queues, series, QUEUES_SHOWN)};
+    char words[200];
+    if (lines.n_series == 0)
+        return;
+    page_chart(page, "queue_length", "Length of queues over time",
+               "A panel for each stream: the most kernels that waited in each stretch of time, and the mean.",
+               lines_draw, &lines);
+    if (lines.n_series < source->queues->n) {
+        snprintf(words, sizeof words, "The chart shows the %d longest of %s queues.", QUEUES_SHOWN,
+                 shown_decimal((double)source->queues->n, 0).text);
+        page_words(page, words);
+    }
+}
+
+void hta_queues_show(struct page *page, const void *source) {
+    show_queue_chart(page, source);
+    hta_table_show(page, source, SUTRA_HTA_QUEUE_SUMMARY, "Length of queues after each change");
+}

@@ -1,0 +1,34 @@
+/*
+ * hta_page.h - the pieces of the page about ranks, and what they are made from.
+ *
+ *     hta_report.c                       the page, from its head to what is missing
+ *       |-- hta_cards.c                  figures at the top
+ *       `-- hta_charts.c                 sections with charts, each from a table of hta_tables.c or of the analysis
+ */
+#ifndef REPORT_HTA_PAGE_H
+#define REPORT_HTA_PAGE_H
+
+#include "report/page.h"
+#include "report/queue_series.h"
+#include "sutra/report.h"
+
+/* What a section is made from. */
+struct hta_source {
+    const struct queue_list *queues;
+    const struct sutra_hta_ranks *ranks;
+    struct sutra_hta_sums sums;
+};
+
+void hta_cards_show(struct page *page, const struct hta_source *source);
+
+/* What stands in sections, of a struct hta_source: charts with their tables, or why there are none. */
+void hta_time_show(struct page *page, const void *source);
+void hta_kernels_show(struct page *page, const void *source);
+void hta_idle_show(struct page *page, const void *source);
+void hta_overlap_show(struct page *page, const void *source);
+void hta_queues_show(struct page *page, const void *source);
+
+/* A table of the analysis, or why there is none. */
+void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption);
+
+#endif
