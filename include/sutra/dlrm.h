@@ -167,7 +167,7 @@ struct sutra_dlrm_report {
     const struct sutra_dlrm_stream *streams;
     uint64_t n_streams, n_rows;
     const struct sutra_dlrm_row *rows;
-    const uint32_t *by_time; /* rows below one parent by falling time, in the places of those rows */
+    const uint32_t *by_time; /* rows below one parent by falling time, at the positions of those rows */
     const struct sutra_dlrm_dominating *dominating;
     const struct sutra_dlrm_part *parts;
     const struct sutra_dlrm_group *groups;

@@ -58,7 +58,7 @@ struct sutra_legacy_report {
     uint64_t n_matched;            /* host operators that found a device operator */
     uint64_t n_matched_twice;      /* of these, with a device operator that an earlier one has too */
     uint64_t n_segments;           /* iterations of the device trace; 0: the annotation does not occur */
-    uint64_t shift;                /* exact match: places by which the device trace is behind */
+    uint64_t shift;                /* exact match: positions by which the device trace is behind */
     uint64_t n_gpu_ops;            /* GPU operators of the device trace */
     uint64_t n_gpu_without_launch; /* left out: no launch or arrow has their external id (lenient) */
     uint64_t n_gpu_without_parent; /* left out: no CPU operator runs at their launch */

@@ -26,7 +26,7 @@ struct sutra_device_trace;
 enum sutra_trace_kind { SUTRA_TRACE_HOST, SUTRA_TRACE_DEVICE };
 
 /* Where the number of a trace's rank comes from: "rank" of the trace's "distributedInfo", else the number behind the
- * last "rank" of the file's name, else the place in the list of traces. */
+ * last "rank" of the file's name, else the position in the list of traces. */
 enum sutra_rank_source { SUTRA_RANK_INFO, SUTRA_RANK_NAME, SUTRA_RANK_POSITION };
 
 /* Read a file; "-" is standard input. *trace is the caller's, to be freed before the context.

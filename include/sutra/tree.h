@@ -83,7 +83,7 @@ struct sutra_input {
     const char *scalar; /* where the tag is SCALAR */
 };
 
-/* A place among the values; its members are the library's. */
+/* A position among the values; its members are the library's. */
 struct sutra_inputs_reader {
     const struct sutra_inputs *inputs;
     uint64_t tag, tensor, size, scalar;
@@ -269,7 +269,7 @@ struct sutra_profile_columns {
     const uint32_t *forward_thread;   /* the same of the forward tid; SUTRA_ROW_NONE: none, or not in the trace */
     const int64_t *sequence;          /* below 0: none */
     const uint32_t *parent;           /* of Kineto events with a flow or link: the row above, else SUTRA_ROW_NONE */
-    const uint32_t *event;            /* place in the trace's "traceEvents", or in "events" */
+    const uint32_t *event;            /* position in the trace's "traceEvents", or in "events" */
 };
 void sutra_profile_columns(const struct sutra_profile *profile, struct sutra_profile_columns *columns);
 const char *sutra_profile_name(const struct sutra_profile *profile, uint64_t row);

@@ -12,29 +12,33 @@
 #include "analyze/dlrm/dlrm_names.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "read/fields.h"
 
 #define BATCH_DEFAULT 2048
 
 /* ---- What the stages work with ---- */
 
 /* "External id", or "external id" for events that have none. */
-static enum sutra_status read_external(const struct dlrm_work *work, value_key *external, struct sutra_error *error) {
+static enum sutra_status read_external(struct dlrm_work *work, value_key *external, struct sutra_error *error) {
+    static const struct asked_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
     const struct device_events *events = work->events;
-    struct field_reader reader = {.source = &work->trace->document.source, .values = &work->context->values};
-    struct events_learned learned = {0};
-    for (row_t event = 0; event < events->n; event++) {
-        struct event_places places;
+    struct arena_mark mark = arena_mark(&work->scratch);
+    row_t *without = arena_take(&work->scratch, events->n, sizeof *without), n = 0;
+    struct asked_column columns[2];
+    for (row_t event = 0; event < events->n && without; event++) {
         external[event] = events->external[event];
-        if (events->external[event] != -1)
-            continue;
-        event_find(work->trace, event, &learned, &places);
-        if (places.field[FIELD_LOWER_EXTERNAL].at && !places.field[FIELD_EXTERNAL].at)
-            field_int(&reader, places.field[FIELD_LOWER_EXTERNAL], &external[event]);
+        if (external[event] == -1)
+            without[n++] = event;
     }
-    event_forms_free(&learned.forms);
-    buffer_free(&reader.scratch);
-    return reader.failed ? error_memory(error) : SUTRA_OK;
+    enum sutra_status status =
+        without ? event_columns_ask(work->context, work->trace, fields, 2, without, n, columns, error)
+                : error_memory(error);
+    for (row_t i = 0; i < n && !status; i++) {
+        value_key lower = columns[0].key[without[i]];
+        if (lower != KEY_ABSENT && lower != KEY_UNHASHABLE && !columns[1].place[without[i]].at)
+            external[without[i]] = lower;
+    }
+    arena_release(&work->scratch, mark);
+    return status;
 }
 
 static enum sutra_status find_external(struct dlrm_work *work, struct sutra_error *error) {
