@@ -240,6 +240,31 @@ enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct s
 enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
+/* ---- Drawings ---- */
+
+enum sutra_et_picture {
+    SUTRA_ET_DOT,     /* for Graphviz */
+    SUTRA_ET_GRAPHML, /* XML for Gephi, yEd, networkx */
+};
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_et_draw_options {
+    size_t size;
+    bool collectives; /* communication, and what stands above it by control dependencies; else nodes around one: */
+    uint64_t node;    /* its id */
+    uint64_t depth;   /* how many dependencies away they may be, in either direction */
+};
+
+struct sutra_et_drawn {
+    size_t size;
+    uint64_t n_nodes, n_edges;
+};
+
+/* Draws a part of a file; *drawn may be NULL. Writes as sutra_linked_write() does. SUTRA_DATA: there is no such node. */
+enum sutra_status sutra_et_draw(struct sutra_context *context, const struct sutra_et *et,
+                                const struct sutra_et_draw_options *options, enum sutra_et_picture format,
+                                const char *path, struct sutra_et_drawn *drawn, struct sutra_error *error);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

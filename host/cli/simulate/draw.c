@@ -1,0 +1,162 @@
+/*
+ * draw.c - `sutra draw`: a part of an .et file as a drawing.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/simulate/et_job.h"
+#include "cli/simulate/layout.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/paths.h"
+
+struct draw_values {
+    struct job_values job;
+    uint64_t node, depth;
+    int format;
+    bool collectives;
+};
+
+/* Larger drawings take dot minutes, and nobody reads them. */
+#define NODES_MANY 2000
+
+#define NODE_NONE UINT64_MAX
+
+enum picture { PICTURE_SVG, PICTURE_DOT, PICTURE_GRAPHML };
+static const char *const formats[] = {"svg", "dot", "graphml", NULL};
+
+#define AT(field) .offset = offsetof(struct draw_values, field)
+
+static const struct option_row options[] = {
+    {"around", 'n', OPTION_NUMBER, "NODE", AT(node), .maximum = UINT64_MAX - 1,
+     .help = "draw the node with the id NODE, and what depends on it or it on"},
+    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
+     .help = "go N dependencies far from it, in both directions (default: 2)"},
+    {"collectives", 'c', OPTION_FLAG, AT(collectives),
+     .help = "draw the communication instead, and what stands above it by control dependencies"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help = "svg, which needs Graphviz, dot or graphml (default: by the end of the output's name, else dot)"},
+    JOB_ROW_OUTPUT(job),
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress, warnings and summary"},
+    {0},
+};
+
+static bool ends_in(const char *name, const char *end) {
+    size_t length = strlen(name), n = strlen(end);
+    return length > n && strcmp(name + length - n, end) == 0;
+}
+
+static enum picture picture_of(const struct draw_values *values) {
+    const char *name = values->job.output;
+    if (values->format >= 0)
+        return (enum picture)values->format;
+    if (ends_in(name, ".svg"))
+        return PICTURE_SVG;
+    return ends_in(name, ".graphml") || ends_in(name, ".graphml.gz") ? PICTURE_GRAPHML : PICTURE_DOT;
+}
+
+static void tell(const struct draw_values *values, const struct sutra_et_drawn *drawn) {
+    if (values->job.quiet)
+        return;
+    fprintf(stderr, "sutra: %s nodes and %s dependencies drawn\n", count_text(drawn->n_nodes).text,
+            count_text(drawn->n_edges).text);
+    if (drawn->n_nodes > NODES_MANY)
+        message_warn("a drawing of so many nodes is hard to read: a smaller --depth may help");
+}
+
+static enum sutra_status draw_to(struct et_job *job, const struct draw_values *values, const char *path,
+                                 enum sutra_et_picture picture, struct sutra_error *error) {
+    const struct sutra_et_draw_options how = {
+        .size = sizeof how, .collectives = values->collectives, .node = values->node, .depth = values->depth};
+    struct sutra_et_drawn drawn = {.size = sizeof drawn};
+    enum sutra_status status = sutra_et_draw(job->job.context, job->et, &how, picture, path, &drawn, error);
+    if (!status)
+        tell(values, &drawn);
+    return status;
+}
+
+/* By way of a file for Graphviz, which is gone when it has been drawn; *exit_code is that of drawing. */
+static enum sutra_status draw_svg(struct et_job *job, const struct draw_values *values, int *exit_code,
+                                  struct sutra_error *error) {
+    const char *folder = getenv("TMPDIR");
+    char path[4096];
+    snprintf(path, sizeof path, "%.4000s/sutra_draw_XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(path);
+    if (file < 0) {
+        *exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot be created", path);
+        return SUTRA_OK;
+    }
+    close(file);
+    enum sutra_status status = draw_to(job, values, path, SUTRA_ET_DOT, error);
+    if (!status)
+        *exit_code = layout_svg(path, values->job.output);
+    unlink(path);
+    return status;
+}
+
+static int draw(const struct draw_values *values, const char *input) {
+    enum picture picture = picture_of(values);
+    struct et_job job;
+    struct sutra_error error;
+    int exit_code = picture == PICTURE_SVG ? layout_check() : SUTRA_OK;
+    if (exit_code)
+        return exit_code;
+    enum sutra_status status = et_job_start(&job, &values->job, &error);
+    if (!status)
+        status = et_job_read(&job, input, NULL, &error);
+    if (!status && picture == PICTURE_SVG)
+        status = draw_svg(&job, values, &exit_code, &error);
+    else if (!status)
+        status =
+            draw_to(&job, values, values->job.output, picture == PICTURE_DOT ? SUTRA_ET_DOT : SUTRA_ET_GRAPHML, &error);
+    int ended = et_job_end(&job, status, &error);
+    return ended ? ended : exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct draw_values values = {.job.output = "-", .node = NODE_NONE, .depth = 2, .format = -1};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the file is missing; see '%s --help'", command->called);
+    if (values.collectives == (values.node != NODE_NONE))
+        return message_fail(SUTRA_USAGE, "what to draw: either --around NODE or --collectives");
+    if (paths_same(values.job.output, operands.words[0]))
+        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+    return draw(&values, operands.words[0]);
+}
+
+static const char *const synopses[] = {"FILE.et --around NODE [--depth N] -o OUT [OPTIONS]",
+                                       "FILE.et --collectives -o OUT [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Draws a part of the Chakra file FILE: a node with what it depends on and what depends on it, or the communication "
+    "with the operators above it. Arrows lead from what must be done first; solid ones are control dependencies, dashed "
+    "ones data dependencies. Colours tell CPU, GPU, communication and memory apart.",
+    "Graphviz lays an SVG out; OUT may also be a graph for it (.dot), or for programs such as Gephi, yEd and networkx "
+    "(.graphml).",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra draw job.0.et --around 160 --depth 3 -o around.svg", "see why a node waits"},
+    {"sutra draw job.0.et --collectives -o collectives.svg", "see which operators communicate"},
+    {"sutra draw job.0.et --around 160 --depth 50 -o part.graphml", "look at a larger part with another program"},
+    {0},
+};
+
+const struct command draw_command = {
+    .name = "draw",
+    .called = "sutra draw",
+    .summary = "draw a part of a Chakra .et file",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};

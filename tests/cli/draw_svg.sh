@@ -1,0 +1,14 @@
+# Graphviz lays a drawing out; the file appears whole or not at all, and nothing else is left.
+. "$TOOLS/common.sh"
+need dot
+et_file | sed 's/aten::mm/a"\\<m>\&n/' >job.0.et
+mkdir tmp
+export TMPDIR=$PWD/tmp
+try sutra draw job.0.et --around 2 -o part.svg
+grep -o '<title>.*</title>' part.svg
+grep -c 'a&quot;\\&lt;m&gt;&amp;n' part.svg
+sutra draw job.0.et --collectives --format svg -q | grep -c '<svg'
+try sutra draw job.0.et --around 9 -o other.svg
+sutra draw job.0.et --around 2 -o none/part.svg -q 2>err
+echo "exit $?, $(wc -l <err) line"
+ls -A . tmp
