@@ -18,7 +18,7 @@
 /* Rows of the window with a pid and a tid, sorted by thread. */
 struct threads {
     struct tuples ids; /* (pid, tid) as first seen */
-    uint32_t *rank;    /* per such: its place in the order of threads */
+    uint32_t *rank;    /* per such: its number in the order of threads */
     uint8_t *skipped;  /* per such: it is a stream of a GPU */
     row_t *row;        /* starts, in order */
     uint32_t *thread;  /* per row, then per start: its thread's rank */

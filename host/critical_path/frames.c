@@ -61,7 +61,7 @@ static bool is_operator(const struct path_work *work, const struct path_rows *ro
 /* The times at which frames of some length end, by thread and time. */
 struct ends {
     uint64_t *time;
-    row_t *place; /* of the row */
+    row_t *begin; /* which of the rows ends there */
     row_t n;
 };
 
@@ -69,21 +69,21 @@ static enum sutra_status sort_ends(struct path_work *work, const struct path_row
                                    const uint32_t *thread, row_t n, struct ends *ends) {
     uint64_t *keys = arena_take(&work->scratch, n, sizeof *keys);
     ends->time = arena_take(&work->scratch, n, sizeof *ends->time);
-    ends->place = arena_take(&work->scratch, n, sizeof *ends->place);
+    ends->begin = arena_take(&work->scratch, n, sizeof *ends->begin);
     enum sutra_status status = work_taken(work);
     for (row_t i = 0; i < n && !status; i++)
         if (frame_length(rows, row[i]) > 0) {
             keys[ends->n] = (uint64_t)(rows->ts[row[i]] + frame_length(rows, row[i]));
-            ends->place[ends->n++] = i;
+            ends->begin[ends->n++] = i;
         }
     if (!status)
-        status = work_sort(work, keys, ends->place, ends->n);
+        status = work_sort(work, keys, ends->begin, ends->n);
     for (row_t i = 0; i < ends->n && !status; i++)
-        keys[i] = thread[ends->place[i]];
+        keys[i] = thread[ends->begin[i]];
     if (!status)
-        status = work_sort(work, keys, ends->place, ends->n);
+        status = work_sort(work, keys, ends->begin, ends->n);
     for (row_t i = 0; i < ends->n && !status; i++)
-        ends->time[i] = (uint64_t)(rows->ts[row[ends->place[i]]] + frame_length(rows, row[ends->place[i]]));
+        ends->time[i] = (uint64_t)(rows->ts[row[ends->begin[i]]] + frame_length(rows, row[ends->begin[i]]));
     return status;
 }
 
@@ -103,7 +103,7 @@ struct merge {
 static row_t count_ends(struct merge *merge, uint32_t thread, uint64_t moment, bool all) {
     const struct ends *ends = merge->ends;
     row_t first = merge->next_end;
-    while (merge->next_end < ends->n && merge->thread[ends->place[merge->next_end]] == thread &&
+    while (merge->next_end < ends->n && merge->thread[ends->begin[merge->next_end]] == thread &&
            (all || ends->time[merge->next_end] <= moment))
         merge->next_end++;
     return merge->next_end - first;

@@ -1,5 +1,9 @@
 /*
  * graph.c - adding nodes and edges, and indexing the edges by both of their ends.
+ *
+ *     edges     0: a>b   1: a>c   2: b>c   3: a>b        3 repeats 0, which takes its weight; then 3 is dropped
+ *     into      b: 0     c: 1 2                          counts, sums of them, and a pass that fills
+ *     out of    a: 0 1   b: 2
  */
 #include "critical_path/graph.h"
 

@@ -47,7 +47,7 @@ static const char *annotation_of(const struct path_search *reference, const stru
     return NULL;
 }
 
-/* Puts the extended rules' path in the place of the reference's, unless only the reference has one. */
+/* Takes the extended rules' path instead of the reference's, unless only the reference has one. */
 static enum sutra_status run_extended(struct sutra_critical_path *path, const struct path_rules *rules,
                                       struct sutra_error *error) {
     const struct sutra_device_trace *trace = path->search.trace;

@@ -22,7 +22,7 @@ struct moment_list {
     uint64_t *keys;   /* times */
     uint32_t *number; /* of a question: where its answer goes */
     uint32_t *lane;
-    row_t *found; /* of a question: the place of a launch */
+    row_t *found; /* of a question: which of the launches */
 };
 
 static struct moment_list moment_list_take(struct arena *arena, row_t n) {

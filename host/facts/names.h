@@ -69,8 +69,8 @@ enum category_role {
     CATEGORY_SYNC = 1 << 7,
     CATEGORY_GPU_ANNOTATION = 1 << 8, /* the user's, on streams */
     CATEGORY_OVERHEAD = 1 << 9,       /* of the profiler */
-    CATEGORY_ARROW = 1 << 10,         /* from a launch to what it started */
-    CATEGORY_AUTOGRAD_ARROW = 1 << 11,
+    CATEGORY_LAUNCH_FLOW = 1 << 10,   /* from a launch to what it started */
+    CATEGORY_AUTOGRAD_FLOW = 1 << 11,
     CATEGORY_PYTHON = 1 << 12,
     CATEGORY_INSTANT = 1 << 13,
     CATEGORY_TRACE = 1 << 14, /* of the trace itself */

@@ -33,9 +33,9 @@ static void take_event(struct device_side *side, const struct string_roles *role
         side->cpu[side->n_cpu++] = event;
     else if (category & CATEGORY_WORK)
         side->gpu[side->n_gpu++] = event;
-    else if (category & CATEGORY_ARROW && events->phase[event] == 's')
+    else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 's')
         side->arrow_start[side->n_arrow_start++] = event;
-    else if (category & CATEGORY_ARROW && events->phase[event] == 'f')
+    else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 'f')
         side->arrow_finish[side->n_arrow_finish++] = event;
     else if (is_launch(category, name))
         side->launch[side->n_launches++] = event;

@@ -11,5 +11,5 @@ enum event_class event_classify(const struct device_events *events, const struct
         return name & NAME_LAUNCH ? EVENT_LAUNCH : EVENT_OTHER;
     if (category & CATEGORY_WORK)
         return EVENT_GPU_OP;
-    return category & CATEGORY_ARROW ? EVENT_ARROW : EVENT_OTHER;
+    return category & CATEGORY_LAUNCH_FLOW ? EVENT_LAUNCH_FLOW : EVENT_OTHER;
 }

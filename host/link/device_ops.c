@@ -1,5 +1,13 @@
 /*
  * device_ops.c - from the columns of a device trace to operators, and through the engine.
+ *
+ *     events by start --classify.c--> CPU operators --engine--> exclusive durations, and what waits for which thread
+ *                                     launches, GPU operators --parent_search.c--> the external id of its CPU operator
+ *                                                                  |
+ *     group      0         1      2                                +--> GPU operators by that id
+ *     events     g3 g7     g1     g2 g5 g9
+ *
+ * Cost: sorts of events, and of GPU operators by external id; O(n) else.
  */
 #include "link/device_ops.h"
 
@@ -47,9 +55,9 @@ static enum sutra_status check_op(struct op_build *build, row_t event, enum even
         status = wrong_type(build, event, "args[\"Record function id\"]", "a number or a string");
     if (!status && (class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
         status = wrong_type(build, event, "args[\"correlation\"]", "a number or a string");
-    if (!status && class == EVENT_ARROW && events->phase[event] != 's' && events->phase[event] != 'f')
+    if (!status && class == EVENT_LAUNCH_FLOW && events->phase[event] != 's' && events->phase[event] != 'f')
         status = wrong_type(build, event, "ph", "\"s\" or \"f\" on an arrow (ac2g)");
-    if (!status && class == EVENT_ARROW && !(events->flags[event] & EVENT_HAS_ID))
+    if (!status && class == EVENT_LAUNCH_FLOW && !(events->flags[event] & EVENT_HAS_ID))
         status = wrong_type(build, event, "id", "an id on an arrow (ac2g)");
     return status;
 }

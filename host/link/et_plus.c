@@ -94,13 +94,13 @@ static void write_entry(const struct sutra_linked *linked, struct node_template 
                         row_t unit, row_t entry, struct buffer *out) {
     const struct host_ops *units = &linked->units;
     row_t n_nodes = units->unit_start[unit + 1] - units->unit_start[unit];
-    row_t place = units->unit_start[unit] + (entry < n_nodes ? entry : 0);
-    if (*in_template != place) {
-        node_template_read(template, linked->host, units->node[place]);
-        *in_template = place;
+    row_t sorted = units->unit_start[unit] + (entry < n_nodes ? entry : 0);
+    if (*in_template != sorted) {
+        node_template_read(template, linked->host, units->node[sorted]);
+        *in_template = sorted;
     }
     if (entry < n_nodes) {
-        node_write_cpu(template, linked, unit, place, out);
+        node_write_cpu(template, linked, unit, sorted, out);
         return;
     }
     row_t n_gpu;

@@ -1,5 +1,12 @@
 /*
  * host_ops.c - sorting nodes by id and finding those that the root leads to.
+ *
+ *     nodes of the file     7 1 3 3 9          by id     1 | 3 3 | 7 | 9
+ *     units                                              0 |  1  | 2 | 3
+ *     parents               7 -> 3, 3 -> 1, 9 -> 9       from 1: 0, 1 and 2 are reached, 3 is not
+ *
+ * Ids that are no 64-bit integers are sorted by their digits. Cost: a sort by id; O(n) to find what is reached, since a
+ * walk upwards ends where one has been before.
  */
 #include "link/host_ops.h"
 

@@ -1,5 +1,11 @@
 /*
  * link.c - linking host operators with CPU operators by rf_id, and numbering what ET+ will hold.
+ *
+ *     host trace  -> host_ops.c    units in rising id ----+
+ *                                                         +--> a CPU operator for each, new ids, ctrl_deps, what waits
+ *     device trace -> device_ops.c CPU and GPU operators -+    for another thread; sync.c adds what waits for the GPU
+ *
+ * Cost: O(n) behind the sorts of both sides.
  */
 #include <stdlib.h>
 
@@ -26,12 +32,12 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
             continue;
         report->n_host_ops++;
         value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
-        row_t place = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
-        if (place == ROW_NONE) {
+        row_t found = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
+        if (found == ROW_NONE) {
             *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += 1;
             continue;
         }
-        row_t op = ops->rf_op[place];
+        row_t op = ops->rf_op[found];
         op_unit[op] = unit;
         linked->unit_op[unit] = op;
         if (ops->waits_for[op] != ROW_NONE)

@@ -1,5 +1,11 @@
 /*
  * node_text.c - templates of nodes, and the nodes of ET+ made from them.
+ *
+ *     template     "id": 7,|"name": "aten::mm",|"inputs": {...},|         members in a buffer, each with its field
+ *     values       id 12, ts 5, inclusive_dur 30                          what linking sets, and a bit for each
+ *     node         "id": 12,|"name": "aten::mm",|"inputs": {...},|"inclusive_dur": 30,|"ts": 5
+ *
+ * Members without a field are copied as they are. Cost: O(bytes of the node).
  */
 #include "link/node_text.h"
 
@@ -266,10 +272,10 @@ static struct node_values cpu_values(const struct sutra_linked *linked, row_t un
     return values;
 }
 
-void node_write_cpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t place,
+void node_write_cpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t sorted,
                     struct buffer *out) {
     struct node_values values = cpu_values(linked, unit);
-    values.ctrl_deps = linked->ctrl_deps[place];
+    values.ctrl_deps = linked->ctrl_deps[sorted];
     if (values.ctrl_deps != CTRL_DEPS_NONE)
         values.set |= BIT(CTRL_DEPS);
     write_node(template, &values, out);

@@ -52,8 +52,8 @@ struct node_template {
 void node_template_read(struct node_template *template, const struct sutra_host_trace *host, row_t node);
 void node_template_free(struct node_template *template);
 
-/* Appends the CPU node: sorted node `place` of `unit`. */
-void node_write_cpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t place,
+/* Appends the CPU node: node `sorted` of those in order, which is of `unit`. */
+void node_write_cpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t sorted,
                     struct buffer *out);
 
 /* Appends the unit's GPU node number `i`, for the event `gpu`. The template is that of the unit's first node. */

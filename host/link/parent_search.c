@@ -1,5 +1,12 @@
 /*
  * parent_search.c - markers, launches by correlation, and the queries to the engine.
+ *
+ *     GPU operator --correlation--> launch --thread, start, external id--> CPU operator or marker that began before it
+ *
+ *     CPU operators      a     b  c           d          by start
+ *     markers         P        t1       t2               of the process and of each tid, at its first event
+ *
+ * Cost: O(n) for the markers and the queries, a bisection for each marker; and what the engine takes.
  */
 #include "link/parent_search.h"
 

@@ -1,5 +1,6 @@
 /*
- * summary.c - what a trace holds and what of it can be linked, without linking it.
+ * summary.c - what a trace holds and what of it can be linked, without linking it: a pass over the events that counts
+ * them by what they are to the linker, and lists ids whose different values are counted. O(n) or O(n log n).
  */
 #include <stdlib.h>
 #include <string.h>

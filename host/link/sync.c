@@ -249,8 +249,8 @@ static enum sutra_status index_ctrl_deps(struct sync *sync) {
     value_key *keys = arena_take(&sync->scratch, units->n_nodes, sizeof *keys);
     if (!keys)
         return error_memory(sync->error);
-    for (row_t place = 0; place < units->n_nodes; place++)
-        keys[place] = sync->linked->host->nodes.ctrl_deps[units->node[place]];
+    for (row_t i = 0; i < units->n_nodes; i++)
+        keys[i] = sync->linked->host->nodes.ctrl_deps[units->node[i]];
     enum sutra_status status =
         key_index_build(&sync->ctrl_deps, &sync->context->engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error);
     arena_release(&sync->scratch, mark);
@@ -269,8 +269,8 @@ static row_t last_below(const row_t *numbers, row_t n, row_t number) {
  * that no node has, so that a list of that name is lost behind there. */
 static row_t first_unknown(const struct sync *sync, value_key name) {
     const struct host_ops *units = &sync->linked->units;
-    row_t place = key_index_find(&sync->ctrl_deps, name);
-    return place == ROW_NONE ? ROW_NONE : sync->linked->unit_id[last_below(units->unit_start, units->n_units, place)];
+    row_t sorted = key_index_find(&sync->ctrl_deps, name);
+    return sorted == ROW_NONE ? ROW_NONE : sync->linked->unit_id[last_below(units->unit_start, units->n_units, sorted)];
 }
 
 /* The new id at which a list of this name comes out, or ROW_NONE. */

@@ -152,8 +152,8 @@ static uint8_t *drop_flows(const struct sutra_correlation *correlation, struct a
     const struct sutra_device_trace *trace = correlation->profile->trace;
     uint8_t *dropped = arena_take(arena, trace->events.n, sizeof *dropped);
     const struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
-    uint32_t anew = (correlation->kind == SUTRA_CORRELATION_AC2G ? 0 : CATEGORY_AUTOGRAD_ARROW) |
-                    (correlation->kind == SUTRA_CORRELATION_FWDBWD ? 0 : CATEGORY_ARROW);
+    uint32_t anew = (correlation->kind == SUTRA_CORRELATION_AC2G ? 0 : CATEGORY_AUTOGRAD_FLOW) |
+                    (correlation->kind == SUTRA_CORRELATION_FWDBWD ? 0 : CATEGORY_LAUNCH_FLOW);
     for (row_t event = 0; event < trace->events.n && roles; event++) {
         uint8_t phase = trace->events.phase[event];
         dropped[event] =
