@@ -188,8 +188,7 @@ static void log_unmatched(const struct tree_match *trees, const uint8_t *taken, 
             continue;
         n++;
         log_op(log, "Unmatched in the execution trace: ", names, host_side_name(host, op));
-        log_text(log, ", id: %" PRId64, host_side_id(host, op));
-        log_end(log, SUTRA_LEGACY_INFO);
+        log_info(log, ", id: %" PRId64, host_side_id(host, op));
     }
     n = 0;
     for (row_t i = 0; i < trees->device.tree.n && n < SUTRA_LEGACY_UNMATCHED; i++) {
@@ -216,9 +215,8 @@ static void take_match(const struct tree_match *trees, uint8_t *taken, struct le
         report->n_matched++;
     }
     report->edit_cost = (uint64_t)n + trees->device.tree.n - 2 * report->n_matched;
-    log_text(log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64, report->n_matched, n,
+    log_info(log, "Approximate match: %" PRIu64 " of %u operators (%.1f %%), edit cost: %" PRIu64, report->n_matched, n,
              100.0 * (double)report->n_matched / n, report->edit_cost);
-    log_end(log, SUTRA_LEGACY_INFO);
     log_unmatched(trees, taken, log);
 }
 
@@ -266,12 +264,9 @@ static enum sutra_status match_ids(const struct tree_match *trees, struct sutra_
 static enum sutra_status match_positions(const struct tree_match *trees, struct sutra_context *context,
                                          struct legacy_log *log, struct sutra_error *error) {
     const struct call_tree *host = &trees->host.tree, *device = &trees->device.tree;
-    log_text(log, "Kineto tree nodes number: %u", device->n);
-    log_end(log, SUTRA_LEGACY_INFO);
-    log_text(log, "ET tree nodes number: %u", host->n);
-    log_end(log, SUTRA_LEGACY_INFO);
-    log_text(log, host->n == device->n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
-    log_end(log, SUTRA_LEGACY_INFO);
+    log_info(log, "Kineto tree nodes number: %u", device->n);
+    log_info(log, "ET tree nodes number: %u", host->n);
+    log_info(log, host->n == device->n ? "Graphs are isomorphic" : "Graphs are not isomorphic");
     if (host->n != device->n)
         return tree_align(host, device, context->pool, trees->match, error);
     for (row_t i = 0; i < host->n; i++)

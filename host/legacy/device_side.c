@@ -144,8 +144,7 @@ void device_side_choose(struct device_side *side, const struct legacy_names *nam
                         row_t n_host_ops, struct legacy_log *log) {
     struct cutting cutting = {.side = side, .wanted = n_host_ops};
     cut_segments(&cutting, names->annotated);
-    log_text(log, "Kineto trace has %u segments", side->n_segments);
-    log_end(log, SUTRA_LEGACY_INFO);
+    log_info(log, "Kineto trace has %u segments", side->n_segments);
     if (side->n_segments == 0) {
         side->n_segment = side->n_cpu;
         log_text(log, "Could not find annotation ");
@@ -153,10 +152,8 @@ void device_side_choose(struct device_side *side, const struct legacy_names *nam
         log_text(log, " in kineto file using the whole file, processing could be very slow!!");
         log_end(log, SUTRA_LEGACY_WARNING);
     }
-    log_text(log, "Number of original cpu ops in kineto trace: %u", side->n_segment);
-    log_end(log, SUTRA_LEGACY_INFO);
-    log_text(log, "Number of original gpu ops in kineto trace: %u", side->n_gpu);
-    log_end(log, SUTRA_LEGACY_INFO);
+    log_info(log, "Number of original cpu ops in kineto trace: %u", side->n_segment);
+    log_info(log, "Number of original gpu ops in kineto trace: %u", side->n_gpu);
     log_latency(side, log);
 }
 

@@ -65,9 +65,8 @@ static void log_name(const struct comparing *comparing, uint32_t name) {
 }
 
 static void log_sizes(const struct comparing *comparing, const char *what, const char *end) {
-    log_text(comparing->log, "%s mismatch between kineto and execution trace ( et size = %u, kineto size: %u )%s", what,
+    log_info(comparing->log, "%s mismatch between kineto and execution trace ( et size = %u, kineto size: %u )%s", what,
              comparing->sides->host.n, comparing->sides->device.n, end);
-    log_end(comparing->log, SUTRA_LEGACY_INFO);
 }
 
 /* Shows where the lists part, and both lists side by side. */
@@ -84,8 +83,7 @@ static void log_mismatch(const struct comparing *comparing, row_t op, row_t entr
     log_number(log, number_at(device->ts, entry));
     log_text(log, ", execution trace op name: ");
     log_name(comparing, host_side_name(host, op));
-    log_text(log, ", execution trace op id: %" PRId64, host_side_id(host, op));
-    log_end(log, SUTRA_LEGACY_INFO);
+    log_info(log, ", execution trace op id: %" PRId64, host_side_id(host, op));
     for (row_t i = 0; i < host->n && i < device->n; i++) {
         log_text(log, "Index: %u, et name: ", i);
         log_name(comparing, host_side_name(host, i));
@@ -152,10 +150,8 @@ enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_lo
     const struct comparing comparing = {sides, log, report, match, error};
     row_t n = sides->host.n, shift = find_shift(sides);
     report->shift = shift;
-    if (shift) {
-        log_text(log, "shift found between et_nodes, and kineto_et_events. Shift amount: %u", shift);
-        log_end(log, SUTRA_LEGACY_INFO);
-    }
+    if (shift)
+        log_info(log, "shift found between et_nodes, and kineto_et_events. Shift amount: %u", shift);
     memset(match, 0xff, n * sizeof *match);
     if (sides->device.n < n) {
         report->count_mismatch = true;

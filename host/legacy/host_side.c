@@ -143,8 +143,7 @@ static value_key *list_marks(struct choice *choice, row_t *n) {
     log_text(choice->log, "Iteration node ids list = [");
     for (row_t i = 0; i < *n; i++)
         log_text(choice->log, "%s%" PRId64, i ? ", " : "", marks[i]);
-    log_text(choice->log, "]");
-    log_end(choice->log, SUTRA_LEGACY_INFO);
+    log_info(choice->log, "]");
     return marks;
 }
 
@@ -201,9 +200,8 @@ static enum sutra_status list_threads(struct choice *choice, struct thread_nodes
 /* Hangs an operator below the node of its thread. */
 static enum sutra_status rehang(struct choice *choice, const struct thread_nodes *threads, row_t unit) {
     value_key tid;
-    log_text(choice->log, "Fixing parent for node id = %" PRId64 ", parent = %" PRId64, unit_id(choice, unit),
+    log_info(choice->log, "Fixing parent for node id = %" PRId64 ", parent = %" PRId64, unit_id(choice, unit),
              unit_parent_id(choice, unit));
-    log_end(choice->log, SUTRA_LEGACY_INFO);
     enum sutra_status status = node_tid(choice, unit, &tid);
     if (status)
         return status;
@@ -237,10 +235,8 @@ static enum sutra_status trim(struct choice *choice, value_key begin, value_key 
         if (cut && units->node[units->unit_start[unit]] == node)
             status = rehang(choice, &threads, unit);
     }
-    if (!status) {
-        log_text(choice->log, "Nodes trimmed ET = %u", n_kept);
-        log_end(choice->log, SUTRA_LEGACY_INFO);
-    }
+    if (!status)
+        log_info(choice->log, "Nodes trimmed ET = %u", n_kept);
     key_index_free(&threads.index);
     return status;
 }
@@ -254,11 +250,9 @@ static enum sutra_status choose_iteration(struct choice *choice) {
     if (n <= 1)
         return SUTRA_OK;
     choice->trimmed = true;
-    log_text(choice->log, "Execution trace has %u > 1 iterations.", n);
-    log_end(choice->log, SUTRA_LEGACY_INFO);
-    log_text(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
+    log_info(choice->log, "Execution trace has %u > 1 iterations.", n);
+    log_info(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
              marks[chosen], marks[chosen + 1]);
-    log_end(choice->log, SUTRA_LEGACY_INFO);
     return trim(choice, marks[chosen], marks[chosen + 1]);
 }
 
@@ -336,8 +330,7 @@ static enum sutra_status choose(struct choice *choice) {
         status = list_operators(choice);
     if (status)
         return status;
-    log_text(choice->log, "Number of original ops in execution trace: %u", choice->side->n);
-    log_end(choice->log, SUTRA_LEGACY_INFO);
+    log_info(choice->log, "Number of original ops in execution trace: %u", choice->side->n);
     return SUTRA_OK;
 }
 

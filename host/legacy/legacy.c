@@ -94,8 +94,7 @@ static enum sutra_status match_any(struct linking *linking, const struct legacy_
     if (!fits)
         return approximate_match(sides, linking->context, linking->options, &linking->log, &linking->report, match,
                                  linking->error);
-    log_text(&linking->log, "Exact match fits");
-    log_end(&linking->log, SUTRA_LEGACY_INFO);
+    log_info(&linking->log, "Exact match fits");
     return SUTRA_OK;
 }
 

@@ -8,16 +8,28 @@
 
 #include "text/number_text.h"
 
-void log_text(struct legacy_log *log, const char *format, ...) {
-    if (!log->line)
-        return;
+static void add_text(struct legacy_log *log, const char *format, va_list list) {
     char text[512];
-    va_list list;
-    va_start(list, format);
     int n = vsnprintf(text, sizeof text, format, list);
-    va_end(list);
     if (n > 0)
         buffer_append(&log->text, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+void log_text(struct legacy_log *log, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (log->line)
+        add_text(log, format, list);
+    va_end(list);
+}
+
+void log_info(struct legacy_log *log, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (log->line)
+        add_text(log, format, list);
+    va_end(list);
+    log_end(log, SUTRA_LEGACY_INFO);
 }
 
 void log_bytes(struct legacy_log *log, const char *bytes, size_t n) {

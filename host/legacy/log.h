@@ -29,4 +29,7 @@ void log_number(struct legacy_log *log, struct number number);
 /* Hands the line over. Lines that found no memory are left out. */
 void log_end(struct legacy_log *log, enum sutra_legacy_line kind);
 
+/* Ends a line with this text, and hands it over as SUTRA_LEGACY_INFO. */
+__attribute__((format(printf, 2, 3))) void log_info(struct legacy_log *log, const char *format, ...);
+
 #endif

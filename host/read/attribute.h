@@ -6,21 +6,31 @@
 
 #include "read/document.h"
 
-/* Walks an attribute, an object; the place of its value if it has this name. */
-static inline struct json_place walk_attribute(struct json_walker *walker, const char *wanted) {
-    struct json_place name = {0}, value = {0};
+struct attribute_places {
+    struct json_place name, value; /* absent where `at` is 0 */
+};
+
+/* Walks an attribute, an object. */
+static inline struct attribute_places walk_any_attribute(struct json_walker *walker) {
+    struct attribute_places found = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
         if (!key.at)
             break;
         struct json_place place = walk_value(walker);
         if (place_is(walker->source, key, "name"))
-            name = place;
+            found.name = place;
         else if (place_is(walker->source, key, "value"))
-            value = place;
+            found.value = place;
     }
-    bool found = name.end && place_is(walker->source, name, wanted);
-    return found ? value : (struct json_place){0};
+    return found;
+}
+
+/* The same; the place of its value if it has this name. */
+static inline struct json_place walk_attribute(struct json_walker *walker, const char *wanted) {
+    struct attribute_places found = walk_any_attribute(walker);
+    bool is_it = found.name.end && place_is(walker->source, found.name, wanted);
+    return is_it ? found.value : (struct json_place){0};
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "match/key_index.h"
+#include "read/attribute.h"
 #include "read/fields.h"
 #include "tree/input_lists.h"
 #include "tree/take_trace.h"
@@ -43,17 +44,10 @@ static bool find_name(const struct host_reader *reader, struct json_place key, c
 }
 
 static void find_attribute(const struct host_reader *reader, struct json_walker *walker, struct number_places *places) {
-    struct json_place name = {0}, value = {0};
+    struct attribute_places found = walk_any_attribute(walker);
     int number;
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker), place = walk_value(walker);
-        if (place_is(&reader->source.document->source, key, "name"))
-            name = place;
-        else if (place_is(&reader->source.document->source, key, "value"))
-            value = place;
-    }
-    if (name.end && find_name(reader, name, number_names, N_NUMBERS, &number))
-        places->number[number] = value;
+    if (found.name.end && find_name(reader, found.name, number_names, N_NUMBERS, &number))
+        places->number[number] = found.value;
 }
 
 static void find_attributes(const struct host_reader *reader, size_t at, struct number_places *places) {

@@ -33,20 +33,17 @@ struct election {
     const struct trace_rows *rows;
     struct pair_table lines; /* of (number, thread): the vote in the list */
     struct vote *votes;
-    uint32_t n, capacity;
+    uint64_t capacity;
+    uint32_t n;
     bool failed;
 };
 
 static void vote(struct election *election, uint32_t thread, int64_t number, bool agreed, bool own) {
     struct pair_entry *entry = pair_table_take(&election->lines, (uint64_t)number, thread);
-    if (entry && entry->number == PAIR_NONE) {
-        uint32_t wanted = election->capacity + election->capacity / 2 + 16;
-        if (election->n == election->capacity && column_resize(&election->votes, wanted, sizeof *election->votes))
-            election->capacity = wanted;
-        if (election->n < election->capacity) {
-            entry->number = election->n;
-            election->votes[election->n++] = (struct vote){thread, number, 0, 0, 0, entry->number};
-        }
+    if (entry && entry->number == PAIR_NONE &&
+        column_grow(&election->votes, election->n, &election->capacity, sizeof *election->votes)) {
+        entry->number = election->n;
+        election->votes[election->n++] = (struct vote){thread, number, 0, 0, 0, entry->number};
     }
     if (!entry || entry->number == PAIR_NONE) {
         election->failed = true;
@@ -273,8 +270,8 @@ enum sutra_status take_threads(struct sutra_profile *profile, const struct trace
     struct sutra_profile_report *report = &profile->report;
     if (!has_backward(profile))
         return SUTRA_OK;
-    bool ok = pair_table_init(&election.lines) && column_resize(&election.votes, 1, sizeof *election.votes);
-    election.capacity = ok;
+    bool ok =
+        pair_table_init(&election.lines) && column_grow(&election.votes, 0, &election.capacity, sizeof *election.votes);
     if (ok && by_host) {
         report->threads = SUTRA_THREADS_HOST;
         vote_by_host(&election);
