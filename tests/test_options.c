@@ -1,5 +1,6 @@
 /*
- * test_options.c - structs of the interface that may grow: each as an older and as a newer program hands it in.
+ * test_options.c - structs of the interface that may grow: each as an older and as a newer program hands it in. (Of
+ * sutra_device_info test_cuda_choice.c does so, which has a device.)
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 
 #include <cmocka.h>
 
+#include "et_bytes.h"
+#include "simulate/et.h"
+#include "sutra/simulate.h"
 #include "sutra/sutra.h"
 
 #define LATER 16 /* bytes of a later version */
@@ -37,6 +41,10 @@ static struct {
     struct sutra_hta *hta;
     struct sutra_hta_ranks *ranks;
     struct sutra_dlrm *dlrm;
+    struct buffer et_file;
+    struct sutra_et *et;
+    struct sutra_et_check *check;
+    struct sutra_simulation *simulation;
     char files[2][32];
     const char *list[2];
 } all;
@@ -48,6 +56,25 @@ static void write_trace(char *name) {
     assert_non_null(stream);
     fputs(device_text, stream);
     assert_int_equal(fclose(stream), 0);
+}
+
+/* Three nodes: one that runs, and two that wait for each other. */
+static bool make_et(void) {
+    struct buffer node = {0};
+    put_varint(&all.et_file, 0); /* no metadata */
+    for (char id = 1; id <= 3; id++) {
+        const char waits_for[] = {(char)(5 - id)};
+        put_number(&node, 1, (uint64_t)id);
+        put_number(&node, 3, ET_COMP);
+        put_bytes(&node, 4, waits_for, id > 1);
+        put_number(&node, 7, 5);
+        put_into_file(&all.et_file, &node);
+    }
+    buffer_free(&node);
+    const struct buffer *file = &all.et_file;
+    return !sutra_et_parse(all.context, "a.0.et", file->bytes, file->length, NULL, &all.et, NULL) &&
+           !sutra_et_check_create(all.context, NULL, &all.check, NULL) &&
+           !sutra_simulate(all.context, (const struct sutra_et *const *)&all.et, NULL, 1, NULL, &all.simulation, NULL);
 }
 
 static int make_all(void **state) {
@@ -65,7 +92,7 @@ static int make_all(void **state) {
          !sutra_tree_build(context, all.profile, SUTRA_EDITION_2, &all.tree, NULL) &&
          !sutra_correlation_find(context, all.profile, NULL, &all.correlation, NULL) &&
          !sutra_hta_make(context, all.device, NULL, &all.hta, NULL) &&
-         !sutra_dlrm_analyze(context, all.device, NULL, &all.dlrm, NULL);
+         !sutra_dlrm_analyze(context, all.device, NULL, &all.dlrm, NULL) && make_et();
     for (int i = 0; i < 2; i++) {
         write_trace(all.files[i]);
         all.list[i] = all.files[i];
@@ -75,6 +102,10 @@ static int make_all(void **state) {
 
 static int free_all(void **state) {
     (void)state;
+    sutra_simulation_free(all.simulation);
+    sutra_et_check_free(all.check);
+    sutra_et_free(all.et);
+    buffer_free(&all.et_file);
     sutra_dlrm_free(all.dlrm);
     sutra_hta_ranks_free(all.ranks);
     sutra_hta_free(all.hta);
@@ -175,6 +206,29 @@ static enum sutra_status use_dlrm_of_ranks(const void *options, struct sutra_err
         &(struct sutra_dlrm_ranks_options){.size = sizeof(struct sutra_dlrm_ranks_options), .dlrm = options}, error);
 }
 
+static enum sutra_status use_et(const void *options, struct sutra_error *error) {
+    struct sutra_et *et = NULL;
+    enum sutra_status status =
+        sutra_et_parse(all.context, "a.0.et", all.et_file.bytes, all.et_file.length, options, &et, error);
+    sutra_et_free(et);
+    return status;
+}
+
+static enum sutra_status use_check(const void *options, struct sutra_error *error) {
+    struct sutra_et_check *check = NULL;
+    enum sutra_status status = sutra_et_check_create(all.context, options, &check, error);
+    sutra_et_check_free(check);
+    return status;
+}
+
+static enum sutra_status use_simulate(const void *options, struct sutra_error *error) {
+    struct sutra_simulation *simulation = NULL;
+    enum sutra_status status =
+        sutra_simulate(all.context, (const struct sutra_et *const *)&all.et, NULL, 1, options, &simulation, error);
+    sutra_simulation_free(simulation);
+    return status;
+}
+
 #define FIRST(type, last) #type, sizeof(struct type), offsetof(struct type, last) + sizeof(((struct type *)0)->last)
 
 static const struct {
@@ -195,6 +249,9 @@ static const struct {
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm_of_ranks},
     {FIRST(sutra_dlrm_ranks_options, arg), use_dlrm_ranks},
+    {FIRST(sutra_et_read_options, damaged), use_et},
+    {FIRST(sutra_et_check_options, groups), use_check},
+    {FIRST(sutra_simulate_options, no_launch_latency), use_simulate},
 };
 
 /* Uses options of so many bytes, zeros, with one behind what this version knows set to `later`; behind those `size`
@@ -264,6 +321,12 @@ ASK(ask_correlation, sutra_correlation_report(all.correlation, report))
 ASK(ask_hta, sutra_hta_summary(all.hta, report))
 ASK(ask_sums, sutra_hta_ranks_sum(all.ranks, report))
 ASK(ask_dlrm, sutra_dlrm_report(all.dlrm, report))
+ASK(ask_et, assert_int_equal(sutra_et_info(all.context, all.et, report, NULL), SUTRA_OK))
+ASK(ask_check, sutra_et_check_report(all.check, report))
+ASK(ask_rank, sutra_simulation_rank(all.simulation, 0, report))
+ASK(ask_stuck, assert_true(sutra_simulation_stuck(all.simulation, 0, report)))
+ASK(ask_step, sutra_simulation_step(all.simulation, 0, report))
+ASK(ask_name, sutra_simulation_name(all.simulation, 0, report))
 
 static void ask_legacy(void *report) {
     struct sutra_legacy *legacy = NULL;
@@ -320,6 +383,12 @@ static const struct {
     {SIZED(sutra_hta_sums), ask_sums},
     {SIZED(sutra_hta_slowest), ask_slowest},
     {SIZED(sutra_dlrm_report), ask_dlrm},
+    {SIZED(sutra_et_info), ask_et},
+    {SIZED(sutra_et_check_report), ask_check},
+    {SIZED(sutra_simulated_rank), ask_rank},
+    {SIZED(sutra_stuck_node), ask_stuck},
+    {SIZED(sutra_simulated_step), ask_step},
+    {SIZED(sutra_simulated_name), ask_name},
 };
 
 /* Asks for a report of `size` bytes; bytes [known, size) must become 0, and only what comes before may be anything. */
