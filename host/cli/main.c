@@ -3,7 +3,8 @@
  *
  *     sutra COMMAND ...            the command of the table (commands.c)
  *     chakra_trace_link ...        the same program under this name is the command `link` with that tool's rules
- *     trace_link ...               and under this one the command `link-legacy`
+ *     trace_link ...               under this one the command `link-legacy`
+ *     chakra_converter ...         under this one `convert --compat`
  *     chakra_jsonizer ...          and under this one the command `jsonize`
  */
 #include <errno.h>
@@ -20,10 +21,6 @@ static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
-
-/* What the program is under other names. */
-static const struct command *const other_names[] = {&trace_link_command, &older_trace_link_command, &jsonizer_command,
-                                                    NULL};
 
 static int dispatch(int argc, char **argv) {
     const struct command *named = argc > 0 ? command_find(other_names, base_name(argv[0])) : NULL;

@@ -76,6 +76,7 @@ struct document_reader {
     const char *kind;  /* what a file with this array is called, and the other kind with its array */
     const char *other_array, *other_kind;
     const char *too_many; /* what there can be too many of, and what to do then: "nodes" */
+    bool empty_counts;    /* an empty object or string in the array's place stands for an empty array */
     const char *open_stage, *index_stage, *read_stage, *join_stage;
     size_t part_size; /* sizeof the reader's part */
     /* A part begins, all zeros but for what all parts have. False: out of memory. */

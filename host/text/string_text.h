@@ -22,6 +22,10 @@ size_t string_decode(const char *raw, size_t length, char *out);
 /* Decoded to written; returns the bytes written, at most 6 * length. */
 size_t string_encode(const char *decoded, size_t length, char *out);
 
+/* Decoded to the repr() of Python 3.11, with its quotes, in UTF-8: characters that are not printable (Unicode 14) are
+ * escaped, lone surrogates too. Returns the bytes written, at most 4 * length + 2. */
+size_t string_repr(const char *decoded, size_t length, char *out);
+
 /* Offset of the first byte that is not well-formed UTF-8 (surrogates and overlong forms are not), or n. */
 size_t utf8_check(const char *bytes, size_t n);
 

@@ -12,6 +12,7 @@
 
 #include "sutra/analyze.h"
 #include "sutra/context.h"
+#include "sutra/convert.h"
 #include "sutra/critical_path.h"
 #include "sutra/device.h"
 #include "sutra/dlrm.h"

@@ -20,7 +20,7 @@ complete sutra link --no
 complete sutra help ''
 complete sutra completion ''
 complete /usr/bin/chakra_trace_link --out
-for name in link info critical-path tree correlate "analyze hta" gen help completion man; do
+for name in link info critical-path tree correlate convert "analyze hta" gen help completion man; do
     sutra help $name | sed -n '/^Options:/,/^$/s/^ *\(-[a-zA-Z], \)*\(--[a-z0-9-]*\).*/\2/p' | sort >expected
     bash ./complete sutra $name -- | grep '^--' | sort | diff expected - && echo "$name: $(wc -l <expected) options"
 done

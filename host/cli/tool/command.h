@@ -85,8 +85,14 @@ extern const struct command trace_link_command;       /* the program under its o
 extern const struct command older_trace_link_command; /* and under the name trace_link */
 extern const struct command jsonizer_command;         /* and under the name chakra_jsonizer */
 
+/* convert, and the program under the name chakra_converter. */
+extern const struct command convert_command, converter_command;
+
 /* All commands of the program in the order of the help; ends with NULL. */
 extern const struct command *const commands[];
+
+/* What the program is under other names; ends with NULL. */
+extern const struct command *const other_names[];
 
 /* The options that every command has. */
 extern const struct option_row common_options[];

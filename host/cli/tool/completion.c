@@ -96,14 +96,20 @@ static void print_names_of_two_words(const char *pattern) {
             printf(pattern, commands[i]->name);
 }
 
+/* In a shell's script: something for each other name of the program. */
+static void print_other_names(const char *pattern) {
+    for (size_t i = 0; other_names[i]; i++)
+        printf(pattern, other_names[i]->name);
+}
+
 static void print_bash(void) {
     printf("# bash completion for sutra; made by 'sutra completion bash'\n"
            "_sutra() {\n"
            "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD - 1]}\"\n"
            "    local command=\"${COMP_WORDS[1]}\" words=\"\"\n"
-           "    [[ ${COMP_WORDS[0]##*/} == %s ]] && command=%s\n"
-           "    [[ $COMP_CWORD == 1 && $command != %s ]] && command=\"\"\n",
-           trace_link_command.name, trace_link_command.name, trace_link_command.name);
+           "    [[ $COMP_CWORD == 1 ]] && command=\"\"\n");
+    for (size_t i = 0; other_names[i]; i++)
+        printf("    [[ ${COMP_WORDS[0]##*/} == %s ]] && command=%s\n", other_names[i]->name, other_names[i]->name);
     print_names_of_two_words("    [[ $command == %s && $COMP_CWORD != 2 ]] && command+=\" ${COMP_WORDS[2]}\"\n");
     printf("    case \"$command\" in\n"
            "    \"\")\n        words=\"");
@@ -111,12 +117,14 @@ static void print_bash(void) {
     bash_option_words(program_options);
     printf("\"\n        ;;\n");
     for_each_command(bash_command);
-    bash_command(NULL, &trace_link_command);
+    for (size_t i = 0; other_names[i]; i++)
+        bash_command(NULL, other_names[i]);
     printf("    esac\n"
            "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
            "}\n"
-           "complete -o default -F _sutra sutra %s\n",
-           trace_link_command.name);
+           "complete -o default -F _sutra sutra");
+    print_other_names(" %s");
+    printf("\n");
 }
 
 /* zsh: _arguments does the work. */
@@ -169,13 +177,14 @@ static void zsh_command(const struct command *above, const struct command *comma
 }
 
 static void print_zsh(void) {
-    printf("#compdef sutra %s\n# zsh completion for sutra; made by 'sutra completion zsh'\n", trace_link_command.name);
-    printf("_sutra() {\n"
-           "    local command=%s\n"
-           "    if [[ ${words[1]:t} != $command ]]; then\n"
+    printf("#compdef sutra");
+    print_other_names(" %s");
+    printf("\n# zsh completion for sutra; made by 'sutra completion zsh'\n"
+           "_sutra() {\n"
+           "    local command=${words[1]:t}\n"
+           "    if [[ $command == sutra ]]; then\n"
            "        if ((CURRENT == 2)); then\n"
-           "            _values command",
-           trace_link_command.name);
+           "            _values command");
     for (size_t i = 0; commands[i]; i++) {
         printf(" \\\n                '%s[", commands[i]->name);
         print_quoted(commands[i]->summary, "[]:\\");
@@ -193,10 +202,11 @@ static void print_zsh(void) {
                              "    fi\n");
     printf("    case $command in\n");
     for_each_command(zsh_command);
-    zsh_command(NULL, &trace_link_command);
-    printf("    esac\n}\nif [[ $funcstack[1] == _sutra ]]; then\n    _sutra \"$@\"\nelse\n    compdef _sutra sutra "
-           "%s\nfi\n",
-           trace_link_command.name);
+    for (size_t i = 0; other_names[i]; i++)
+        zsh_command(NULL, other_names[i]);
+    printf("    esac\n}\nif [[ $funcstack[1] == _sutra ]]; then\n    _sutra \"$@\"\nelse\n    compdef _sutra sutra");
+    print_other_names(" %s");
+    printf("\nfi\n");
 }
 
 /* fish: one line an option. */
@@ -243,10 +253,12 @@ static void print_fish(void) {
     printf("# fish completion for sutra; made by 'sutra completion fish'\n");
     fish_options(program_options, "-c sutra -n __fish_use_subcommand");
     for_each_command(fish_command);
-    char condition[128];
-    snprintf(condition, sizeof condition, "-c %s", trace_link_command.name);
-    fish_options(trace_link_command.options, condition);
-    fish_options(common_options, condition);
+    for (size_t i = 0; other_names[i]; i++) {
+        char condition[128];
+        snprintf(condition, sizeof condition, "-c %s", other_names[i]->name);
+        fish_options(other_names[i]->options, condition);
+        fish_options(common_options, condition);
+    }
 }
 
 static const struct {

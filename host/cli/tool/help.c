@@ -119,8 +119,9 @@ void help_program_print(void) {
     for (const struct exit_code *row = exit_codes; row->meaning; row++)
         printf("  %3d  %s\n", row->code, row->meaning);
     putchar('\n');
-    print_wrapped("'sutra help COMMAND' has more on each command. Called by the name chakra_trace_link, the program is "
-                  "'sutra link' with the command line of the tool of that name.",
+    print_wrapped("'sutra help COMMAND' has more on each command. Called by the name chakra_trace_link, trace_link, "
+                  "chakra_converter or chakra_jsonizer, the program is a command with the command line of the tool of "
+                  "that name.",
                   0, 0);
 }
 
@@ -135,7 +136,7 @@ static int help_run(const struct command *self, int argc, char **argv) {
     }
     const char *name = operands.words[0];
     const struct command *command =
-        strcmp(name, trace_link_command.name) == 0 ? &trace_link_command : command_find(commands, name);
+        command_find(other_names, name) ? command_find(other_names, name) : command_find(commands, name);
     if (!command)
         return command_unknown(commands, "sutra", name);
     for (unsigned i = 1; i < operands.n; i++) {

@@ -79,14 +79,15 @@ static void print_examples(const struct command *command) {
     }
 }
 
-/* Calls `print` for each command, those below it behind it, the other name of the program last. */
+/* Calls `print` for each command, those below it behind it, the other names of the program last. */
 static void for_each_command(void (*print)(const struct command *command)) {
     for (size_t i = 0; commands[i]; i++) {
         print(commands[i]);
         for (size_t j = 0; commands[i]->commands && commands[i]->commands[j]; j++)
             print(commands[i]->commands[j]);
     }
-    print(&trace_link_command);
+    for (size_t i = 0; other_names[i]; i++)
+        print(other_names[i]);
 }
 
 static void print_page(void) {

@@ -1,0 +1,203 @@
+/*
+ * convert.c - `sutra convert`: ET+ in, a Chakra .et file out. The same work under the name and with the command line of
+ * chakra_converter.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/simulate/convert_result.h"
+#include "cli/tool/arguments.h"
+#include "cli/tool/job.h"
+#include "cli/tool/paths.h"
+
+struct convert_values {
+    struct job_values job;
+    const char *input, *compat_input, *compat_output, *log_file;
+    bool compat, simulate;
+};
+
+#define AT(field) .offset = offsetof(struct convert_values, field)
+
+#define ROWS_OF_ORIGINAL                                                                                               \
+    {"input",          0,                                                                                              \
+     OPTION_FILE,      "IN",                                                                                           \
+     AT(compat_input), .help = "ET+, in the words of chakra_converter, with its rules (see --compat)"},                \
+        {"output",          0,                                                                                         \
+         OPTION_FILE,       "OUT",                                                                                     \
+         AT(compat_output), .help = "the .et file, in the words of chakra_converter, with its rules"},                 \
+        {"log-filename", 0,                                                                                            \
+         OPTION_FILE,    "FILE",                                                                                       \
+         AT(log_file),   .help = "taken for chakra_converter's command line; nothing is written there"},               \
+    {                                                                                                                  \
+        "simulate", 0, OPTION_FLAG, AT(simulate),                                                                      \
+            .help = "taken for chakra_converter's command line, where it only adds to the log"                         \
+    }
+#define ROWS_HOW                                                                                                       \
+    {"threads",                                                                                                        \
+     'T',                                                                                                              \
+     OPTION_NUMBER,                                                                                                    \
+     "N",                                                                                                              \
+     AT(job.where.n_threads),                                                                                          \
+     .maximum = 256,                                                                                                   \
+     .help = "how many threads, 0 for one per processor (default: 0)"},                                                \
+        JOB_ROW_STATS(job),                                                                                            \
+        {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no summary, only warnings and errors"},    \
+        JOB_ROW_VERBOSE(job)
+
+static const struct option_row options[] = {
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(job.output),
+     .help = "write the .et file to OUT; compressed if it ends in .gz or .zst; - is standard output"},
+    {"compat", 0, OPTION_FLAG, AT(compat),
+     .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
+    ROWS_OF_ORIGINAL,
+    ROWS_HOW,
+    {0},
+};
+
+static const struct option_row converter_options[] = {
+    ROWS_OF_ORIGINAL,
+    ROWS_HOW,
+    {0},
+};
+
+/* Joins the words for the files: operands and -o, or --input and --output. */
+static int take_files(struct convert_values *values, const struct operands *operands, const struct command *command) {
+    values->compat |= values->compat_input || values->compat_output || command == &converter_command;
+    if (command == &convert_command && operands->n > 0)
+        values->input = operands->words[0];
+    if (values->compat_input && values->input)
+        return message_fail(SUTRA_USAGE, "'%s' is one input too many", values->input);
+    if (values->compat_output && values->job.output)
+        return message_fail(SUTRA_USAGE, "--output and --output-file exclude each other");
+    if (values->compat_input)
+        values->input = values->compat_input;
+    if (values->compat_output)
+        values->job.output = values->compat_output;
+    if (!values->input)
+        return message_fail(SUTRA_USAGE, "the input is missing; see '%s --help'", command->called);
+    if (!values->job.output)
+        return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", command->called);
+    return SUTRA_OK;
+}
+
+static int check_files(const struct convert_values *values) {
+    const char *output = values->job.output;
+    if (paths_same(output, values->input))
+        return message_fail(SUTRA_USAGE, "%s: the output is the input", output);
+    if (job_check_stats(values->job.stats, output, &values->input, 1) != SUTRA_OK)
+        return SUTRA_USAGE;
+    return job_check_flags(&values->job);
+}
+
+static enum sutra_status convert(struct job *job, const struct convert_values *values,
+                                 struct sutra_converted **converted, struct sutra_error *error) {
+    const struct sutra_convert_options what = {.size = sizeof what, .compat = values->compat};
+    enum sutra_status status = job_open(job, values->job.output, error);
+    if (!status)
+        status = sutra_convert(job->context, values->input, &what, converted, error);
+    if (!status)
+        status = sutra_converted_write(job->context, *converted, values->job.output, &job->figures.output_bytes, error);
+    return status;
+}
+
+static int tell(struct job *job, const struct convert_values *values, const struct sutra_converted *converted) {
+    struct convert_result result = {.report.size = sizeof result.report, .figures = &job->figures};
+    job_measure_inputs(job, &values->input, 1);
+    sutra_converted_report(converted, &result.report);
+    if (!values->job.quiet)
+        convert_summary_print(&result);
+    return values->job.stats ? (int)convert_stats_write(&result, values->job.stats) : SUTRA_OK;
+}
+
+static int convert_file(const struct convert_values *values) {
+    struct job job = job_start(&values->job, !values->job.quiet, true, values->job.verbose);
+    struct sutra_converted *converted = NULL;
+    struct sutra_error error;
+    enum sutra_status status = convert(&job, values, &converted, &error);
+    int told = status ? SUTRA_OK : tell(&job, values, converted);
+    sutra_converted_free(converted);
+    int exit_code = job_end(&job, status, &error);
+    return exit_code ? exit_code : told;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct convert_values values = {.job.where.device.choice = SUTRA_DEVICE_CPU};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (command == &converter_command && (operands.n == 0 || strcmp(operands.words[0], "PyTorch") != 0))
+        return message_fail(SUTRA_USAGE, "the format is missing: PyTorch is the only one; see '%s --help'",
+                            command->called);
+    if ((exit_code = take_files(&values, &operands, command)) != SUTRA_OK)
+        return exit_code;
+    if ((exit_code = check_files(&values)) != SUTRA_OK)
+        return exit_code;
+    return convert_file(&values);
+}
+
+static const char *const synopses[] = {
+    "ET+ -o OUT [OPTIONS]",
+    "--input ET+ --output OUT [OPTIONS]",
+    NULL,
+};
+static const char *const description[] = {
+    "Makes a file for simulators of ET+, what 'sutra link' writes: Chakra's protobuf format, .et. Each operator and "
+    "GPU operator becomes a node with its duration, and depends on what ran before it on its thread and on what it "
+    "waited for on another one.",
+    "With --compat, and with the options --input and --output, the rules are those of chakra_converter of MLCommons "
+    "Chakra; where that program succeeds the output is the same, byte for byte. It names nodes that are not in the "
+    "file, which ASTRA-sim refuses; without --compat it does not, nodes that only describe process groups are left "
+    "out, and those below no thread are kept.",
+    "A summary on standard error counts what was written and all that was left out. An old OUT stays as it is until "
+    "the new one is whole.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra convert linked.json -o trace.0.et", "a file for ASTRA-sim, of rank 0"},
+    {"sutra convert linked.json.gz --compat -o trace.0.et", "as chakra_converter writes it"},
+    {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "in a pipe"},
+    {0},
+};
+
+const struct command convert_command = {
+    .name = "convert",
+    .called = "sutra convert",
+    .summary = "make a Chakra .et file, for simulators, of ET+",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};
+
+static const char *const formats[] = {"PyTorch", NULL};
+static const char *const converter_synopses[] = {
+    "PyTorch --input ET+ --output OUT [OPTIONS]",
+    NULL,
+};
+static const char *const converter_description[] = {
+    "The program 'sutra' under another name: 'sutra convert --compat' with the command line of MLCommons Chakra's tool "
+    "of this name.",
+    NULL,
+};
+static const struct example converter_examples[] = {
+    {"chakra_converter PyTorch --input linked.json --output trace.0.et", "make a file for simulators"},
+    {0},
+};
+
+const struct command converter_command = {
+    .name = "chakra_converter",
+    .called = "chakra_converter",
+    .summary = "make a Chakra .et file, for simulators, of ET+",
+    .synopses = converter_synopses,
+    .description = converter_description,
+    .options = converter_options,
+    .examples = converter_examples,
+    .n_operands_max = 1,
+    .operand_kind = OPERAND_WORD,
+    .operand_words = formats,
+    .run = run,
+};

@@ -1,0 +1,128 @@
+/*
+ * convert.c - ET+ in, protobuf nodes out: reading, the graph, the columns, the bytes.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "simulate/converted.h"
+#include "simulate/et_make.h"
+#include "simulate/et_write.h"
+#include "simulate/kernel_names.h"
+#include "simulate/node_graph.h"
+#include "simulate/node_rings.h"
+#include "simulate/plus_read.h"
+
+enum sutra_status convert_options_take(const struct sutra_convert_options *options, struct sutra_convert_options *taken,
+                                       struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_convert_options, compat);
+    return options_take(&form, options, taken, error);
+}
+
+static struct graph_rules graph_rules_of(const struct sutra_convert_options *options) {
+    bool runs = !options->compat;
+    return (struct graph_rules){
+        .drop_absent = runs, .drop_metadata = runs, .keep_rootless = runs, .lax_attributes = runs};
+}
+
+static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
+    const struct graph_counts *counts = &graph->counts;
+    report->n_plus_nodes = graph->plus->nodes.n;
+    report->n_unmade = counts->n_unmade;
+    report->n_dangling = counts->n_dangling;
+    report->n_metadata = counts->n_metadata;
+    report->n_absent = counts->n_absent;
+    report->n_rootless = counts->n_rootless;
+    report->n_attributes = counts->n_attributes;
+    for (uint64_t i = 0; i < graph->n_deps; i++)
+        report->n_inter += graph->deps[i].inter;
+    for (row_t i = 0; i < graph->n_made; i++) {
+        row_t row = graph->message[graph->made[i]];
+        report->n_gpu_nodes += graph->kept[graph->made[i]] && graph_is_gpu(graph, row);
+    }
+}
+
+static void count_nodes(struct sutra_convert_report *report, const struct et_nodes *nodes) {
+    report->n_nodes = nodes->n;
+    report->n_data_deps = nodes->data.first[nodes->n];
+    report->n_ctrl_deps = nodes->ctrl.first[nodes->n];
+    for (row_t node = 0; node < nodes->n; node++) {
+        report->n_collectives += nodes->type[node] == ET_COMM_COLL;
+        report->n_sends += nodes->type[node] == ET_COMM_SEND;
+        report->n_receives += nodes->type[node] == ET_COMM_RECV;
+    }
+}
+
+enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
+                                 const struct sutra_convert_options *options, struct sutra_error *error) {
+    struct node_graph graph;
+    const struct graph_rules rules = graph_rules_of(options);
+    const struct et_rules written = {.need_members = options->compat, .start_times = !options->compat};
+    stage_begin(context, "order nodes", converted->plus.nodes.n);
+    enum sutra_status status = node_graph_build(&graph, context, &converted->plus, &rules, error);
+    if (!status)
+        status = node_rings_refuse(&graph, error);
+    stage_begin(context, "make nodes", converted->plus.nodes.n);
+    if (!status)
+        status = et_nodes_begin(&converted->nodes, error);
+    if (!status)
+        status = et_make(&converted->nodes, &graph, &written, error);
+    if (!status) {
+        count_graph(&converted->report, &graph);
+        count_nodes(&converted->report, &converted->nodes);
+    }
+    stage_end(context);
+    node_graph_free(&graph);
+    plus_nodes_free(&converted->plus.nodes);
+    return status;
+}
+
+static enum sutra_status convert_input(struct sutra_context *context, const struct document_input *input,
+                                       const struct sutra_convert_options *options, struct sutra_converted **converted,
+                                       struct sutra_error *error) {
+    struct sutra_convert_options taken;
+    enum sutra_status status = convert_options_take(options, &taken, error);
+    if (status)
+        return status;
+    struct sutra_converted *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    status = plus_read(&made->plus, context, &made->document, input, error);
+    if (!status)
+        status = converted_make(made, context, &taken, error);
+    if (status)
+        sutra_converted_free(made);
+    else
+        *converted = made;
+    return status;
+}
+
+enum sutra_status sutra_convert(struct sutra_context *context, const char *path,
+                                const struct sutra_convert_options *options, struct sutra_converted **converted,
+                                struct sutra_error *error) {
+    return convert_input(context, &(struct document_input){.name = path}, options, converted, error);
+}
+
+enum sutra_status sutra_convert_parse(struct sutra_context *context, const char *name, const void *bytes,
+                                      size_t n_bytes, const struct sutra_convert_options *options,
+                                      struct sutra_converted **converted, struct sutra_error *error) {
+    return convert_input(context, &(struct document_input){name, true, bytes, n_bytes}, options, converted, error);
+}
+
+void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report) {
+    report_give(report, &converted->report, sizeof converted->report);
+}
+
+enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
+                                        const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    return et_write(&converted->nodes, context, path, n_bytes, error);
+}
+
+void sutra_converted_free(struct sutra_converted *converted) {
+    if (!converted)
+        return;
+    et_nodes_free(&converted->nodes);
+    plus_trace_free(&converted->plus);
+    document_free(&converted->document);
+    free(converted);
+}

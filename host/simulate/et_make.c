@@ -1,0 +1,231 @@
+/*
+ * et_make.c - attributes are listed node by node, twice: to count them and to write them down.
+ */
+#include "simulate/et_make.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "read/fields.h"
+#include "simulate/et_metadata.h"
+#include "simulate/kernel_names.h"
+
+/* Nodes that a task does. */
+#define TASK_NODES 4096
+
+/* Most attributes of a node. */
+#define ATTRIBUTES_MAX 16
+
+struct making {
+    struct et_nodes *nodes;
+    const struct node_graph *graph;
+    const struct et_rules *rules;
+    const row_t *slot; /* per node */
+    row_t n;
+};
+
+/* ---- attributes ---- */
+
+struct listed_attribute {
+    enum et_name name;
+    enum et_kind kind;
+    struct et_text text;
+    uint64_t bits;
+};
+
+struct listed_attributes {
+    struct listed_attribute list[ATTRIBUTES_MAX];
+    unsigned n;
+};
+
+static void add_integer(struct listed_attributes *attributes, enum et_name name, int64_t value) {
+    attributes->list[attributes->n++] =
+        (struct listed_attribute){.name = name, .kind = ET_INT64, .bits = (uint64_t)value};
+}
+
+static void add_text(struct listed_attributes *attributes, enum et_name name, struct et_text text) {
+    attributes->list[attributes->n++] = (struct listed_attribute){.name = name, .kind = ET_STRING, .text = text};
+}
+
+static void add_empty(struct listed_attributes *attributes, enum et_name name) {
+    attributes->list[attributes->n++] = (struct listed_attribute){.name = name};
+}
+
+/* rf_id and the others that every operator has; one that is null has no value. */
+static void list_own(const struct plus_nodes *nodes, row_t row, struct listed_attributes *attributes) {
+    static const enum et_name names[] = {ET_NAME_RF_ID, ET_NAME_FW_PARENT, ET_NAME_SEQ_ID,   ET_NAME_SCOPE,
+                                         ET_NAME_TID,   ET_NAME_FW_TID,    ET_NAME_OP_SCHEMA};
+    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++) {
+        if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
+            continue;
+        if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
+            add_empty(attributes, names[i]);
+        else if (i < PLUS_N_NUMBERS)
+            add_integer(attributes, names[i], nodes->number[i][row]);
+        else
+            add_text(attributes, names[i], nodes->op_schema[row]);
+    }
+}
+
+static void list_communication(const struct node_graph *graph, row_t row, struct listed_attributes *attributes) {
+    const struct plus_nodes *nodes = &graph->plus->nodes;
+    enum et_type type = graph_type(graph, row);
+    if (type == ET_COMP || type == ET_METADATA)
+        return;
+    if (type == ET_COMM_COLL)
+        add_integer(attributes, ET_NAME_COMM_TYPE, kernel_collective(nodes->name[row], true));
+    add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
+    row_t group = graph_group_row(graph, row);
+    if (nodes->flags[group] & PLUS_PG_NULL)
+        add_empty(attributes, ET_NAME_PG_NAME);
+    else if (nodes->pg_name[group].length > 0)
+        add_text(attributes, ET_NAME_PG_NAME, nodes->pg_name[group]);
+}
+
+static void list_attributes(const struct making *making, row_t row, struct listed_attributes *attributes) {
+    const struct plus_nodes *nodes = &making->graph->plus->nodes;
+    bool gpu = nodes->flags[row] & PLUS_IS_GPU;
+    attributes->n = 0;
+    list_own(nodes, row, attributes);
+    attributes->list[attributes->n++] = (struct listed_attribute){ET_NAME_IS_CPU_OP, ET_BOOL, .bits = !gpu};
+    if (!(nodes->flags[row] & PLUS_NO_STREAM))
+        add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
+    if (gpu)
+        list_communication(making->graph, row, attributes);
+}
+
+/* ---- nodes ---- */
+
+static row_t node_row(const struct making *making, row_t node) {
+    return making->graph->message[making->slot[node]];
+}
+
+static uint64_t slot_id(const struct making *making, row_t slot) {
+    return making->graph->plus->nodes.id[making->graph->message[slot]];
+}
+
+static void count_attributes(void *arg, size_t task) {
+    struct making *making = arg;
+    struct listed_attributes attributes;
+    row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
+    for (row_t node = (row_t)(task * TASK_NODES); node < end; node++) {
+        list_attributes(making, node_row(making, node), &attributes);
+        making->nodes->attr_first[node + 1] = attributes.n;
+    }
+}
+
+static void put_attributes(const struct making *making, row_t node, row_t row) {
+    struct et_attributes *to = &making->nodes->attributes;
+    struct listed_attributes attributes;
+    list_attributes(making, row, &attributes);
+    uint64_t at = making->nodes->attr_first[node];
+    for (unsigned i = 0; i < attributes.n; i++, at++) {
+        const struct listed_attribute *attribute = &attributes.list[i];
+        to->name[at] = (uint32_t)attribute->name;
+        to->kind[at] = (uint8_t)attribute->kind;
+        to->length[at] = attribute->text.length;
+        if (attribute->kind == ET_STRING)
+            to->value[at].bytes = attribute->text.bytes;
+        else
+            to->value[at].bits = attribute->bits;
+    }
+}
+
+static void put_dependencies(const struct making *making, row_t node, row_t slot) {
+    const struct node_graph *graph = making->graph;
+    struct et_nodes *nodes = making->nodes;
+    uint64_t at = nodes->data.first[node];
+    if (graph->under[slot] != ROW_NONE)
+        nodes->ctrl.ids[nodes->ctrl.first[node]] = slot_id(making, graph->under[slot]);
+    for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
+        nodes->data.ids[at++] = slot_id(making, graph->deps[dep].slot);
+}
+
+static uint64_t duration_of(const struct plus_nodes *plus, row_t row) {
+    return kernel_name_has(plus->name[row], "Optimizer.step") ? 0 : plus->duration_us[row];
+}
+
+static void put_node(const struct making *making, row_t node) {
+    const struct plus_nodes *plus = &making->graph->plus->nodes;
+    struct et_nodes *nodes = making->nodes;
+    row_t row = node_row(making, node);
+    nodes->id[node] = plus->id[row];
+    nodes->type[node] = (int32_t)graph_type(making->graph, row);
+    nodes->duration_us[node] = duration_of(plus, row);
+    if (making->rules->start_times)
+        nodes->start_us[node] = plus->start_us[row];
+    nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
+    et_text_put(nodes->text[ET_NODE_NAME], node, plus->name[row]);
+    for (int i = 0; i < PLUS_N_IO; i++)
+        et_text_put(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
+    put_dependencies(making, node, making->slot[node]);
+    put_attributes(making, node, row);
+}
+
+static void put_nodes(void *arg, size_t task) {
+    struct making *making = arg;
+    row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
+    for (row_t node = (row_t)(task * TASK_NODES); node < end; node++)
+        put_node(making, node);
+}
+
+/* ---- all of it ---- */
+
+/* The kept slots by rising id; `ids` is scratch. */
+static enum sutra_status sort_slots(struct making *making, uint64_t *ids, row_t *slots, struct sutra_error *error) {
+    const struct node_graph *graph = making->graph;
+    for (row_t i = 0; i < graph->n_made; i++)
+        if (graph->kept[graph->made[i]]) {
+            slots[making->n] = graph->made[i];
+            ids[making->n++] = slot_id(making, graph->made[i]);
+        }
+    making->slot = slots;
+    const struct engine *engine = &graph->context->engine;
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){ids, slots, making->n}, error);
+}
+
+/* Where each node's dependencies begin. */
+static void count_dependencies(struct making *making) {
+    const struct node_graph *graph = making->graph;
+    struct et_nodes *nodes = making->nodes;
+    for (row_t node = 0; node < making->n; node++) {
+        row_t slot = making->slot[node];
+        uint64_t n = 0;
+        for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            n++;
+        nodes->data.first[node + 1] = nodes->data.first[node] + n;
+        nodes->ctrl.first[node + 1] = nodes->ctrl.first[node] + (graph->under[slot] != ROW_NONE);
+    }
+}
+
+static enum sutra_status fill(struct making *making, struct sutra_error *error) {
+    struct et_nodes *nodes = making->nodes;
+    struct pool *pool = making->graph->context->pool;
+    size_t n_tasks = ((size_t)making->n + TASK_NODES - 1) / TASK_NODES;
+    enum sutra_status status = et_nodes_take(nodes, making->n, making->n, making->graph->n_deps, 0, error);
+    if (status)
+        return status;
+    count_dependencies(making);
+    pool_run(pool, n_tasks, count_attributes, making);
+    for (row_t node = 0; node < making->n; node++)
+        nodes->attr_first[node + 1] += nodes->attr_first[node];
+    status = et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[making->n], error);
+    if (!status)
+        pool_run(pool, n_tasks, put_nodes, making);
+    return status;
+}
+
+enum sutra_status et_make(struct et_nodes *nodes, const struct node_graph *graph, const struct et_rules *rules,
+                          struct sutra_error *error) {
+    struct making making = {.nodes = nodes, .graph = graph, .rules = rules};
+    struct arena scratch = {0};
+    uint64_t *ids = arena_take(&scratch, graph->n_made, sizeof *ids);
+    row_t *slots = arena_take(&scratch, graph->n_made, sizeof *slots);
+    enum sutra_status status = scratch.failed ? error_memory(error) : sort_slots(&making, ids, slots, error);
+    if (!status)
+        status = fill(&making, error);
+    if (!status)
+        status = et_metadata_make(nodes, graph->plus->document, rules->need_members, error);
+    arena_free(&scratch);
+    return status;
+}

@@ -1,0 +1,424 @@
+/*
+ * plus_node_read.c - fields of a node, found first and read later, since of repeated keys the last counts.
+ */
+#include "simulate/plus_node_read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/document.h"
+#include "simulate/comm_bytes.h"
+#include "simulate/kernel_names.h"
+#include "simulate/unsigned_text.h"
+#include "text/string_text.h"
+
+/* Longest text that protobuf's messages hold. */
+#define TEXT_MAX ((size_t)1 << 30)
+
+bool plus_reader_begin(struct plus_reader *reader) {
+    reader->seen = calloc(PYTHON_SEEN, sizeof *reader->seen);
+    return reader->seen && python_text_begin(&reader->text);
+}
+
+void plus_reader_end(struct plus_reader *reader) {
+    python_text_end(&reader->text);
+    free(reader->seen);
+    reader->seen = NULL;
+}
+
+bool plus_reader_failed(const struct plus_reader *reader) {
+    return reader->fields->failed || reader->store->arena.failed || python_text_failed(&reader->text);
+}
+
+/* ---- texts ---- */
+
+/* A string that is to be written as it is: where it stands, or, with escapes, a decoded copy. False: it cannot be
+ * encoded in UTF-8. */
+static bool string_text(struct plus_reader *reader, struct json_place place, struct et_text *text) {
+    size_t length;
+    const char *string = field_string(reader->fields, place, &length);
+    if (length > TEXT_MAX)
+        return false;
+    *text = (struct et_text){string, (uint32_t)length};
+    if (string == reader->source->bytes + place.at + 1)
+        return true;
+    *text = text_store_add(reader->store, string, length);
+    return utf8_check(text->bytes, text->length) == text->length;
+}
+
+/* Where a list is kept: by some of the bytes from its first element that is no list on. */
+static size_t list_slot(const char *text) {
+    while (*text == '[' || *text == ' ' || *text == '\n')
+        text++;
+    uint64_t first = word_load(text), second = word_load(text + 27), third = word_load(text + 54);
+    return hash_fold(first ^ 0x9e3779b97f4a7c15u, (second << 23 | second >> 41) ^ third) % PYTHON_SEEN;
+}
+
+/* Python's text of the list or scalar at the walker. */
+static struct et_text other_text(struct plus_reader *reader, struct json_walker *walker) {
+    size_t at = walker->at;
+    struct python_seen *known = &reader->seen[list_slot(walker->text + at)];
+    if (seen_stands(&known->seen, walker->source, at)) {
+        walk_to(walker, at + known->seen.length);
+        return known->text;
+    }
+    bool list = walk_char(walker) == '[';
+    python_text_write(&reader->text, walker);
+    struct et_text text = text_store_add(reader->store, reader->text.out.bytes, reader->text.out.length);
+    if (list && !walker->expected)
+        *known = (struct python_seen){seen_walked(walker, at), text};
+    return text;
+}
+
+/* str() of the value at the walker; false: it cannot be encoded. */
+static bool value_text(struct plus_reader *reader, struct json_walker *walker, struct et_text *text) {
+    if (walk_char(walker) == '"')
+        return string_text(reader, walk_string(walker), text);
+    *text = other_text(reader, walker);
+    return reader->text.out.length <= TEXT_MAX;
+}
+
+static int io_part(const struct json_walker *walker, struct json_place key) {
+    static const char *const parts[] = {"values", "shapes", "types"};
+    for (int i = 0; i < 3; i++)
+        if (place_is(walker->source, key, parts[i]))
+            return i;
+    return -1;
+}
+
+/* Inputs or outputs, at the walker. */
+static void read_io(struct plus_reader *reader, struct json_walker *walker, struct plus_io *io) {
+    unsigned found = 0;
+    *io = (struct plus_io){0};
+    if (walk_char(walker) != '{') {
+        walk_value(walker);
+        return;
+    }
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        int part = io_part(walker, walk_key(walker));
+        size_t at = walker->at;
+        if (part < 0) {
+            walk_value(walker);
+            continue;
+        }
+        if (part != 1)
+            *(part ? &io->types_at : &io->values_at) = at;
+        bool encoded = value_text(reader, walker, &io->text[part]);
+        found = (found & ~(1u << part)) | (unsigned)encoded << part;
+    }
+    io->whole = found == 7;
+}
+
+/* ---- places ---- */
+
+struct field_name {
+    const char *name;
+    size_t length;
+};
+
+static const struct field_name keys[] = {
+#define X(constant, key, attribute, expected) {key, sizeof key - 1},
+    PLUS_FIELDS(X)
+#undef X
+};
+
+static const struct field_name attributes[] = {
+#define X(constant, key, attribute, expected) {attribute, sizeof attribute - 1},
+    PLUS_FIELDS(X)
+#undef X
+};
+
+/* The field whose name in the table is the string at `place`, or PLUS_N_FIELDS. */
+static inline enum plus_field field_of(const struct json_walker *walker, struct json_place place,
+                                       const struct field_name *names) {
+    const char *raw = walker->text + place.at + 1;
+    size_t length = place.end - place.at - 1;
+    for (int field = 0; field < PLUS_N_FIELDS && length > 0; field++)
+        if (names[field].length == length && memcmp(names[field].name, raw, length) == 0)
+            return (enum plus_field)field;
+    if (!length || !memchr(raw, '\\', length))
+        return PLUS_N_FIELDS;
+    for (int field = 0; field < PLUS_N_FIELDS; field++)
+        if (names[field].length > 0 && place_is(walker->source, place, names[field].name))
+            return (enum plus_field)field;
+    return PLUS_N_FIELDS;
+}
+
+/* An attribute, {"name": "rf_id", "type": "uint64", "value": 883}, at the walker. */
+static void walk_one_attribute(struct json_walker *walker, struct plus_places *places) {
+    struct json_place name = {0}, value = {0};
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_place key = walk_key(walker);
+        struct json_place place = walk_value(walker);
+        if (place_is(walker->source, key, "name"))
+            name = place;
+        else if (place_is(walker->source, key, "value"))
+            value = place;
+    }
+    if (walker->expected || !name.end || !value.at)
+        return;
+    enum plus_field field = field_of(walker, name, attributes);
+    if (field != PLUS_N_FIELDS)
+        places->attribute[field] = value;
+}
+
+static void walk_the_attributes(struct json_walker *walker, struct plus_places *places) {
+    memset(places->attribute, 0, sizeof places->attribute);
+    for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
+        if (walk_char(walker) == '{')
+            walk_one_attribute(walker, places);
+        else
+            walk_fail(walker, "an attribute, which is an object,");
+    }
+}
+
+void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+    *places = (struct plus_places){.text = walker->at};
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_place key = walk_key(walker);
+        if (!key.at)
+            return;
+        enum plus_field field = field_of(walker, key, keys);
+        struct json_place value = {.at = walker->at};
+        char c = walk_char(walker);
+        if (field == PLUS_INPUTS && c == '{')
+            read_io(reader, walker, &places->inputs);
+        else if (field == PLUS_OUTPUTS && c == '{')
+            read_io(reader, walker, &places->outputs);
+        else if (field == PLUS_ATTRIBUTES && c == '[')
+            walk_the_attributes(walker, places);
+        else
+            value = walk_value(walker);
+        if (field != PLUS_N_FIELDS)
+            places->direct[field] = value;
+    }
+    places->flat = !places->direct[PLUS_ATTRIBUTES].at && places->direct[PLUS_RF_ID].at;
+}
+
+/* ---- values ---- */
+
+/* int() of a double. */
+static bool truncate_double(double real, uint64_t *number) {
+    real = trunc(real);
+    if (!(real >= 0) || real >= 18446744073709551616.0)
+        return false;
+    *number = (uint64_t)real;
+    return true;
+}
+
+/* What Python's int() makes of a value, if it fits 64 bits without sign. */
+static bool read_int(struct plus_reader *reader, struct json_place place, uint64_t *number) {
+    const char *value = reader->source->bytes + place.at;
+    if (*value == 't' || *value == 'f') {
+        *number = *value == 't';
+        return true;
+    }
+    if (*value == '"') {
+        size_t length;
+        const char *string = field_string(reader->fields, place, &length);
+        char *digits = buffer_reserve(&reader->text.out, length + SOURCE_PADDING);
+        if (!digits || (length = python_int(string, length, digits)) == 0)
+            return false;
+        memset(digits + length, 0, SOURCE_PADDING / 2);
+        return unsigned_parse(digits, number);
+    }
+    size_t length;
+    enum number_form form = number_scan(value, &length);
+    if (form == NUMBER_FORM_REAL)
+        return truncate_double(double_parse(value, length), number);
+    return form == NUMBER_FORM_INTEGER && unsigned_parse(value, number);
+}
+
+/* The time at which a node starts; 0 where it has none. */
+static uint64_t read_start(const char *value) {
+    struct number number;
+    uint64_t start = 0;
+    if (field_number(value, &number))
+        truncate_double(number_as_double(number), &start);
+    return start;
+}
+
+/* An empty list or object. */
+static bool is_empty(const struct plus_reader *reader, size_t at) {
+    const char *text = reader->source->bytes;
+    return text[mark_behind(reader->index, at)] == text[at] + 2;
+}
+
+/* The key of a dependency, KEY_NULL for what is false to Python; false: it cannot be one. */
+static bool read_inter(struct plus_reader *reader, struct json_place place, value_key *key) {
+    char c = reader->source->bytes[place.at];
+    *key = KEY_NULL;
+    if (c == '[' || c == '{')
+        return is_empty(reader, place.at);
+    if (c == '"' && place.end == place.at + 1)
+        return true;
+    *key = field_key(reader->fields, place);
+    if (*key == 0)
+        *key = KEY_NULL;
+    return true;
+}
+
+static bool is_null(const struct plus_reader *reader, struct json_place place) {
+    return reader->source->bytes[place.at] == 'n';
+}
+
+static bool read_string(struct plus_reader *reader, struct json_place place, struct et_text *text) {
+    return reader->source->bytes[place.at] == '"' && string_text(reader, place, text);
+}
+
+static void set_flag(struct plus_node *node, uint32_t flag, bool on) {
+    node->flags = on ? node->flags | flag : node->flags & ~flag;
+}
+
+static void set_io(struct plus_node *node, bool inputs, const struct plus_io *io) {
+    memcpy(node->io + (inputs ? 0 : 3), io->text, sizeof io->text);
+}
+
+/* An attribute of 64 bits or a text, each of which may be null. */
+static bool set_attribute(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
+                          struct json_place place) {
+    bool null = is_null(reader, place);
+    set_flag(node, (uint32_t)PLUS_NULL << (field - PLUS_FIRST_NUMBER), null);
+    if (null)
+        return true;
+    if (field == PLUS_OP_SCHEMA)
+        return read_string(reader, place, &node->op_schema);
+    return field_integer(reader->source->bytes + place.at, &node->number[field - PLUS_FIRST_NUMBER]);
+}
+
+static bool set_pg_name(struct plus_reader *reader, struct plus_node *node, struct json_place place) {
+    set_flag(node, PLUS_PG_NULL, is_null(reader, place));
+    return is_null(reader, place) || read_string(reader, place, &node->pg_name);
+}
+
+static bool set_stream(struct plus_reader *reader, struct plus_node *node, struct json_place place) {
+    set_flag(node, PLUS_NO_STREAM, is_null(reader, place));
+    return is_null(reader, place) || field_integer(reader->source->bytes + place.at, &node->stream);
+}
+
+/* Sets a field from its place; false: it is of a wrong type. */
+static bool set_value(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
+                      struct json_place place) {
+    const char *value = reader->source->bytes + place.at;
+    switch (field) {
+    case PLUS_ID:
+        return unsigned_parse(value, &node->id);
+    case PLUS_NAME:
+        return read_string(reader, place, &node->name);
+    case PLUS_PARENT:
+        node->parent = field_key(reader->fields, place);
+        return node->parent != KEY_UNHASHABLE;
+    case PLUS_DURATION:
+        return read_int(reader, place, &node->duration_us);
+    case PLUS_INTER:
+        return read_inter(reader, place, &node->inter);
+    case PLUS_CATEGORY:
+        set_flag(node, PLUS_IS_GPU, !is_null(reader, place));
+        return true;
+    case PLUS_STREAM:
+        return set_stream(reader, node, place);
+    case PLUS_PG_NAME:
+        return set_pg_name(reader, node, place);
+    case PLUS_START:
+        node->start_us = read_start(value);
+        return true;
+    default:
+        return set_attribute(reader, node, field, place);
+    }
+}
+
+static void set_field(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
+                      struct json_place place) {
+    uint32_t bit = PLUS_BIT(field);
+    bool good = set_value(reader, node, field, place);
+    node->faults = good ? node->faults & ~bit : node->faults | bit;
+}
+
+static void set_fault(struct plus_node *node, enum plus_field field, bool fault) {
+    node->faults = fault ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
+}
+
+/* The key that the node is looked up by. */
+static void set_key(struct plus_reader *reader, struct plus_node *node, struct json_place place) {
+    node->key = place.at ? field_key(reader->fields, place) : KEY_ABSENT;
+}
+
+/* Lists of schema 1.0.1, each a field of its own. */
+static struct plus_io flat_io(struct plus_reader *reader, const struct plus_places *places, enum plus_field values,
+                              enum plus_field shapes, enum plus_field types) {
+    const enum plus_field fields[] = {values, shapes, types};
+    struct plus_io io = {.values_at = places->direct[values].at, .types_at = places->direct[types].at, .whole = true};
+    for (int i = 0; i < 3; i++) {
+        struct json_walker walker = walk_from(reader->source, reader->index, places->direct[fields[i]].at);
+        io.whole = io.whole && places->direct[fields[i]].at && value_text(reader, &walker, &io.text[i]);
+    }
+    return io;
+}
+
+/* Where a field stands that a node of its schema has. */
+static struct json_place direct_place(const struct plus_places *places, enum plus_field field) {
+    struct json_place place = places->direct[field];
+    if (field == PLUS_PARENT && places->flat && !place.at)
+        return places->direct[PLUS_FLAT_PARENT];
+    bool attribute = field >= PLUS_FIRST_NUMBER && field <= PLUS_OP_SCHEMA;
+    return attribute && !places->flat ? (struct json_place){0} : place;
+}
+
+void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
+    static const enum plus_field fields[] = {
+        PLUS_ID,    PLUS_NAME,  PLUS_PARENT, PLUS_DURATION,  PLUS_INTER, PLUS_CATEGORY, PLUS_STREAM, PLUS_PG_NAME,
+        PLUS_START, PLUS_RF_ID, PLUS_SEQ_ID, PLUS_FW_PARENT, PLUS_SCOPE, PLUS_TID,      PLUS_FW_TID, PLUS_OP_SCHEMA,
+    };
+    *node = (struct plus_node){.text = places->text, .parent = KEY_ABSENT, .inter = KEY_NULL};
+    node->faults = PLUS_BIT(PLUS_ID) | PLUS_BIT(PLUS_NAME) | PLUS_BIT(PLUS_PARENT);
+    for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
+        node->faults |= PLUS_BIT(field);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        struct json_place place = direct_place(places, fields[i]);
+        if (place.at)
+            set_field(reader, node, fields[i], place);
+    }
+    set_key(reader, node, places->direct[PLUS_ID]);
+}
+
+/* Inputs or outputs, of which an attribute of that name counts most. Returns where they stand. */
+static struct plus_io read_side(struct plus_reader *reader, const struct plus_places *places, bool inputs) {
+    struct json_place attribute = places->attribute[inputs ? PLUS_INPUTS : PLUS_OUTPUTS];
+    if (attribute.at) {
+        struct plus_io io;
+        struct json_walker walker = walk_from(reader->source, reader->index, attribute.at);
+        read_io(reader, &walker, &io);
+        return io;
+    }
+    if (!places->flat)
+        return inputs ? places->inputs : places->outputs;
+    return inputs ? flat_io(reader, places, PLUS_INPUTS, PLUS_INPUT_SHAPES, PLUS_INPUT_TYPES)
+                  : flat_io(reader, places, PLUS_OUTPUTS, PLUS_OUTPUT_SHAPES, PLUS_OUTPUT_TYPES);
+}
+
+void plus_node_attributes(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
+    for (int field = 0; field <= PLUS_OP_SCHEMA; field++)
+        if (places->attribute[field].at && field != PLUS_INPUTS && field != PLUS_OUTPUTS)
+            set_field(reader, node, (enum plus_field)field, places->attribute[field]);
+    set_flag(node, PLUS_ID_CHANGED, places->attribute[PLUS_ID].at != 0);
+    struct plus_io inputs = read_side(reader, places, true), outputs = read_side(reader, places, false);
+    set_io(node, true, &inputs);
+    set_io(node, false, &outputs);
+    set_fault(node, PLUS_INPUTS, !inputs.whole);
+    set_fault(node, PLUS_OUTPUTS, !outputs.whole);
+    set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
+    if (node->flags & PLUS_IS_GPU && kernel_is_collective(node->name))
+        set_fault(
+            node, PLUS_COMM_BYTES,
+            !comm_bytes_read(reader->fields, reader->index, inputs.values_at, inputs.types_at, &node->comm_bytes));
+}
+
+void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_place place,
+                           struct plus_node *node) {
+    struct plus_reader other = *reader;
+    const struct source *own = reader->source;
+    other.source = other.fields->source = source;
+    set_fault(node, PLUS_PG_NAME, !set_pg_name(&other, node, place));
+    reader->fields->source = own;
+}

@@ -1,0 +1,140 @@
+/*
+ * plus_nodes.h - what ET+ says of its nodes, as columns: row i is the i-th node of the file, or would be.
+ *
+ *     text         where the node begins: byte of ET+, or of the host trace that it was linked from
+ *     key          "id" as what nodes are looked up by; id, the number, which an attribute of that name may have changed
+ *     parent       key of ctrl_deps; KEY_ABSENT where there is none
+ *     inter        key of inter_thread_dep; KEY_NULL where there is none, or what Python takes as false
+ *     start_us, duration_us, stream, rf_id, ...    numbers
+ *     name, op_schema, pg_name, values of inputs, ...    texts; those without escapes lie in the file itself
+ *     comm_bytes   bytes of the tensors among the inputs of a communication kernel
+ *     faults       a bit for each field that is missing or of a wrong type (enum plus_field)
+ *     flags        PLUS_...
+ *
+ * A field's fault is an error only where the field is needed, which is known later. Columns are filled from the text
+ * of ET+ (plus_read.c), or from what was linked (plus_linked.c); convert.c makes protobuf nodes of them.
+ */
+#ifndef SIMULATE_PLUS_NODES_H
+#define SIMULATE_PLUS_NODES_H
+
+#include "columns/key.h"
+#include "columns/row.h"
+#include "read/document.h"
+#include "simulate/text_store.h"
+
+/* Fields of a node. X(constant, key in the node, name as an attribute or "", what is expected) */
+#define PLUS_FIELDS(X)                                                                                                 \
+    X(ID, "id", "id", "an integer from 0 to 2^64 - 1")                                                                 \
+    X(NAME, "name", "name", "a string that can be encoded in UTF-8")                                                   \
+    X(PARENT, "ctrl_deps", "parent", "a node's id")                                                                    \
+    X(INPUTS, "inputs", "inputs", "an object with values, shapes and types that can be encoded in UTF-8")              \
+    X(OUTPUTS, "outputs", "outputs", "an object with values, shapes and types that can be encoded in UTF-8")           \
+    X(DURATION, "exclusive_dur", "exclusive_dur", "a number from 0 to 2^64 - 1")                                       \
+    X(INTER, "inter_thread_dep", "inter_thread_dep", "a node's id")                                                    \
+    X(CATEGORY, "cat", "cat", "a string")                                                                              \
+    X(STREAM, "stream", "stream", "a 64-bit integer")                                                                  \
+    X(PG_NAME, "pg_name", "pg_name", "a string that can be encoded in UTF-8")                                          \
+    X(RF_ID, "rf_id", "rf_id", "a 64-bit integer")                                                                     \
+    X(FW_PARENT, "fw_parent", "fw_parent", "a 64-bit integer")                                                         \
+    X(SEQ_ID, "seq_id", "seq_id", "a 64-bit integer")                                                                  \
+    X(SCOPE, "scope", "scope", "a 64-bit integer")                                                                     \
+    X(TID, "tid", "tid", "a 64-bit integer")                                                                           \
+    X(FW_TID, "fw_tid", "fw_tid", "a 64-bit integer")                                                                  \
+    X(OP_SCHEMA, "op_schema", "op_schema", "a string that can be encoded in UTF-8")                                    \
+    X(COMM_BYTES, "inputs", "", "tensors, as lists with a number of elements and an element's size,")                  \
+    X(START, "ts", "", "a number")                                                                                     \
+    X(FLAT_PARENT, "parent", "", "a node's id")                                                                        \
+    X(INPUT_SHAPES, "input_shapes", "", "a list")                                                                      \
+    X(INPUT_TYPES, "input_types", "", "a list")                                                                        \
+    X(OUTPUT_SHAPES, "output_shapes", "", "a list")                                                                    \
+    X(OUTPUT_TYPES, "output_types", "", "a list")                                                                      \
+    X(ATTRIBUTES, "attrs", "", "a list")
+
+enum plus_field {
+#define X(constant, key, attribute, expected) PLUS_##constant,
+    PLUS_FIELDS(X)
+#undef X
+        PLUS_N_FIELDS
+};
+
+/* Attributes of 64 bits, each a column of its name. */
+#define PLUS_FIRST_NUMBER PLUS_RF_ID
+#define PLUS_N_NUMBERS    6
+
+#define PLUS_BIT(field) ((uint32_t)1 << (field))
+
+/* Flags. An attribute that is null has the bit PLUS_NULL << (field - PLUS_FIRST_NUMBER). */
+enum {
+    PLUS_IS_GPU = 1,      /* has a category */
+    PLUS_IS_META = 2,     /* its name says process_group:init */
+    PLUS_NO_STREAM = 4,   /* stream is null */
+    PLUS_PG_NULL = 8,     /* pg_name is null */
+    PLUS_ID_CHANGED = 16, /* id is not what the key says */
+    PLUS_NULL = 32,
+};
+
+/* Texts of inputs and outputs, in the order of enum et_text_column. */
+enum { PLUS_N_IO = 6 };
+
+struct plus_node {
+    uint64_t text;
+    value_key key, parent, inter;
+    uint64_t id, start_us, duration_us;
+    int64_t stream, comm_bytes;
+    int64_t number[PLUS_N_NUMBERS];
+    struct et_text name, op_schema, pg_name;
+    struct et_text io[PLUS_N_IO];
+    uint32_t faults, flags;
+};
+
+/* X(type, name) for each column. */
+#define PLUS_COLUMNS(X)                                                                                                \
+    X(uint64_t, text)                                                                                                  \
+    X(value_key, key)                                                                                                  \
+    X(value_key, parent)                                                                                               \
+    X(value_key, inter)                                                                                                \
+    X(uint64_t, id)                                                                                                    \
+    X(uint64_t, start_us)                                                                                              \
+    X(uint64_t, duration_us)                                                                                           \
+    X(int64_t, stream)                                                                                                 \
+    X(int64_t, comm_bytes)                                                                                             \
+    X(struct et_text, name)                                                                                            \
+    X(struct et_text, op_schema)                                                                                       \
+    X(struct et_text, pg_name)                                                                                         \
+    X(uint32_t, faults)                                                                                                \
+    X(uint32_t, flags)
+
+struct plus_nodes {
+    row_t n, capacity;
+#define X(type, name) type *name;
+    PLUS_COLUMNS(X)
+#undef X
+    int64_t *number[PLUS_N_NUMBERS];
+    struct et_text *io[PLUS_N_IO];
+};
+
+/* Room for `capacity` rows, keeping those that are there; false: out of memory. */
+bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity);
+void plus_nodes_free(struct plus_nodes *nodes);
+
+/* Fills a row. */
+void plus_nodes_put(struct plus_nodes *nodes, row_t row, const struct plus_node *node);
+
+/* Copies all rows of `from` to the rows of `to` from `row` on. */
+void plus_nodes_copy(struct plus_nodes *to, row_t row, const struct plus_nodes *from);
+
+/* The field's key, and what is expected of it. */
+const char *plus_field_key(enum plus_field field);
+const char *plus_field_expected(enum plus_field field);
+
+/* A whole ET+: the nodes, where their texts lie, and the members of the file that the nodes stand in. */
+struct plus_trace {
+    const struct document *document; /* the file's other members */
+    struct plus_nodes nodes;
+    struct text_store *stores; /* one for each part that was read */
+    size_t n_stores;
+};
+
+void plus_trace_free(struct plus_trace *trace);
+
+#endif

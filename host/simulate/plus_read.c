@@ -1,0 +1,124 @@
+/*
+ * plus_read.c - "nodes" in parallel parts, which are joined then. The index of tokens is given back before.
+ */
+#include "simulate/plus_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "simulate/plus_node_read.h"
+
+struct plus_part {
+    struct document_part part;
+    struct plus_reader reader;
+    struct plus_nodes nodes;
+    struct text_store store;
+    size_t no_id_at; /* a node without an id: where it begins, or SIZE_MAX */
+};
+
+static struct plus_part *plus_part(struct document_part *part) {
+    return (struct plus_part *)part;
+}
+
+static void part_free(struct document_part *of) {
+    struct plus_part *part = plus_part(of);
+    plus_nodes_free(&part->nodes);
+    plus_reader_end(&part->reader);
+    arena_free(&part->store.arena);
+}
+
+static bool part_begin(struct document_part *of) {
+    struct plus_part *part = plus_part(of);
+    struct plus_trace *trace = of->trace;
+    part->no_id_at = SIZE_MAX;
+    part->reader = (struct plus_reader){.source = &trace->document->source,
+                                        .index = &trace->document->index,
+                                        .store = &part->store,
+                                        .fields = &of->fields};
+    return true;
+}
+
+static bool part_reserve(struct document_part *of, row_t capacity) {
+    struct plus_part *part = plus_part(of);
+    return plus_nodes_reserve(&part->nodes, capacity) && (part->reader.seen || plus_reader_begin(&part->reader));
+}
+
+static void read_element(struct document_part *of, struct json_walker *walker) {
+    struct plus_part *part = plus_part(of);
+    struct plus_places places;
+    struct plus_node node;
+    if (walk_char(walker) != '{') {
+        walk_fail(walker, "a node, which is an object,");
+        return;
+    }
+    if (!document_row(of, walker->at)) {
+        walk_value(walker);
+        return;
+    }
+    plus_places_walk(&part->reader, walker, &places);
+    if (walker->expected)
+        return;
+    plus_node_fields(&part->reader, &places, &node);
+    plus_node_attributes(&part->reader, &places, &node);
+    if ((node.key == KEY_ABSENT || node.key == KEY_UNHASHABLE) && part->no_id_at == SIZE_MAX)
+        part->no_id_at = places.text;
+    plus_nodes_put(&part->nodes, of->n++, &node);
+    of->fields.failed |= plus_reader_failed(&part->reader);
+}
+
+/* Takes the texts over. */
+static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
+    struct plus_trace *trace = parts->trace;
+    trace->stores = calloc(parts->n + 1, sizeof *trace->stores);
+    for (size_t i = 0; i < parts->n && trace->stores; i++) {
+        struct plus_part *part = document_part_at(parts, i);
+        if (part->part.n > 0 && part->no_id_at != SIZE_MAX)
+            return source_error(&parts->document->source, error, part->no_id_at,
+                                "a node without an id, which every node needs");
+        trace->stores[trace->n_stores++] = part->store;
+        part->store = (struct text_store){0};
+    }
+    json_index_free(&parts->document->index);
+    if (!trace->stores || !plus_nodes_reserve(&trace->nodes, parts->n_rows + 1))
+        return error_memory(error);
+    trace->nodes.n = parts->n_rows;
+    return SUTRA_OK;
+}
+
+static void part_copy(struct document_part *of) {
+    struct plus_part *part = plus_part(of);
+    struct plus_trace *trace = of->trace;
+    part->nodes.n = of->n;
+    plus_nodes_copy(&trace->nodes, of->first_row, &part->nodes);
+    plus_nodes_free(&part->nodes);
+}
+
+static const struct document_reader plus_reader = {
+    .array = "nodes",
+    .kind = "linked trace (ET+)",
+    .other_array = "traceEvents",
+    .other_kind = "device trace",
+    .too_many = "nodes",
+    .empty_counts = true,
+    .open_stage = "open",
+    .index_stage = "index",
+    .read_stage = "read",
+    .join_stage = "join",
+    .part_size = sizeof(struct plus_part),
+    .begin = part_begin,
+    .reserve = part_reserve,
+    .element = read_element,
+    .join = join_parts,
+    .copy = part_copy,
+    .free = part_free,
+};
+
+enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
+                            const struct document_input *input, struct sutra_error *error) {
+    *trace = (struct plus_trace){.document = document};
+    enum sutra_status status = document_read_rows(document, context, &plus_reader, input, trace, error);
+    if (status)
+        plus_trace_free(trace);
+    return status;
+}

@@ -1,0 +1,82 @@
+/*
+ * convert.h - from ET+ to the files that simulators read: Chakra's protobuf format, .et.
+ *
+ *     ET+ file --sutra_convert()--------\
+ *                                        struct sutra_converted --sutra_converted_write()--> .et file
+ *     linked   --sutra_linked_convert()-/
+ *
+ * With `compat` the rules are those of MLCommons Chakra's `chakra_converter PyTorch`; where that program succeeds the
+ * file is the same, byte for byte.
+ */
+#ifndef SUTRA_CONVERT_H
+#define SUTRA_CONVERT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sutra/link.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+struct sutra_converted;
+
+/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+struct sutra_convert_options {
+    size_t size;
+    bool compat; /* chakra_converter's very bytes */
+};
+
+/* What was made of ET+, and what was left out. */
+struct sutra_convert_report {
+    size_t size;            /* sizeof the struct, which the caller sets */
+    uint64_t n_plus_nodes;  /* nodes of ET+ */
+    uint64_t n_nodes;       /* nodes made of them */
+    uint64_t n_gpu_nodes;   /* of these, on the GPU */
+    uint64_t n_collectives; /* of these, collectives */
+    uint64_t n_sends;       /* and sends and receives */
+    uint64_t n_receives;
+    uint64_t n_data_deps;  /* data dependencies */
+    uint64_t n_inter;      /* of these, on other threads */
+    uint64_t n_ctrl_deps;  /* control dependencies */
+    uint64_t n_unmade;     /* left out: GPU nodes that stand below no CPU operator */
+    uint64_t n_dangling;   /* left out: nodes that depend on none, and none depends on them */
+    uint64_t n_metadata;   /* left out: nodes that describe process groups */
+    uint64_t n_absent;     /* left out: dependencies on nodes that are not there */
+    uint64_t n_rootless;   /* kept: nodes that stand below no thread */
+    uint64_t n_attributes; /* left out: attributes that are missing or of a wrong type */
+    uint64_t n_unknown;    /* collectives of an unknown type, taken as computation */
+};
+
+/* Reads ET+ ("-" is standard input; plain, gzip or zstd) and converts it. *converted is the caller's.
+ * SUTRA_NO_INPUT: missing or not readable. SUTRA_DATA: not ET+, a field that is needed is missing or of a wrong type,
+ * dependencies in a ring; the error names the node, byte and line. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_convert(struct sutra_context *context, const char *path,
+                                const struct sutra_convert_options *options, struct sutra_converted **converted,
+                                struct sutra_error *error);
+
+/* The same for bytes in memory, which are copied; `name` stands for the file's name in errors. */
+enum sutra_status sutra_convert_parse(struct sutra_context *context, const char *name, const void *bytes,
+                                      size_t n_bytes, const struct sutra_convert_options *options,
+                                      struct sutra_converted **converted, struct sutra_error *error);
+
+void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report);
+
+/* Writes the .et file: beside its place first, then renamed. "-" is standard output; a name that ends in .gz or .zst is
+ * compressed. *n_bytes (may be NULL): bytes before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
+enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
+                                        const char *path, uint64_t *n_bytes, struct sutra_error *error);
+
+void sutra_converted_free(struct sutra_converted *converted);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

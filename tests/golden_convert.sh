@@ -1,0 +1,67 @@
+# golden_convert.sh - `sutra convert` on recorded traces: the bytes of chakra_converter, whatever the threads and the
+# files' forms.
+#
+# tests/data/convert/sha256 has a sum for each case of tests/data/link whose ET+ that program converts. Where it exists,
+# ../shared/cases/convert has more cases: in.json.gz with out.et.gz, or with error.txt where that program fails; there a
+# result or one line that says what is wrong will do.
+set -u
+shared=../shared/cases/convert
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+n_failed=0 n_checks=0
+
+# check WHAT COMMAND...: counts the command's verdict.
+check() {
+    what=$1
+    shift
+    n_checks=$((n_checks + 1))
+    "$@" && return 0
+    echo "FAILED $what"
+    n_failed=$((n_failed + 1))
+}
+
+# convert IN OUT [OPTION...]
+convert() { "$SUTRA" convert --compat "$1" -o "$2" -q "${@:3}" 2>"$work/err"; }
+
+same() { cmp -s "$1" "$2"; }
+
+# has_sum FILE SUM
+has_sum() { [ "$(sha256sum <"$1")" = "$2  -" ]; }
+
+while read -r name sum; do
+    plus=tests/data/link/$name/out.nosync.json.gz
+    convert "$plus" "$work/one.et" --threads 1
+    check "$name" has_sum "$work/one.et" "$sum"
+    gunzip -c "$plus" >"$work/plus.json"
+    convert "$work/plus.json" "$work/four.et" --threads 4
+    check "$name: four threads" same "$work/one.et" "$work/four.et"
+    convert - - <"$work/plus.json" >"$work/pipe.et"
+    check "$name: pipes" same "$work/one.et" "$work/pipe.et"
+    convert "$work/plus.json" "$work/packed.et.gz" && gunzip -c "$work/packed.et.gz" >"$work/unpacked.et"
+    check "$name: gzip" same "$work/one.et" "$work/unpacked.et"
+done <tests/data/convert/sha256
+
+ln -s "$SUTRA" "$work/chakra_converter"
+"$work/chakra_converter" --log-filename "$work/log" PyTorch --input "$work/plus.json" --output "$work/other.et" \
+    --simulate 2>"$work/err"
+check "chakra_converter" same "$work/one.et" "$work/other.et"
+
+# refused STATUS: one line, and no output.
+refused() { [ "$1" -eq 65 ] && [ ! -e "$work/out.et" ] && [ "$(wc -l <"$work/err")" -eq 1 ]; }
+
+for in in "$shared"/*/in.json.gz; do
+    [ -e "$in" ] || break
+    folder=$(dirname "$in") name=$(basename "$(dirname "$in")")
+    rm -f "$work/out.et"
+    convert "$in" "$work/out.et"
+    status=$?
+    if [ -e "$folder/error.txt" ]; then
+        [ $status -eq 0 ] || check "$name" refused $status
+    else
+        gunzip -c "$folder/out.et.gz" >"$work/want.et"
+        check "$name" same "$work/out.et" "$work/want.et"
+    fi
+done
+
+echo "$((n_checks - n_failed))/$n_checks"
+[ $n_failed -eq 0 ]

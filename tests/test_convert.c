@@ -1,0 +1,243 @@
+/*
+ * test_convert.c - ET+ into protobuf nodes: the rules of chakra_converter, and what deviates from them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "simulate/converted.h"
+#include "sutra/sutra.h"
+
+/* A node of ET+: its id, name and parent, further members, and those of its inputs. */
+struct line {
+    uint64_t id;
+    const char *name;
+    uint64_t parent;
+    const char *more;
+};
+
+#define PROCESS "[pytorch|profiler|execution_trace|process]"
+#define THREAD  "[pytorch|profiler|execution_trace|thread]"
+
+#define EMPTY_IO "{\"values\": [], \"shapes\": [], \"types\": []}"
+
+static const char attributes[] =
+    "[{\"name\": \"rf_id\", \"value\": 7}, {\"name\": \"fw_parent\", \"value\": 0}, {\"name\": \"seq_id\", \"value\": -1},"
+    " {\"name\": \"scope\", \"value\": 0}, {\"name\": \"tid\", \"value\": 1}, {\"name\": \"fw_tid\", \"value\": 0},"
+    " {\"name\": \"op_schema\", \"value\": \"\"}]";
+
+static char *text_of(const struct line *lines, size_t n) {
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    fprintf(file, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 5, \"time\": \"now\", \"start_ts\": 1, "
+                  "\"finish_ts\": 2, \"nodes\": [");
+    for (size_t i = 0; i < n; i++) {
+        const char *more = lines[i].more ? lines[i].more : "";
+        fprintf(file, "%s{\"id\": %llu, \"name\": \"%s\", \"ctrl_deps\": %llu, ", i ? "," : "",
+                (unsigned long long)lines[i].id, lines[i].name, (unsigned long long)lines[i].parent);
+        if (!strstr(more, "\"inputs\""))
+            fputs("\"inputs\": " EMPTY_IO ", ", file);
+        fprintf(file, "\"outputs\": " EMPTY_IO "%s, \"attrs\": %s}", more, attributes);
+    }
+    fputs("]}", file);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+struct outcome {
+    struct sutra_context *context;
+    struct sutra_converted *converted;
+    struct sutra_convert_report report;
+    struct sutra_error error;
+    enum sutra_status status;
+};
+
+static struct outcome convert(const struct line *lines, size_t n, bool compat) {
+    struct outcome outcome = {.report.size = sizeof outcome.report};
+    const struct sutra_convert_options options = {.size = sizeof options, .compat = compat};
+    char *text = text_of(lines, n);
+    assert_int_equal(sutra_context_create(NULL, &outcome.context, NULL), SUTRA_OK);
+    outcome.status =
+        sutra_convert_parse(outcome.context, "plus", text, strlen(text), &options, &outcome.converted, &outcome.error);
+    if (outcome.status == SUTRA_OK)
+        sutra_converted_report(outcome.converted, &outcome.report);
+    free(text);
+    return outcome;
+}
+
+#define CONVERT(lines, compat) convert(lines, sizeof(lines) / sizeof *(lines), compat)
+
+static void end(struct outcome *outcome) {
+    sutra_converted_free(outcome->converted);
+    sutra_context_free(outcome->context);
+}
+
+static row_t find(const struct et_nodes *nodes, uint64_t id) {
+    for (row_t node = 0; node < nodes->n; node++)
+        if (nodes->id[node] == id)
+            return node;
+    return ROW_NONE;
+}
+
+static bool is_there(const struct outcome *outcome, uint64_t id) {
+    return find(&outcome->converted->nodes, id) != ROW_NONE;
+}
+
+/* The ids of a list as text: "4 5". */
+static const char *ids_text(const struct et_ids *ids, row_t node, char *text, size_t size) {
+    size_t n = 0;
+    text[0] = 0;
+    for (uint64_t i = ids->first[node]; i < ids->first[node + 1]; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%llu", n ? " " : "", (unsigned long long)ids->ids[i]);
+    return text;
+}
+
+static void check_deps(const struct outcome *outcome, uint64_t id, const char *data, const char *ctrl) {
+    const struct et_nodes *nodes = &outcome->converted->nodes;
+    char text[100];
+    row_t node = find(nodes, id);
+    assert_int_not_equal(node, ROW_NONE);
+    assert_string_equal(ids_text(&nodes->data, node, text, sizeof text), data);
+    assert_string_equal(ids_text(&nodes->ctrl, node, text, sizeof text), ctrl);
+}
+
+/* An attribute's number; it must be there. */
+static int64_t number_of(const struct outcome *outcome, uint64_t id, enum et_name name) {
+    const struct et_nodes *nodes = &outcome->converted->nodes;
+    uint64_t i = et_attribute_find(nodes, find(nodes, id), name);
+    assert_true(i != UINT64_MAX);
+    return (int64_t)nodes->attributes.value[i].bits;
+}
+
+#define TENSOR(n, size) "[5, 6, 0, " #n ", " #size ", \"cuda:0\"]"
+#define KERNEL(inputs)  ", \"cat\": \"kernel\", \"stream\": 7, \"exclusive_dur\": 12.5, \"inputs\": " inputs
+#define TENSOR_IO       "{\"values\": [" TENSOR(10, 4) "], \"shapes\": [[10]], \"types\": [\"Tensor(float)\"]}"
+
+static void nodes_depend_on_the_cpu_node_before(void **state) {
+    (void)state;
+    static const struct line lines[] = {
+        {1, PROCESS, 1, NULL},
+        {2, THREAD, 1, NULL},
+        {3, "a", 2, NULL},
+        {4, "kernel", 3, KERNEL(EMPTY_IO)},
+        {5, "b", 2, ", \"inter_thread_dep\": 8"},
+        {7, THREAD, 1, NULL},
+        {8, "c", 7, NULL},
+    };
+    struct outcome outcome = CONVERT(lines, true);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    check_deps(&outcome, 3, "2", "2");
+    check_deps(&outcome, 4, "3", "3");
+    check_deps(&outcome, 5, "8 3", "2");
+    check_deps(&outcome, 2, "", "1");
+    check_deps(&outcome, 8, "7", "7");
+    assert_false(is_there(&outcome, 1)); /* neither depends on a node nor has one behind it */
+    assert_int_equal(outcome.converted->nodes.duration_us[find(&outcome.converted->nodes, 4)], 12);
+    end(&outcome);
+}
+
+static void absent_nodes_are_not_named(void **state) {
+    (void)state;
+    static const struct line lines[] = {
+        {1, PROCESS, 1, NULL}, {2, THREAD, 1, NULL}, {3, "a", 2, ", \"inter_thread_dep\": 99"}};
+    struct outcome outcome = CONVERT(lines, true);
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    assert_non_null(strstr(outcome.error.message, "node 3: it waits for a node (inter_thread_dep)"));
+    end(&outcome);
+    outcome = CONVERT(lines, false);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    check_deps(&outcome, 2, "", "");
+    check_deps(&outcome, 3, "2", "2");
+    assert_int_equal(outcome.report.n_absent, 2);
+    end(&outcome);
+}
+
+static void a_ring_is_named(void **state) {
+    (void)state;
+    static const struct line lines[] = {{1, PROCESS, 1, NULL},
+                                        {2, THREAD, 1, NULL},
+                                        {3, "a", 2, ", \"inter_thread_dep\": 5"},
+                                        {4, "b", 2, NULL},
+                                        {5, "c", 2, NULL}};
+    struct outcome outcome = CONVERT(lines, true);
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    assert_non_null(strstr(outcome.error.message, "dependencies in a ring of 3: 3 'a' -(inter-thread)-> 5 'c' "
+                                                  "-(order of the thread)-> 4 'b' -(order of the thread)-> 3"));
+    end(&outcome);
+}
+
+static void depth_has_no_limit(void **state) {
+    (void)state;
+    enum { N = 20000 };
+    struct line *lines = calloc(N, sizeof *lines);
+    assert_non_null(lines);
+    for (uint64_t i = 0; i < N; i++)
+        lines[i] = (struct line){N - i, i == N - 1 ? THREAD : "a", N - i - 1 ? N - i - 1 : 1, NULL};
+    struct outcome outcome = convert(lines, N, true);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_nodes, N);
+    check_deps(&outcome, N, "19999", "");
+    end(&outcome);
+    free(lines);
+}
+
+static void collectives_have_types_and_sizes(void **state) {
+    (void)state;
+    static const char lists[] = KERNEL("{\"values\": [[[" TENSOR(10, 4) ", " TENSOR(1, 2) "], [" TENSOR(
+        100, 1) "]], 3], \"shapes\": [], "
+                "\"types\": [\"GenericList[GenericList[Tensor(float),Tensor(float)]]\", \"Int\"]}");
+    static const struct line lines[] = {
+        {2, THREAD, 2, NULL},
+        {3, "c10d::x", 2, NULL},
+        {4, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 3, KERNEL(TENSOR_IO)},
+        {5, "ncclDevKernel_Reduce_Sum_f32", 3, KERNEL(TENSOR_IO)},
+        {6, "ncclKernel_AllGather_RING", 3, lists},
+        {7, "ncclKernel_Unheard", 3, KERNEL(TENSOR_IO)},
+        {8, "nccl:recv 1<-0", 2, NULL},
+        {9, "ncclDevKernel_SendRecv(x)", 8, KERNEL(TENSOR_IO)},
+    };
+    struct outcome outcome = CONVERT(lines, false);
+    const struct et_nodes *nodes = &outcome.converted->nodes;
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(number_of(&outcome, 4, ET_NAME_COMM_TYPE), ET_ALL_REDUCE);
+    assert_int_equal(number_of(&outcome, 4, ET_NAME_COMM_SIZE), 40);
+    assert_int_equal(number_of(&outcome, 5, ET_NAME_COMM_TYPE), ET_REDUCE);
+    assert_int_equal(number_of(&outcome, 6, ET_NAME_COMM_SIZE), 142);
+    assert_int_equal(nodes->type[find(nodes, 7)], ET_COMP);
+    assert_int_equal(nodes->type[find(nodes, 9)], ET_COMM_RECV);
+    assert_int_equal(outcome.report.n_collectives, 3);
+    end(&outcome);
+}
+
+static void fields_of_wrong_types_are_named(void **state) {
+    (void)state;
+    static const struct line lines[] = {{2, THREAD, 2, NULL}, {3, "a", 2, ", \"exclusive_dur\": NaN"}};
+    for (int compat = 0; compat < 2; compat++) {
+        struct outcome outcome = CONVERT(lines, compat);
+        assert_int_equal(outcome.status, SUTRA_DATA);
+        assert_string_equal(outcome.error.message,
+                            "node 3: field 'exclusive_dur': a number from 0 to 2^64 - 1 was expected");
+        assert_true(outcome.error.offset > 0);
+        end(&outcome);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_depend_on_the_cpu_node_before),
+        cmocka_unit_test(absent_nodes_are_not_named),
+        cmocka_unit_test(a_ring_is_named),
+        cmocka_unit_test(depth_has_no_limit),
+        cmocka_unit_test(collectives_have_types_and_sizes),
+        cmocka_unit_test(fields_of_wrong_types_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
