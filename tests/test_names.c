@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "facts/kernel_type.h"
 #include "facts/names.h"
 
 #define READER_LAST READER_TREE
@@ -128,6 +129,26 @@ static void only_names_in_use_count_as_steps(void **state) {
     strings_free(&strings);
 }
 
+static void kernels_are_told_apart_by_their_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        enum kernel_type type;
+    } cases[] = {{"ncclDevKernel_AllReduce_Sum_f32", KERNEL_COMMUNICATION},
+                 {"nccl AllReduce", KERNEL_COMPUTATION},
+                 {"ncclX\nKernel", KERNEL_COMPUTATION},
+                 {"my ncclKernel", KERNEL_COMPUTATION},
+                 {"Memcpy HtoD (Pinned -> Device)", KERNEL_MEMORY},
+                 {"Memset (Device)", KERNEL_MEMORY},
+                 {"dma0", KERNEL_MEMORY},
+                 {"a Memcpy", KERNEL_OTHER},
+                 {"Stream Sync", KERNEL_OTHER},
+                 {"a Memset", KERNEL_COMPUTATION},
+                 {"", KERNEL_COMPUTATION}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(kernel_type_of(cases[i].name, strlen(cases[i].name)), cases[i].type);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_has_its_own_launches),
@@ -136,6 +157,7 @@ int main(void) {
         cmocka_unit_test(names_and_categories_are_apart),
         cmocka_unit_test(names_of_hip_are_known_to_be_such_by_all),
         cmocka_unit_test(only_names_in_use_count_as_steps),
+        cmocka_unit_test(kernels_are_told_apart_by_their_names),
         cmocka_unit_test(a_text_of_the_user_marks_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "critical_path/path.h"
+#include "facts/kernel_type.h"
 
 /* Time by string, for operators and for kernels. */
 struct sums {
@@ -33,21 +34,16 @@ enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, 
     return from / 2 >= graph->n_cpu_pairs ? SUTRA_PATH_KERNEL : SUTRA_PATH_OPERATOR;
 }
 
-static bool begins(const char *name, const char *with) {
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
 /* Which of the report's sums a kernel's time belongs to. */
-static double *resource_of(struct sutra_critical_path_report *report, const char *name) {
-    if (begins(name, "nccl") && strstr(name, "Kernel"))
-        return &report->communication_us;
-    if (begins(name, "Memcpy") || begins(name, "Memset") || begins(name, "dma"))
-        return &report->memory_us;
-    return &report->compute_us;
+static double *resource_of(struct sutra_critical_path_report *report, enum kernel_type type) {
+    return type == KERNEL_COMMUNICATION ? &report->communication_us
+           : type == KERNEL_MEMORY      ? &report->memory_us
+                                        : &report->compute_us;
 }
 
 static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
     const struct path_search *search = &path->search;
+    const struct strings *strings = &search->trace->strings;
     struct sutra_critical_path_report *report = &path->report;
     for (node_t i = 0; i + 1 < search->path.n; i++) {
         uint32_t edge = search->path.edge[i];
@@ -63,7 +59,7 @@ static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
         sums[kind].us[name] += us;
         sums[kind].n[name]++;
         if (kind == SUTRA_PATH_KERNEL)
-            *resource_of(report, strings_text(&search->trace->strings, name)) += us;
+            *resource_of(report, kernel_type_of(strings_text(strings, name), strings_length(strings, name))) += us;
     }
 }
 

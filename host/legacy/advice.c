@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "facts/names.h"
 #include "legacy/legacy.h"
 
 #define TRIES 8
@@ -59,10 +60,10 @@ static void list_tries(const struct sutra_device_trace *device, struct tries *tr
     const struct device_events *events = &device->events;
     uint32_t annotation = strings_find(&device->strings, "user_annotation", 15);
     add_try(tries, "DataLoader");
-    add_try(tries, "ProfilerStep");
+    add_try(tries, STEP_NAME);
     for (row_t i = 0; i < events->n && tries->n < TRIES && annotation != STRING_NONE; i++) {
         const char *name = strings_text(&device->strings, events->name[i]);
-        if (events->category[i] == annotation && !strstr(name, "ProfilerStep"))
+        if (events->category[i] == annotation && !strstr(name, STEP_NAME))
             add_try(tries, name);
     }
 }

@@ -171,7 +171,7 @@ static void take_marker(struct dlrm_work *work, struct dlrm_window *window, cons
 
 /* The marker that was asked for, or the first one that some name begins with. */
 static enum sutra_status choose_marker(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
-    static const char *const usual[] = {"## ", "ProfilerStep", ""};
+    static const char *const usual[] = {"## ", STEP_NAME, ""};
     const char *given = work->options->module_marker;
     take_marker(work, window, given ? given : usual[0]);
     for (size_t i = 1; !given && !work->options->compat && !has_marker(work, window) && i < 3; i++)

@@ -25,20 +25,13 @@
 #include "columns/row.h"
 #include "context/context.h"
 #include "facts/correlation.h"
+#include "facts/kernel_type.h"
 #include "facts/names.h"
 #include "match/intervals.h"
 #include "read/device_trace.h"
 #include "sutra/analyze.h"
 
 #define NS_PER_US 1000
-
-enum kernel_type { KERNEL_COMPUTATION, KERNEL_COMMUNICATION, KERNEL_MEMORY, KERNEL_OTHER, KERNEL_N_TYPES };
-
-/* "COMPUTATION" and so on. */
-extern const char *const kernel_type_names[KERNEL_N_TYPES];
-
-/* The type of a kernel of this name. O(length). */
-enum kernel_type kernel_type_of(const char *name, size_t length);
 
 enum hta_row_state {
     HTA_KEPT = 1,   /* the event counts */

@@ -1,5 +1,5 @@
 /*
- * kernel_type.c - what kind of work a kernel does, from its name, by the reference's expressions:
+ * kernel_type.c - what kind of work a kernel does, from its name, by HTA's expressions:
  *
  *     COMMUNICATION   ^nccl.*Kernel               so ncclKernel_..., ncclDevKernel_... and ncclSymKernel_...
  *     MEMORY          ^Memcpy, ^Memset, ^dma
@@ -8,9 +8,10 @@
  *
  * A dot does not match a line end, so what it stands for must be on the first line.
  */
-#include <string.h>
+#include "facts/kernel_type.h"
 
-#include "analyze/hta/hta.h"
+#include <stdbool.h>
+#include <string.h>
 
 const char *const kernel_type_names[KERNEL_N_TYPES] = {"COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"};
 
