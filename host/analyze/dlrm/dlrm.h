@@ -195,7 +195,7 @@ struct dlrm_sample {
 
 struct dlrm_samples {
     struct dlrm_sample *list;
-    uint64_t n, capacity;
+    uint64_t n;
 };
 
 /* Launches of the first call of an operator that has any: texts launches[first .. first + n). */

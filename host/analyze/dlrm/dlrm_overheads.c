@@ -28,7 +28,9 @@ struct measuring {
     struct dlrm_work *work;
     const struct dlrm_tree *tree;
     bool by_shape;
-    uint32_t *n_events; /* per node: it and the nodes below it, those that start nothing left out with theirs */
+    uint32_t launch_roles; /* what counts as a launch; the only calls that wait of the notebook's are those that
+                              synchronise a stream */
+    uint32_t *n_events;    /* per node: it and the nodes below it, those that start nothing left out with theirs */
     struct launch_after *launches;
     uint32_t n_launches;
     struct tuples shapes;  /* (input, output) */
@@ -38,13 +40,10 @@ struct measuring {
     struct dlrm_overheads *made;
 };
 
-static bool add_sample(struct measuring *measuring, enum sutra_dlrm_overhead_kind kind, uint32_t name, uint32_t shapes,
+static void add_sample(struct measuring *measuring, enum sutra_dlrm_overhead_kind kind, uint32_t name, uint32_t shapes,
                        struct number us) {
     struct dlrm_samples *samples = &measuring->made->samples;
-    if (!arena_grow(measuring->work->arena, &samples->list, samples->n, &samples->capacity, sizeof *samples->list))
-        return false;
     samples->list[samples->n++] = (struct dlrm_sample){kind, name, shapes, us};
-    return true;
 }
 
 /* a - b - the profiler's time for n host events */
@@ -56,19 +55,22 @@ static bool node_is(const struct measuring *measuring, row_t node, uint32_t role
     return event_is(measuring->work, measuring->tree->forest.event[node], role);
 }
 
-static void count_events(struct measuring *measuring) {
+/* Returns how many samples there are at the most: of an operator T1 to T3 and T5, and T4 and T5 of each launch. */
+static uint64_t count_events(struct measuring *measuring) {
     const struct dlrm_forest *forest = &measuring->tree->forest;
+    uint64_t n_launches = 0;
     for (row_t node = forest->n; node-- > 0;) {
         measuring->n_events[node]++;
         if (forest->parent[node] != ROW_NONE && !node_is(measuring, node, DLRM_NO_START))
             measuring->n_events[forest->parent[node]] += measuring->n_events[node];
+        n_launches += node_is(measuring, node, measuring->launch_roles);
     }
+    return 4 * (uint64_t)measuring->tree->ops.n + 2 * n_launches;
 }
 
-/* The only calls that wait of the notebook's are those that synchronise a stream. */
 static void find_launches(struct measuring *measuring, row_t op) {
     const struct dlrm_forest *forest = &measuring->tree->forest;
-    uint32_t counter = 0, before = 0, role = NAME_LAUNCH | (measuring->by_shape ? NAME_BLOCKING : 0u);
+    uint32_t counter = 0, before = 0;
     measuring->n_launches = 0;
     for (row_t node = op + 1; node < forest->end[op]; node++) {
         counter++;
@@ -77,7 +79,7 @@ static void find_launches(struct measuring *measuring, row_t op) {
             continue;
         before += counter - 1;
         counter = 0;
-        if (!node_is(measuring, node, role))
+        if (!node_is(measuring, node, measuring->launch_roles))
             continue;
         measuring->launches[measuring->n_launches++] = (struct launch_after){forest->event[node], before};
         before = 0;
@@ -140,16 +142,16 @@ static bool add_launch_lengths(struct measuring *measuring) {
         uint32_t name = dlrm_name(work, work->events->name[event]);
         if (event_is(work, event, NAME_BLOCKING))
             continue;
-        if (name == STRING_NONE ||
-            !add_sample(measuring, SUTRA_T4, name, SUTRA_DLRM_NONE,
-                        number_integer(KERNEL_LAUNCH_LENGTH - CPU_EVENT_OVERHEAD - GPU_EVENT_OVERHEAD)))
+        if (name == STRING_NONE)
             return false;
+        add_sample(measuring, SUTRA_T4, name, SUTRA_DLRM_NONE,
+                   number_integer(KERNEL_LAUNCH_LENGTH - CPU_EVENT_OVERHEAD - GPU_EVENT_OVERHEAD));
     }
     return true;
 }
 
 /* T2, T3 and T5 of an operator with launches. */
-static bool add_between(struct measuring *measuring, row_t op, uint32_t name, uint32_t shapes) {
+static void add_between(struct measuring *measuring, row_t op, uint32_t name, uint32_t shapes) {
     const struct dlrm_work *work = measuring->work;
     const struct launch_after *launches = measuring->launches;
     row_t event = measuring->tree->forest.event[op];
@@ -160,30 +162,31 @@ static bool add_between(struct measuring *measuring, row_t op, uint32_t name, ui
     struct number t3 = difference(event_end(work, event), event_end(work, launches[n - 1].event), trailing);
     if (measuring->by_shape && number_compare(t3, number_integer(0)) < 0)
         t3 = number_integer(0);
-    bool ok = add_sample(measuring, SUTRA_T2, name, shapes,
-                         difference(event_ts(work, launches[0].event), event_ts(work, event), launches[0].n_before)) &&
-              add_sample(measuring, SUTRA_T3, name, shapes, t3);
-    for (uint32_t i = 1; i < n && ok; i++)
-        ok = add_sample(measuring, SUTRA_T5, name, shapes,
-                        difference(event_ts(work, launches[i].event), event_end(work, launches[i - 1].event),
-                                   launches[i].n_before));
-    return ok && (n > 1 || add_sample(measuring, SUTRA_T5, name, shapes, number_integer(0)));
+    add_sample(measuring, SUTRA_T2, name, shapes,
+               difference(event_ts(work, launches[0].event), event_ts(work, event), launches[0].n_before));
+    add_sample(measuring, SUTRA_T3, name, shapes, t3);
+    for (uint32_t i = 1; i < n; i++)
+        add_sample(measuring, SUTRA_T5, name, shapes,
+                   difference(event_ts(work, launches[i].event), event_end(work, launches[i - 1].event),
+                              launches[i].n_before));
+    if (n == 1)
+        add_sample(measuring, SUTRA_T5, name, shapes, number_integer(0));
 }
 
 /* T1, from the operator before this one to it, if both stand below the same parent. */
-static bool add_gap(struct measuring *measuring, row_t op) {
+static void add_gap(struct measuring *measuring, row_t op) {
     const struct dlrm_work *work = measuring->work;
     const struct dlrm_forest *forest = &measuring->tree->forest;
     const row_t *ops = measuring->tree->ops.node;
     row_t node = ops[op], before = op ? ops[op - 1] : node;
     if (op == 0 || forest->parent[before] != forest->parent[node])
-        return true;
+        return;
     struct number gap = number_subtract(event_ts(work, forest->event[node]), event_end(work, forest->event[before]));
     if (number_compare(gap, number_integer(GAP_LIMIT_US)) >= 0 ||
         (measuring->by_shape && number_compare(gap, number_integer(CPU_EVENT_OVERHEAD)) <= 0))
-        return true;
-    return add_sample(measuring, SUTRA_T1, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE,
-                      number_subtract(gap, number_integer(CPU_EVENT_OVERHEAD)));
+        return;
+    add_sample(measuring, SUTRA_T1, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE,
+               number_subtract(gap, number_integer(CPU_EVENT_OVERHEAD)));
 }
 
 static bool measure_operator(struct measuring *measuring, row_t op) {
@@ -194,17 +197,18 @@ static bool measure_operator(struct measuring *measuring, row_t op) {
     if (measuring->by_shape && (shapes = measuring->made->op_shapes[op] = shapes_of(measuring, node)) == STRING_NONE)
         return false;
     find_launches(measuring, node);
-    bool ok;
     if (measuring->n_launches) {
-        ok = add_between(measuring, node, name, shapes) && add_launch_lengths(measuring) &&
-             list_launches(measuring, name);
+        add_between(measuring, node, name, shapes);
+        if (!add_launch_lengths(measuring) || !list_launches(measuring, name))
+            return false;
     } else {
         if (event_is(work, event, DLRM_TO)) /* nothing was copied; the gap before it is left out as well */
             return true;
-        ok = add_sample(measuring, SUTRA_T5, name, shapes,
-                        difference(event_dur(work, event), number_integer(0), measuring->n_events[node]));
+        add_sample(measuring, SUTRA_T5, name, shapes,
+                   difference(event_dur(work, event), number_integer(0), measuring->n_events[node]));
     }
-    return ok && add_gap(measuring, op);
+    add_gap(measuring, op);
+    return true;
 }
 
 bool dlrm_samples_take(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
@@ -215,13 +219,14 @@ bool dlrm_samples_take(struct dlrm_work *work, const struct dlrm_tree *tree, boo
     struct measuring measuring = {.work = work,
                                   .tree = tree,
                                   .by_shape = by_shape,
+                                  .launch_roles = NAME_LAUNCH | (by_shape ? NAME_BLOCKING : 0u),
                                   .n_events = arena_zeros(scratch, n, sizeof *measuring.n_events),
                                   .launches = arena_take(scratch, n, sizeof *measuring.launches),
                                   .made = overheads};
+    uint64_t n_most = scratch->failed ? 0 : count_events(&measuring);
+    overheads->samples.list = arena_take(work->arena, n_most, sizeof *overheads->samples.list);
     overheads->op_shapes = arena_take(work->arena, by_shape ? tree->ops.n : 0, sizeof *overheads->op_shapes);
     bool ok = !scratch->failed && !work->arena->failed;
-    if (ok)
-        count_events(&measuring);
     for (row_t op = 0; op < tree->ops.n && ok; op++)
         ok = measure_operator(&measuring, op);
     tuples_free(&measuring.shapes);
