@@ -9,16 +9,19 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "simulate/et_json.h"
+#include "simulate/et_lines.h"
+#include "simulate/et_write.h"
 #include "write/text_file.h"
 
-/* Where the bytes come from: a path, or memory. */
-struct input {
+/* Where the bytes come from, and what they are. */
+struct et_input {
     const char *name;
     const void *bytes; /* NULL: `name` is a path */
     size_t size;
+    bool lines; /* JSON lines; else protobuf */
 };
 
-static enum sutra_status read_input(struct sutra_context *context, struct sutra_et *et, const struct input *input,
+static enum sutra_status read_input(struct sutra_context *context, struct sutra_et *et, const struct et_input *input,
                                     bool damaged, struct sutra_error *error) {
     struct source *source = &et->file.source;
     enum sutra_status status = input->bytes ? source_copy_any(source, input->name, input->bytes, input->size, error)
@@ -26,12 +29,12 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     if (status)
         return status;
     stage_begin(context, "read .et", source->size);
-    status = et_read(&et->file, damaged, error);
+    status = input->lines ? et_lines_read(&et->file, context, error) : et_read(&et->file, damaged, error);
     stage_end(context);
     return status;
 }
 
-static enum sutra_status read_new(struct sutra_context *context, const struct input *input,
+static enum sutra_status read_new(struct sutra_context *context, const struct et_input *input,
                                   const struct sutra_et_read_options *options, struct sutra_et **et,
                                   struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_et_read_options, damaged);
@@ -53,13 +56,28 @@ static enum sutra_status read_new(struct sutra_context *context, const struct in
 enum sutra_status sutra_et_read(struct sutra_context *context, const char *path,
                                 const struct sutra_et_read_options *options, struct sutra_et **et,
                                 struct sutra_error *error) {
-    return read_new(context, &(struct input){.name = path}, options, et, error);
+    return read_new(context, &(struct et_input){.name = path}, options, et, error);
 }
 
 enum sutra_status sutra_et_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                  const struct sutra_et_read_options *options, struct sutra_et **et,
                                  struct sutra_error *error) {
-    return read_new(context, &(struct input){name, bytes ? bytes : "", size}, options, et, error);
+    return read_new(context, &(struct et_input){name, bytes ? bytes : "", size, false}, options, et, error);
+}
+
+enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char *path, struct sutra_et **et,
+                                      struct sutra_error *error) {
+    return read_new(context, &(struct et_input){.name = path, .lines = true}, NULL, et, error);
+}
+
+enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                       struct sutra_et **et, struct sutra_error *error) {
+    return read_new(context, &(struct et_input){name, bytes ? bytes : "", size, true}, NULL, et, error);
+}
+
+enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
+                                 uint64_t *n_bytes, struct sutra_error *error) {
+    return et_write(&et->file.nodes, context, path, n_bytes, error);
 }
 
 void sutra_et_free(struct sutra_et *et) {
@@ -70,14 +88,23 @@ void sutra_et_free(struct sutra_et *et) {
     free(et);
 }
 
-enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
+static enum sutra_status look_at(const char *path, bool (*looks_like)(const char *bytes, size_t size), bool *known,
+                                 struct sutra_error *error) {
     struct source source;
     enum sutra_status status = source_open_any(&source, path, error);
     if (status)
         return status;
-    *known = et_looks_like(source.bytes, source.size);
+    *known = looks_like(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;
+}
+
+enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
+    return look_at(path, et_looks_like, known, error);
+}
+
+enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error) {
+    return look_at(path, et_lines_look_like, known, error);
 }
 
 uint64_t sutra_et_nodes(const struct sutra_et *et) {

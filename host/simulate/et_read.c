@@ -10,41 +10,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "simulate/et_fill.h"
 #include "simulate/et_schema.h"
 #include "text/string_text.h"
 
-/* Names of attributes come in the same order in node after node. */
-#define NAME_GUESSES 32
-
-/* How much of everything there is. */
-struct totals {
-    row_t n_nodes;
-    uint64_t n_ctrl, n_data, n_attributes, n_docs;
-};
-
 struct et_reader {
     struct et_file *file;
-    struct et_nodes *nodes;
-    bool fill;       /* the second pass */
-    struct totals n; /* so far */
-    uint32_t guesses[NAME_GUESSES];
+    struct et_filler filler;
     const char *fault, *fault_at; /* the first one that was met */
-    bool no_memory;
-};
-
-/* A node's single fields. */
-struct et_node_read {
-    uint64_t id, start_us, duration_us;
-    int32_t type;
-    uint8_t flags;
-    struct et_text text[ET_TEXT_COLUMNS];
-};
-
-struct attribute {
-    struct et_text name, doc;
-    uint8_t kind;
-    struct et_text text; /* of texts and lists */
-    uint64_t bits;
 };
 
 static void note_fault(struct et_reader *reader, const char *at, const char *fault) {
@@ -65,7 +38,7 @@ static void end_fields(struct et_reader *reader, const struct wire *wire) {
 }
 
 static struct et_text text_of(struct et_reader *reader, const struct wire_field *field) {
-    if (!reader->fill) {
+    if (!reader->filler.fill) {
         size_t good = utf8_check(field->bytes, field->bits);
         if (good < field->bits)
             note_fault(reader, field->bytes + good, "a text is not UTF-8");
@@ -75,20 +48,15 @@ static struct et_text text_of(struct et_reader *reader, const struct wire_field 
 
 /* ---- Ids ---- */
 
-static void put_id(struct et_reader *reader, struct et_ids *list, uint64_t *n, uint64_t id) {
-    if (reader->fill)
-        list->ids[*n] = id;
-    (*n)++;
-}
-
-static void read_ids(struct et_reader *reader, struct et_ids *list, uint64_t *n, const struct wire_field *field) {
+static void read_ids(struct et_reader *reader, void (*put)(struct et_filler *filler, uint64_t id),
+                     const struct wire_field *field) {
     if (field->type == WIRE_VARINT) {
-        put_id(reader, list, n, field->bits);
+        put(&reader->filler, field->bits);
     } else if (field->type == WIRE_BYTES) {
         struct wire wire = nested(field);
         uint64_t id;
         while (wire.at != wire.end && wire_varint(&wire, &id))
-            put_id(reader, list, n, id);
+            put(&reader->filler, id);
         end_fields(reader, &wire);
     }
 }
@@ -96,12 +64,12 @@ static void read_ids(struct et_reader *reader, struct et_ids *list, uint64_t *n,
 /* ---- Attributes ---- */
 
 /* Lists that come in several pieces are the pieces one after the other. */
-static void add_list(struct et_reader *reader, struct attribute *attribute, const struct wire_field *field) {
+static void add_list(struct et_reader *reader, struct et_attribute *attribute, const struct wire_field *field) {
     struct et_text piece = {field->bytes, (uint32_t)field->bits};
     if (attribute->kind != field->number || attribute->text.length == 0) {
         attribute->text = piece;
-    } else if (piece.length > 0 && reader->fill) {
-        char *whole = arena_take(&reader->nodes->arena, (size_t)attribute->text.length + piece.length, 1);
+    } else if (piece.length > 0 && reader->filler.fill) {
+        char *whole = arena_take(&reader->file->nodes.arena, (size_t)attribute->text.length + piece.length, 1);
         if (!whole)
             return;
         memcpy(whole, attribute->text.bytes, attribute->text.length);
@@ -121,9 +89,9 @@ static void check_list(struct et_reader *reader, const struct wire_field *field)
     end_fields(reader, &list.packed);
 }
 
-static void read_value(struct et_reader *reader, struct attribute *attribute, const struct wire_field *field) {
+static void read_value(struct et_reader *reader, struct et_attribute *attribute, const struct wire_field *field) {
     if (field->number % 2 == 0) {
-        if (!reader->fill)
+        if (!reader->filler.fill)
             check_list(reader, field);
         add_list(reader, attribute, field);
     } else if (field->number == ET_STRING) {
@@ -136,8 +104,8 @@ static void read_value(struct et_reader *reader, struct attribute *attribute, co
     attribute->kind = (uint8_t)field->number;
 }
 
-static struct attribute read_attribute(struct et_reader *reader, const struct wire_field *message) {
-    struct attribute attribute = {0};
+static struct et_attribute read_attribute(struct et_reader *reader, const struct wire_field *message) {
+    struct et_attribute attribute = {0};
     struct wire wire = nested(message);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
@@ -152,33 +120,6 @@ static struct attribute read_attribute(struct et_reader *reader, const struct wi
     return attribute;
 }
 
-static uint32_t name_number(struct et_reader *reader, uint32_t *guess, struct et_text name) {
-    struct strings *names = &reader->nodes->names;
-    if (strings_length(names, *guess) != name.length ||
-        memcmp(strings_text(names, *guess), name.bytes ? name.bytes : "", name.length) != 0) {
-        uint32_t number = strings_intern(names, name.bytes ? name.bytes : "", name.length);
-        reader->no_memory |= number == STRING_NONE;
-        if (number != STRING_NONE)
-            *guess = number;
-    }
-    return *guess;
-}
-
-/* The i-th attribute of its node, at place `at` of the table. */
-static void put_attribute(struct et_reader *reader, struct et_attributes *table, uint64_t at, uint64_t i,
-                          const struct attribute *attribute) {
-    bool is_text = et_kind_is_text(attribute->kind);
-    table->name[at] = name_number(reader, &reader->guesses[i % NAME_GUESSES], attribute->name);
-    table->kind[at] = attribute->kind;
-    table->length[at] = is_text ? attribute->text.length : 0;
-    if (is_text)
-        table->value[at].bytes = attribute->text.bytes;
-    else
-        table->value[at].bits = attribute->bits;
-    if (attribute->doc.length > 0)
-        table->docs[table->n_docs++] = (struct et_doc){at, attribute->doc};
-}
-
 /* ---- Messages ---- */
 
 static void read_texts(struct et_reader *reader, struct et_text *texts, const struct wire_field *message) {
@@ -190,16 +131,8 @@ static void read_texts(struct et_reader *reader, struct et_text *texts, const st
     end_fields(reader, &wire);
 }
 
-static void read_node_attribute(struct et_reader *reader, const struct wire_field *field) {
-    struct attribute attribute = read_attribute(reader, field);
-    uint64_t at = reader->n.n_attributes++;
-    reader->n.n_docs += attribute.doc.length > 0;
-    if (reader->fill)
-        put_attribute(reader, &reader->nodes->attributes, at, at - reader->nodes->attr_first[reader->n.n_nodes],
-                      &attribute);
-}
-
-static void read_bytes_field(struct et_reader *reader, struct et_node_read *node, const struct wire_field *field) {
+static void read_bytes_field(struct et_reader *reader, struct et_node *node, const struct wire_field *field) {
+    struct et_attribute attribute;
     switch (field->number) {
     case 2:
         node->text[ET_NODE_NAME] = text_of(reader, field);
@@ -213,12 +146,13 @@ static void read_bytes_field(struct et_reader *reader, struct et_node_read *node
         read_texts(reader, &node->text[ET_OUTPUT_VALUES], field);
         break;
     case 10:
-        read_node_attribute(reader, field);
+        attribute = read_attribute(reader, field);
+        et_fill_attribute(&reader->filler, &attribute);
         break;
     }
 }
 
-static void read_number_field(struct et_node_read *node, const struct wire_field *field) {
+static void read_number_field(struct et_node *node, const struct wire_field *field) {
     switch (field->number) {
     case 1:
         node->id = field->bits;
@@ -235,66 +169,36 @@ static void read_number_field(struct et_node_read *node, const struct wire_field
     }
 }
 
-static void put_node(struct et_nodes *nodes, row_t row, const struct et_node_read *node) {
-    nodes->id[row] = node->id;
-    nodes->start_us[row] = node->start_us;
-    nodes->duration_us[row] = node->duration_us;
-    nodes->type[row] = node->type;
-    nodes->flags[row] = node->flags;
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
-        et_text_put(nodes->text[column], row, node->text[column]);
-}
-
-static void end_lists(struct et_reader *reader) {
-    row_t row = reader->n.n_nodes;
-    reader->nodes->ctrl.first[row] = reader->n.n_ctrl;
-    reader->nodes->data.first[row] = reader->n.n_data;
-    reader->nodes->attr_first[row] = reader->n.n_attributes;
-}
-
 static void read_node(struct et_reader *reader, struct wire wire) {
-    struct et_node_read node = {0};
+    struct et_node node = {0};
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         if (field.number == 4)
-            read_ids(reader, &reader->nodes->ctrl, &reader->n.n_ctrl, &field);
+            read_ids(reader, et_fill_ctrl, &field);
         else if (field.number == 5)
-            read_ids(reader, &reader->nodes->data, &reader->n.n_data, &field);
+            read_ids(reader, et_fill_data, &field);
         else if (field.type == WIRE_BYTES)
             read_bytes_field(reader, &node, &field);
         else if (field.type == WIRE_VARINT)
             read_number_field(&node, &field);
     }
     end_fields(reader, &wire);
-    if (reader->fill)
-        put_node(reader->nodes, reader->n.n_nodes, &node);
-    reader->n.n_nodes++;
-    if (reader->fill)
-        end_lists(reader);
+    et_fill_node(&reader->filler, &node);
 }
 
-/* The first message; the first pass makes room for its attributes. */
 static void read_metadata(struct et_reader *reader, struct wire wire) {
-    struct et_attributes *table = &reader->nodes->metadata;
     struct wire_field field;
-    uint64_t n = 0, n_docs = 0;
     while (wire_next(&wire, &field)) {
         if (field.type != WIRE_BYTES)
             continue;
         if (field.number == 1)
-            reader->nodes->version = text_of(reader, &field);
+            reader->file->nodes.version = text_of(reader, &field);
         if (field.number != 2)
             continue;
-        struct attribute attribute = read_attribute(reader, &field);
-        if (reader->fill)
-            put_attribute(reader, table, n, n, &attribute);
-        n++;
-        n_docs += attribute.doc.length > 0;
+        struct et_attribute attribute = read_attribute(reader, &field);
+        et_fill_metadata(&reader->filler, &attribute);
     }
     end_fields(reader, &wire);
-    if (!reader->fill)
-        reader->no_memory |=
-            et_attributes_take(reader->nodes, table, n, NULL) || et_docs_take(reader->nodes, table, n_docs, NULL);
 }
 
 /* ---- The file ---- */
@@ -326,16 +230,16 @@ static bool next_message(struct et_reader *reader, struct wire *file, bool first
 static void read_messages(struct et_reader *reader) {
     struct wire file = wire_over(reader->file->source.bytes, reader->file->source.size), message;
     bool first = true;
-    while (next_message(reader, &file, first, &message) && !reader->no_memory) {
-        struct totals before = reader->n;
+    while (next_message(reader, &file, first, &message)) {
+        struct et_totals before = reader->filler.n;
         if (first)
             read_metadata(reader, message);
-        else if (reader->n.n_nodes < ROW_LIMIT)
+        else if (reader->filler.n.n_nodes < ROW_LIMIT)
             read_node(reader, message);
         else
             note_fault(reader, message.at, "more nodes than fit 32 bits");
         if (reader->fault) {
-            reader->n = before;
+            reader->filler.n = before;
             return;
         }
         reader->file->has_metadata = true;
@@ -351,26 +255,17 @@ static enum sutra_status fault_error(const struct et_reader *reader, struct sutr
                    reader->fault);
     else
         error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s",
-                   reader->n.n_nodes + 1, reader->fault);
+                   reader->filler.n.n_nodes + 1, reader->fault);
     damage.offset = (uint64_t)(reader->fault_at - file->source.bytes);
     if (error)
         *error = damage;
     return SUTRA_DATA;
 }
 
-/* Room for what the first pass counted. */
-static enum sutra_status make_room(struct et_reader *reader, struct sutra_error *error) {
-    struct totals n = reader->n;
-    enum sutra_status status = et_nodes_take(reader->nodes, n.n_nodes, n.n_ctrl, n.n_data, n.n_attributes, error);
-    return status ? status : et_docs_take(reader->nodes, &reader->nodes->attributes, n.n_docs, error);
-}
-
 /* The second pass, over the nodes that the first one found whole. */
 static void fill(struct et_reader *reader) {
     struct wire file = wire_over(reader->file->source.bytes, reader->file->source.size), message;
-    reader->fill = true;
-    reader->n = (struct totals){0};
-    for (bool first = true; !reader->no_memory && (first || reader->n.n_nodes < reader->nodes->n); first = false) {
+    for (bool first = true; first || reader->filler.n.n_nodes < reader->file->nodes.n; first = false) {
         if (!next_message(reader, &file, first, &message))
             return;
         if (first)
@@ -381,9 +276,9 @@ static void fill(struct et_reader *reader) {
 }
 
 enum sutra_status et_read(struct et_file *file, bool tolerant, struct sutra_error *error) {
-    struct et_reader reader = {.file = file, .nodes = &file->nodes};
+    struct et_reader reader = {.file = file};
     file->cut_at = file->empty_at = ET_NOWHERE;
-    enum sutra_status status = et_nodes_begin(&file->nodes, error);
+    enum sutra_status status = et_fill_begin(&reader.filler, &file->nodes, error);
     if (status)
         return status;
     read_messages(&reader);
@@ -393,10 +288,10 @@ enum sutra_status et_read(struct et_file *file, bool tolerant, struct sutra_erro
             return status;
         reader.fault = NULL;
     }
-    status = reader.no_memory ? error_memory(error) : make_room(&reader, error);
+    status = et_fill_room(&reader.filler, error);
     if (!status && file->has_metadata)
         fill(&reader);
-    if (!status && (reader.no_memory || file->nodes.arena.failed))
+    if (!status && et_fill_failed(&reader.filler))
         status = error_memory(error);
     return status;
 }

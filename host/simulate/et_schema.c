@@ -48,6 +48,12 @@ uint64_t et_scalar_bits(uint32_t kind, uint64_t bits) {
     }
 }
 
+uint64_t et_varint_of(uint32_t kind, uint64_t bits) {
+    if (kind == ET_SINT32 || kind == ET_SINT64)
+        return bits << 1 ^ (0 - (bits >> 63));
+    return kind == ET_BOOL ? bits != 0 : bits;
+}
+
 static const char *const types[] = {
     "INVALID_NODE", "METADATA_NODE",  "MEM_LOAD_NODE",  "MEM_STORE_NODE",
     "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE",

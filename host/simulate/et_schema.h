@@ -17,6 +17,9 @@ enum wire_type et_wire_type(uint32_t kind);
 /* A number as the columns have it, from what was on the wire: sign-extended, zigzag undone, bool 0 or 1. */
 uint64_t et_scalar_bits(uint32_t kind, uint64_t bits);
 
+/* The other way round, of a number whose type is WIRE_VARINT. */
+uint64_t et_varint_of(uint32_t kind, uint64_t bits);
+
 /* "double", "float", "int32", ... of a single value or of the elements of a list. */
 const char *et_kind_word(uint32_t kind);
 

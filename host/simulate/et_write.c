@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "simulate/et_schema.h"
+#include "simulate/et_wire_put.h"
 #include "write/sink.h"
 
 /* Output that a piece aims at, and the bytes of a node beside its texts, roughly. */
@@ -19,25 +20,6 @@
 #define NODE_BYTES  256
 
 /* ---- fields ---- */
-
-static inline size_t varint_size(uint64_t value) {
-    return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
-}
-
-static inline char *put_varint(char *to, uint64_t value) {
-    for (; value >= 0x80; value >>= 7)
-        *to++ = (char)(value | 0x80);
-    *to++ = (char)value;
-    return to;
-}
-
-static inline size_t key_size(unsigned field) {
-    return field < 16 ? 1 : 2;
-}
-
-static inline char *put_key(char *to, unsigned field, enum wire_type wire) {
-    return put_varint(to, field << 3 | (unsigned)wire);
-}
 
 /* A field of bytes: its key and its length, then come the bytes. */
 static inline size_t bytes_size(unsigned field, uint64_t length) {
@@ -73,13 +55,6 @@ static inline char *put_text(char *to, unsigned field, struct et_text text) {
 
 /* ---- attributes ---- */
 
-/* The integer that a varint holds: those of sint32 and sint64 alternate between signs. */
-static inline uint64_t varint_of(unsigned kind, uint64_t bits) {
-    if (kind == ET_SINT32 || kind == ET_SINT64)
-        return bits << 1 ^ (0 - (bits >> 63));
-    return kind == ET_BOOL ? bits != 0 : bits;
-}
-
 static size_t value_size(const struct et_attributes *attributes, uint64_t i) {
     unsigned kind = attributes->kind[i];
     if (kind == ET_NO_VALUE)
@@ -92,7 +67,7 @@ static size_t value_size(const struct et_attributes *attributes, uint64_t i) {
     case WIRE_BYTES:
         return bytes_size(kind, attributes->length[i]);
     default:
-        return key_size(kind) + varint_size(varint_of(kind, attributes->value[i].bits));
+        return key_size(kind) + varint_size(et_varint_of(kind, attributes->value[i].bits));
     }
 }
 
@@ -111,7 +86,7 @@ static char *put_value(char *to, const struct et_attributes *attributes, uint64_
     case WIRE_BYTES:
         return put_bytes(put_varint(to, attributes->length[i]), value.bytes, attributes->length[i]);
     default:
-        return put_varint(to, varint_of(kind, value.bits));
+        return put_varint(to, et_varint_of(kind, value.bits));
     }
 }
 

@@ -46,6 +46,20 @@ uint64_t sutra_et_nodes(const struct sutra_et *et);
 /* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed. */
 enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error);
 
+/* Reads the JSON lines of sutra_et_write_json(), or what chakra_jsonizer writes. Errors as those of sutra_et_read(), with
+ * the line. */
+enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char *path, struct sutra_et **et,
+                                      struct sutra_error *error);
+enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                       struct sutra_et **et, struct sutra_error *error);
+
+/* Whether a file holds such lines, told by its beginning; errors as those of sutra_et_known(). */
+enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error);
+
+/* Writes an .et file, as Google's own writer has the bytes. Writes as sutra_linked_write() does. */
+enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
+                                 uint64_t *n_bytes, struct sutra_error *error);
+
 /* ---- What a file holds ---- */
 
 /* Communication of a type in a group. */
