@@ -185,9 +185,11 @@ static void find_places(const struct column_asking *asking, row_t event, struct 
                         struct json_place *places) {
     struct event_places known;
     event_find(asking->trace, event, learned, &known);
-    for (size_t i = 0; i < asking->n_fields; i++)
-        places[i] =
-            asking->fields[i].field == FIELD_NONE ? (struct json_place){0} : known.field[asking->fields[i].field];
+    for (size_t i = 0; i < asking->n_fields; i++) {
+        places[i].at = 0;
+        if (asking->fields[i].field != FIELD_NONE)
+            places[i] = known.field[asking->fields[i].field];
+    }
     find_by_name(asking, known.field[FIELD_ARGS].at, false, places);
     find_by_name(asking, asking->trace->events.text[event], true, places);
 }
@@ -239,7 +241,7 @@ static void read_part(void *arg, size_t number) {
     const struct column_asking *asking = arg;
     struct asking_part *part = &asking->parts[number];
     struct events_learned learned = {0};
-    struct json_place places[ASK_MAX];
+    struct json_place places[ASK_MAX] = {0};
     part->reader = (struct field_reader){.source = &asking->trace->document.source, .values = asking->values};
     part->reader.failed = asking->strings && !strings_init(&part->strings);
     for (row_t i = first_of_part(asking, number); i < first_of_part(asking, number + 1) && !part->reader.failed; i++) {
