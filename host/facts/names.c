@@ -7,6 +7,7 @@
  *     P  HTA's critical path             E  its extended rules, which know all that P knows
  *     H  HTA's tables                    Q  HTA's queues
  *     D  the notebook of analyze dlrm    T  the call tree
+ *     S  the timeline for simulators
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
@@ -24,6 +25,7 @@ enum {
     Q = READER_HTA_QUEUE,
     D = READER_DLRM,
     T = READER_TREE,
+    S = READER_SIMULATE,
 };
 
 struct name_line {
@@ -78,7 +80,18 @@ static const struct name_line names[] = {
     {"Event Sync", TEXT_IS, NAME_EVENT_SYNC, P | H},
     {"Context Sync", TEXT_IS, NAME_CONTEXT_SYNC, P | H},
     {"Stream Sync", TEXT_IS, NAME_STREAM_SYNC, P},
-    {"Stream Wait Event", TEXT_IS, NAME_STREAM_WAIT, P},
+    {"Stream Wait Event", TEXT_IS, NAME_STREAM_WAIT, P | S},
+    {"cudaStreamSynchronize", TEXT_IS, NAME_STREAM_SYNC, S},
+    {"cudaDeviceSynchronize", TEXT_IS, NAME_CONTEXT_SYNC, S},
+    {"cudaEventSynchronize", TEXT_IS, NAME_EVENT_SYNC, S},
+    {"hipStreamSynchronize", TEXT_IS, NAME_STREAM_SYNC | NAME_HIP, S},
+    {"hipDeviceSynchronize", TEXT_IS, NAME_CONTEXT_SYNC | NAME_HIP, S},
+    {"hipEventSynchronize", TEXT_IS, NAME_EVENT_SYNC | NAME_HIP, S},
+    {"cuStreamSynchronize", TEXT_IS, NAME_STREAM_SYNC, S},
+    {"cuCtxSynchronize", TEXT_IS, NAME_CONTEXT_SYNC, S},
+    {"cuEventSynchronize", TEXT_IS, NAME_EVENT_SYNC, S},
+    {"emcpy", TEXT_HAS, NAME_COPY, S},
+    {"ageable", TEXT_HAS, NAME_PAGEABLE, S},
 
     {STEP_NAME, TEXT_HAS, NAME_STEP, L | O | P | H | D},
     {"nccl", TEXT_HAS_IN_ANY_CASE, NAME_NCCL, L},
@@ -91,11 +104,11 @@ static const struct name_line categories[] = {
     {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, D},
     {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T},
-    {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T},
+    {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T | S},
     {"Runtime", TEXT_IS, CATEGORY_RUNTIME, D},
-    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | T},
-    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | T},
-    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, T},
+    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | T | S},
+    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | T | S},
+    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, T | S},
     {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T},
     {"Kernel", TEXT_IS, CATEGORY_KERNEL, H},
     {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL, H},
@@ -103,7 +116,7 @@ static const struct name_line categories[] = {
     {"Memcpy", TEXT_IS, CATEGORY_COPY, H},
     {"gpu_memset", TEXT_IS, CATEGORY_SET, H | T},
     {"Memset", TEXT_IS, CATEGORY_SET, H},
-    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T},
+    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S},
     {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, D | T},
     {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},
     {"ac2g", TEXT_IS, CATEGORY_LAUNCH_FLOW, L | O | T},

@@ -28,6 +28,7 @@ enum reader {
     READER_HTA_QUEUE = 1 << 5,     /* HTA's lengths of queues */
     READER_DLRM = 1 << 6,          /* the notebook behind analyze dlrm */
     READER_TREE = 1 << 7,          /* the profiler's call tree */
+    READER_SIMULATE = 1 << 8,      /* the measured timeline, for simulators */
 };
 
 /* What names of profiler steps contain. */
@@ -42,7 +43,7 @@ enum name_role {
     NAME_BLOCKING = 1 << 4,    /* calls that wait: their time is not work of the CPU */
     NAME_RECORD_CALL = 1 << 5, /* calls that record an event, and that make a stream wait for one */
     NAME_WAIT_CALL = 1 << 6,
-    NAME_EVENT_SYNC = 1 << 7, /* events of synchronisation */
+    NAME_EVENT_SYNC = 1 << 7, /* events of synchronisation, and to READER_SIMULATE the calls */
     NAME_CONTEXT_SYNC = 1 << 8,
     NAME_STREAM_SYNC = 1 << 9,
     NAME_STREAM_WAIT = 1 << 10,
@@ -51,8 +52,10 @@ enum name_role {
     NAME_NCCL_KERNEL = 1 << 13, /* contains ncclDevKernel */
     NAME_COALESCED = 1 << 14,   /* is nccl:coalesced */
     NAME_HIP = 1 << 15,         /* of HIP, whoever knows it */
-    NAME_USED = 1 << 16,        /* an event that counts has it: set by whoever goes through the events */
-    NAME_OWN = 1 << 17,         /* this and all above: roles that a reader gives itself, by names_mark() */
+    NAME_COPY = 1 << 16,        /* contains emcpy: copies on the GPU */
+    NAME_PAGEABLE = 1 << 17,    /* contains ageable: such copies from or to memory that is not pinned */
+    NAME_USED = 1 << 18,        /* an event that counts has it: set by whoever goes through the events */
+    NAME_OWN = 1 << 19,         /* this and all above: roles that a reader gives itself, by names_mark() */
 };
 
 #define NAME_LAUNCH (NAME_LAUNCH_KERNEL | NAME_LAUNCH_COPY | NAME_LAUNCH_SET | NAME_LAUNCH_GRAPH)

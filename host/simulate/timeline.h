@@ -53,7 +53,7 @@ struct timeline_kernels {
     const uint32_t *stream;
     const double *launch_start, *launch_end;
     const uint32_t *launch_thread; /* that of `ops`, or THREAD_UNKNOWN */
-    const uint8_t *traits;         /* KERNEL_... bits */
+    uint8_t *traits;               /* KERNEL_... bits */
 };
 
 /* Calls that wait for the GPU: for all that was launched before `before` on a stream, or on all of them. */

@@ -1,0 +1,308 @@
+/*
+ * et_timeline.c - each node of the timeline takes its words from a plain node; see et_timeline.h.
+ */
+#include "simulate/et_timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bisect.h"
+#include "base/error.h"
+
+/* The row of the plain node with an id, or ROW_NONE; plain nodes have rising ids. */
+static row_t plain_row(const struct et_nodes *plain, uint64_t id) {
+    struct bisection at = {0, plain->n};
+    while (at.low < at.high)
+        bisect(&at, plain->id[bisect_middle(at)] < id);
+    return at.low < plain->n && plain->id[at.low] == id ? at.low : ROW_NONE;
+}
+
+void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *input) {
+    struct timeline_kernels *kernels = &input->kernels;
+    uint64_t most = plain->n ? plain->id[plain->n - 1] : 0;
+    for (row_t k = 0; k < kernels->n; k++) {
+        row_t row = plain_row(plain, kernels->id[k]);
+        if (row != ROW_NONE && plain->type[row] != ET_COMP)
+            kernels->traits[k] |= KERNEL_COMMUNICATES;
+        most = kernels->id[k] > most ? kernels->id[k] : most;
+    }
+    if (input->ops.n && input->ops.id[input->ops.n - 1] > most)
+        most = input->ops.id[input->ops.n - 1];
+    input->first_new_id = most + 1;
+}
+
+/* A node to be: a node of the timeline, or a plain one without times. */
+struct source_node {
+    row_t timeline; /* ROW_NONE: it has no times */
+    row_t plain;    /* whose words it has; ROW_NONE: none */
+};
+
+struct timeline_making {
+    struct et_nodes *made;
+    const struct et_nodes *plain;
+    const struct timeline_input *input;
+    const struct timeline_nodes *timeline;
+    struct arena *arena;
+
+    struct source_node *sources; /* by rising id */
+    row_t n;
+    row_t *op_place; /* per operator: place of its first part in the timeline */
+};
+
+/* ---- Which nodes there are ---- */
+
+/* The plain row of the operator or kernel that a node of the timeline is a part of. */
+static row_t words_of(const struct timeline_making *making, row_t place) {
+    row_t of = making->timeline->of[place];
+    if (of == ROW_NONE)
+        return ROW_NONE;
+    bool kernel = making->timeline->role[place] == NODE_KERNEL;
+    return plain_row(making->plain, kernel ? making->input->kernels.id[of] : making->input->ops.id[of]);
+}
+
+static uint64_t source_id(const struct timeline_making *making, struct source_node source) {
+    return source.timeline == ROW_NONE ? making->plain->id[source.plain] : making->timeline->id[source.timeline];
+}
+
+/* All nodes by rising id. What is of the timeline stands in for the plain nodes of the same ids. */
+static bool list_sources(struct timeline_making *making, const struct engine *engine, struct sutra_error *error) {
+    const size_t most = (size_t)making->timeline->n + making->plain->n;
+    struct source_node *found = arena_take(making->arena, most, sizeof *found);
+    uint64_t *ids = arena_take(making->arena, most, sizeof *ids);
+    row_t *order = arena_take(making->arena, most, sizeof *order);
+    bool *is_timed = arena_zeros(making->arena, making->plain->n, sizeof *is_timed);
+    making->sources = arena_take(making->arena, most, sizeof *making->sources);
+    if (making->arena->failed || most > ROW_LIMIT)
+        return false;
+    for (row_t place = 0; place < making->timeline->n; place++) {
+        row_t words = words_of(making, place);
+        if (words != ROW_NONE)
+            is_timed[words] = true;
+        found[making->n++] = (struct source_node){place, words};
+    }
+    for (row_t row = 0; row < making->plain->n; row++)
+        if (!is_timed[row] && making->plain->type[row] != ET_METADATA)
+            found[making->n++] = (struct source_node){ROW_NONE, row};
+    for (row_t i = 0; i < making->n; i++) {
+        ids[i] = source_id(making, found[i]);
+        order[i] = i;
+    }
+    if (engine->sort_keys(engine->state, &(struct sort_keys_step){ids, order, making->n}, error))
+        return false;
+    for (row_t i = 0; i < making->n; i++)
+        making->sources[i] = found[order[i]];
+    return true;
+}
+
+/* Where the first part of each operator stands: it has the operator's id. */
+static bool find_first_parts(struct timeline_making *making) {
+    const struct timeline_ops *ops = &making->input->ops;
+    making->op_place = arena_take(making->arena, ops->n, sizeof *making->op_place);
+    if (making->arena->failed)
+        return false;
+    for (row_t op = 0; op < ops->n; op++)
+        making->op_place[op] = ROW_NONE;
+    for (row_t place = 0; place < making->timeline->n; place++) {
+        row_t of = making->timeline->of[place];
+        if (making->timeline->role[place] == NODE_OP && of != ROW_NONE && making->timeline->id[place] == ops->id[of])
+            making->op_place[of] = place;
+    }
+    return true;
+}
+
+/* The operator with this id, or with the next lower one; ROW_NONE. */
+static row_t op_up_to(const struct timeline_ops *ops, uint64_t id) {
+    struct bisection at = {0, ops->n};
+    while (at.low < at.high)
+        bisect(&at, ops->id[bisect_middle(at)] <= id);
+    return at.low ? at.low - 1 : ROW_NONE;
+}
+
+/* ---- Dependencies ---- */
+
+/* Places of the chain rise with time, and lie behind those of the kernels. */
+static row_t chain_dep(const struct timeline_making *making, row_t place) {
+    const struct timeline_nodes *timeline = making->timeline;
+    row_t last = ROW_NONE;
+    for (uint64_t d = timeline->first_dep[place]; d < timeline->first_dep[place + 1]; d++)
+        if (timeline->role[timeline->deps[d]] != NODE_KERNEL && (last == ROW_NONE || timeline->deps[d] > last))
+            last = timeline->deps[d];
+    return last;
+}
+
+/* The node that a node's parent has become, if that is sure to come before it in the chain; else ROW_NONE. */
+static row_t parent_place(const struct timeline_making *making, struct source_node source) {
+    const struct et_ids *ctrl = &making->plain->ctrl;
+    if (source.plain == ROW_NONE || ctrl->first[source.plain] == ctrl->first[source.plain + 1])
+        return ROW_NONE;
+    uint64_t parent = ctrl->ids[ctrl->first[source.plain]];
+    row_t op = op_up_to(&making->input->ops, parent), before = chain_dep(making, source.timeline);
+    if (op == ROW_NONE || making->input->ops.id[op] != parent || before == ROW_NONE)
+        return ROW_NONE;
+    return making->op_place[op] != ROW_NONE && making->op_place[op] <= before ? making->op_place[op] : ROW_NONE;
+}
+
+static bool is_first_part(const struct timeline_making *making, struct source_node source) {
+    return source.plain != ROW_NONE && making->timeline->role[source.timeline] != NODE_REST &&
+           making->timeline->id[source.timeline] == making->plain->id[source.plain];
+}
+
+static uint64_t count_data_deps(const struct timeline_making *making, struct source_node source) {
+    if (source.timeline != ROW_NONE)
+        return making->timeline->first_dep[source.timeline + 1] - making->timeline->first_dep[source.timeline];
+    return op_up_to(&making->input->ops, making->plain->id[source.plain]) != ROW_NONE;
+}
+
+static int compare_ids(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void put_data_deps(const struct timeline_making *making, row_t node) {
+    struct source_node source = making->sources[node];
+    uint64_t *ids = making->made->data.ids + making->made->data.first[node];
+    uint64_t n = making->made->data.first[node + 1] - making->made->data.first[node];
+    if (source.timeline == ROW_NONE) {
+        if (n)
+            ids[0] = making->input->ops.id[op_up_to(&making->input->ops, making->plain->id[source.plain])];
+        return;
+    }
+    const row_t *deps = making->timeline->deps + making->timeline->first_dep[source.timeline];
+    for (uint64_t d = 0; d < n; d++)
+        ids[d] = making->timeline->id[deps[d]];
+    qsort(ids, n, sizeof *ids, compare_ids);
+}
+
+/* ---- Words ---- */
+
+static uint64_t count_attributes(const struct timeline_making *making, struct source_node source) {
+    const struct et_nodes *plain = making->plain;
+    if (source.plain == ROW_NONE)
+        return 1; /* is_cpu_op */
+    uint64_t n = plain->attr_first[source.plain + 1] - plain->attr_first[source.plain];
+    return n + (source.timeline != ROW_NONE && making->timeline->role[source.timeline] == NODE_KERNEL);
+}
+
+static void put_attribute(struct et_attributes *attributes, uint64_t at, enum et_name name, enum et_kind kind,
+                          uint64_t bits) {
+    attributes->name[at] = (uint32_t)name;
+    attributes->kind[at] = (uint8_t)kind;
+    attributes->length[at] = 0;
+    attributes->value[at].bits = bits;
+}
+
+static void put_attributes(const struct timeline_making *making, row_t node) {
+    struct source_node source = making->sources[node];
+    struct et_attributes *to = &making->made->attributes;
+    const struct et_attributes *from = &making->plain->attributes;
+    uint64_t at = making->made->attr_first[node];
+    if (source.plain == ROW_NONE) {
+        put_attribute(to, at, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
+        return;
+    }
+    for (uint64_t i = making->plain->attr_first[source.plain]; i < making->plain->attr_first[source.plain + 1]; i++) {
+        to->name[at] = from->name[i];
+        to->kind[at] = from->kind[i];
+        to->length[at] = from->length[i];
+        to->value[at++] = from->value[i];
+    }
+    if (at < making->made->attr_first[node + 1])
+        put_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
+                      (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
+}
+
+/* "[rest] operator"; the text lies in the arena of the nodes. */
+static struct et_text rest_name(const struct timeline_making *making, row_t plain) {
+    static const char before[] = "[rest] ";
+    struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], plain);
+    size_t length = sizeof before - 1 + name.length;
+    char *bytes = arena_take(&making->made->arena, length, 1);
+    if (!bytes)
+        return (struct et_text){"", 0};
+    memcpy(bytes, before, sizeof before - 1);
+    memcpy(bytes + sizeof before - 1, name.bytes, name.length);
+    return (struct et_text){bytes, (uint32_t)length};
+}
+
+static struct et_text name_of(const struct timeline_making *making, struct source_node source) {
+    if (source.plain == ROW_NONE)
+        return (struct et_text){"[gap]", 5};
+    if (source.timeline != ROW_NONE && making->timeline->role[source.timeline] == NODE_REST)
+        return rest_name(making, source.plain);
+    return et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
+}
+
+static void put_node(const struct timeline_making *making, row_t node) {
+    struct source_node source = making->sources[node];
+    struct et_nodes *made = making->made;
+    const struct timeline_nodes *timeline = making->timeline;
+    const bool timed = source.timeline != ROW_NONE, plain = source.plain != ROW_NONE;
+    made->id[node] = source_id(making, source);
+    made->type[node] = plain ? making->plain->type[source.plain] : ET_COMP;
+    made->start_us[node] =
+        timed && timeline->start[source.timeline] > 0 ? (uint64_t)timeline->start[source.timeline] : 0;
+    made->duration_us[node] = timed ? timeline->duration_us[source.timeline] : 0;
+    made->flags[node] = plain ? making->plain->flags[source.plain] : ET_HAS_INPUTS | ET_HAS_OUTPUTS;
+    et_text_put(made->text[ET_NODE_NAME], node, name_of(making, source));
+    for (int column = ET_INPUT_VALUES; column < ET_TEXT_COLUMNS; column++)
+        et_text_put(made->text[column], node,
+                    plain ? et_text_at(making->plain->text[column], source.plain) : (struct et_text){"", 0});
+    if (made->ctrl.first[node + 1] > made->ctrl.first[node])
+        made->ctrl.ids[made->ctrl.first[node]] = timeline->id[parent_place(making, source)];
+    put_data_deps(making, node);
+    put_attributes(making, node);
+}
+
+/* ---- All of it ---- */
+
+static bool has_parent(const struct timeline_making *making, struct source_node source) {
+    return source.timeline != ROW_NONE && is_first_part(making, source) && parent_place(making, source) != ROW_NONE;
+}
+
+static enum sutra_status fill(struct timeline_making *making, struct sutra_error *error) {
+    struct et_nodes *made = making->made;
+    const uint64_t most_deps = making->timeline->n_deps + making->plain->n;
+    enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
+    if (status)
+        return status;
+    for (row_t node = 0; node < making->n; node++) {
+        struct source_node source = making->sources[node];
+        made->ctrl.first[node + 1] = made->ctrl.first[node] + has_parent(making, source);
+        made->data.first[node + 1] = made->data.first[node] + count_data_deps(making, source);
+        made->attr_first[node + 1] = made->attr_first[node] + count_attributes(making, source);
+    }
+    status = et_attributes_take(made, &made->attributes, made->attr_first[making->n], error);
+    for (row_t node = 0; node < making->n && !status; node++)
+        put_node(making, node);
+    return !status && made->arena.failed ? error_memory(error) : status;
+}
+
+/* The file's own attributes. Names have the same numbers in all files that we make. */
+static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_nodes *plain, struct sutra_error *error) {
+    const struct et_attributes *from = &plain->metadata;
+    enum sutra_status status = et_attributes_take(made, &made->metadata, from->n, error);
+    if (status)
+        return status;
+    made->version = plain->version;
+    memcpy(made->metadata.name, from->name, from->n * sizeof *from->name);
+    memcpy(made->metadata.kind, from->kind, from->n * sizeof *from->kind);
+    memcpy(made->metadata.length, from->length, from->n * sizeof *from->length);
+    memcpy(made->metadata.value, from->value, from->n * sizeof *from->value);
+    return SUTRA_OK;
+}
+
+enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
+                                   const struct timeline_input *input, const struct timeline_nodes *timeline,
+                                   const struct engine *engine, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct timeline_making making = {
+        .made = made, .plain = plain, .input = input, .timeline = timeline, .arena = &scratch};
+    enum sutra_status status =
+        list_sources(&making, engine, error) && find_first_parts(&making) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = fill(&making, error);
+    if (!status)
+        status = copy_metadata(made, plain, error);
+    arena_free(&scratch);
+    return status;
+}
