@@ -1,0 +1,121 @@
+/*
+ * faithful.c - the way from linked traces to faithful nodes, in one go; see faithful.h.
+ */
+#include "simulate/faithful.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "simulate/et_timeline.h"
+#include "simulate/linked_timeline.h"
+#include "simulate/rank_graph.h"
+#include "simulate/replay.h"
+
+/* A time departs from another one that differs by more than this share of the whole, */
+#define DEPARTS_SHARE 0.005
+/* or by so little that nobody would look for it. */
+#define DEPARTS_LEAST_US 50.0
+
+/* ---- The proof ---- */
+
+/* Simulates the nodes; `end_ns` is by row of the graph. */
+static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct arena *arena,
+                                  struct rank_graph *graph, struct replay_times *times, struct sutra_error *error) {
+    const struct rank_resources resources = {.per_thread = per_stream, .per_stream = per_stream};
+    struct strings names = {0};
+    enum sutra_status status = strings_init(&names) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = rank_graph_make(graph, nodes, &names, arena, error);
+    strings_free(&names);
+    if (!status)
+        status = rank_graph_share(graph, resources, arena, error);
+    if (status)
+        return status;
+    const struct replay_graph run = {.n = graph->n,
+                                     .dur_ns = graph->dur_ns,
+                                     .resource = graph->resource,
+                                     .n_resources = graph->n_resources,
+                                     .n_waits = graph->n_waits,
+                                     .first_waiter = graph->first_waiter,
+                                     .waiters = graph->waiters};
+    const struct replay_job job = {1, &run, 0};
+    *times = (struct replay_times){.start_ns = arena_take(arena, graph->n, sizeof *times->start_ns),
+                                   .run_ns = arena_take(arena, graph->n, sizeof *times->run_ns),
+                                   .end_ns = arena_take(arena, graph->n, sizeof *times->end_ns),
+                                   .cause = arena_take(arena, graph->n, sizeof *times->cause)};
+    return arena->failed ? error_memory(error) : replay(&job, times, error);
+}
+
+/* The node whose simulated start is the first to depart from the measured one. */
+static void find_departure(const struct et_nodes *nodes, const struct rank_graph *graph,
+                           const struct replay_times *times, struct faithful_report *report) {
+    double least = fmax(DEPARTS_LEAST_US, report->timeline.measured_us * DEPARTS_SHARE), first = INFINITY;
+    for (row_t i = 0; i < graph->n; i++) {
+        if (times->start_ns[i] == TIME_NEVER || nodes->start_us[graph->node[i]] == 0)
+            continue;
+        double measured = (double)nodes->start_us[graph->node[i]] - report->timeline.origin;
+        double simulated = (double)times->start_ns[i] / 1000;
+        if (fabs(simulated - measured) > least && measured < first) {
+            first = measured;
+            report->departs = graph->node[i];
+            report->departs_us = simulated - measured;
+        }
+    }
+}
+
+static enum sutra_status prove(const struct et_nodes *nodes, bool per_stream, struct faithful_report *report,
+                               struct sutra_error *error) {
+    struct arena arena = {0};
+    struct rank_graph graph;
+    struct replay_times times;
+    enum sutra_status status = simulate(nodes, per_stream, &arena, &graph, &times, error);
+    report->departs = ROW_NONE;
+    if (!status) {
+        report->simulated_us = (double)times.finish_ns / 1000;
+        report->n_never_ran = graph.n - times.n_ran;
+        if (fabs(report->simulated_us - report->timeline.measured_us) > report->timeline.measured_us * DEPARTS_SHARE)
+            find_departure(nodes, &graph, &times, report);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static enum sutra_status make(struct sutra_context *context, const struct sutra_linked *linked,
+                              const struct timeline_options *options, const struct et_nodes *plain,
+                              struct et_nodes *made, struct arena *arena, struct timeline_report *report,
+                              struct sutra_error *error) {
+    struct timeline_input input = {.options = *options};
+    struct timeline_nodes timeline;
+    enum sutra_status status = linked_timeline_read(context, linked, arena, &input, error);
+    if (status)
+        return status;
+    et_timeline_prepare(plain, &input);
+    status = timeline_build(&input, &context->engine, arena, &timeline, report, error);
+    return status ? status : et_timeline_make(made, plain, &input, &timeline, &context->engine, error);
+}
+
+enum sutra_status faithful_make(struct sutra_context *context, const struct sutra_linked *linked,
+                                const struct timeline_options *options, struct et_nodes *nodes,
+                                struct faithful_report *report, struct sutra_error *error) {
+    struct arena arena = {0};
+    struct et_nodes made;
+    *report = (struct faithful_report){.departs = ROW_NONE};
+    stage_begin(context, "measured times", linked->device->events.n);
+    enum sutra_status status = et_nodes_begin(&made, error);
+    if (!status)
+        status = make(context, linked, options, nodes, &made, &arena, &report->timeline, error);
+    arena_free(&arena);
+    stage_begin(context, "simulate", made.n);
+    if (!status)
+        status = prove(&made, options->per_stream, report, error);
+    stage_end(context);
+    if (status) {
+        et_nodes_free(&made);
+        return status;
+    }
+    et_nodes_free(nodes);
+    *nodes = made;
+    return SUTRA_OK;
+}
