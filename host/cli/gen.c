@@ -3,6 +3,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "cli/tool/arguments.h"
 #include "cli/tool/message.h"
@@ -12,11 +13,14 @@
 struct gen_values {
     uint64_t events, seed, n_threads, n_streams, gpu_density, depth;
     const char *host, *device, *schema;
-    int shape;
+    const char *gpu_scale;
+    int shape, sync;
     bool integer_times, no_gpu, no_annotations, collectives, python_functions;
 };
 
 #define AT(field) .offset = offsetof(struct gen_values, field)
+
+static const char *const syncs[] = {"plain", "stream", "event", "device", NULL}; /* as enum generate_sync has them */
 
 static const struct option_row options[] = {
     {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
@@ -37,6 +41,12 @@ static const struct option_row options[] = {
      .help = "GPU operators per 1,000 events, at most 150 (default: 120)"},
     {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX, .help = "nest operators at least so deep"},
     {"schema", 0, OPTION_TEXT, "SCHEMA", AT(schema), .help = "schema of the host trace (default: 1.1.1-chakra.0.0.4)"},
+    {"sync", 0, OPTION_CHOICE, "HOW", AT(sync), .choices = syncs,
+     .help =
+         "how the run now and then waits for the GPU: for a stream, an event or the device; streams then also wait for "
+         "each other's events (default: plain, for a stream and without that)"},
+    {"gpu-scale", 0, OPTION_TEXT, "F", AT(gpu_scale),
+     .help = "the same run on a GPU whose operators take F times as long (default: 1)"},
     {"integer-times", 0, OPTION_FLAG, AT(integer_times), .help = "whole microseconds instead of decimals"},
     {"no-gpu", 0, OPTION_FLAG, AT(no_gpu), .help = "no GPU operators"},
     {"no-annotations", 0, OPTION_FLAG, AT(no_annotations), .help = "no ProfilerStep and other spans of the user's"},
@@ -55,6 +65,12 @@ static int check(const struct gen_values *values, const struct command *command)
     return SUTRA_OK;
 }
 
+static bool read_scale(const char *text, double *scale) {
+    char *end;
+    *scale = strtod(text, &end);
+    return end > text && !*end && *scale > 0;
+}
+
 static int run(const struct command *command, int argc, char **argv) {
     struct gen_values values = {0};
     struct operands operands;
@@ -63,6 +79,9 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if ((exit_code = check(&values, command)) != SUTRA_OK)
         return exit_code;
+    double gpu_scale = 1;
+    if (values.gpu_scale && !read_scale(values.gpu_scale, &gpu_scale))
+        return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is no positive number", values.gpu_scale);
     const struct generate_options generate = {
         .events = values.events,
         .seed = values.seed,
@@ -79,6 +98,8 @@ static int run(const struct command *command, int argc, char **argv) {
         .collectives = values.collectives,
         .python_functions = values.python_functions,
         .shape = (enum generate_shape)values.shape,
+        .sync = (enum generate_sync)values.sync,
+        .gpu_scale = gpu_scale,
     };
     struct sutra_error error;
     return generate_pair(&generate, &error) ? message_error(&error) : SUTRA_OK;

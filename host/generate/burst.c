@@ -11,6 +11,12 @@
 /* Added to what the GPU operator says, where it shall match nothing. */
 #define NOWHERE (INT64_C(1) << 40)
 
+/* What a launch's events add to its correlation. */
+enum { OF_OCCUPANCY = 1, OF_SYNC, OF_SYNC_RECORD, OF_WAIT, OF_WAIT_RECORD, N_CORRELATIONS };
+
+/* An order to a stream takes so long before the launch. */
+#define WAIT_NS 2000
+
 static void end_operation(struct generator *generator, int64_t *clock) {
     struct burst *burst = &generator->burst;
     uint32_t i = burst->open[--burst->n_open];
@@ -82,13 +88,41 @@ static uint32_t pick_stream(struct generator *generator, enum launch_kind kind) 
     return random_below(&generator->random, 8) > 0 ? 0 : random_below(&generator->random, n_streams);
 }
 
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* It runs when its stream is free, and after what the stream was ordered to wait for: what stream 0 had to do then. */
 static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     int64_t *clock = &generator->stream_clock[launch->stream];
     int64_t begin = launch->end + random_between(&generator->random, 1000, 4000);
-    launch->gpu_start = begin > *clock ? begin : *clock;
-    launch->gpu_end =
-        launch->gpu_start + random_between(&generator->random, 700, 1400) * gpu_rows[launch->row].median_us;
+    int64_t duration = random_between(&generator->random, 700, 1400) * gpu_rows[launch->row].median_us;
+    begin = later(begin, launch->has_wait ? generator->stream_end[0] : 0);
+    launch->gpu_start = later(begin, *clock);
+    launch->gpu_end = launch->gpu_start + (int64_t)((double)duration * generator->options->gpu_scale);
+    generator->stream_end[launch->stream] = launch->gpu_end;
     *clock = launch->gpu_end + random_between(&generator->random, 200, 900);
+}
+
+/* When all that a call waits for has ended. */
+static int64_t awaited_end(const struct generator *generator, const struct launch *launch) {
+    int64_t end = launch->gpu_end;
+    if (generator->options->sync == GENERATE_SYNC_DEVICE)
+        for (uint32_t i = 0; i < generator->options->n_streams; i++)
+            end = later(end, generator->stream_end[i]);
+    return end;
+}
+
+/* When the operation may go on: after the launch, after a copy that blocks, and after the wait. */
+static int64_t plan_sync(const struct generator *generator, struct launch *launch) {
+    int64_t clock = launch->end;
+    if (gpu_rows[launch->row].is_blocking)
+        clock = later(clock, launch->gpu_end + 700);
+    if (!launch->has_sync)
+        return clock;
+    launch->sync_ts = clock + (generator->options->sync == GENERATE_SYNC_EVENT ? 900 : 0);
+    launch->sync_end = later(launch->sync_ts + 400, awaited_end(generator, launch) + 300);
+    return launch->sync_end;
 }
 
 /* Where the GPU operator shall not find its operator, or its launch. */
@@ -98,6 +132,11 @@ static void mislead(struct generator *generator, struct launch *launch) {
         launch->gpu_external += NOWHERE;
     if (random_below(&generator->random, is_unmatched ? 4 : 256) == 0)
         launch->gpu_correlation += NOWHERE;
+}
+
+/* Events of a wait: the call, its arrow and the GPU's side; and the call that records what is waited for. */
+static uint64_t sync_events(const struct generator *generator) {
+    return generator->options->sync == GENERATE_SYNC_EVENT ? 4 : 3;
 }
 
 static int64_t launch_one(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
@@ -114,13 +153,20 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
         .gpu_correlation = generator->next_correlation,
         .gpu_external = burst->operations[operation].external,
         .has_occupancy = random_below(&generator->random, 4) == 0 && claim(generator, 2),
-        .has_sync = random_below(&generator->random, 8) == 0 && claim(generator, 3),
+        .has_sync = random_below(&generator->random, 8) == 0 && claim(generator, sync_events(generator)),
     };
-    generator->next_correlation += 3;
+    if (generator->options->sync && launch->stream && random_below(&generator->random, 4) == 0)
+        launch->has_wait = claim(generator, 3);
+    if (launch->has_wait) {
+        launch->wait_ts = launch->ts;
+        launch->ts += WAIT_NS;
+        launch->end += WAIT_NS;
+    }
+    generator->next_correlation += N_CORRELATIONS;
     generator->n_gpu_ops++;
     plan_gpu_op(generator, launch);
     mislead(generator, launch);
-    return launch->end + 500;
+    return plan_sync(generator, launch) + 500;
 }
 
 /* A launch is four events: the call, the GPU operator and an arrow's two ends. An operation may launch a few. */
@@ -146,6 +192,48 @@ static void write_operations(struct generator *generator) {
     }
 }
 
+/* A call of the CPU, or what the GPU's side tells of one. */
+static void write_call(struct generator *generator, enum plain_line line, int64_t correlation, int64_t start,
+                       int64_t end) {
+    generator->values.of[FIELD_CORRELATION] = correlation;
+    set_times(generator, start, end);
+    write_event(generator, PASS_GPU, &generator->lines.plain[line]);
+}
+
+/* Stream 0's event is recorded, and the launch's stream told to wait for it. */
+static void write_wait(struct generator *generator, const struct launch *launch) {
+    int64_t *of = generator->values.of, ts = launch->wait_ts, tid = of[FIELD_TID];
+    write_call(generator, LINE_RECORD_CALL, launch->correlation + OF_WAIT_RECORD, ts, ts + 700);
+    write_call(generator, LINE_WAIT_CALL, launch->correlation + OF_WAIT, ts + 900, ts + 1500);
+    of[FIELD_AWAITED] = stream_tid(0);
+    of[FIELD_RECORD] = launch->correlation + OF_WAIT_RECORD;
+    of[FIELD_TID] = stream_tid(launch->stream);
+    write_call(generator, LINE_STREAM_WAIT, launch->correlation + OF_WAIT, ts + 900, ts + 1500);
+    of[FIELD_TID] = tid;
+}
+
+static void write_sync(struct generator *generator, const struct launch *launch) {
+    static const struct {
+        enum plain_line call, event;
+    } lines[] = {
+        [GENERATE_SYNC_PLAIN] = {LINE_SYNC_CALL, LINE_SYNC},
+        [GENERATE_SYNC_STREAM] = {LINE_SYNC_CALL, LINE_SYNC},
+        [GENERATE_SYNC_EVENT] = {LINE_EVENT_SYNC_CALL, LINE_EVENT_SYNC},
+        [GENERATE_SYNC_DEVICE] = {LINE_DEVICE_SYNC_CALL, LINE_DEVICE_SYNC},
+    };
+    int64_t *of = generator->values.of, correlation = launch->correlation + OF_SYNC;
+    enum generate_sync sync = generator->options->sync;
+    if (sync == GENERATE_SYNC_EVENT)
+        write_call(generator, LINE_RECORD_CALL, launch->correlation + OF_SYNC_RECORD, launch->sync_ts - 800,
+                   launch->sync_ts - 200);
+    write_call(generator, lines[sync].call, correlation, launch->sync_ts, launch->sync_end);
+    write_event(generator, PASS_GPU, &generator->lines.plain[LINE_CALL_ARROW]);
+    of[FIELD_AWAITED] = stream_tid(launch->stream);
+    of[FIELD_RECORD] = launch->correlation + OF_SYNC_RECORD;
+    of[FIELD_TID] = stream_tid(launch->stream);
+    write_event(generator, PASS_GPU, &generator->lines.plain[lines[sync].event]);
+}
+
 static void write_cpu_side(struct generator *generator, const struct launch *launch) {
     const struct template *plain = generator->lines.plain;
     int64_t *of = generator->values.of;
@@ -153,23 +241,17 @@ static void write_cpu_side(struct generator *generator, const struct launch *lau
     of[FIELD_EXTERNAL] = generator->burst.operations[launch->operation].external;
     set_numbers(generator, launch->correlation);
     if (launch->has_occupancy) {
-        of[FIELD_CORRELATION] = launch->correlation + 1;
-        set_times(generator, launch->ts - 900, launch->ts - 100);
-        write_event(generator, PASS_GPU, &plain[LINE_OCCUPANCY]);
+        write_call(generator, LINE_OCCUPANCY, launch->correlation + OF_OCCUPANCY, launch->ts - 900, launch->ts - 100);
         write_event(generator, PASS_GPU, &plain[LINE_CALL_ARROW]);
     }
+    if (launch->has_wait)
+        write_wait(generator, launch);
     of[FIELD_CORRELATION] = launch->correlation;
     set_times(generator, launch->ts, launch->end);
     write_event(generator, PASS_GPU, &generator->lines.launches[launch->row]);
     write_event(generator, PASS_GPU, &plain[LINE_LAUNCH_ARROW]);
-    if (launch->has_sync) {
-        of[FIELD_CORRELATION] = launch->correlation + 2;
-        set_times(generator, launch->end, launch->end + 400);
-        write_event(generator, PASS_GPU, &plain[LINE_SYNC_CALL]);
-        write_event(generator, PASS_GPU, &plain[LINE_CALL_ARROW]);
-        of[FIELD_TID] = stream_tid(launch->stream);
-        write_event(generator, PASS_GPU, &plain[LINE_SYNC]);
-    }
+    if (launch->has_sync)
+        write_sync(generator, launch);
 }
 
 static void write_gpu_side(struct generator *generator, const struct launch *launch) {

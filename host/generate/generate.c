@@ -18,6 +18,8 @@
 #define N_STREAMS_MAX ((uint32_t)1 << 10)
 #define DENSITY_MAX   150
 #define DEPTH_MAX     1000000
+#define GPU_SCALE_MIN 0.001
+#define GPU_SCALE_MAX 1000.0
 
 const char *const generate_shape_names[] = {[GENERATE_REALISTIC] = "realistic", [GENERATE_UNMATCHED] = "unmatched",
                                             [GENERATE_NESTED] = "nested",       [GENERATE_OVERLAPPING] = "overlapping",
@@ -30,6 +32,7 @@ static struct generate_options with_defaults(const struct generate_options *opti
     full.n_threads = full.n_threads ? full.n_threads : 2;
     full.n_streams = full.n_streams ? full.n_streams : 4;
     full.gpu_density = full.gpu_density ? full.gpu_density : 120;
+    full.gpu_scale = full.gpu_scale > 0 ? full.gpu_scale : 1;
     full.schema = full.schema ? full.schema : "1.1.1-chakra.0.0.4";
     if (full.shape == GENERATE_GAPS && full.n_threads < 1000)
         full.n_threads = 1000;
@@ -54,6 +57,9 @@ static enum sutra_status check(const struct generate_options *options, struct su
         return error_set(error, SUTRA_USAGE, "at most %d levels of operators", DEPTH_MAX);
     if (!lines_know_schema(options->schema))
         return error_set(error, SUTRA_USAGE, "no host trace has the schema \"%s\"", options->schema);
+    if (!(options->gpu_scale >= GPU_SCALE_MIN && options->gpu_scale <= GPU_SCALE_MAX))
+        return error_set(error, SUTRA_USAGE, "GPU operators can take from %g to %g times as long", GPU_SCALE_MIN,
+                         GPU_SCALE_MAX);
     if ((size_t)options->shape >= N_SHAPES)
         return error_set(error, SUTRA_USAGE, "there is no shape %d", (int)options->shape);
     return SUTRA_OK;
@@ -72,6 +78,7 @@ static bool reserve(struct generator *generator, struct arena *arena) {
     burst->launches = arena_take(arena, 4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
     generator->thread_clock = arena_take(arena, options->n_threads, sizeof *generator->thread_clock);
     generator->stream_clock = arena_take(arena, options->n_streams, sizeof *generator->stream_clock);
+    generator->stream_end = arena_take(arena, options->n_streams, sizeof *generator->stream_end);
     return !arena->failed && lines_make(&generator->lines, options->schema, arena);
 }
 
@@ -89,7 +96,7 @@ static void rewind_run(struct generator *generator, enum pass pass) {
     for (uint32_t i = 0; i < options->n_threads; i++)
         generator->thread_clock[i] = RUN_START;
     for (uint32_t i = 0; i < options->n_streams; i++)
-        generator->stream_clock[i] = RUN_START;
+        generator->stream_clock[i] = generator->stream_end[i] = RUN_START;
 }
 
 static void find_gpu_rows(struct generator *generator) {

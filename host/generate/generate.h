@@ -2,8 +2,9 @@
  * generate.h - writes a pair of traces that belong together: a host trace and a device trace of the same made-up run.
  *
  * The files look like those of PyTorch and Kineto: the same layout, keys, names and proportions, with operators that
- * both know by record-function id, launches, GPU operators and arrows. Equal options give equal bytes. Memory does not
- * grow with the number of events, only with threads, streams and depth.
+ * both know by record-function id, launches, GPU operators and arrows. Effects follow their causes: a call that waits
+ * for the GPU returns when what it waits for has ended, and a copy from pageable memory holds its operator up. Equal
+ * options give equal bytes. Memory does not grow with the number of events, only with threads, streams and depth.
  */
 #ifndef GENERATE_GENERATE_H
 #define GENERATE_GENERATE_H
@@ -24,6 +25,14 @@ enum generate_shape {
     GENERATE_DEEP,        /* parents in the host trace chained to `depth`, all in one chain where that is 0 */
 };
 
+/* How the run waits for the GPU, now and then. All but the first also make streams wait for each other's events. */
+enum generate_sync {
+    GENERATE_SYNC_PLAIN, /* for a stream */
+    GENERATE_SYNC_STREAM,
+    GENERATE_SYNC_EVENT,
+    GENERATE_SYNC_DEVICE,
+};
+
 /* Options; zero every field that you do not set: a field that is 0 or NULL means what is said after it. */
 struct generate_options {
     uint64_t events;           /* device events to write, exactly */
@@ -41,6 +50,8 @@ struct generate_options {
     bool collectives;          /* all-reduces of gradients in the backward pass */
     bool python_functions;     /* an event for the Python function around each top-level operator */
     enum generate_shape shape; /* GENERATE_REALISTIC */
+    enum generate_sync sync;
+    double gpu_scale; /* GPU operators take so many times as long in the same run; 1 */
 };
 
 /* Names of the shapes, in the order of the enum, ended by NULL. */

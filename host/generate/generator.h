@@ -32,8 +32,10 @@ struct launch {
     int64_t ts, end;
     int64_t gpu_start, gpu_end;
     int64_t correlation;
-    int64_t gpu_correlation, gpu_external; /* what the GPU operator says */
-    bool has_occupancy, has_sync;          /* with a call before, with a call after that waits */
+    int64_t gpu_correlation, gpu_external;  /* what the GPU operator says */
+    bool has_occupancy, has_wait, has_sync; /* with a call before, an order to its stream before, a wait after it */
+    int64_t wait_ts;                        /* when the order begins */
+    int64_t sync_ts, sync_end;              /* when the call waits */
 };
 
 struct burst {
@@ -60,6 +62,7 @@ struct generator {
     uint64_t n_gpu_ops;
     int64_t next_node, next_rf, next_external, next_index, next_correlation;
     int64_t *thread_clock, *stream_clock; /* when each is free again */
+    int64_t *stream_end;                  /* when the last GPU operator of each ends */
     uint32_t first_gpu_row[N_LAUNCH_KINDS + 1];
 };
 

@@ -36,6 +36,14 @@ static const char *const annotation_names[N_ANNOTATIONS] = {
 #define GPU                  "'pid': 0, 'tid': @tid@, 'ts': @ts@"
 #define METADATA(name)       "{'name': '" name "', 'ph': 'M', 'ts': @ts@, "
 
+/* What the GPU's side tells of a call that waits. */
+#define SYNC_EVENT(kind, fields)                                                                                       \
+    SPAN("cuda_sync", kind)                                                                                            \
+    GPU ", 'dur': @dur@, 'args': {'External id': @external@, 'cuda_sync_kind': '" kind "', " fields                    \
+        ", 'correlation': @correlation@, 'device': 0, 'context': 1}}"
+#define AWAITED                                                                                                        \
+    "'wait_on_stream': @awaited@, 'wait_on_cuda_event_record_corr_id': @record@, 'wait_on_cuda_event_id': @small@, "
+
 static const char *const plain_texts[LINE_PROCESS_NODE] = {
     [LINE_PROCESS_NAME] = METADATA("process_name") "'pid': @pid@, 'tid': 0, 'args': {'name': 'python'}}",
     [LINE_THREAD_NAME] =
@@ -52,9 +60,18 @@ static const char *const plain_texts[LINE_PROCESS_NODE] = {
     ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 251, 'correlation': @correlation@}}",
     [LINE_SYNC_CALL] = SPAN("cuda_runtime", "cudaStreamSynchronize") CPU
     ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 131, 'correlation': @correlation@}}",
-    [LINE_SYNC] = SPAN("cuda_sync", "Stream Sync") GPU
-    ", 'dur': @dur@, 'args': {'External id': @external@, 'cuda_sync_kind': 'Stream Sync', 'stream': @tid@, "
-    "'correlation': @correlation@, 'device': 0, 'context': 1}}",
+    [LINE_DEVICE_SYNC_CALL] = SPAN("cuda_runtime", "cudaDeviceSynchronize") CPU
+    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 165, 'correlation': @correlation@}}",
+    [LINE_EVENT_SYNC_CALL] = SPAN("cuda_runtime", "cudaEventSynchronize") CPU
+    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 137, 'correlation': @correlation@}}",
+    [LINE_RECORD_CALL] = SPAN("cuda_runtime", "cudaEventRecord") CPU
+    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 135, 'correlation': @correlation@}}",
+    [LINE_WAIT_CALL] = SPAN("cuda_runtime", "cudaStreamWaitEvent") CPU
+    ", 'dur': @dur@, 'args': {'External id': @external@, 'cbid': 147, 'correlation': @correlation@}}",
+    [LINE_SYNC] = SYNC_EVENT("Stream Sync", "'stream': @tid@"),
+    [LINE_DEVICE_SYNC] = SYNC_EVENT("Context Sync", "'stream': -1"),
+    [LINE_EVENT_SYNC] = SYNC_EVENT("Event Sync", AWAITED "'stream': -1"),
+    [LINE_STREAM_WAIT] = SYNC_EVENT("Stream Wait Event", AWAITED "'stream': @tid@"),
 };
 
 static const struct schema *schema_named(const char *name) {

@@ -26,9 +26,16 @@ enum plain_line {
     LINE_GPU_ARROW,      /* to its GPU operator */
     LINE_CALL_ARROW,     /* to a call that launches nothing */
     LINE_OCCUPANCY,      /* a runtime call that launches nothing */
-    LINE_SYNC_CALL,      /* a runtime call that waits for a stream */
-    LINE_SYNC,           /* the same on the GPU's side */
-    LINE_PROCESS_NODE,   /* the last two are of the host trace */
+    LINE_SYNC_CALL,      /* runtime calls that wait for a stream, the device, an event */
+    LINE_DEVICE_SYNC_CALL,
+    LINE_EVENT_SYNC_CALL,
+    LINE_RECORD_CALL, /* that records an event, and that makes a stream wait for one */
+    LINE_WAIT_CALL,
+    LINE_SYNC, /* the waits on the GPU's side */
+    LINE_DEVICE_SYNC,
+    LINE_EVENT_SYNC,
+    LINE_STREAM_WAIT,
+    LINE_PROCESS_NODE, /* the last two are of the host trace */
     LINE_THREAD_NODE,
     N_PLAIN_LINES,
 };

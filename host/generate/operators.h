@@ -51,8 +51,9 @@ extern const struct forest forests[N_PHASES];
 
 /* A GPU operator: `launch` is the call that starts it, `median_us` its usual duration. */
 struct gpu_row {
-    uint8_t kind; /* enum launch_kind; the table is in rising order of it */
-    bool is_copy; /* category gpu_memcpy */
+    uint8_t kind;     /* enum launch_kind; the table is in rising order of it */
+    bool is_copy;     /* category gpu_memcpy */
+    bool is_blocking; /* its operator goes on when it has ended */
     uint16_t median_us;
     const char *name;
     const char *launch, *launch_category;

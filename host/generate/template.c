@@ -18,6 +18,7 @@ static const char *const field_names[FIELD_COUNT] = {
     [FIELD_HOST_RF] = "host_rf",   [FIELD_RF] = "rf",
     [FIELD_HOST_TID] = "host_tid", [FIELD_TID] = "tid",
     [FIELD_SEQUENCE] = "sequence", [FIELD_EXTERNAL] = "external",
+    [FIELD_AWAITED] = "awaited",   [FIELD_RECORD] = "record",
     [FIELD_INDEX] = "index",       [FIELD_TS] = "ts",
     [FIELD_DUR] = "dur",           [FIELD_CORRELATION] = "correlation",
     [FIELD_PID] = "pid",           [FIELD_INPUT] = "input",

@@ -29,6 +29,8 @@ enum field {
     FIELD_TS,          /* start, a time */
     FIELD_DUR,         /* duration, a time */
     FIELD_CORRELATION, /* correlation, also id of an arrow */
+    FIELD_AWAITED,     /* stream that is waited for */
+    FIELD_RECORD,      /* correlation of the call that recorded the event which is waited for */
     FIELD_PID,
     FIELD_INPUT,    /* id of a tensor, and of its storage */
     FIELD_STORAGE,  /* */
