@@ -114,26 +114,18 @@ static void fill_groups(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, c
 }
 
 bool dlrm_grid_make(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, const struct sutra_dlrm_report *report,
-                    const struct sutra_dlrm_stream *stream) {
+                    const struct sutra_dlrm_stream *stream, struct arena *arena) {
     struct column_span span = span_of(report, stream);
-    struct weight *weights = malloc((span.n_shares + 1) * sizeof *weights);
-    *made = (struct dlrm_grid){.groups = malloc((span.n_groups + 1) * sizeof *made->groups),
-                               .cells = malloc((span.n_cells + 1) * sizeof *made->cells),
-                               .parts = malloc((span.n_shares + 1) * sizeof *made->parts),
+    struct weight *weights = arena_take(arena, span.n_shares, sizeof *weights);
+    *made = (struct dlrm_grid){.groups = arena_take(arena, span.n_groups, sizeof *made->groups),
+                               .cells = arena_take(arena, span.n_cells, sizeof *made->cells),
+                               .parts = arena_take(arena, span.n_shares, sizeof *made->parts),
                                .n_all_groups = stream->n_groups};
-    bool ok = weights && made->groups && made->cells && made->parts;
-    if (ok) {
-        weigh(weights, dlrm, report, report->groups + stream->first_group, span.n_groups);
-        fill_parts(made, dlrm, report->shares + span.first_share, span.n_shares, weights);
-        fill_groups(made, dlrm, report, stream, &span);
-        made->grid = (struct grid){made->groups, span.n_groups};
-    }
-    free(weights);
-    return ok;
-}
-
-void dlrm_grid_free(struct dlrm_grid *made) {
-    free(made->groups);
-    free(made->cells);
-    free(made->parts);
+    if (arena->failed)
+        return false;
+    weigh(weights, dlrm, report, report->groups + stream->first_group, span.n_groups);
+    fill_parts(made, dlrm, report->shares + span.first_share, span.n_shares, weights);
+    fill_groups(made, dlrm, report, stream, &span);
+    made->grid = (struct grid){made->groups, span.n_groups};
+    return true;
 }

@@ -113,12 +113,13 @@ static void chart_name(struct name stream, uint64_t place, char name[96]) {
 
 static void show_grid(struct page *page, const struct dlrm_source *source, uint64_t number) {
     const struct sutra_dlrm_stream *stream = &source->report.streams[number];
+    struct arena arena = {0};
     struct dlrm_grid grid;
     struct sutra_table table;
     char name[96], title[160];
     snprintf(title, sizeof title, "Dominating operators of stream %.80s", sutra_dlrm_text(source->dlrm, stream->name));
     chart_name(dlrm_text_name(source->dlrm, stream->name), number, name);
-    if (!dlrm_grid_make(&grid, source->dlrm, &source->report, stream) && !page->status)
+    if (!dlrm_grid_make(&grid, source->dlrm, &source->report, stream, &arena) && !page->status)
         page->status = error_memory(page->error);
     dlrm_shares_table(&table, source->dlrm, &source->report, stream, grid.grid.n_groups);
     page_check(page, &table);
@@ -136,7 +137,7 @@ static void show_grid(struct page *page, const struct dlrm_source *source, uint6
     }
     page_table(page, &table, "Shares of kernels", "chart.json");
     table_free(&table);
-    dlrm_grid_free(&grid);
+    arena_free(&arena);
 }
 
 /* The stream with the most work that is drawn next, of those that are not yet; `done` has a bit for each. */

@@ -4,8 +4,8 @@
 #include "report/hta_tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 
+#include "base/arena.h"
 #include "columns/strings.h"
 #include "report/table_order.h"
 
@@ -81,6 +81,7 @@ struct kernel_sums {
     struct strings keys; /* type, NUL, name */
     struct kernel_total *sums;
     struct buffer key;
+    struct arena arena;
 };
 
 /* Columns of the analysis's table. */
@@ -105,7 +106,7 @@ static bool add_kernel(struct kernel_sums *sums, const struct sutra_table *kerne
 }
 
 static bool sum_kernels(struct kernel_sums *sums, const struct sutra_table *kernels) {
-    sums->sums = malloc(((size_t)kernels->n_rows + 1) * sizeof *sums->sums);
+    sums->sums = arena_take(&sums->arena, kernels->n_rows, sizeof *sums->sums);
     bool ok = sums->sums && strings_init(&sums->keys);
     for (uint64_t row = 0; row < kernels->n_rows && ok; row++)
         ok = add_kernel(sums, kernels, row);
@@ -144,7 +145,7 @@ void hta_kernels_table(struct sutra_table *table, const struct sutra_table *kern
         table->failed = true;
     strings_free(&sums.keys);
     buffer_free(&sums.key);
-    free(sums.sums);
+    arena_free(&sums.arena);
 }
 
 /* ---- Gaps ---- */

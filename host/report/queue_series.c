@@ -33,13 +33,13 @@ static void add_length(struct queue_series *series, double length, double from, 
     series->most = fmax(series->most, length);
 }
 
-/* The series of changes[first .. end), which are of one stream. */
-static struct queue_series *series_make(int64_t rank, const struct sutra_table *changes, uint64_t first, uint64_t end,
-                                        double begin_us, double end_us) {
-    struct queue_series *series = calloc(1, sizeof *series);
+/* Adds the series of changes[first .. end), which are of one stream. */
+static bool add_series(struct queue_list *list, int64_t rank, const struct sutra_table *changes, uint64_t first,
+                       uint64_t end, double begin_us, double end_us) {
+    struct queue_series *series = arena_zeros(&list->arena, 1, sizeof *series);
     double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
-    if (!series)
-        return NULL;
+    if (!arena_grow(&list->arena, &list->series, list->n, &list->capacity, sizeof(struct queue_series *)) || !series)
+        return false;
     for (uint64_t i = first; i < end; i++) {
         double to = i + 1 < end ? ts_of(changes, i + 1) : end_us;
         add_length(series, (double)table_get_integer(changes, COLUMN_LENGTH, i), (ts_of(changes, i) - begin_us) * scale,
@@ -52,23 +52,8 @@ static struct queue_series *series_make(int64_t rank, const struct sutra_table *
                                          .most = series->values[0],
                                          .mean = series->values[1],
                                          .n = QUEUE_STRETCHES};
-    return series;
-}
-
-static bool add_series(struct queue_list *list, struct queue_series *series) {
-    if (series && list->n == list->capacity) {
-        size_t capacity = list->capacity * 2 + 16;
-        struct queue_series **larger = reallocarray(list->series, capacity, sizeof(struct queue_series *));
-        if (!larger) {
-            free(series);
-            return false;
-        }
-        list->series = larger;
-        list->capacity = capacity;
-    }
-    if (series)
-        list->series[list->n++] = series;
-    return series != NULL;
+    list->series[list->n++] = series;
+    return true;
 }
 
 bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *changes) {
@@ -80,16 +65,14 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_ta
     for (uint64_t first = 0, end; first < changes->n_rows; first = end) {
         for (end = first + 1; end < changes->n_rows && stream_of(changes, end) == stream_of(changes, first);)
             end++;
-        if (!add_series(list, series_make(rank, changes, first, end, begin_us, end_us)))
+        if (!add_series(list, rank, changes, first, end, begin_us, end_us))
             return false;
     }
     return true;
 }
 
 void queue_list_free(struct queue_list *list) {
-    for (size_t i = 0; i < list->n; i++)
-        free(list->series[i]);
-    free(list->series);
+    arena_free(&list->arena);
     *list = (struct queue_list){0};
 }
 
@@ -111,7 +94,7 @@ static int compare_lines(const void *left, const void *right) {
 }
 
 size_t queue_list_longest(const struct queue_list *list, struct line_series *lines, size_t n_most) {
-    size_t n = list->n < n_most ? list->n : n_most;
+    size_t n = list->n < n_most ? (size_t)list->n : n_most;
     if (list->n > 1)
         qsort(list->series, list->n, sizeof(struct queue_series *), compare_series);
     for (size_t i = 0; i < n; i++)

@@ -4,6 +4,7 @@
 #ifndef REPORT_QUEUE_SERIES_H
 #define REPORT_QUEUE_SERIES_H
 
+#include "base/arena.h"
 #include "report/chart.h"
 #include "sutra/analyze.h"
 
@@ -17,8 +18,9 @@ struct queue_series {
 };
 
 struct queue_list {
+    struct arena arena; /* of the series */
     struct queue_series **series;
-    size_t n, capacity;
+    uint64_t n, capacity;
 };
 
 /* Adds the series of one rank, from its table of changes. Returns false when memory runs out. O(changes + stretches).

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
+
 struct ordered {
     double sum;
     uint64_t row;
@@ -26,9 +28,10 @@ static double sum_of(const struct sutra_table *table, uint64_t row, uint32_t fir
 }
 
 void table_sort_falling(struct sutra_table *table, uint32_t first, uint32_t last) {
-    struct ordered *ordered = malloc(((size_t)table->n_rows + 1) * sizeof *ordered);
-    uint64_t *order = malloc(((size_t)table->n_rows + 1) * sizeof *order);
-    table->failed |= !ordered || !order;
+    struct arena arena = {0};
+    struct ordered *ordered = arena_take(&arena, table->n_rows, sizeof *ordered);
+    uint64_t *order = arena_take(&arena, table->n_rows, sizeof *order);
+    table->failed |= arena.failed;
     if (!table->failed) {
         for (uint64_t row = 0; row < table->n_rows; row++)
             ordered[row] = (struct ordered){sum_of(table, row, first, last), row};
@@ -37,6 +40,5 @@ void table_sort_falling(struct sutra_table *table, uint32_t first, uint32_t last
             order[row] = ordered[row].row;
         table_reorder(table, order);
     }
-    free(ordered);
-    free(order);
+    arena_free(&arena);
 }
