@@ -43,4 +43,30 @@ static inline void json_shape(struct json_out *json, const struct sutra_dlrm *dl
     json_list(json, strings_text(&dlrm->texts, text));
 }
 
+/* Members of the open object. */
+static inline void member_double(struct json_out *json, const char *name, double value) {
+    json_key(json, name, strlen(name));
+    json_double(json, value);
+}
+
+static inline void member_integer(struct json_out *json, const char *name, int64_t value) {
+    json_key(json, name, strlen(name));
+    json_integer(json, value);
+}
+
+static inline void member_number(struct json_out *json, const char *name, struct number value) {
+    json_key(json, name, strlen(name));
+    json_number(json, value);
+}
+
+static inline void member_text(struct json_out *json, const struct sutra_dlrm *dlrm, const char *name, uint32_t text) {
+    json_key(json, name, strlen(name));
+    json_text(json, dlrm, text);
+}
+
+static inline void member_shape(struct json_out *json, const struct sutra_dlrm *dlrm, const char *name, uint32_t text) {
+    json_key(json, name, strlen(name));
+    json_shape(json, dlrm, text);
+}
+
 #endif

@@ -26,8 +26,7 @@ static void write_mended(const struct sutra_dlrm *dlrm, struct json_out *json) {
         json_close(json, ']');
     }
     if (report->n_orphans) {
-        json_name(json, "orphan_executor");
-        json_integer(json, (int64_t)report->n_orphans);
+        member_integer(json, "orphan_executor", (int64_t)report->n_orphans);
     }
     json_close(json, '}');
 }
@@ -61,15 +60,12 @@ void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *out) {
     json_literal(&json, report->compat ? "true" : "false", report->compat ? 4 : 5);
     json_name(&json, "relax");
     json_string(&json, report->tolerant ? "1" : "0", 1);
-    json_name(&json, "iters");
-    json_integer(&json, (int64_t)report->iters);
-    json_name(&json, "batch");
-    json_integer(&json, (int64_t)report->batch);
+    member_integer(&json, "iters", (int64_t)report->iters);
+    member_integer(&json, "batch", (int64_t)report->batch);
     json_name(&json, "trimmed");
     json_literal(&json, report->trimmed ? "true" : "false", report->trimmed ? 4 : 5);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        json_key(&json, counts[i].name, strlen(counts[i].name));
-        json_integer(&json, (int64_t)counts[i].count);
+        member_integer(&json, counts[i].name, (int64_t)counts[i].count);
     }
     json_name(&json, "streams");
     json_open(&json, '[');
@@ -77,14 +73,11 @@ void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *out) {
         json_text(&json, dlrm, dlrm->stream_times.names[i]);
     json_close(&json, ']');
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        json_key(&json, times[i].name, strlen(times[i].name));
-        json_number(&json, times[i].us);
+        member_number(&json, times[i].name, times[i].us);
     }
-    json_name(&json, "QPS");
-    json_double(&json, report->qps);
+    member_double(&json, "QPS", report->qps);
     write_mended(dlrm, &json);
-    json_name(&json, "op_external_ids_colliding_with_cc_keys");
-    json_integer(&json, (int64_t)report->n_colliding);
+    member_integer(&json, "op_external_ids_colliding_with_cc_keys", (int64_t)report->n_colliding);
     json_close(&json, '}');
 }
 
@@ -146,12 +139,9 @@ void dlrm_write_device_time_by_name(const struct sutra_dlrm *dlrm, struct text_o
     for (uint32_t i = 0; i < n; i++) {
         json_text_key(&json, dlrm, times[i].name);
         json_open(&json, '{');
-        json_name(&json, "calls");
-        json_integer(&json, (int64_t)times[i].calls);
-        json_name(&json, "device_us");
-        json_double(&json, times[i].us);
-        json_name(&json, "kernels");
-        json_integer(&json, (int64_t)times[i].kernels);
+        member_integer(&json, "calls", (int64_t)times[i].calls);
+        member_double(&json, "device_us", times[i].us);
+        member_integer(&json, "kernels", (int64_t)times[i].kernels);
         json_close(&json, '}');
     }
     json_close(&json, '}');
@@ -180,8 +170,7 @@ struct json_level {
 
 static void open_level(struct json_out *json, double us, struct json_level *level, uint32_t first, uint32_t n) {
     json_open(json, '{');
-    json_name(json, "runtime");
-    json_double(json, us);
+    member_double(json, "runtime", us);
     json_name(json, "items");
     json_open(json, '[');
     *level = (struct json_level){first, first + n};
@@ -203,20 +192,15 @@ static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, con
         }
         const struct sutra_dlrm_row *row = &dlrm->report.rows[level->next++];
         json_open(json, '{');
-        json_name(json, "name");
-        json_text(json, dlrm, row->name);
-        json_name(json, "shape");
-        json_shape(json, dlrm, row->shape);
-        json_name(json, "runtime");
-        json_double(json, row->us);
-        json_name(json, "count");
-        json_integer(json, (int64_t)row->count);
+        member_text(json, dlrm, "name", row->name);
+        member_shape(json, dlrm, "shape", row->shape);
+        member_double(json, "runtime", row->us);
+        member_integer(json, "count", (int64_t)row->count);
         if (!row->n_occurrences) {
             json_close(json, '}');
             continue;
         }
-        json_name(json, "n_occ");
-        json_integer(json, (int64_t)row->n_occurrences);
+        member_integer(json, "n_occ", (int64_t)row->n_occurrences);
         json_name(json, "occ0");
         open_level(json, row->first_us, &levels[depth++], row->first_child, row->n_children);
     }
@@ -225,14 +209,10 @@ static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, con
 static void write_stream(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
     double host = dlrm->report.host_us;
     json_open(json, '{');
-    json_name(json, "active_us");
-    json_double(json, stream->active_us);
-    json_name(json, "idle_us");
-    json_double(json, stream->idle_us);
-    json_name(json, "active_pct");
-    json_double(json, stream->active_us / host * 100);
-    json_name(json, "idle_pct");
-    json_double(json, stream->idle_us / host * 100);
+    member_double(json, "active_us", stream->active_us);
+    member_double(json, "idle_us", stream->idle_us);
+    member_double(json, "active_pct", stream->active_us / host * 100);
+    member_double(json, "idle_pct", stream->idle_us / host * 100);
     json_name(json, "tree");
     write_tree(dlrm, json, stream);
     json_close(json, '}');
@@ -263,8 +243,7 @@ static void write_dominating(const struct sutra_dlrm *dlrm, struct json_out *jso
         json_open(json, '{');
         json_name(json, "key");
         write_key(dlrm, json, entry->name, entry->shape);
-        json_name(json, "runtime");
-        json_double(json, entry->us);
+        member_double(json, "runtime", entry->us);
         json_name(json, "subs");
         json_open(json, '[');
         for (uint64_t k = 0; k < entry->n_parts; k++) {
@@ -291,14 +270,10 @@ static void write_bar(const struct sutra_dlrm *dlrm, struct json_out *json, cons
     for (uint64_t i = 0; i < variant->n_shares; i++) {
         const struct sutra_dlrm_share *share = &dlrm->report.shares[variant->first_share + i];
         json_open(json, '{');
-        json_name(json, "name");
-        json_text(json, dlrm, share->name);
-        json_name(json, "shape");
-        json_shape(json, dlrm, share->shape);
-        json_name(json, "legend");
-        json_text(json, dlrm, share->legend);
-        json_name(json, "share");
-        json_double(json, share->share);
+        member_text(json, dlrm, "name", share->name);
+        member_shape(json, dlrm, "shape", share->shape);
+        member_text(json, dlrm, "legend", share->legend);
+        member_double(json, "share", share->share);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -309,12 +284,9 @@ static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, co
     for (uint64_t i = 0; i < stream->n_groups; i++) {
         const struct sutra_dlrm_group *group = &dlrm->report.groups[stream->first_group + i];
         json_open(json, '{');
-        json_name(json, "group");
-        json_text(json, dlrm, group->name);
-        json_name(json, "us");
-        json_double(json, group->us);
-        json_name(json, "n_all_variants");
-        json_integer(json, (int64_t)group->n_all_variants);
+        member_text(json, dlrm, "group", group->name);
+        member_double(json, "us", group->us);
+        member_integer(json, "n_all_variants", (int64_t)group->n_all_variants);
         json_name(json, "variants");
         json_open(json, '[');
         for (uint64_t k = 0; k < group->n_variants; k++)
@@ -382,19 +354,15 @@ void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *out) {
             json_number(&json, times->list[i].original);
             if (i > 0)
                 continue;
-            json_name(&json, "total");
-            json_number(&json, times->original_total);
+            member_number(&json, "total", times->original_total);
         }
         json_close(&json, '}');
-        json_name(&json, "notebook_idle_time");
-        json_number(&json, times->idle);
-        json_name(&json, "notebook_overlapped_time");
-        json_number(&json, times->original_overlap);
+        member_number(&json, "notebook_idle_time", times->idle);
+        member_number(&json, "notebook_overlapped_time", times->original_overlap);
         json_name(&json, "corrected");
         json_open(&json, '{');
         for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
-            json_key(&json, right[i].name, strlen(right[i].name));
-            json_number(&json, right[i].us);
+            member_number(&json, right[i].name, right[i].us);
         }
         json_name(&json, "per_stream_sum");
         json_open(&json, '{');
