@@ -65,7 +65,7 @@ static enum sutra_status run_extended(struct sutra_critical_path *path, const st
         status =
             error_file(error, SUTRA_DATA, trace->document.source.name, "no critical path: %s", search.verdict.reason);
     if (!status && reference == OUTCOME_CRASH)
-        status = sync_map_take(&path->map, &search, &path->context->values, error);
+        status = sync_map_take(&path->map, &search, path->context, error);
     path_search_free(&path->search);
     path->search = search;
     return status;
@@ -78,7 +78,7 @@ static enum sutra_status find(struct sutra_critical_path *path, const struct sut
     path->verdict = path->search.verdict;
     enum outcome reference = path->verdict.outcome;
     if (!status && reference != OUTCOME_CRASH)
-        status = sync_map_take(&path->map, &path->search, &path->context->values, error);
+        status = sync_map_take(&path->map, &path->search, path->context, error);
     if (!status && reference == OUTCOME_PATH)
         status = needs_extended(&path->search.rows, &extended, error);
     if (!status && extended) {

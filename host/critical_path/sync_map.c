@@ -8,37 +8,47 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "read/event_columns.h"
 
-static value_key external_id(const struct path_search *search, struct field_reader *reader, node_t node) {
-    struct event_places places;
-    event_find(search->trace, node_event(&search->graph, node), NULL, &places);
-    return event_key(reader, &places, FIELD_EXTERNAL, KEY_ABSENT);
-}
-
-enum sutra_status sync_map_take(struct sync_map *map, const struct path_search *search, struct values *values,
-                                struct sutra_error *error) {
+/* The events at both ends of each synchronisation edge of the path, one behind the other; returns how many. */
+static row_t list_ends(const struct path_search *search, row_t *events) {
     const struct path_nodes *path = &search->path;
-    struct field_reader reader = {.source = &search->trace->document.source, .values = values};
     row_t n = 0;
     for (node_t i = 0; i + 1 < path->n; i++)
-        n += search->graph.type[path->edge[i]] == EDGE_SYNC;
-    map->n = 0;
-    map->end = malloc(((size_t)n + 1) * sizeof *map->end);
-    map->start = malloc(((size_t)n + 1) * sizeof *map->start);
-    if (!map->end || !map->start)
-        return error_memory(error);
-    for (node_t i = 0; i + 1 < path->n; i++) {
-        if (search->graph.type[path->edge[i]] != EDGE_SYNC)
-            continue;
-        value_key start = external_id(search, &reader, path->node[i]);
-        value_key end = external_id(search, &reader, path->node[i + 1]);
+        if (search->graph.type[path->edge[i]] == EDGE_SYNC) {
+            events[n++] = node_event(&search->graph, path->node[i]);
+            events[n++] = node_event(&search->graph, path->node[i + 1]);
+        }
+    return n;
+}
+
+static void put_pairs(struct sync_map *map, const value_key *external, const row_t *events, row_t n) {
+    for (row_t i = 0; i < n; i += 2) {
+        value_key start = external[events[i]], end = external[events[i + 1]];
         if (start == KEY_ABSENT || end == KEY_ABSENT || start == end)
             continue;
         map->start[map->n] = start;
         map->end[map->n++] = end;
     }
-    buffer_free(&reader.scratch);
-    return reader.failed ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status sync_map_take(struct sync_map *map, const struct path_search *search, struct sutra_context *context,
+                                struct sutra_error *error) {
+    static const struct asked_field field = {"External id", ASK_KEY, false};
+    struct asked_column external;
+    struct arena arena = {0};
+    row_t *events = arena_take(&arena, 2 * (size_t)search->path.n, sizeof *events);
+    row_t n = events ? list_ends(search, events) : 0;
+    map->n = 0;
+    map->end = malloc(((size_t)n + 1) * sizeof *map->end);
+    map->start = malloc(((size_t)n + 1) * sizeof *map->start);
+    enum sutra_status status = map->end && map->start ? arena_status(&arena, error) : error_memory(error);
+    if (!status && n > 0)
+        status = event_columns_ask(context, search->trace, &field, 1, events, n, &external, error);
+    if (!status && n > 0)
+        put_pairs(map, external.key, events, n);
+    arena_free(&arena);
+    return status;
 }
 
 void sync_map_free(struct sync_map *map) {
@@ -55,7 +65,7 @@ enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *cont
     *map = (struct sync_map){0};
     enum sutra_status status = path_search_run(&search, context, trace, &rules, error);
     if (!status)
-        status = sync_map_take(map, &search, &context->values, error);
+        status = sync_map_take(map, &search, context, error);
     *verdict = search.verdict;
     path_search_free(&search);
     return status;

@@ -13,7 +13,7 @@ struct sync_map {
 };
 
 /* Takes the map from a search; without a path it is empty. */
-enum sutra_status sync_map_take(struct sync_map *map, const struct path_search *search, struct values *values,
+enum sutra_status sync_map_take(struct sync_map *map, const struct path_search *search, struct sutra_context *context,
                                 struct sutra_error *error);
 void sync_map_free(struct sync_map *map);
 
