@@ -23,6 +23,13 @@ check() {
 # convert IN OUT [OPTION...]
 convert() { "$SUTRA" convert --compat "$1" -o "$2" -q "${@:3}" 2>"$work/err"; }
 
+# link CASE [OPTION...]: to an .et file at once.
+link() {
+    rm -f "$work/linked.et"
+    "$SUTRA" link "tests/data/link/$1/host.json.gz" "tests/data/link/$1/device.json.gz" -o "$work/linked.et" -q \
+        --no-sync "${@:2}" 2>"$work/err"
+}
+
 same() { cmp -s "$1" "$2"; }
 
 # has_sum FILE SUM
@@ -39,6 +46,11 @@ while read -r name sum; do
     check "$name: pipes" same "$work/one.et" "$work/pipe.et"
     convert "$work/plus.json" "$work/packed.et.gz" && gunzip -c "$work/packed.et.gz" >"$work/unpacked.et"
     check "$name: gzip" same "$work/one.et" "$work/unpacked.et"
+    link "$name" --compat
+    check "$name: linked" same "$work/one.et" "$work/linked.et"
+    link "$name" --plain --threads 4
+    "$SUTRA" convert "$work/plus.json" -o "$work/plain.et" -q
+    check "$name: linked, plain" same "$work/plain.et" "$work/linked.et"
 done <tests/data/convert/sha256
 
 ln -s "$SUTRA" "$work/chakra_converter"

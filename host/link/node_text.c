@@ -102,8 +102,7 @@ static void write_string(struct buffer *out, const struct strings *strings, uint
     out->length += written + 2;
 }
 
-/* Where a field of the event stands in the device trace. */
-static struct json_place find_in_event(const struct sutra_device_trace *device, row_t event, enum event_field field) {
+struct json_place event_field_place(const struct sutra_device_trace *device, row_t event, enum event_field field) {
     const struct document *document = &device->document;
     struct event_places places;
     struct json_walker walker = walk_from(&document->source, &document->index, device->events.text[event]);
@@ -115,14 +114,14 @@ static struct json_place find_in_event(const struct sutra_device_trace *device, 
 
 /* Whether the event has the field with a value other than null. */
 static bool has_in_event(const struct sutra_device_trace *device, row_t event, enum event_field field) {
-    size_t at = find_in_event(device, event, field).at;
+    size_t at = event_field_place(device, event, field).at;
     return at && device->document.source.bytes[at] != 'n';
 }
 
 /* A value of the device trace, which the event has, as it stands there. */
 static void write_from_event(struct node_template *template, const struct sutra_device_trace *device, row_t event,
                              enum event_field field, struct buffer *out) {
-    struct json_place place = find_in_event(device, event, field);
+    struct json_place place = event_field_place(device, event, field);
     struct json_emitter emitter = {.out = out, .scratch = template->values};
     struct json_walker walker = walk_from(&device->document.source, &device->document.index, place.at);
     emit_value(&emitter, &walker, NODE_LEVEL + 1);

@@ -11,6 +11,7 @@
 #include "simulate/kernel_names.h"
 #include "simulate/node_graph.h"
 #include "simulate/node_rings.h"
+#include "simulate/plus_linked.h"
 #include "simulate/plus_read.h"
 
 enum sutra_status convert_options_take(const struct sutra_convert_options *options, struct sutra_convert_options *taken,
@@ -77,6 +78,18 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
     return status;
 }
 
+/* Linking gives nodes new ids, but those of schema 1.0.1 go on to name their parents by the old ones. */
+static enum sutra_status check_parents(const struct plus_trace *plus, struct sutra_error *error) {
+    uint32_t flags = 0;
+    for (row_t row = 0; row < plus->nodes.n; row++)
+        flags |= plus->nodes.flags[row];
+    if (!(flags & PLUS_IS_FLAT) || !(flags & PLUS_IS_GPU))
+        return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, plus->document->source.name,
+                      "linked nodes of schema 1.0.1 do not tell who their parents are: make the file from both traces, "
+                      "with 'sutra link HOST DEVICE -o OUT.et'");
+}
+
 static enum sutra_status convert_input(struct sutra_context *context, const struct document_input *input,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error) {
@@ -88,6 +101,8 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     if (!made)
         return error_memory(error);
     status = plus_read(&made->plus, context, &made->document, input, error);
+    if (!status)
+        status = check_parents(&made->plus, error);
     if (!status)
         status = converted_make(made, context, &taken, error);
     if (status)
@@ -107,6 +122,26 @@ enum sutra_status sutra_convert_parse(struct sutra_context *context, const char 
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error) {
     return convert_input(context, &(struct document_input){name, true, bytes, n_bytes}, options, converted, error);
+}
+
+enum sutra_status sutra_linked_convert(struct sutra_context *context, const struct sutra_linked *linked,
+                                       const struct sutra_convert_options *options, struct sutra_converted **converted,
+                                       struct sutra_error *error) {
+    struct sutra_convert_options taken;
+    enum sutra_status status = convert_options_take(options, &taken, error);
+    if (status)
+        return status;
+    struct sutra_converted *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    status = plus_linked(&made->plus, context, linked, error);
+    if (!status)
+        status = converted_make(made, context, &taken, error);
+    if (status)
+        sutra_converted_free(made);
+    else
+        *converted = made;
+    return status;
 }
 
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report) {

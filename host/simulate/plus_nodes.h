@@ -70,7 +70,8 @@ enum {
     PLUS_NO_STREAM = 4,   /* stream is null */
     PLUS_PG_NULL = 8,     /* pg_name is null */
     PLUS_ID_CHANGED = 16, /* id is not what the key says */
-    PLUS_NULL = 32,
+    PLUS_IS_FLAT = 32,    /* of schema 1.0.1 */
+    PLUS_NULL = 64,
 };
 
 /* Texts of inputs and outputs, in the order of enum et_text_column. */

@@ -64,6 +64,12 @@ enum sutra_status sutra_convert_parse(struct sutra_context *context, const char 
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error);
 
+/* Converts what was linked, without the text of ET+ in between; the result is that of the two steps. The linked traces
+ * must outlive it. SUTRA_DATA and SUTRA_SYSTEM as above. */
+enum sutra_status sutra_linked_convert(struct sutra_context *context, const struct sutra_linked *linked,
+                                       const struct sutra_convert_options *options, struct sutra_converted **converted,
+                                       struct sutra_error *error);
+
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report);
 
 /* Writes the .et file: beside its place first, then renamed. "-" is standard output; a name that ends in .gz or .zst is

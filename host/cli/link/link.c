@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/link/link_result.h"
 #include "cli/link/pair.h"
@@ -22,14 +23,16 @@
 struct link_values {
     struct pair_values pair;
     uint64_t rank;
-    bool no_sync, hta_pandas3;
+    bool no_sync, hta_pandas3, plain, compat;
+    bool et; /* the output is to be an .et file */
 };
 
 #define AT(field) .offset = offsetof(struct link_values, field)
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
-     .help = "write ET+ to OUT; compressed if it ends in .gz or .zst; - is standard output"},
+     .help = "write ET+ to OUT, or a Chakra file for simulators if it ends in .et; compressed if .gz or .zst stands "
+             "behind that; - is standard output"},
     {"chakra-host-trace", 0, OPTION_FILE, "HOST", AT(pair.host),
      .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
     {"chakra-device-trace", 0, OPTION_FILE, "DEVICE", AT(pair.device),
@@ -40,6 +43,10 @@ static const struct option_row options[] = {
     {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
     {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
      .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
+    {"plain", 0, OPTION_FLAG, AT(plain),
+     .help = "for an OUT that ends in .et: the file that 'sutra convert' makes of ET+, which is the only one so far"},
+    {"compat", 0, OPTION_FLAG, AT(compat),
+     .help = "for an OUT that ends in .et: the file that chakra_converter makes of ET+"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
@@ -51,6 +58,20 @@ static const struct option_row options[] = {
     {0},
 };
 
+/* Whether a name says that the file is for simulators: it ends in .et, and a compression's ending may stand behind. */
+static bool names_et(const char *path) {
+    static const char *const packed[] = {".gz", ".zst"};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        size_t n = strlen(packed[i]);
+        if (length > n && strcmp(path + length - n, packed[i]) == 0) {
+            length -= n;
+            break;
+        }
+    }
+    return length > 3 && memcmp(path + length - 3, ".et", 3) == 0;
+}
+
 static int check_values(struct link_values *values, const struct command *command) {
     int exit_code = pair_check_flags(&values->pair);
     if (exit_code == SUTRA_OK && values->pair.job.verbose)
@@ -59,7 +80,12 @@ static int check_values(struct link_values *values, const struct command *comman
         exit_code = pair_check_named(&values->pair, command);
     if (exit_code == SUTRA_OK && !values->pair.job.output)
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT); see '%s --help'", command->called);
-    return exit_code == SUTRA_OK ? pair_check_files(&values->pair) : exit_code;
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    values->et = command == &link_command && names_et(values->pair.job.output);
+    if ((values->plain || values->compat) && !values->et)
+        return message_fail(SUTRA_USAGE, "--plain and --compat are for an output that ends in .et");
+    return pair_check_files(&values->pair);
 }
 
 /* What lives while two files are linked. */
@@ -105,6 +131,22 @@ static int check_matches(const struct link_job *job, bool strict) {
     return SUTRA_OK;
 }
 
+/* Writes ET+, or the file for simulators that would be made of it. */
+static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
+    const struct link_values *values = job->values;
+    const struct sutra_convert_options what = {.size = sizeof what, .compat = values->compat};
+    struct sutra_context *context = job->pair.job.context;
+    uint64_t *n_bytes = &job->pair.job.figures.output_bytes;
+    if (!values->et)
+        return sutra_linked_write(context, job->linked, values->pair.job.output, n_bytes, error);
+    struct sutra_converted *converted = NULL;
+    enum sutra_status status = sutra_linked_convert(context, job->linked, &what, &converted, error);
+    if (!status)
+        status = sutra_converted_write(context, converted, values->pair.job.output, n_bytes, error);
+    sutra_converted_free(converted);
+    return status;
+}
+
 static enum sutra_status job_link(struct link_job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
     struct sutra_link_options link_options = {
@@ -129,8 +171,7 @@ static int job_run(struct link_job *job) {
         if (matches != SUTRA_OK)
             return matches;
     }
-    status = sutra_linked_write(job->pair.job.context, job->linked, values->pair.job.output,
-                                &job->pair.job.figures.output_bytes, &error);
+    status = job_write(job, &error);
     progress_clear(&job->pair.job.watch.progress);
     if (status)
         return message_error(&error);
@@ -181,6 +222,7 @@ static const char *const description[] = {
 };
 static const struct example examples[] = {
     {"sutra link host.json device.json -o linked.json", "link two traces"},
+    {"sutra link host.json device.json -o trace.0.et", "make a file for simulators at once"},
     {"sutra link host.json.gz device.json.gz -o linked.json.zst --stats stats.json",
      "read and write compressed files, and keep the figures"},
     {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "in a pipe"},
