@@ -144,7 +144,7 @@ void sutra_et_check_report(const struct sutra_et_check *check, struct sutra_et_c
 /* A rule that is broken. All texts live as long as the check. */
 struct sutra_et_finding {
     const char *file;    /* NULL: the job as a whole */
-    const char *rule;    /* such as "R6"; docs/simulate.md explains them */
+    const char *rule;    /* such as "R6"; docs/simulating.md explains them */
     bool is_error;       /* the simulation would stop, hang or lose nodes; else a warning */
     uint64_t count;      /* of what breaks it */
     const char *unit;    /* and what that is: "nodes", "groups" */
