@@ -34,9 +34,9 @@ static void take_event(struct device_side *side, const struct string_roles *role
     else if (category & CATEGORY_WORK)
         side->gpu[side->n_gpu++] = event;
     else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 's')
-        side->arrow_start[side->n_arrow_start++] = event;
+        side->flow_start[side->n_flow_start++] = event;
     else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 'f')
-        side->arrow_finish[side->n_arrow_finish++] = event;
+        side->flow_finish[side->n_flow_finish++] = event;
     else if (is_launch(category, name))
         side->launch[side->n_launches++] = event;
 }
@@ -48,8 +48,8 @@ static struct device_side side_take(const struct sutra_device_trace *trace, stru
                                 .launch = arena_take(arena, n, sizeof(row_t)),
                                 .gpu = arena_take(arena, n, sizeof(row_t)),
                                 .step = arena_take(arena, n, sizeof(row_t)),
-                                .arrow_start = arena_take(arena, n, sizeof(row_t)),
-                                .arrow_finish = arena_take(arena, n, sizeof(row_t))};
+                                .flow_start = arena_take(arena, n, sizeof(row_t)),
+                                .flow_finish = arena_take(arena, n, sizeof(row_t))};
 }
 
 enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,

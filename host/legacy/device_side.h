@@ -20,8 +20,8 @@ struct device_side {
     const struct sutra_device_trace *trace;
     row_t *cpu, *launch, *gpu; /* events, in the order of the sorted trace */
     row_t n_cpu, n_launches, n_gpu;
-    row_t *arrow_start, *arrow_finish; /* arrows from CPU to GPU: phases s and f */
-    row_t n_arrow_start, n_arrow_finish;
+    row_t *flow_start, *flow_finish; /* of flows from CPU to GPU: phases s and f */
+    row_t n_flow_start, n_flow_finish;
     row_t *step; /* profiler steps, of any category */
     row_t n_steps;
     row_t n_segments;

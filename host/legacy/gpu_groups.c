@@ -1,7 +1,7 @@
 /*
  * gpu_groups.c - finding launches by external id and the CPU operators that run when they end. O(n log n).
  *
- *     GPU operator  --"External id"--> launch, or else an arrow --> the moment when the launch ended
+ *     GPU operator  --"External id"--> launch, or else a flow --> the moment when the launch ended
  *     moment        --runs then-->     CPU operator of the segment --"Ev Idx"--> its group
  *
  * What lacks a link of this chain is an error (lenient: counted), or, without a CPU operator, told and left out.
@@ -16,7 +16,7 @@
 
 /* The fields that tell who belongs to whom. */
 static const struct asked_field external_id = {"External id", ASK_KEY, false}, event_index = {"Ev Idx", ASK_KEY, false},
-                                arrow_id = {"id", ASK_KEY, true};
+                                flow_id = {"id", ASK_KEY, true};
 
 /* GPU operators with the moment of their launch; then with the CPU operator that they found. */
 struct launched {
@@ -80,15 +80,13 @@ static row_t map_find(const struct event_map *map, value_key key) {
     return found == ROW_NONE ? ROW_NONE : map->event[found];
 }
 
-/* Arrows are only looked at when an operator has no launch. */
-static enum sutra_status map_arrows(struct grouping *grouping) {
+/* Flows are only looked at when an operator has no launch. */
+static enum sutra_status map_flows(struct grouping *grouping) {
     const struct device_side *side = grouping->side;
     if (grouping->starts.made)
         return SUTRA_OK;
-    enum sutra_status status =
-        map_events(grouping, &grouping->starts, arrow_id, side->arrow_start, side->n_arrow_start);
-    return status ? status
-                  : map_events(grouping, &grouping->finishes, arrow_id, side->arrow_finish, side->n_arrow_finish);
+    enum sutra_status status = map_events(grouping, &grouping->starts, flow_id, side->flow_start, side->n_flow_start);
+    return status ? status : map_events(grouping, &grouping->finishes, flow_id, side->flow_finish, side->n_flow_finish);
 }
 
 /* An operator that cannot be placed: an error, or left out and counted. */
@@ -132,7 +130,7 @@ static enum sutra_status find_moments(struct grouping *grouping) {
             status = refuse(grouping, side->gpu[i], "this GPU operator has no args[\"External id\"]");
             continue;
         }
-        if (map_find(&grouping->launches, external) == ROW_NONE && (status = map_arrows(grouping)))
+        if (map_find(&grouping->launches, external) == ROW_NONE && (status = map_flows(grouping)))
             break;
         if (!launch_moment(grouping, external, &at)) {
             status = refuse(grouping, side->gpu[i], "no launch and no arrow has the external id of this GPU operator");

@@ -107,6 +107,9 @@ struct exit_code {
 };
 extern const struct exit_code exit_codes[];
 
+/* Calls for each command of the program; for those below another behind it, and `above` is that one, else NULL. */
+void commands_each(void (*call)(const struct command *above, const struct command *command));
+
 /* The command of this name in a table, or NULL. */
 const struct command *command_find(const struct command *const *table, const char *name);
 

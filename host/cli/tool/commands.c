@@ -47,6 +47,14 @@ const struct exit_code exit_codes[] = {
     {0},
 };
 
+void commands_each(void (*call)(const struct command *above, const struct command *command)) {
+    for (size_t i = 0; commands[i]; i++) {
+        call(NULL, commands[i]);
+        for (size_t j = 0; commands[i]->commands && commands[i]->commands[j]; j++)
+            call(commands[i], commands[i]->commands[j]);
+    }
+}
+
 const struct command *command_find(const struct command *const *table, const char *name) {
     for (size_t i = 0; table[i]; i++)
         if (strcmp(table[i]->name, name) == 0)

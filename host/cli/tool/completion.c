@@ -31,15 +31,6 @@ static void print_operands(const struct command *command) {
         print_words(command->operand_words);
 }
 
-/* Calls `print` for each command; for those below another, `above` is that one, else NULL. */
-static void for_each_command(void (*print)(const struct command *above, const struct command *command)) {
-    for (size_t i = 0; commands[i]; i++) {
-        print(NULL, commands[i]);
-        for (size_t j = 0; commands[i]->commands && commands[i]->commands[j]; j++)
-            print(commands[i], commands[i]->commands[j]);
-    }
-}
-
 /* Text inside single quotes of a shell; zsh gives square brackets and colons a meaning of its own there. */
 static void print_quoted(const char *text, const char *escaped) {
     for (; *text; text++) {
@@ -116,7 +107,7 @@ static void print_bash(void) {
     print_command_names(commands);
     bash_option_words(program_options);
     printf("\"\n        ;;\n");
-    for_each_command(bash_command);
+    commands_each(bash_command);
     for (size_t i = 0; other_names[i]; i++)
         bash_command(NULL, other_names[i]);
     printf("    esac\n"
@@ -201,7 +192,7 @@ static void print_zsh(void) {
                              "        ((CURRENT--))\n"
                              "    fi\n");
     printf("    case $command in\n");
-    for_each_command(zsh_command);
+    commands_each(zsh_command);
     for (size_t i = 0; other_names[i]; i++)
         zsh_command(NULL, other_names[i]);
     printf("    esac\n}\nif [[ $funcstack[1] == _sutra ]]; then\n    _sutra \"$@\"\nelse\n    compdef _sutra sutra");
@@ -252,7 +243,7 @@ static void fish_command(const struct command *above, const struct command *comm
 static void print_fish(void) {
     printf("# fish completion for sutra; made by 'sutra completion fish'\n");
     fish_options(program_options, "-c sutra -n __fish_use_subcommand");
-    for_each_command(fish_command);
+    commands_each(fish_command);
     for (size_t i = 0; other_names[i]; i++) {
         char condition[128];
         snprintf(condition, sizeof condition, "-c %s", other_names[i]->name);

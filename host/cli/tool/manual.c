@@ -48,7 +48,8 @@ static void print_options(const struct option_row *table) {
     }
 }
 
-static void print_synopses(const struct command *command) {
+static void print_synopses(const struct command *above, const struct command *command) {
+    (void)above;
     for (size_t i = 0; command->synopses[i]; i++) {
         printf(".br\n\\fB");
         print_text(command->called);
@@ -58,7 +59,8 @@ static void print_synopses(const struct command *command) {
     }
 }
 
-static void print_command(const struct command *command) {
+static void print_command(const struct command *above, const struct command *command) {
+    (void)above;
     printf(".SS \"");
     print_text(command->called);
     printf(" \\- ");
@@ -69,7 +71,8 @@ static void print_command(const struct command *command) {
     print_options(command->options);
 }
 
-static void print_examples(const struct command *command) {
+static void print_examples(const struct command *above, const struct command *command) {
+    (void)above;
     for (const struct example *example = command->examples; example->line; example++) {
         printf(".TP\n\\fB");
         print_text(example->line);
@@ -79,28 +82,24 @@ static void print_examples(const struct command *command) {
     }
 }
 
-/* Calls `print` for each command, those below it behind it, the other names of the program last. */
-static void for_each_command(void (*print)(const struct command *command)) {
-    for (size_t i = 0; commands[i]; i++) {
-        print(commands[i]);
-        for (size_t j = 0; commands[i]->commands && commands[i]->commands[j]; j++)
-            print(commands[i]->commands[j]);
-    }
+/* Calls `print` for each command, and for the other names of the program last. */
+static void each_name(void (*print)(const struct command *above, const struct command *command)) {
+    commands_each(print);
     for (size_t i = 0; other_names[i]; i++)
-        print(other_names[i]);
+        print(NULL, other_names[i]);
 }
 
 static void print_page(void) {
     printf(".TH SUTRA 1 \"\" \"sutra %s\" \"User Commands\"\n", sutra_version());
     printf(".SH NAME\nsutra \\- link PyTorch execution traces with Kineto device traces\n.SH SYNOPSIS\n");
     printf("\\fBsutra\\fR \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n");
-    for_each_command(print_synopses);
+    each_name(print_synopses);
     printf(".SH COMMANDS\n");
-    for_each_command(print_command);
+    each_name(print_command);
     printf(".SH COMMON OPTIONS\nThe first is understood by every command, the others without a command.\n");
     print_options(program_options);
     printf(".SH EXAMPLES\n");
-    for_each_command(print_examples);
+    each_name(print_examples);
     printf(".SH EXIT STATUS\n");
     for (const struct exit_code *row = exit_codes; row->meaning; row++) {
         printf(".TP\n.B %d\n", row->code);
