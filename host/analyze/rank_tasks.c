@@ -194,9 +194,10 @@ static enum sutra_status make_list(struct rank_tasks *tasks, const char *const *
     tasks->order = arena_take(arena, n, sizeof *tasks->order);
     tasks->results = arena_zeros(arena, n, result_size);
     for (size_t i = 0; i < n && !arena->failed; i++) {
-        char *path = arena_take(arena, strlen(paths[i]) + 1, 1);
+        size_t size = strlen(paths[i]) + 1;
+        char *path = arena_take(arena, size, 1);
         tasks->order[i] = i;
-        tasks->list[i].path = path ? strcpy(path, paths[i]) : NULL;
+        tasks->list[i].path = path ? memcpy(path, paths[i], size) : NULL;
     }
     tasks->n = arena->failed ? 0 : n;
     return arena_status(arena, error);

@@ -140,7 +140,8 @@ static void show_top_kernels(struct page *page, const struct hta_source *source)
     table_free(&table);
 }
 
-void hta_kernels_show(struct page *page, const void *source) {
+void hta_kernels_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
     show_types(page, source);
     show_top_kernels(page, source);
 }
@@ -219,7 +220,8 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
     }
 }
 
-void hta_queues_show(struct page *page, const void *source) {
+void hta_queues_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
     show_queue_chart(page, source);
     hta_table_show(page, source, SUTRA_HTA_QUEUE_SUMMARY, "Length of queues after each change");
 }

@@ -22,11 +22,11 @@ struct hta_source {
 void hta_cards_show(struct page *page, const struct hta_source *source);
 
 /* What stands in sections, of a struct hta_source: charts with their tables, or why there are none. */
-void hta_time_show(struct page *page, const void *source);
-void hta_kernels_show(struct page *page, const void *source);
-void hta_idle_show(struct page *page, const void *source);
-void hta_overlap_show(struct page *page, const void *source);
-void hta_queues_show(struct page *page, const void *source);
+void hta_time_show(struct page *page, const void *of);
+void hta_kernels_show(struct page *page, const void *of);
+void hta_idle_show(struct page *page, const void *of);
+void hta_overlap_show(struct page *page, const void *of);
+void hta_queues_show(struct page *page, const void *of);
 
 /* A table of the analysis, or why there is none. */
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption);

@@ -288,7 +288,7 @@ enum sutra_status dlrm_streams_measure(struct dlrm_work *work, const struct dlrm
 
 /* What dominates; both give the streams of the breakdown their parts of it. */
 enum sutra_status dlrm_dominating_find(struct dlrm_work *work, struct dlrm_breakdown *breakdown,
-                                       struct dlrm_dominating *dominating, struct sutra_error *error);
+                                       struct dlrm_dominating *made, struct sutra_error *error);
 enum sutra_status dlrm_chart_make(struct dlrm_work *work, const struct dlrm_dominating *dominating,
                                   struct dlrm_breakdown *breakdown, struct dlrm_chart *chart,
                                   struct sutra_error *error);

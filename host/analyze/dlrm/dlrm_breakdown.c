@@ -18,6 +18,9 @@
 #include "analyze/dlrm/dlrm_names.h"
 #include "base/error.h"
 
+/* Room for rows at first. */
+#define ROWS_FIRST 64
+
 /* An operator, or what else has a time of its own, on one stream. */
 struct contribution {
     row_t node, block;
@@ -356,7 +359,9 @@ enum sutra_status dlrm_breakdown_make(struct dlrm_work *work, const struct dlrm_
                                 .label = arena_take(scratch, n, sizeof *breaking.label),
                                 .level = arena_take(scratch, n, sizeof *breaking.level),
                                 .local_of = arena_take(scratch, n, sizeof *breaking.local_of),
-                                .seen = arena_zeros(scratch, n, sizeof *breaking.seen)};
+                                .seen = arena_zeros(scratch, n, sizeof *breaking.seen),
+                                .origins = arena_take(scratch, ROWS_FIRST, sizeof *breaking.origins),
+                                .origins_capacity = ROWS_FIRST};
     struct tuples streams = {0};
     *breakdown = (struct dlrm_breakdown){0};
     bool ok = !scratch->failed && gather(&breaking, &streams);

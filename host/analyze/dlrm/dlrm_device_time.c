@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "match/key_index.h"
 
+/* Room for blocks and kernels at first. */
+#define BLOCKS_FIRST 64
+
 struct dlrm_kernel_sum {
     struct dlrm_kernel kernel;
     struct ordered_sum sum;
@@ -155,7 +158,7 @@ static void fill_kernels(const struct summing *summing, struct dlrm_device_time 
 
 static void fill_blocks(const struct summing *summing, struct dlrm_device_time *time, const row_t *order,
                         row_t *block_at) {
-    for (row_t i = 0; i < time->n_blocks; i++) {
+    for (row_t i = 0; i < summing->blocks.n; i++) {
         row_t block = order[i];
         block_at[block] = i;
         time->blocks[i].stream = summing->block_stream[block];
@@ -209,7 +212,11 @@ static enum sutra_status sum_groups(struct dlrm_work *work, const struct dlrm_tr
                               .group = group,
                               .depth = arena_take(scratch, forest->n, sizeof *summing.depth),
                               .least.visit = arena_take(scratch, forest->n, sizeof *summing.least.visit),
-                              .least.depth = arena_take(scratch, forest->n, sizeof *summing.least.depth)};
+                              .least.depth = arena_take(scratch, forest->n, sizeof *summing.least.depth),
+                              .block_stream = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.block_stream),
+                              .blocks_capacity = BLOCKS_FIRST,
+                              .sums = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.sums),
+                              .sums_capacity = BLOCKS_FIRST};
     bool ok = !scratch->failed;
     if (ok && work->options->compat)
         ok = id_order_make(&summing.order, forest, work->external, scratch);
