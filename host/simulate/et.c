@@ -3,8 +3,11 @@
  */
 #include "simulate/et.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -88,23 +91,28 @@ void sutra_et_free(struct sutra_et *et) {
     free(et);
 }
 
-static enum sutra_status look_at(const char *path, bool (*looks_like)(const char *bytes, size_t size), bool *known,
-                                 struct sutra_error *error) {
+enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
     struct source source;
     enum sutra_status status = source_open_any(&source, path, error);
     if (status)
         return status;
-    *known = looks_like(source.bytes, source.size);
+    *known = et_looks_like(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;
 }
 
-enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
-    return look_at(path, et_looks_like, known, error);
-}
-
 enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error) {
-    return look_at(path, et_lines_look_like, known, error);
+    char beginning[ET_LINES_BEGINNING];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : read(file, beginning, sizeof beginning);
+    enum sutra_status status = SUTRA_OK;
+    if (n < 0)
+        status = error_file(error, SUTRA_NO_INPUT, path, "cannot be read: %s", strerror(errno));
+    else
+        *known = et_lines_look_like(beginning, (size_t)n);
+    if (file >= 0)
+        close(file);
+    return status;
 }
 
 uint64_t sutra_et_nodes(const struct sutra_et *et) {

@@ -302,7 +302,7 @@ static struct et_attribute read_attribute(struct lines_reader *lines) {
             else
                 attribute.text = read_list(lines, kind - 1);
         } else {
-            walk_fail(walker, "the value of a name, a docString, or one value");
+            walk_fail(walker, "a name, a docString or a value, each once,");
         }
     }
     return attribute;
@@ -333,7 +333,7 @@ static void read_texts(struct lines_reader *lines, struct et_text *texts) {
         while (i < 3 && !walker->expected && !place_is(walker->source, key, names[i]))
             i++;
         if (walker->expected || i == 3) {
-            walk_fail(walker, "the value of values, shapes or types");
+            walk_fail(walker, "values, shapes or types");
             return;
         }
         texts[i] = read_text(lines);
@@ -406,7 +406,7 @@ static void read_member(struct lines_reader *lines, enum node_key key, struct et
         read_attributes(lines, et_fill_attribute);
         break;
     case N_KEYS:
-        walk_fail(&lines->walker, "the value of a node's field");
+        walk_fail(&lines->walker, "a member that nodes have");
         break;
     }
 }
@@ -436,7 +436,7 @@ static void read_metadata(struct lines_reader *lines) {
         else if (place_is(walker->source, key, "attr"))
             read_attributes(lines, et_fill_metadata);
         else
-            walk_fail(walker, "the value of version or attr: the first object is the metadata");
+            walk_fail(walker, "version or attr, since the first object is the metadata,");
     }
 }
 
@@ -495,7 +495,7 @@ bool et_lines_look_like(const char *bytes, size_t size) {
     static const char *const beginnings[] = {"{\"attr\":", "{\"version\":", "{}"};
     char packed[16];
     size_t n = 0;
-    for (size_t i = 0; i < size && n < sizeof packed && i < 64; i++)
+    for (size_t i = 0; i < size && n < sizeof packed && i < ET_LINES_BEGINNING; i++)
         if (!strchr(" \t\r\n", bytes[i]) || !bytes[i])
             packed[n++] = bytes[i];
     for (size_t i = 0; i < 3; i++)

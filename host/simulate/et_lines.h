@@ -18,6 +18,9 @@
  * malformed; the error has the byte and the line. SUTRA_SYSTEM: out of memory. */
 enum sutra_status et_lines_read(struct et_file *file, struct sutra_context *context, struct sutra_error *error);
 
+/* Bytes of which the beginning of such lines is told. */
+#define ET_LINES_BEGINNING 64
+
 /* Whether a text begins as such lines do: with an object of the metadata. */
 bool et_lines_look_like(const char *bytes, size_t size);
 

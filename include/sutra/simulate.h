@@ -53,7 +53,7 @@ enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char 
 enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                        struct sutra_et **et, struct sutra_error *error);
 
-/* Whether a file holds such lines, told by its beginning; errors as those of sutra_et_known(). */
+/* Whether a file holds such lines, told by its first bytes; one that is compressed is not known. SUTRA_NO_INPUT. */
 enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error);
 
 /* Writes an .et file, as Google's own writer has the bytes. Writes as sutra_linked_write() does. */

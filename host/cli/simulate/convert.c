@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/simulate/convert_lines.h"
 #include "cli/simulate/convert_result.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
@@ -14,7 +15,7 @@
 struct convert_values {
     struct job_values job;
     const char *input, *compat_input, *compat_output, *log_file;
-    bool compat, simulate;
+    bool compat, simulate, lines;
 };
 
 #define AT(field) .offset = offsetof(struct convert_values, field)
@@ -50,6 +51,8 @@ static const struct option_row options[] = {
      .help = "write the .et file to OUT; compressed if it ends in .gz or .zst; - is standard output"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
+    {"lines", 'l', OPTION_FLAG, AT(lines),
+     .help = "the input is what 'sutra jsonize --lines' wrote, as a file that is not compressed tells by itself"},
     ROWS_OF_ORIGINAL,
     ROWS_HOW,
     {0},
@@ -134,11 +137,13 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if ((exit_code = check_files(&values)) != SUTRA_OK)
         return exit_code;
-    return convert_file(&values);
+    values.lines |= !values.compat && convert_lines_known(values.input);
+    return values.lines ? convert_lines(&values.job, values.input) : convert_file(&values);
 }
 
 static const char *const synopses[] = {
     "ET+ -o OUT [OPTIONS]",
+    "LINES -o OUT [OPTIONS]",
     "--input ET+ --output OUT [OPTIONS]",
     NULL,
 };
@@ -150,6 +155,8 @@ static const char *const description[] = {
     "Chakra; where that program succeeds the output is the same, byte for byte. It names nodes that are not in the "
     "file, which ASTRA-sim refuses; without --compat it does not, nodes that only describe process groups are left "
     "out, and those below no thread are kept.",
+    "LINES, what 'sutra jsonize --lines' writes, become the .et file again that they were made of, with the same bytes, "
+    "or with what was changed in them.",
     "A summary on standard error counts what was written and all that was left out. An old OUT stays as it is until "
     "the new one is whole.",
     NULL,
@@ -158,6 +165,8 @@ static const struct example examples[] = {
     {"sutra convert linked.json -o trace.0.et", "a file for ASTRA-sim, of rank 0"},
     {"sutra convert linked.json.gz --compat -o trace.0.et", "as chakra_converter writes it"},
     {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "in a pipe"},
+    {"sutra jsonize a.0.et --lines | sed 's/\"aten::mm\"/\"mm\"/' | sutra convert --lines - -o b.0.et",
+     "change a file by hand"},
     {0},
 };
 

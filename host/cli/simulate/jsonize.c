@@ -65,7 +65,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra jsonize job.0.et -o job.0.json", "write what chakra_jsonizer would"},
     {"sutra jsonize job.0.et --lines | jq -c 'select(.type == \"COMM_COLL_NODE\")'", "look at the collectives"},
-    {"sutra jsonize job.0.et --lines | sed 's/aten::mm/mm/' > job.jsonl && sutra convert job.jsonl -o job.1.et",
+    {"sutra jsonize job.0.et --lines | sed 's/aten::mm/mm/' | sutra convert --lines - -o job.1.et",
      "change a file by hand"},
     {0},
 };
