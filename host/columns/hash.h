@@ -1,18 +1,38 @@
 /*
- * hash.h - a hash of bytes for our own tables: two multiplications for up to 16 bytes, one more for each further 16.
+ * hash.h - a hash of bytes, or of two numbers, for our own tables: two multiplications, and one more for each 16 bytes
+ * beyond the first.
  *
- * Not meant to withstand an adversary beyond what tables need: they compare bytes after the hash, and grow by load.
+ * Whoever makes a trace may choose its names and ids so that they meet in a table. So each process draws a key, without
+ * which nobody can tell what meets; and what is multiplied is added to the product, so that no value that makes it 0
+ * takes the other one along. Should many meet all the same, a table is built again with its next turn. Nothing that is
+ * written may depend on a hash, nor on the order of a table.
  */
 #ifndef COLUMNS_HASH_H
 #define COLUMNS_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+struct hash_key {
+    uint64_t first, second, last;
+};
+
+/* Drawn before main(); tests set others, while there is no table. */
+extern struct hash_key hash_key;
+
+/* Entries that one may pass on the way to its own: by chance that happens once in 10^21 looks at a table that is half
+ * full. Each turn allows twice as many, so that a table is never built again without end. */
+#define HASH_RUN 256
+
 static inline uint64_t hash_fold(uint64_t a, uint64_t b) {
     __extension__ unsigned __int128 product = (unsigned __int128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t hash_mix(uint64_t a, uint64_t b) {
+    return hash_fold(a, b) ^ a ^ b;
 }
 
 static inline uint64_t hash_load(const void *bytes, size_t n) {
@@ -21,11 +41,11 @@ static inline uint64_t hash_load(const void *bytes, size_t n) {
     return word;
 }
 
-static inline uint64_t hash_bytes(const void *bytes, size_t n) {
+static inline uint64_t hash_bytes(const void *bytes, size_t n, unsigned turn) {
     const char *p = bytes;
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ n;
+    uint64_t hash = hash_key.second ^ ((uint64_t)turn << 56) ^ n;
     for (; n > 16; n -= 16, p += 16)
-        hash = hash_fold(hash_load(p, 8) ^ 0xa0761d6478bd642fu, hash_load(p + 8, 8) ^ hash);
+        hash = hash_mix(hash_load(p, 8) ^ hash_key.first, hash_load(p + 8, 8) ^ hash);
     uint64_t a, b = 0;
     if (n >= 8) {
         a = hash_load(p, 8);
@@ -33,8 +53,18 @@ static inline uint64_t hash_bytes(const void *bytes, size_t n) {
     } else {
         a = hash_load(p, n);
     }
-    hash = hash_fold(a ^ 0xe7037ed1a0b428dbu, b ^ hash);
-    return hash_fold(hash, 0x8ebc6af09c88c6e3u);
+    hash = hash_mix(a ^ hash_key.first, b ^ hash);
+    return hash_mix(hash, hash_key.last);
+}
+
+static inline uint64_t hash_pair(uint64_t first, uint32_t second, unsigned turn) {
+    uint64_t hash = hash_mix(first ^ hash_key.first, ((uint64_t)turn << 56 | second) ^ hash_key.second);
+    return hash_mix(hash, hash_key.last);
+}
+
+/* Whether an entry lies so far from the slot of its hash that the table needs another turn. */
+static inline bool hash_run_is_long(uint64_t hash, uint64_t slot, uint64_t mask, unsigned turn) {
+    return ((slot - hash) & mask) > (uint64_t)HASH_RUN << turn;
 }
 
 #endif

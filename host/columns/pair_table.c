@@ -10,18 +10,18 @@
 
 #define SLOTS_FIRST 256
 
-static bool alloc_slots(struct pair_table *table, uint64_t n_slots) {
+static bool alloc_slots(struct pair_table *table, uint64_t n_slots, unsigned turn) {
     struct pair_entry *entries = reallocarray(NULL, n_slots, sizeof *entries);
     if (!entries)
         return false;
     memset(entries, 0xff, n_slots * sizeof *entries);
-    *table = (struct pair_table){.entries = entries, .mask = n_slots - 1};
+    *table = (struct pair_table){.entries = entries, .mask = n_slots - 1, .turn = turn};
     return true;
 }
 
 bool pair_table_init(struct pair_table *table) {
     *table = (struct pair_table){0};
-    return alloc_slots(table, SLOTS_FIRST);
+    return alloc_slots(table, SLOTS_FIRST, 0);
 }
 
 void pair_table_free(struct pair_table *table) {
@@ -31,7 +31,7 @@ void pair_table_free(struct pair_table *table) {
 
 /* The key's entry, or the free one where it would go. */
 static struct pair_entry *find_slot(const struct pair_table *table, uint64_t first, uint32_t second) {
-    uint64_t slot = hash_fold(first ^ 0x9e3779b97f4a7c15u, 0xe7037ed1a0b428dbu ^ second) & table->mask;
+    uint64_t slot = hash_pair(first, second, table->turn) & table->mask;
     struct pair_entry *entry = &table->entries[slot];
     while (entry->second != PAIR_NONE && (entry->first != first || entry->second != second)) {
         slot = (slot + 1) & table->mask;
@@ -40,17 +40,22 @@ static struct pair_entry *find_slot(const struct pair_table *table, uint64_t fir
     return entry;
 }
 
-static bool grow(struct pair_table *table) {
-    struct pair_table larger;
-    if (!alloc_slots(&larger, 2 * (table->mask + 1)))
+static bool rebuild(struct pair_table *table, uint64_t n_slots, unsigned turn) {
+    struct pair_table made;
+    if (!alloc_slots(&made, n_slots, turn))
         return false;
     for (uint64_t i = 0; i <= table->mask; i++)
         if (table->entries[i].second != PAIR_NONE)
-            *find_slot(&larger, table->entries[i].first, table->entries[i].second) = table->entries[i];
-    larger.n = table->n;
+            *find_slot(&made, table->entries[i].first, table->entries[i].second) = table->entries[i];
+    made.n = table->n;
     free(table->entries);
-    *table = larger;
+    *table = made;
     return true;
+}
+
+static bool is_far(const struct pair_table *table, const struct pair_entry *entry, uint64_t first, uint32_t second) {
+    uint64_t slot = (uint64_t)(entry - table->entries), hash = hash_pair(first, second, table->turn);
+    return hash_run_is_long(hash, slot, table->mask, table->turn);
 }
 
 struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uint32_t second) {
@@ -58,7 +63,12 @@ struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uin
     if (entry->second != PAIR_NONE)
         return entry;
     if (2 * (table->n + 1) > table->mask + 1) {
-        if (!grow(table))
+        if (!rebuild(table, 2 * (table->mask + 1), table->turn))
+            return NULL;
+        entry = find_slot(table, first, second);
+    }
+    if (is_far(table, entry, first, second)) {
+        if (!rebuild(table, table->mask + 1, table->turn + 1))
             return NULL;
         entry = find_slot(table, first, second);
     }

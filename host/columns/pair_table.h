@@ -21,6 +21,7 @@ struct pair_entry {
 struct pair_table {
     struct pair_entry *entries;
     uint64_t n, mask;
+    unsigned turn; /* of the hash */
 };
 
 bool pair_table_init(struct pair_table *table);

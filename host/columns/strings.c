@@ -43,9 +43,7 @@ static uint32_t slot_of(const struct strings *strings, const char *bytes, size_t
     }
 }
 
-/* Twice the slots, so that at most half of them are taken. */
-static bool grow_slots(struct strings *strings) {
-    uint32_t n_slots = strings->n_slots * 2;
+static bool rebuild_slots(struct strings *strings, uint32_t n_slots, unsigned turn) {
     uint32_t *slots = calloc(n_slots, sizeof *slots), *tags = calloc(n_slots, sizeof *tags);
     if (!slots || !tags) {
         free(slots);
@@ -57,8 +55,9 @@ static bool grow_slots(struct strings *strings) {
     strings->slots = slots;
     strings->tags = tags;
     strings->n_slots = n_slots;
+    strings->turn = turn;
     for (uint32_t i = 0; i < strings->n; i++) {
-        uint64_t hash = hash_bytes(strings_text(strings, i), strings_length(strings, i));
+        uint64_t hash = hash_bytes(strings_text(strings, i), strings_length(strings, i), turn);
         uint32_t slot = (uint32_t)hash & (n_slots - 1);
         while (slots[slot])
             slot = (slot + 1) & (n_slots - 1);
@@ -71,7 +70,7 @@ static bool grow_slots(struct strings *strings) {
 /* The slots come first: there must never be fewer of them than two for each entry. */
 static bool grow_entries(struct strings *strings) {
     uint32_t capacity = strings->capacity * 2;
-    if (strings->n_slots < 2 * capacity && !grow_slots(strings))
+    if (strings->n_slots < 2 * capacity && !rebuild_slots(strings, strings->n_slots * 2, strings->turn))
         return false;
     uint64_t *start = realloc(strings->start, ((size_t)capacity + 1) * sizeof *start);
     if (!start)
@@ -94,7 +93,7 @@ static bool grow_bytes(struct strings *strings, size_t extra) {
 }
 
 uint32_t strings_intern(struct strings *strings, const char *bytes, size_t length) {
-    uint64_t hash = hash_bytes(bytes, length);
+    uint64_t hash = hash_bytes(bytes, length, strings->turn);
     uint32_t slot = slot_of(strings, bytes, length, hash);
     if (strings->slots[slot])
         return strings->slots[slot] - 1;
@@ -103,6 +102,12 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
     if (strings->n == strings->capacity) {
         if (!grow_entries(strings))
             return STRING_NONE;
+        slot = slot_of(strings, bytes, length, hash);
+    }
+    if (hash_run_is_long(hash, slot, strings->n_slots - 1, strings->turn)) {
+        if (!rebuild_slots(strings, strings->n_slots, strings->turn + 1))
+            return STRING_NONE;
+        hash = hash_bytes(bytes, length, strings->turn);
         slot = slot_of(strings, bytes, length, hash);
     }
     if (strings->bytes_capacity - strings->n_bytes <= length && !grow_bytes(strings, length + 1))
@@ -117,7 +122,8 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
 }
 
 uint32_t strings_find(const struct strings *strings, const char *bytes, size_t length) {
-    uint32_t entry = strings->slots[slot_of(strings, bytes, length, hash_bytes(bytes, length))];
+    uint64_t hash = hash_bytes(bytes, length, strings->turn);
+    uint32_t entry = strings->slots[slot_of(strings, bytes, length, hash)];
     return entry ? entry - 1 : STRING_NONE;
 }
 

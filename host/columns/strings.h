@@ -23,6 +23,7 @@ struct strings {
     uint32_t *tags; /* upper hash bits of the string in each slot */
     uint64_t n_bytes, bytes_capacity;
     uint32_t n, capacity, n_slots;
+    unsigned turn; /* of the hash */
 };
 
 bool strings_init(struct strings *strings);

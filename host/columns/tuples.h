@@ -20,6 +20,7 @@ struct tuples {
     uint32_t n, capacity;
     uint32_t *slots; /* number + 1, or 0 */
     uint32_t n_slots;
+    unsigned turn; /* of the hash */
 };
 
 /* The number of the tuple, new if it was not seen before; TUPLE_NONE: out of memory. */

@@ -42,7 +42,7 @@ struct anchors {
 };
 
 static struct anchor_slot *slot_of(struct anchors *anchors, uint64_t key) {
-    size_t mask = anchors->n_slots - 1, slot = (size_t)(key >> 8) & mask;
+    size_t mask = anchors->n_slots - 1, slot = (size_t)hash_pair(key, 0, 0) & mask;
     while (anchors->slots[slot].key && anchors->slots[slot].key != key)
         slot = (slot + 1) & mask;
     return &anchors->slots[slot];

@@ -5,8 +5,10 @@
 
 #include <stdlib.h>
 
+#include "columns/hash.h"
+
 static size_t slot_of(const struct free_ids *ids, int64_t id) {
-    size_t mask = ids->n_slots - 1, slot = (size_t)(((uint64_t)id * 0x9e3779b97f4a7c15u) >> 20) & mask;
+    size_t mask = ids->n_slots - 1, slot = (size_t)hash_pair((uint64_t)id, 0, 0) & mask;
     while (ids->taken[slot] && ids->id[slot] != id)
         slot = (slot + 1) & mask;
     return slot;

@@ -158,7 +158,7 @@ static inline void begin_member(struct python_text *text, struct json_walker *wa
     member->start = text->out.length;
     put_repr(text, walker->text, key);
     member->key = text->out.length - member->start - 2;
-    member->tag = hash_bytes(text->out.bytes + member->start, text->out.length - member->start);
+    member->tag = hash_bytes(text->out.bytes + member->start, text->out.length - member->start, 0);
     put(text, ": ", 2);
 }
 

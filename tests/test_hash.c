@@ -1,0 +1,167 @@
+/*
+ * test_hash.c - tables keep short ways, whatever they are filled with: values that make a factor of the hash 0, and
+ * entries that were chosen to meet by somebody who knows the key.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "columns/hash.h"
+#include "columns/pair_table.h"
+#include "columns/strings.h"
+#include "columns/tuples.h"
+
+enum { N = 33000, N_CHOSEN = 2000, N_SLOTS_CHOSEN = 4096 };
+
+/* Slots that follow each other and are taken. */
+struct longest {
+    uint64_t now, most;
+};
+
+static void count(struct longest *longest, bool taken) {
+    longest->now = taken ? longest->now + 1 : 0;
+    longest->most = longest->now > longest->most ? longest->now : longest->most;
+}
+
+static uint64_t longest_of_tuples(const struct tuples *tuples) {
+    struct longest longest = {0};
+    for (uint32_t i = 0; i < tuples->n_slots; i++)
+        count(&longest, tuples->slots[i] != 0);
+    return longest.most;
+}
+
+static uint64_t longest_of_pairs(const struct pair_table *table) {
+    struct longest longest = {0};
+    for (uint64_t i = 0; i <= table->mask; i++)
+        count(&longest, table->entries[i].second != PAIR_NONE);
+    return longest.most;
+}
+
+static uint64_t longest_of_strings(const struct strings *strings) {
+    struct longest longest = {0};
+    for (uint32_t i = 0; i < strings->n_slots; i++)
+        count(&longest, strings->slots[i] != 0);
+    return longest.most;
+}
+
+/* With a first part that the key turns into 0, should it be known, and with one that a hash of fixed numbers would. */
+static void no_first_part_takes_the_others_along(void **state) {
+    (void)state;
+    const uint64_t firsts[] = {0xa0761d6478bd642fu, 0x9e3779b97f4a7c15u, hash_key.first, 0};
+    for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
+        struct tuples tuples = {0};
+        struct pair_table table;
+        assert_true(pair_table_init(&table));
+        for (uint32_t i = 0; i < N; i++) {
+            assert_int_equal(tuples_number(&tuples, (struct tuple){{(value_key)firsts[f], i}}), i);
+            assert_true(pair_table_note(&table, firsts[f], i, i));
+        }
+        assert_true(longest_of_tuples(&tuples) <= HASH_RUN);
+        assert_true(longest_of_pairs(&table) <= HASH_RUN);
+        assert_int_equal(tuples.turn + table.turn, 0);
+        tuples_free(&tuples);
+        pair_table_free(&table);
+    }
+}
+
+/* Numbers whose hash has the same low bits. */
+static uint64_t next_chosen(uint64_t number) {
+    do
+        number++;
+    while (hash_pair(number, 0, 0) % N_SLOTS_CHOSEN);
+    return number;
+}
+
+static void pairs_that_meet_make_a_table_take_another_turn(void **state) {
+    (void)state;
+    struct pair_table table;
+    uint64_t number = 0;
+    assert_true(pair_table_init(&table));
+    for (uint32_t i = 0; i < N_CHOSEN; i++)
+        assert_true(pair_table_note(&table, number = next_chosen(number), 0, i));
+    assert_true(table.turn > 0);
+    assert_true(longest_of_pairs(&table) <= HASH_RUN);
+    number = 0;
+    for (uint32_t i = 0; i < N_CHOSEN; i++)
+        assert_int_equal(pair_table_find(&table, number = next_chosen(number), 0), i);
+    pair_table_free(&table);
+}
+
+static struct tuple chosen_tuple(uint64_t *number) {
+    struct tuple tuple = {0};
+    do
+        tuple.part[1] = (value_key)++ * number;
+    while (hash_bytes(&tuple, sizeof tuple, 0) % N_SLOTS_CHOSEN);
+    return tuple;
+}
+
+static void tuples_that_meet_make_a_table_take_another_turn(void **state) {
+    (void)state;
+    struct tuples tuples = {0};
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < N_CHOSEN; i++)
+        assert_int_equal(tuples_number(&tuples, chosen_tuple(&number)), i);
+    assert_true(tuples.turn > 0);
+    assert_true(longest_of_tuples(&tuples) <= HASH_RUN);
+    number = 0;
+    for (uint32_t i = 0; i < N_CHOSEN; i++)
+        assert_int_equal(tuples_find(&tuples, chosen_tuple(&number)), i);
+    tuples_free(&tuples);
+}
+
+static size_t chosen_name(uint64_t *number, char name[32]) {
+    size_t length;
+    do
+        length = (size_t)snprintf(name, 32, "aten::name_%llu", (unsigned long long)++*number);
+    while (hash_bytes(name, length, 0) % N_SLOTS_CHOSEN);
+    return length;
+}
+
+static void strings_that_meet_make_a_table_take_another_turn(void **state) {
+    (void)state;
+    struct strings strings;
+    char name[32];
+    uint64_t number = 0;
+    assert_true(strings_init(&strings));
+    for (uint32_t i = 0; i < N_CHOSEN; i++) {
+        size_t length = chosen_name(&number, name);
+        assert_int_equal(strings_intern(&strings, name, length), i);
+    }
+    assert_true(strings.turn > 0);
+    assert_true(longest_of_strings(&strings) <= HASH_RUN);
+    number = 0;
+    for (uint32_t i = 0; i < N_CHOSEN; i++) {
+        size_t length = chosen_name(&number, name);
+        assert_int_equal(strings_find(&strings, name, length), i);
+    }
+    strings_free(&strings);
+}
+
+/* Without a key of its own, each process would put the same strings into the same slots. */
+static void a_process_draws_a_key(void **state) {
+    (void)state;
+    assert_true(hash_key.first && hash_key.second && hash_key.last);
+    assert_true(hash_key.first != hash_key.second && hash_key.second != hash_key.last);
+    uint64_t with_one = hash_bytes("aten::mm", 8, 0);
+    struct hash_key drawn = hash_key;
+    hash_key.first++;
+    assert_true(hash_bytes("aten::mm", 8, 0) != with_one);
+    hash_key = drawn;
+    assert_true(hash_bytes("aten::mm", 8, 1) != with_one);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_first_part_takes_the_others_along),
+        cmocka_unit_test(pairs_that_meet_make_a_table_take_another_turn),
+        cmocka_unit_test(tuples_that_meet_make_a_table_take_another_turn),
+        cmocka_unit_test(strings_that_meet_make_a_table_take_another_turn),
+        cmocka_unit_test(a_process_draws_a_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
