@@ -6,6 +6,8 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/options.h"
+#include "simulate/converted.h"
 #include "simulate/et_timeline.h"
 #include "simulate/linked_timeline.h"
 #include "simulate/rank_graph.h"
@@ -118,4 +120,55 @@ enum sutra_status faithful_make(struct sutra_context *context, const struct sutr
     et_nodes_free(nodes);
     *nodes = made;
     return SUTRA_OK;
+}
+
+/* ---- As the library has it ---- */
+
+#define REST_US 5.0
+
+static void tell(const struct faithful_report *made, const struct et_nodes *nodes,
+                 struct sutra_faithful_report *report) {
+    const struct timeline_report *timeline = &made->timeline;
+    const struct sutra_faithful_report told = {
+        .n_nodes = nodes->n,
+        .n_rests = timeline->n_rests,
+        .n_launch_cuts = timeline->n_launch_cuts,
+        .n_parts = timeline->n_parts,
+        .n_waits = timeline->n_waits,
+        .n_blocking_copies = timeline->n_blocking_copies,
+        .n_pageable_copies = timeline->n_pageable_copies,
+        .n_calls_without_kernel = timeline->n_calls_without_kernel,
+        .n_orders = timeline->n_orders,
+        .n_inferred = timeline->n_inferred,
+        .n_clocked = timeline->n_clocked,
+        .n_late = timeline->n_late,
+        .late_us = timeline->late_us,
+        .measured_us = timeline->measured_us,
+        .simulated_us = made->simulated_us,
+        .n_never_ran = made->n_never_ran,
+        .departs = made->departs != ROW_NONE,
+        .departs_id = made->departs == ROW_NONE ? 0 : nodes->id[made->departs],
+        .departs_us = made->departs_us,
+    };
+    report_give(report, &told, sizeof told);
+}
+
+enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
+                                                const struct sutra_linked *linked,
+                                                const struct sutra_faithful_options *options,
+                                                struct sutra_faithful_report *report, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_faithful_options, gpu_streams);
+    struct sutra_faithful_options taken;
+    struct faithful_report made;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    const struct timeline_options how = {.rest_us = taken.rest_us < 0   ? INFINITY
+                                                    : taken.rest_us > 0 ? taken.rest_us
+                                                                        : REST_US,
+                                         .per_stream = taken.gpu_streams};
+    status = faithful_make(context, linked, &how, &converted->nodes, &made, error);
+    if (!status)
+        tell(&made, &converted->nodes, report);
+    return status;
 }

@@ -70,6 +70,47 @@ enum sutra_status sutra_linked_convert(struct sutra_context *context, const stru
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error);
 
+/* How to keep measured times; zero every field that you do not set. `size` is sizeof the struct as the caller knows
+ * it. */
+struct sutra_faithful_options {
+    size_t size;
+    double rest_us; /* times in which nothing that was recorded ran are nodes of their own if they are longer; 0: 5 us,
+                         below 0: never */
+    bool gpu_streams; /* for a simulator with a resource for each stream and thread, instead of one processor and a GPU
+                         that computes one thing at a time */
+};
+
+/* What was done so that the simulated time is the measured one. Times are microseconds. */
+struct sutra_faithful_report {
+    size_t size;            /* sizeof the struct, which the caller sets */
+    uint64_t n_nodes;       /* nodes of the file */
+    uint64_t n_rests;       /* of these, times in which nothing that was recorded ran */
+    uint64_t n_launch_cuts; /* operators cut at a launch */
+    uint64_t n_parts;       /* nodes more for kernels that shared the GPU */
+    uint64_t n_waits;       /* calls after which the processor goes on when kernels have ended, */
+    uint64_t n_blocking_copies, n_pageable_copies; /* and copies */
+    uint64_t n_calls_without_kernel;               /* calls that waited for nothing */
+    uint64_t n_orders;                             /* kernels that wait for another stream's event */
+    uint64_t n_inferred; /* kernels that seem to wait for one of another stream, which nothing says */
+    uint64_t n_clocked;  /* kernels held to the processor's clock */
+    uint64_t n_late;     /* kernels late for no known reason, */
+    double late_us;      /* by so much in all */
+    double measured_us;  /* from the first start to the last end */
+    double simulated_us; /* the same when the nodes are simulated */
+    uint64_t n_never_ran;
+    bool departs; /* the simulated time is another one: by more than 0.5 % */
+    uint64_t departs_id;
+    double departs_us; /* the first node that departs starts so much later than measured */
+};
+
+/* Gives the nodes that were made of what was linked (not with `compat`) measured times: the processor's as one chain,
+ * waits for the GPU as dependencies, kernels with what they waited for; then simulates them once. `options` and `report`
+ * may be NULL. The converted nodes stay as they were on failure. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
+                                                const struct sutra_linked *linked,
+                                                const struct sutra_faithful_options *options,
+                                                struct sutra_faithful_report *report, struct sutra_error *error);
+
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report);
 
 /* Writes the .et file: beside its place first, then renamed. "-" is standard output; a name that ends in .gz or .zst is

@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli/link/faithful_result.h"
 #include "cli/link/link_result.h"
 #include "cli/link/pair.h"
 #include "cli/tool/advice.h"
@@ -24,10 +26,16 @@ struct link_values {
     struct pair_values pair;
     uint64_t rank;
     bool no_sync, hta_pandas3, plain, compat;
-    bool et; /* the output is to be an .et file */
+    int gpu;
+    const char *rest;
+    bool et;       /* the output is to be an .et file */
+    bool faithful; /* whose nodes are to take the measured times */
+    double rest_us;
 };
 
 #define AT(field) .offset = offsetof(struct link_values, field)
+
+static const char *const gpus[] = {"one", "streams", NULL};
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
@@ -44,9 +52,17 @@ static const struct option_row options[] = {
     {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
      .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
     {"plain", 0, OPTION_FLAG, AT(plain),
-     .help = "for an OUT that ends in .et: the file that 'sutra convert' makes of ET+, which is the only one so far"},
+     .help = "for an OUT that ends in .et: the file that 'sutra convert' makes of ET+, without the measured times"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "for an OUT that ends in .et: the file that chakra_converter makes of ET+"},
+    {"gpu", 0, OPTION_CHOICE, "HOW", AT(gpu), .choices = gpus,
+     .help =
+         "for an OUT that ends in .et: the simulator's GPU computes one thing at a time (one), as ASTRA-sim's does, or "
+         "one for each stream (streams) (default: one)"},
+    {"rest", 0, OPTION_TEXT, "US", AT(rest),
+     .help =
+         "for an OUT that ends in .et: make a node of each time longer than US microseconds in which nothing that was "
+         "recorded ran; -1: of none (default: 5)"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
@@ -72,6 +88,14 @@ static bool names_et(const char *path) {
     return length > 3 && memcmp(path + length - 3, ".et", 3) == 0;
 }
 
+static bool read_rest(const char *text, double *us) {
+    char *end;
+    *us = strtod(text, &end);
+    if (*us == 0) /* which would be the default */
+        *us = 1e-9;
+    return end > text && !*end;
+}
+
 static int check_values(struct link_values *values, const struct command *command) {
     int exit_code = pair_check_flags(&values->pair);
     if (exit_code == SUTRA_OK && values->pair.job.verbose)
@@ -83,8 +107,11 @@ static int check_values(struct link_values *values, const struct command *comman
     if (exit_code != SUTRA_OK)
         return exit_code;
     values->et = command == &link_command && names_et(values->pair.job.output);
-    if ((values->plain || values->compat) && !values->et)
-        return message_fail(SUTRA_USAGE, "--plain and --compat are for an output that ends in .et");
+    if ((values->plain || values->compat || values->gpu || values->rest) && !values->et)
+        return message_fail(SUTRA_USAGE, "--plain, --compat, --gpu and --rest are for an output that ends in .et");
+    values->faithful = values->et && !values->plain && !values->compat;
+    if (values->rest && !read_rest(values->rest, &values->rest_us))
+        return message_fail(SUTRA_USAGE, "--rest: '%s' is no number of microseconds", values->rest);
     return pair_check_files(&values->pair);
 }
 
@@ -94,6 +121,7 @@ struct link_job {
     struct pair pair;
     struct sutra_linked *linked;
     struct link_result result;
+    struct sutra_faithful_report faithful;
 };
 
 /* The command that links the pair by names; false if that does not fit either. */
@@ -135,12 +163,16 @@ static int check_matches(const struct link_job *job, bool strict) {
 static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
     const struct sutra_convert_options what = {.size = sizeof what, .compat = values->compat};
+    const struct sutra_faithful_options how = {
+        .size = sizeof how, .rest_us = values->rest_us, .gpu_streams = values->gpu == 1};
     struct sutra_context *context = job->pair.job.context;
     uint64_t *n_bytes = &job->pair.job.figures.output_bytes;
     if (!values->et)
         return sutra_linked_write(context, job->linked, values->pair.job.output, n_bytes, error);
     struct sutra_converted *converted = NULL;
     enum sutra_status status = sutra_linked_convert(context, job->linked, &what, &converted, error);
+    if (!status && values->faithful)
+        status = sutra_converted_make_faithful(context, converted, job->linked, &how, &job->faithful, error);
     if (!status)
         status = sutra_converted_write(context, converted, values->pair.job.output, n_bytes, error);
     sutra_converted_free(converted);
@@ -177,13 +209,18 @@ static int job_run(struct link_job *job) {
         return message_error(&error);
     pair_measure(&job->pair);
     job->result.figures = &job->pair.job.figures;
+    if (values->faithful && values->pair.log_level <= LOG_WARNING)
+        faithful_warn(&job->faithful);
     if (values->pair.log_level <= LOG_INFO)
         link_summary_print(&job->result);
+    if (values->faithful && values->pair.log_level <= LOG_INFO)
+        faithful_summary_print(&job->faithful);
     return values->pair.job.stats ? (int)link_stats_write(&job->result, values->pair.job.stats) : SUTRA_OK;
 }
 
 static int link_files(const struct link_values *values) {
-    struct link_job job = {.values = values, .result.report.size = sizeof job.result.report};
+    struct link_job job = {
+        .values = values, .result.report.size = sizeof job.result.report, .faithful.size = sizeof job.faithful};
     job.pair = pair_start(&values->pair, values->pair.log_level <= LOG_DEBUG);
     int exit_code = job_run(&job);
     sutra_linked_free(job.linked);

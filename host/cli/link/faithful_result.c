@@ -1,0 +1,49 @@
+/*
+ * faithful_result.c - the simulated time beside the measured one, and what was done for it.
+ *
+ *     sutra: 244.280 ms simulated, 244.278 ms measured
+ *              623  nodes in the file
+ *              ...
+ */
+#include "cli/link/faithful_result.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/tool/figures.h"
+#include "cli/tool/message.h"
+#include "cli/tool/run_figures.h"
+
+void faithful_summary_print(const struct sutra_faithful_report *report) {
+    const struct summary_row rows[] = {
+        {report->n_nodes, "nodes in the file", true},
+        {report->n_rests, "  of them times in which nothing recorded ran", false},
+        {report->n_launch_cuts, "  of them operators' second parts, cut at a launch", false},
+        {report->n_parts, "  of them parts of kernels that shared the GPU", false},
+        {report->n_waits, "calls that wait for kernels", true},
+        {report->n_calls_without_kernel, "  and calls that wait for none", false},
+        {report->n_blocking_copies, "copies that block", false},
+        {report->n_pageable_copies, "copies that block, of pageable memory", false},
+        {report->n_orders, "kernels that wait for another stream's event", false},
+        {report->n_inferred, "kernels taken to wait for one of another stream that ended just before", false},
+        {report->n_clocked, "kernels held to the processor's clock: nothing tells what they waited for", false},
+        {report->n_late, "kernels late for no known reason", false},
+    };
+    fprintf(stderr, "sutra: %s simulated,", time_text(report->simulated_us).text);
+    fprintf(stderr, " %s measured\n", time_text(report->measured_us).text);
+    summary_print(rows, sizeof rows / sizeof *rows);
+    if (report->n_late)
+        fprintf(stderr, "                  by %s in all\n", time_text(report->late_us).text);
+}
+
+void faithful_warn(const struct sutra_faithful_report *report) {
+    if (report->n_never_ran)
+        message_warn("%s nodes of the file can never run: this is a mistake of sutra's",
+                     count_text(report->n_never_ran).text);
+    if (!report->departs)
+        return;
+    struct figure simulated = time_text(report->simulated_us), measured = time_text(report->measured_us);
+    message_warn("the file takes %s in a simulation, and %s were measured: from node %" PRIu64
+                 " on, which starts %s off",
+                 simulated.text, measured.text, report->departs_id, time_text(report->departs_us).text);
+}
