@@ -24,11 +24,7 @@
 static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct arena *arena,
                                   struct rank_graph *graph, struct replay_times *times, struct sutra_error *error) {
     const struct rank_resources resources = {.per_thread = per_stream, .per_stream = per_stream};
-    struct strings names = {0};
-    enum sutra_status status = strings_init(&names) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = rank_graph_make(graph, nodes, &names, arena, error);
-    strings_free(&names);
+    enum sutra_status status = rank_graph_make(graph, nodes, NULL, arena, error);
     if (!status)
         status = rank_graph_share(graph, resources, arena, error);
     if (status)

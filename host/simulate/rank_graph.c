@@ -91,7 +91,7 @@ static bool describe_nodes(struct rank_graph *graph, struct strings *names, stru
         struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], node);
         uint64_t dur = nodes->duration_us[node] * NS_PER_US;
         graph->work[i] = (uint8_t)node_work(nodes, node);
-        graph->name[i] = strings_intern(names, name.bytes, name.length);
+        graph->name[i] = names ? strings_intern(names, name.bytes, name.length) : 0;
         graph->dur_ns[i] = dur;
         int64_t run = attribute_integer(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
         graph->run_ns[i] = run >= 0 && (uint64_t)run < dur && graph->work[i] != WORK_CPU ? (uint64_t)run : dur;

@@ -50,7 +50,8 @@ struct rank_resources {
     bool per_thread, per_stream;
 };
 
-/* Makes the graph; its columns are the arena's. Names are interned in `names`. SUTRA_DATA: durations
+/* Makes the graph; its columns are the arena's. Names are interned in `names`,
+ * unless that is NULL. SUTRA_DATA: durations
  * that are no times. SUTRA_SYSTEM: out of memory. */
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
                                   struct arena *arena, struct sutra_error *error);
