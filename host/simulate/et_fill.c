@@ -101,8 +101,10 @@ void et_fill_node(struct et_filler *filler, const struct et_node *node) {
     nodes->duration_us[row] = node->duration_us;
     nodes->type[row] = node->type;
     nodes->flags[row] = node->flags;
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
-        et_text_put(nodes->text[column], row, node->text[column]);
+    for (int column = 0; column < ET_TEXT_COLUMNS; column++) {
+        struct et_text text = node->text[column];
+        et_text_put(nodes->text[column], row, text.bytes ? text : (struct et_text){"", 0});
+    }
     end_lists(filler);
 }
 

@@ -43,15 +43,18 @@ static void check_again(struct sutra_context *context, const struct sutra_et *et
     struct sutra_error error;
     check(sutra_et_parse(context, "a.0.et", bytes.bytes, bytes.size, NULL, &again, &error) == SUTRA_OK, "read again");
     check(sutra_et_parse_lines(context, "lines", lines.bytes, lines.size, &back, &error) == SUTRA_OK, "from lines");
-    struct written same = write_et(context, again, path), back_bytes = write_et(context, back, path);
-    check(same_bytes(bytes.bytes, bytes.size, same.bytes, same.size), "our own bytes stay");
-    check(same_bytes(bytes.bytes, bytes.size, back_bytes.bytes, back_bytes.size), "lines give the same bytes");
+    struct written same = write_et(context, again, path), back_lines = write_lines(context, back, path);
+    /* A node of which nothing is left is a message of no bytes, at which reading ends. */
+    if (sutra_et_nodes(again) == sutra_et_nodes(et))
+        check(same_bytes(bytes.bytes, bytes.size, same.bytes, same.size), "our own bytes stay");
+    /* Lists may be written in several ways in a file, but are in one way in lines. */
+    check(same_bytes(lines.bytes, lines.size, back_lines.bytes, back_lines.size), "lines give the same lines");
     sutra_et_free(again);
     sutra_et_free(back);
     free(bytes.bytes);
     free(lines.bytes);
     free(same.bytes);
-    free(back_bytes.bytes);
+    free(back_lines.bytes);
 }
 
 static void check_rules(struct sutra_context *context, const struct sutra_et *et, bool odd) {
