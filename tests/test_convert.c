@@ -172,6 +172,49 @@ static void a_ring_is_named(void **state) {
     assert_non_null(strstr(outcome.error.message, "dependencies in a ring of 3: 3 'a' -(inter-thread)-> 5 'c' "
                                                   "-(order of the thread)-> 4 'b' -(order of the thread)-> 3"));
     end(&outcome);
+    outcome = CONVERT(lines, false);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    check_deps(&outcome, 3, "2", "2");
+    check_deps(&outcome, 5, "4", "2");
+    assert_int_equal(outcome.report.n_rings, 1);
+    end(&outcome);
+}
+
+/* Two threads wait for each other, one node behind the ring waits for it, and one waits for itself. */
+static void only_rings_are_opened(void **state) {
+    (void)state;
+    static const struct line lines[] = {
+        {1, PROCESS, 1, NULL},
+        {2, THREAD, 1, NULL},
+        {3, "a", 2, ", \"inter_thread_dep\": 7"},
+        {4, "b", 2, NULL},
+        {5, THREAD, 1, NULL},
+        {6, "c", 5, ", \"inter_thread_dep\": 4"},
+        {7, "d", 5, NULL},
+        {8, THREAD, 1, NULL},
+        {9, "e", 8, ", \"inter_thread_dep\": 7"},
+        {10, "f", 8, ", \"inter_thread_dep\": 10"},
+    };
+    struct outcome outcome = CONVERT(lines, false);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_rings, 2);
+    check_deps(&outcome, 3, "2", "2");
+    check_deps(&outcome, 6, "4 5", "5");
+    check_deps(&outcome, 9, "7 8", "8");
+    check_deps(&outcome, 10, "9", "8");
+    end(&outcome);
+}
+
+/* Nodes that stand above themselves lose the parents that they cannot have. */
+static void nodes_above_themselves_are_kept(void **state) {
+    (void)state;
+    static const struct line lines[] = {{1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "d", 4, NULL}};
+    struct outcome outcome = CONVERT(lines, false);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_nodes, 4);
+    assert_int_equal(outcome.report.n_rootless, 4);
+    assert_int_equal(outcome.report.n_rings, 1);
+    end(&outcome);
 }
 
 static void depth_has_no_limit(void **state) {
@@ -236,6 +279,8 @@ int main(void) {
         cmocka_unit_test(absent_nodes_are_not_named),
         cmocka_unit_test(a_ring_is_named),
         cmocka_unit_test(depth_has_no_limit),
+        cmocka_unit_test(only_rings_are_opened),
+        cmocka_unit_test(nodes_above_themselves_are_kept),
         cmocka_unit_test(collectives_have_types_and_sizes),
         cmocka_unit_test(fields_of_wrong_types_are_named),
     };

@@ -26,6 +26,18 @@ static struct graph_rules graph_rules_of(const struct sutra_convert_options *opt
         .drop_absent = runs, .drop_metadata = runs, .keep_rootless = runs, .lax_attributes = runs};
 }
 
+/* Rings are refused, or opened with a warning that names the first. */
+static enum sutra_status open_rings(struct node_graph *graph, bool refuse, struct sutra_error *error) {
+    struct sutra_error ring;
+    if (refuse)
+        return node_rings_refuse(graph, error);
+    enum sutra_status status = node_rings_refuse(graph, &ring);
+    if (status != SUTRA_DATA)
+        return status ? error_memory(error) : SUTRA_OK;
+    context_warn(graph->context, "%s; such rings are opened where a node waits for another thread", ring.message);
+    return node_rings_open(graph, error);
+}
+
 static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
     const struct graph_counts *counts = &graph->counts;
     report->n_plus_nodes = graph->plus->nodes.n;
@@ -33,6 +45,7 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
     report->n_dangling = counts->n_dangling;
     report->n_metadata = counts->n_metadata;
     report->n_absent = counts->n_absent;
+    report->n_rings = counts->n_cycles;
     report->n_rootless = counts->n_rootless;
     report->n_attributes = counts->n_attributes;
     for (uint64_t i = 0; i < graph->n_deps; i++)
@@ -62,7 +75,7 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
     stage_begin(context, "order nodes", converted->plus.nodes.n);
     enum sutra_status status = node_graph_build(&graph, context, &converted->plus, &rules, error);
     if (!status)
-        status = node_rings_refuse(&graph, error);
+        status = open_rings(&graph, options->compat || context->options.strict, error);
     stage_begin(context, "make nodes", converted->plus.nodes.n);
     if (!status)
         status = et_nodes_begin(&converted->nodes, error);

@@ -10,4 +10,8 @@
  * absent nodes are not to be named, of those on parents too. O(nodes + dependencies), without recursion. */
 enum sutra_status node_rings_refuse(const struct node_graph *graph, struct sutra_error *error);
 
+/* Opens all rings: drops dependencies on other threads that close them (node_unring.c), and counts them. Should nodes
+ * stand above themselves, their parents go. SUTRA_SYSTEM: out of memory. O(nodes + dependencies). */
+enum sutra_status node_rings_open(struct node_graph *graph, struct sutra_error *error);
+
 #endif

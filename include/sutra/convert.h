@@ -47,6 +47,7 @@ struct sutra_convert_report {
     uint64_t n_dangling;   /* left out: nodes that depend on none, and none depends on them */
     uint64_t n_metadata;   /* left out: nodes that describe process groups */
     uint64_t n_absent;     /* left out: dependencies on nodes that are not there */
+    uint64_t n_rings;      /* left out: dependencies that closed a ring */
     uint64_t n_rootless;   /* kept: nodes that stand below no thread */
     uint64_t n_attributes; /* left out: attributes that are missing or of a wrong type */
     uint64_t n_unknown;    /* collectives of an unknown type, taken as computation */

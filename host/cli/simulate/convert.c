@@ -53,6 +53,7 @@ static const struct option_row options[] = {
      .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
     {"lines", 'l', OPTION_FLAG, AT(lines),
      .help = "the input is what 'sutra jsonize --lines' wrote, as a file that is not compressed tells by itself"},
+    {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail where dependencies in a ring would be opened"},
     ROWS_OF_ORIGINAL,
     ROWS_HOW,
     {0},
