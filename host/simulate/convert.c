@@ -1,6 +1,7 @@
 /*
  * convert.c - ET+ in, protobuf nodes out: reading, the graph, the columns, the bytes.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -24,6 +25,19 @@ static struct graph_rules graph_rules_of(const struct sutra_convert_options *opt
     bool runs = !options->compat;
     return (struct graph_rules){
         .drop_absent = runs, .drop_metadata = runs, .keep_rootless = runs, .lax_attributes = runs};
+}
+
+/* What a simulator may miss in the file. */
+static void warn_of_lacks(struct sutra_context *context, const struct sutra_convert_report *report) {
+    if (report->n_unknown)
+        context_warn(context, "%" PRIu64 " kernels of NCCL whose names tell no collective were taken as computation",
+                     report->n_unknown);
+    if (report->n_sends + report->n_receives)
+        context_warn(context,
+                     "%" PRIu64
+                     " sends and receives lack comm_src, comm_dst and comm_tag, which the trace does not tell; "
+                     "ASTRA-sim runs them only where it replays durations (\"replay-only\": 1)",
+                     report->n_sends + report->n_receives);
 }
 
 /* Rings are refused, or opened with a warning that names the first. */
@@ -52,7 +66,10 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
         report->n_inter += graph->deps[i].inter;
     for (row_t i = 0; i < graph->n_made; i++) {
         row_t row = graph->message[graph->made[i]];
-        report->n_gpu_nodes += graph->kept[graph->made[i]] && graph_is_gpu(graph, row);
+        bool gpu = graph->kept[graph->made[i]] && graph_is_gpu(graph, row);
+        report->n_gpu_nodes += gpu;
+        report->n_unknown +=
+            gpu && graph_type(graph, row) == ET_COMP && kernel_is_collective(graph->plus->nodes.name[row]);
     }
 }
 
@@ -71,11 +88,15 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
                                  const struct sutra_convert_options *options, struct sutra_error *error) {
     struct node_graph graph;
     const struct graph_rules rules = graph_rules_of(options);
-    const struct et_rules written = {.need_members = options->compat, .start_times = !options->compat};
+    const struct et_rules written = {.need_members = options->compat,
+                                     .start_times = !options->compat,
+                                     .groups = options->compat ? NULL : &converted->groups};
     stage_begin(context, "order nodes", converted->plus.nodes.n);
     enum sutra_status status = node_graph_build(&graph, context, &converted->plus, &rules, error);
     if (!status)
         status = open_rings(&graph, options->compat || context->options.strict, error);
+    if (!status)
+        status = comm_groups_find(&converted->groups, &graph, error);
     stage_begin(context, "make nodes", converted->plus.nodes.n);
     if (!status)
         status = et_nodes_begin(&converted->nodes, error);
@@ -84,6 +105,8 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
     if (!status) {
         count_graph(&converted->report, &graph);
         count_nodes(&converted->report, &converted->nodes);
+        warn_of_lacks(context, &converted->report);
+        converted->report.n_groups = options->compat ? 0 : converted->groups.n_numbered;
     }
     stage_end(context);
     node_graph_free(&graph);
@@ -170,6 +193,7 @@ void sutra_converted_free(struct sutra_converted *converted) {
     if (!converted)
         return;
     et_nodes_free(&converted->nodes);
+    comm_groups_free(&converted->groups);
     plus_trace_free(&converted->plus);
     document_free(&converted->document);
     free(converted);

@@ -4,6 +4,7 @@
 #ifndef SIMULATE_CONVERTED_H
 #define SIMULATE_CONVERTED_H
 
+#include "simulate/comm_groups.h"
 #include "simulate/et_nodes.h"
 #include "simulate/plus_nodes.h"
 #include "sutra/convert.h"
@@ -12,6 +13,7 @@ struct sutra_converted {
     struct document document; /* ET+, unless it was only linked */
     struct plus_trace plus;   /* whose columns are freed when the nodes are made; its texts stay */
     struct et_nodes nodes;
+    struct comm_groups groups; /* which compat leaves alone */
     struct sutra_convert_report report;
 };
 

@@ -67,7 +67,9 @@ static void list_own(const struct plus_nodes *nodes, row_t row, struct listed_at
     }
 }
 
-static void list_communication(const struct node_graph *graph, row_t row, struct listed_attributes *attributes) {
+static void list_communication(const struct making *making, row_t row, struct listed_attributes *attributes) {
+    const struct node_graph *graph = making->graph;
+    const struct comm_groups *groups = making->rules->groups;
     const struct plus_nodes *nodes = &graph->plus->nodes;
     enum et_type type = graph_type(graph, row);
     if (type == ET_COMP || type == ET_METADATA)
@@ -76,10 +78,11 @@ static void list_communication(const struct node_graph *graph, row_t row, struct
         add_integer(attributes, ET_NAME_COMM_TYPE, kernel_collective(nodes->name[row], true));
     add_integer(attributes, ET_NAME_COMM_SIZE, nodes->comm_bytes[row]);
     row_t group = graph_group_row(graph, row);
-    if (nodes->flags[group] & PLUS_PG_NULL)
+    struct et_text name = nodes->pg_name[group];
+    if (nodes->flags[group] & PLUS_PG_NULL && !groups)
         add_empty(attributes, ET_NAME_PG_NAME);
-    else if (nodes->pg_name[group].length > 0)
-        add_text(attributes, ET_NAME_PG_NAME, nodes->pg_name[group]);
+    else if (!(nodes->flags[group] & PLUS_PG_NULL) && name.length > 0)
+        add_text(attributes, ET_NAME_PG_NAME, groups ? comm_group_number(groups, name) : name);
 }
 
 static void list_attributes(const struct making *making, row_t row, struct listed_attributes *attributes) {
@@ -91,7 +94,7 @@ static void list_attributes(const struct making *making, row_t row, struct liste
     if (!(nodes->flags[row] & PLUS_NO_STREAM))
         add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
     if (gpu)
-        list_communication(making->graph, row, attributes);
+        list_communication(making, row, attributes);
 }
 
 /* ---- nodes ---- */

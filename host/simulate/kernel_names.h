@@ -10,7 +10,7 @@
 
 /* Whether the name contains `part`. */
 static inline bool kernel_name_has(struct et_text name, const char *part) {
-    return memmem(name.bytes, name.length, part, strlen(part)) != NULL;
+    return name.length > 0 && memmem(name.bytes, name.length, part, strlen(part)) != NULL;
 }
 
 /* Whether it is a kernel of NCCL. */

@@ -255,6 +255,7 @@ static inline bool leave_value(struct python_text *text, struct json_walker *wal
 
 void python_text_write(struct python_text *text, struct json_walker *walker) {
     struct json_walker local = *walker; /* which stays in registers */
+    size_t at = local.at;
     text->out.length = text->depth = text->members.members.n = 0;
     if (walk_char(&local) == '"') {
         struct json_place place = walk_string(&local);
@@ -264,6 +265,10 @@ void python_text_write(struct python_text *text, struct json_walker *walker) {
     } else {
         while ((enter_value(text, &local) || leave_value(text, &local)) && !local.expected && !text->failed)
             ;
+    }
+    if (text->failed && !local.expected) { /* in the middle of a value */
+        walk_to(&local, at);
+        walk_value(&local);
     }
     *walker = local;
 }

@@ -50,6 +50,7 @@ struct sutra_convert_report {
     uint64_t n_rings;      /* left out: dependencies that closed a ring */
     uint64_t n_rootless;   /* kept: nodes that stand below no thread */
     uint64_t n_attributes; /* left out: attributes that are missing or of a wrong type */
+    uint64_t n_groups;     /* process groups of other names than numbers, which got one */
     uint64_t n_unknown;    /* collectives of an unknown type, taken as computation */
 };
 
@@ -118,6 +119,12 @@ void sutra_converted_report(const struct sutra_converted *converted, struct sutr
  * compressed. *n_bytes (may be NULL): bytes before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
 enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
                                         const char *path, uint64_t *n_bytes, struct sutra_error *error);
+
+/* Writes what ASTRA-sim needs beside .et files into a folder, which must be there: comm_group.json, which ranks are in
+ * which process group (all, where the trace does not tell), and system.json, network.yml and memory.json to begin with.
+ * n_ranks 0: as many as the trace tells, at least two. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
+enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
+                                              const char *folder, uint32_t n_ranks, struct sutra_error *error);
 
 void sutra_converted_free(struct sutra_converted *converted);
 

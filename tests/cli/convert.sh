@@ -19,3 +19,21 @@ try sutra convert broken.json -o d.et
 printf '{"nodes": [{"name": "a"}]}' >broken.json
 try sutra convert broken.json -o d.et
 sutra convert plus.json -o e.et --quiet --stats - | grep -o '"n_[a-z_]*": [0-9]*'
+# Files for ASTRA-sim: a group with a name gets a number, and its members stand beside the file.
+cat >group.json <<'END'
+{"schema": "1.1.1-chakra.0.0.4", "pid": 1, "time": "now", "start_ts": 1, "finish_ts": 2, "nodes": [
+{"id": 1, "name": "[pytorch|profiler|execution_trace|thread]", "ctrl_deps": 1, "attrs": [],
+ "inputs": {"values": [], "shapes": [], "types": []}, "outputs": {"values": [], "shapes": [], "types": []}},
+{"id": 2, "name": "## process_group:init ##", "ctrl_deps": 1, "attrs": [],
+ "inputs": {"values": ["[{\"pg_name\": \"dp\", \"ranks\": [0, 2]}]"], "shapes": [[]], "types": ["String"]},
+ "outputs": {"values": [], "shapes": [], "types": []}},
+{"id": 3, "name": "c10d::allreduce_", "ctrl_deps": 1, "attrs": [],
+ "inputs": {"values": [], "shapes": [], "types": []}, "outputs": {"values": [], "shapes": [], "types": []}},
+{"id": 4, "name": "ncclDevKernel_AllReduce", "ctrl_deps": 3, "cat": "kernel", "pg_name": "dp", "attrs": [],
+ "inputs": {"values": [[1, 2, 0, 4, 4, "cuda:0"]], "shapes": [[4]], "types": ["Tensor(float)"]},
+ "outputs": {"values": [], "shapes": [], "types": []}}
+]}
+END
+sutra convert group.json -o job.0.et --astra astra --ranks 4 --quiet && ls astra && cat astra/comm_group.json astra/network.yml
+sutra jsonize job.0.et --lines | grep -o '"pg_name[^}]*'
+try sutra convert group.json -o job.0.et --astra astra --compat

@@ -2,6 +2,7 @@
  * convert.c - `sutra convert`: ET+ in, a Chakra .et file out. The same work under the name and with the command line of
  * chakra_converter.
  */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 struct convert_values {
     struct job_values job;
     const char *input, *compat_input, *compat_output, *log_file;
+    const char *astra;
+    uint64_t n_ranks;
     bool compat, simulate, lines;
 };
 
@@ -53,6 +56,10 @@ static const struct option_row options[] = {
      .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
     {"lines", 'l', OPTION_FLAG, AT(lines),
      .help = "the input is what 'sutra jsonize --lines' wrote, as a file that is not compressed tells by itself"},
+    {"astra", 0, OPTION_FILE, "DIR", AT(astra),
+     .help = "also write comm_group.json, system.json, network.yml and memory.json to DIR, which ASTRA-sim needs"},
+    {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .maximum = 1000000,
+     .help = "how many ranks there are, for --astra; 0 for as many as the trace tells (default: 0)"},
     {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail where dependencies in a ring would be opened"},
     ROWS_OF_ORIGINAL,
     ROWS_HOW,
@@ -89,6 +96,10 @@ static int check_files(const struct convert_values *values) {
     const char *output = values->job.output;
     if (paths_same(output, values->input))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", output);
+    if (values->astra && values->compat)
+        return message_fail(SUTRA_USAGE, "--astra and --compat exclude each other: ASTRA-sim refuses those files");
+    if (values->astra && !path_make_folder(values->astra))
+        return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be made: %s", values->astra, strerror(errno));
     if (job_check_stats(values->job.stats, output, &values->input, 1) != SUTRA_OK)
         return SUTRA_USAGE;
     return job_check_flags(&values->job);
@@ -102,6 +113,8 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
         status = sutra_convert(job->context, values->input, &what, converted, error);
     if (!status)
         status = sutra_converted_write(job->context, *converted, values->job.output, &job->figures.output_bytes, error);
+    if (!status && values->astra)
+        status = sutra_converted_write_astra(job->context, *converted, values->astra, (uint32_t)values->n_ranks, error);
     return status;
 }
 
@@ -155,7 +168,7 @@ static const char *const description[] = {
     "With --compat, and with the options --input and --output, the rules are those of chakra_converter of MLCommons "
     "Chakra; where that program succeeds the output is the same, byte for byte. It names nodes that are not in the "
     "file, which ASTRA-sim refuses; without --compat it does not, nodes that only describe process groups are left "
-    "out, and those below no thread are kept.",
+    "out, those below no thread are kept, process groups have numbers, and rings of dependencies are opened.",
     "LINES, what 'sutra jsonize --lines' writes, become the .et file again that they were made of, with the same bytes, "
     "or with what was changed in them.",
     "A summary on standard error counts what was written and all that was left out. An old OUT stays as it is until "
@@ -165,6 +178,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra convert linked.json -o trace.0.et", "a file for ASTRA-sim, of rank 0"},
     {"sutra convert linked.json.gz --compat -o trace.0.et", "as chakra_converter writes it"},
+    {"sutra convert linked.json -o job.0.et --astra astra --ranks 8", "the same, with what ASTRA-sim needs beside it"},
     {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "in a pipe"},
     {"sutra jsonize a.0.et --lines | sed 's/\"aten::mm\"/\"mm\"/' | sutra convert --lines - -o b.0.et",
      "change a file by hand"},

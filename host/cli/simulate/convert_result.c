@@ -24,6 +24,7 @@
     X(n_inter, "  of them on other threads", false)                                                                    \
     X(n_ctrl_deps, "control dependencies", true)                                                                       \
     X(n_absent, "dependencies on nodes that are not there, left out", false)                                           \
+    X(n_groups, "process groups of other names than numbers, which got one", false)                                    \
     X(n_rings, "dependencies that closed a ring, left out", false)                                                     \
     X(n_attributes, "attributes that are missing or of a wrong type, left out", false)
 

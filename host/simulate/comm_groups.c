@@ -1,0 +1,120 @@
+/*
+ * comm_groups.c - names of groups from kernels, ranks from the nodes that describe groups.
+ */
+#include "simulate/comm_groups.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Numbers that are made of names begin here, beyond those that PyTorch gives. */
+#define FIRST_MADE  (1u << 20)
+#define MADE_SPREAD (1u << 30)
+
+void comm_groups_free(struct comm_groups *groups) {
+    strings_free(&groups->names);
+    arena_free(&groups->arena);
+    *groups = (struct comm_groups){0};
+}
+
+static bool is_number(struct et_text name) {
+    for (uint32_t i = 0; i < name.length; i++)
+        if (name.bytes[i] < '0' || name.bytes[i] > '9')
+            return false;
+    return name.length > 0 && name.length < 10;
+}
+
+/* The same number for the same name in every file: FNV-1a of its bytes. */
+static struct et_text make_number(struct arena *arena, struct et_text name) {
+    uint32_t hash = 2166136261u;
+    for (uint32_t i = 0; i < name.length; i++)
+        hash = (hash ^ (unsigned char)name.bytes[i]) * 16777619u;
+    char *digits = arena_take(arena, 16, 1);
+    if (!digits)
+        return name;
+    return (struct et_text){digits, (uint32_t)snprintf(digits, 16, "%u", FIRST_MADE + hash % MADE_SPREAD)};
+}
+
+static bool add_names(struct comm_groups *groups, const struct node_graph *graph) {
+    const struct plus_nodes *nodes = &graph->plus->nodes;
+    for (row_t i = 0; i < graph->n_made; i++) {
+        row_t slot = graph->made[i], row = graph->message[slot];
+        enum et_type type = graph_type(graph, row);
+        struct et_text name = nodes->pg_name[graph_group_row(graph, row)];
+        if (graph->kept[slot] && type != ET_COMP && type != ET_METADATA && name.length > 0 &&
+            strings_intern(&groups->names, name.bytes, name.length) == STRING_NONE)
+            return false;
+    }
+    return true;
+}
+
+static void number_names(struct comm_groups *groups) {
+    for (uint32_t i = 0; i < groups->names.n && groups->list; i++) {
+        struct et_text name = {strings_text(&groups->names, i), (uint32_t)strings_length(&groups->names, i)};
+        bool number = is_number(name);
+        groups->list[i].number = number ? name : make_number(&groups->arena, name);
+        groups->n_numbered += !number;
+    }
+}
+
+/* ---- members ---- */
+
+/* Behind the first `part` of the text; NULL: there is none. */
+static const char *behind(const char *text, const char *end, const char *part) {
+    const char *at = memmem(text, (size_t)(end - text), part, strlen(part));
+    return at ? at + strlen(part) : NULL;
+}
+
+/* Reads "0, 2]" into a group. */
+static void read_ranks(struct comm_groups *groups, struct comm_group *group, const char *at, const char *end) {
+    const char *close = memchr(at, ']', (size_t)(end - at));
+    group->ranks = close ? arena_take(&groups->arena, (size_t)(close - at), sizeof *group->ranks) : NULL;
+    group->n_ranks = 0;
+    while (group->ranks && at < close) {
+        uint32_t rank = 0;
+        const char *digits = at;
+        for (; at < close && *at >= '0' && *at <= '9' && at - digits < 7; at++)
+            rank = rank * 10 + (uint32_t)(*at - '0');
+        if (at > digits) {
+            group->ranks[group->n_ranks++] = rank;
+            groups->n_world = rank >= groups->n_world ? rank + 1 : groups->n_world;
+        }
+        at += at == digits || (at < close && (*at < '0' || *at > '9'));
+    }
+}
+
+/* The groups that a text describes, one object behind the other. */
+static void read_members(struct comm_groups *groups, struct et_text text) {
+    const char *end = text.bytes + text.length, *at = text.bytes;
+    while ((at = behind(at, end, "\"pg_name\": \"")) != NULL) {
+        const char *quote = memchr(at, '"', (size_t)(end - at));
+        if (!quote)
+            return;
+        uint32_t name = strings_find(&groups->names, at, (size_t)(quote - at));
+        const char *next = behind(quote, end, "\"pg_name\": \"");
+        const char *ranks = behind(quote, next ? next : end, "\"ranks\": [");
+        if (name != STRING_NONE && ranks)
+            read_ranks(groups, &groups->list[name], ranks, end);
+        at = quote;
+    }
+}
+
+enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node_graph *graph,
+                                   struct sutra_error *error) {
+    const struct plus_nodes *nodes = &graph->plus->nodes;
+    *groups = (struct comm_groups){0};
+    if (!strings_init(&groups->names) || !add_names(groups, graph))
+        return error_memory(error);
+    groups->list = arena_zeros(&groups->arena, groups->names.n, sizeof *groups->list);
+    number_names(groups);
+    for (row_t row = 0; row < nodes->n && groups->list && groups->names.n > 0; row++)
+        if (nodes->flags[row] & PLUS_IS_META)
+            read_members(groups, nodes->io[0][row]);
+    return groups->arena.failed ? error_memory(error) : SUTRA_OK;
+}
+
+struct et_text comm_group_number(const struct comm_groups *groups, struct et_text name) {
+    uint32_t found = strings_find(&groups->names, name.bytes, name.length);
+    return found == STRING_NONE ? name : groups->list[found].number;
+}
