@@ -40,7 +40,6 @@ struct et_drawing {
     const bool *picked;
     row_t centre;   /* or ROW_NONE */
     bool only_ctrl; /* data dependencies are left out */
-    uint64_t n_edges;
 };
 
 static enum drawn_kind kind_of(const struct et_nodes *nodes, row_t row) {

@@ -150,7 +150,7 @@ enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *
                                 struct sutra_error *error) {
     const struct et_nodes *nodes = &et->file.nodes;
     struct sutra_et_info ours = {.n_bytes = et->file.source.size};
-    struct et_graph graph;
+    struct et_graph graph = {0};
     struct et_lengths lengths = {0};
     struct arena arena = {0};
     arena_free(&et->info);

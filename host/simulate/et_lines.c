@@ -493,7 +493,7 @@ enum sutra_status et_lines_read(struct et_file *file, struct sutra_context *cont
 
 bool et_lines_look_like(const char *bytes, size_t size) {
     static const char *const beginnings[] = {"{\"attr\":", "{\"version\":", "{}"};
-    char packed[16];
+    char packed[16] = {0};
     size_t n = 0;
     for (size_t i = 0; i < size && n < sizeof packed && i < ET_LINES_BEGINNING; i++)
         if (!strchr(" \t\r\n", bytes[i]) || !bytes[i])

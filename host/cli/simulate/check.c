@@ -98,7 +98,7 @@ static void print_json(const struct sutra_et_check *check, const struct sutra_et
         printf("%s\n    ", i ? "," : "");
         print_finding_json(&finding);
     }
-    printf("%s]\n}\n", report->n_errors + report->n_warnings ? "\n  " : "");
+    printf("%s]\n}\n", report->n_errors + report->n_warnings > 0 ? "\n  " : "");
 }
 
 /* ---- The command ---- */

@@ -16,8 +16,6 @@
 #include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 
-extern char **environ;
-
 /* Runs a program with its output, and its complaints too if `quiet`, where they go; its exit status, or 127. */
 static int run_program(char *const *words, bool quiet) {
     posix_spawn_file_actions_t actions;
