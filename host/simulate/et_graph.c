@@ -9,37 +9,79 @@
 #include "columns/pair_table.h"
 #include "columns/row_heap.h"
 
-/* The row of each id: the last one that has it. */
-static bool find_rows(const struct et_nodes *nodes, struct pair_table *table, struct et_graph *graph) {
+/* From ids to rows: an array where ids lie close together, as they mostly do, else a table. */
+struct id_rows {
+    uint64_t least, range; /* ids of the array: least .. least + range - 1; range 0: there is none */
+    row_t *dense;
+    struct pair_table table;
+};
+
+static bool rows_begin(struct id_rows *rows, const struct et_nodes *nodes, struct arena *arena) {
+    uint64_t least = UINT64_MAX, most = 0;
     for (row_t row = 0; row < nodes->n; row++) {
-        struct pair_entry *entry = pair_table_take(table, nodes->id[row], 0);
-        if (!entry)
+        least = nodes->id[row] < least ? nodes->id[row] : least;
+        most = nodes->id[row] > most ? nodes->id[row] : most;
+    }
+    *rows = (struct id_rows){.least = least};
+    if (nodes->n == 0 || (most - least) / 4 >= nodes->n)
+        return pair_table_init(&rows->table);
+    rows->range = most - least + 1;
+    rows->dense = arena_take(arena, rows->range, sizeof *rows->dense);
+    if (rows->dense)
+        memset(rows->dense, 0xff, rows->range * sizeof *rows->dense); /* ROW_NONE */
+    return rows->dense;
+}
+
+static void rows_end(struct id_rows *rows) {
+    if (!rows->dense)
+        pair_table_free(&rows->table);
+}
+
+static row_t row_of(const struct id_rows *rows, uint64_t id) {
+    if (!rows->dense)
+        return pair_table_find(&rows->table, id, 0);
+    return id - rows->least < rows->range ? rows->dense[id - rows->least] : ROW_NONE;
+}
+
+/* Where the row of an id is kept; valid until the next call. NULL: out of memory. */
+static row_t *row_place(struct id_rows *rows, uint64_t id) {
+    if (rows->dense)
+        return &rows->dense[id - rows->least];
+    struct pair_entry *entry = pair_table_take(&rows->table, id, 0);
+    return entry ? &entry->number : NULL;
+}
+
+/* The row of each id: the last one that has it. */
+static bool find_rows(const struct et_nodes *nodes, struct id_rows *rows, struct et_graph *graph) {
+    for (row_t row = 0; row < nodes->n; row++) {
+        row_t *place = row_place(rows, nodes->id[row]);
+        if (!place)
             return false;
-        if (entry->number != PAIR_NONE)
+        if (*place != ROW_NONE)
             graph->again[graph->n_again++] = row;
-        entry->number = row;
+        *place = row;
     }
     return true;
 }
 
-static void add_up(struct et_graph *graph, const struct pair_table *table, const struct et_ids *list, row_t row,
+static void add_up(struct et_graph *graph, const struct id_rows *rows, const struct et_ids *list, row_t row,
                    enum et_edges kind, uint64_t *n) {
     for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++) {
-        graph->up.rows[*n] = pair_table_find(table, list->ids[i], 0);
+        graph->up.rows[*n] = row_of(rows, list->ids[i]);
         graph->n_absent += graph->up.rows[*n] == ROW_NONE;
         graph->kind[(*n)++] = (uint8_t)kind;
     }
 }
 
-static void fill_up(const struct et_nodes *nodes, const struct pair_table *table, enum et_edges kinds,
+static void fill_up(const struct et_nodes *nodes, const struct id_rows *rows, enum et_edges kinds,
                     struct et_graph *graph) {
     uint64_t n = 0;
     for (row_t row = 0; row < nodes->n; row++) {
         graph->up.first[row] = n;
         if (kinds & ET_CTRL)
-            add_up(graph, table, &nodes->ctrl, row, ET_CTRL, &n);
+            add_up(graph, rows, &nodes->ctrl, row, ET_CTRL, &n);
         if (kinds & ET_DATA)
-            add_up(graph, table, &nodes->data, row, ET_DATA, &n);
+            add_up(graph, rows, &nodes->data, row, ET_DATA, &n);
     }
     graph->up.first[nodes->n] = n;
 }
@@ -90,7 +132,7 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
                                 struct et_graph *graph, struct sutra_error *error) {
     row_t n = nodes->n;
     uint64_t n_edges = (kinds & ET_CTRL ? nodes->ctrl.first[n] : 0) + (kinds & ET_DATA ? nodes->data.first[n] : 0);
-    struct pair_table table;
+    struct id_rows rows;
     *graph = (struct et_graph){.n = n};
     take_lists(arena, &graph->up, n, n_edges);
     take_lists(arena, &graph->down, n, n_edges);
@@ -100,15 +142,15 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
     struct arena_mark mark = arena_mark(arena);
     uint64_t *n_waits = arena_take(arena, n, sizeof *n_waits);
     row_t *free_rows = arena_take(arena, n, sizeof *free_rows);
-    if (arena->failed || !pair_table_init(&table))
+    if (arena->failed || !rows_begin(&rows, nodes, arena))
         return error_memory(error);
-    bool found = find_rows(nodes, &table, graph);
+    bool found = find_rows(nodes, &rows, graph);
     if (found) {
-        fill_up(nodes, &table, kinds, graph);
+        fill_up(nodes, &rows, kinds, graph);
         turn_round(&graph->up, n, &graph->down);
         find_order(graph, n_waits, free_rows);
     }
-    pair_table_free(&table);
+    rows_end(&rows);
     arena_release(arena, mark);
     return found ? SUTRA_OK : error_memory(error);
 }
