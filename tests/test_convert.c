@@ -180,6 +180,41 @@ static void a_ring_is_named(void **state) {
     end(&outcome);
 }
 
+static struct outcome convert_with(const struct line *lines, size_t n, const struct sutra_convert_options *options) {
+    struct outcome outcome = {.report.size = sizeof outcome.report};
+    char *text = text_of(lines, n);
+    assert_int_equal(sutra_context_create(NULL, &outcome.context, NULL), SUTRA_OK);
+    assert_int_equal(
+        sutra_convert_parse(outcome.context, "plus", text, strlen(text), options, &outcome.converted, NULL), SUTRA_OK);
+    sutra_converted_report(outcome.converted, &outcome.report);
+    free(text);
+    return outcome;
+}
+
+static void what_is_mended_can_be_left(void **state) {
+    (void)state;
+    static const struct line lines[] = {{1, PROCESS, 1, NULL},
+                                        {2, THREAD, 1, NULL},
+                                        {3, "## process_group:init ##", 2, NULL},
+                                        {4, "a", 2, ", \"ts\": 17.5"},
+                                        {5, "alone", 99, NULL}};
+    struct sutra_convert_options options = {.size = sizeof options};
+    struct outcome outcome = convert_with(lines, 5, &options);
+    check_deps(&outcome, 2, "", "");
+    check_deps(&outcome, 4, "2", "2");
+    assert_true(is_there(&outcome, 5) && !is_there(&outcome, 3));
+    assert_int_equal(outcome.converted->nodes.start_us[find(&outcome.converted->nodes, 4)], 17);
+    assert_int_equal(outcome.report.n_metadata, 1);
+    end(&outcome);
+    options.keep_absent = options.keep_metadata = options.drop_rootless = options.no_start_times = true;
+    outcome = convert_with(lines, 5, &options);
+    check_deps(&outcome, 2, "", "1");
+    check_deps(&outcome, 4, "3", "2");
+    assert_true(!is_there(&outcome, 5) && is_there(&outcome, 3));
+    assert_int_equal(outcome.converted->nodes.start_us[find(&outcome.converted->nodes, 4)], 0);
+    end(&outcome);
+}
+
 /* Two threads wait for each other, one node behind the ring waits for it, and one waits for itself. */
 static void only_rings_are_opened(void **state) {
     (void)state;
@@ -280,6 +315,7 @@ int main(void) {
         cmocka_unit_test(a_ring_is_named),
         cmocka_unit_test(depth_has_no_limit),
         cmocka_unit_test(only_rings_are_opened),
+        cmocka_unit_test(what_is_mended_can_be_left),
         cmocka_unit_test(nodes_above_themselves_are_kept),
         cmocka_unit_test(collectives_have_types_and_sizes),
         cmocka_unit_test(fields_of_wrong_types_are_named),

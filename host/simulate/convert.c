@@ -22,9 +22,11 @@ enum sutra_status convert_options_take(const struct sutra_convert_options *optio
 }
 
 static struct graph_rules graph_rules_of(const struct sutra_convert_options *options) {
-    bool runs = !options->compat;
-    return (struct graph_rules){
-        .drop_absent = runs, .drop_metadata = runs, .keep_rootless = runs, .lax_attributes = runs};
+    bool mend = !options->compat;
+    return (struct graph_rules){.drop_absent = mend && !options->keep_absent,
+                                .drop_metadata = mend && !options->keep_metadata,
+                                .keep_rootless = mend && !options->drop_rootless,
+                                .lax_attributes = mend};
 }
 
 /* What a simulator may miss in the file. */
@@ -52,6 +54,14 @@ static enum sutra_status open_rings(struct node_graph *graph, bool refuse, struc
     return node_rings_open(graph, error);
 }
 
+/* Attributes of a row that are missing or of a wrong type. */
+static uint64_t attributes_lost(const struct node_graph *graph, row_t row) {
+    uint32_t attributes = 0;
+    for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
+        attributes |= PLUS_BIT(field);
+    return (uint64_t)__builtin_popcount(graph->plus->nodes.faults[row] & attributes);
+}
+
 static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
     const struct graph_counts *counts = &graph->counts;
     report->n_plus_nodes = graph->plus->nodes.n;
@@ -61,11 +71,11 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
     report->n_absent = counts->n_absent;
     report->n_rings = counts->n_cycles;
     report->n_rootless = counts->n_rootless;
-    report->n_attributes = counts->n_attributes;
     for (uint64_t i = 0; i < graph->n_deps; i++)
         report->n_inter += graph->deps[i].inter;
     for (row_t i = 0; i < graph->n_made; i++) {
         row_t row = graph->message[graph->made[i]];
+        report->n_attributes += graph->kept[graph->made[i]] ? attributes_lost(graph, row) : 0;
         bool gpu = graph->kept[graph->made[i]] && graph_is_gpu(graph, row);
         report->n_gpu_nodes += gpu;
         report->n_unknown +=
@@ -88,9 +98,10 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
                                  const struct sutra_convert_options *options, struct sutra_error *error) {
     struct node_graph graph;
     const struct graph_rules rules = graph_rules_of(options);
+    bool names = options->compat || options->keep_group_names;
     const struct et_rules written = {.need_members = options->compat,
-                                     .start_times = !options->compat,
-                                     .groups = options->compat ? NULL : &converted->groups};
+                                     .start_times = !options->compat && !options->no_start_times,
+                                     .groups = names ? NULL : &converted->groups};
     stage_begin(context, "order nodes", converted->plus.nodes.n);
     enum sutra_status status = node_graph_build(&graph, context, &converted->plus, &rules, error);
     if (!status)
@@ -106,7 +117,7 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
         count_graph(&converted->report, &graph);
         count_nodes(&converted->report, &converted->nodes);
         warn_of_lacks(context, &converted->report);
-        converted->report.n_groups = options->compat ? 0 : converted->groups.n_numbered;
+        converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }
     stage_end(context);
     node_graph_free(&graph);

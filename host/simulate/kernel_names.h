@@ -10,7 +10,16 @@
 
 /* Whether the name contains `part`. */
 static inline bool kernel_name_has(struct et_text name, const char *part) {
-    return name.length > 0 && memmem(name.bytes, name.length, part, strlen(part)) != NULL;
+    size_t length = strlen(part);
+    if (name.length < length)
+        return false;
+    const char *last = name.bytes + name.length - length;
+    for (const char *at = name.bytes; at <= last; at++) {
+        at = memchr(at, *part, (size_t)(last - at) + 1);
+        if (!at || memcmp(at, part, length) == 0)
+            return at != NULL;
+    }
+    return false;
 }
 
 /* Whether it is a kernel of NCCL. */

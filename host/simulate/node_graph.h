@@ -33,13 +33,12 @@ struct graph_dep {
 };
 
 struct graph_counts {
-    uint64_t n_unmade;     /* GPU nodes below no CPU node */
-    uint64_t n_dangling;   /* nodes dropped since nothing is before or behind them */
-    uint64_t n_metadata;   /* nodes dropped that describe process groups */
-    uint64_t n_absent;     /* dependencies on nodes that are not there, dropped */
-    uint64_t n_rootless;   /* nodes kept that stand below no thread */
-    uint64_t n_cycles;     /* dependencies dropped that closed a cycle */
-    uint64_t n_attributes; /* attributes left out */
+    uint64_t n_unmade;   /* GPU nodes below no CPU node */
+    uint64_t n_dangling; /* nodes dropped since nothing is before or behind them */
+    uint64_t n_metadata; /* nodes dropped that describe process groups */
+    uint64_t n_absent;   /* dependencies on nodes that are not there, dropped */
+    uint64_t n_rootless; /* nodes kept that stand below no thread */
+    uint64_t n_cycles;   /* dependencies dropped that closed a cycle */
 };
 
 struct node_graph {

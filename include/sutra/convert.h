@@ -28,7 +28,13 @@ struct sutra_converted;
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_convert_options {
     size_t size;
-    bool compat; /* chakra_converter's very bytes */
+    bool compat; /* chakra_converter's very bytes; what follows does not count then */
+    /* What is mended otherwise, and may be left as chakra_converter has it: */
+    bool keep_absent;      /* dependencies on nodes that are not in the file stay */
+    bool keep_metadata;    /* nodes that describe process groups stay */
+    bool drop_rootless;    /* nodes below no thread go */
+    bool keep_group_names; /* process groups get no numbers */
+    bool no_start_times;   /* nodes do not tell when they start */
 };
 
 /* What was made of ET+, and what was left out. */

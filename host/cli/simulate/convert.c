@@ -19,6 +19,7 @@ struct convert_values {
     const char *astra;
     uint64_t n_ranks;
     bool compat, simulate, lines;
+    bool keep_absent, keep_metadata, drop_rootless, keep_group_names, no_start_times;
 };
 
 #define AT(field) .offset = offsetof(struct convert_values, field)
@@ -60,6 +61,14 @@ static const struct option_row options[] = {
      .help = "also write comm_group.json, system.json, network.yml and memory.json to DIR, which ASTRA-sim needs"},
     {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .maximum = 1000000,
      .help = "how many ranks there are, for --astra; 0 for as many as the trace tells (default: 0)"},
+    {"keep-absent", 0, OPTION_FLAG, AT(keep_absent),
+     .help = "keep dependencies on nodes that are not in the file, which ASTRA-sim refuses"},
+    {"keep-metadata", 0, OPTION_FLAG, AT(keep_metadata),
+     .help = "keep nodes that describe process groups, at which ASTRA-sim stops"},
+    {"drop-rootless", 0, OPTION_FLAG, AT(drop_rootless), .help = "leave out nodes that stand below no thread"},
+    {"keep-group-names", 0, OPTION_FLAG, AT(keep_group_names),
+     .help = "leave process groups the names that they have, also where these are no numbers"},
+    {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "do not write when nodes start"},
     {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail where dependencies in a ring would be opened"},
     ROWS_OF_ORIGINAL,
     ROWS_HOW,
@@ -107,7 +116,13 @@ static int check_files(const struct convert_values *values) {
 
 static enum sutra_status convert(struct job *job, const struct convert_values *values,
                                  struct sutra_converted **converted, struct sutra_error *error) {
-    const struct sutra_convert_options what = {.size = sizeof what, .compat = values->compat};
+    const struct sutra_convert_options what = {.size = sizeof what,
+                                               .compat = values->compat,
+                                               .keep_absent = values->keep_absent,
+                                               .keep_metadata = values->keep_metadata,
+                                               .drop_rootless = values->drop_rootless,
+                                               .keep_group_names = values->keep_group_names,
+                                               .no_start_times = values->no_start_times};
     enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
         status = sutra_convert(job->context, values->input, &what, converted, error);
