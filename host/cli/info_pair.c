@@ -17,7 +17,11 @@ static const char *const linkers[] = {"none", "link", "link-legacy --exact-match
 
 static void print_reason(const struct sutra_advice *advice) {
     printf("%16s  nodes of the host trace have a record-function id\n", count_text(advice->n_host_rf).text);
+    if (advice->n_host_rf_zero && !advice->n_host_rf)
+        printf("%16s  have the id 0, which stands for none\n", count_text(advice->n_host_rf_zero).text);
     printf("%16s  operators of the device trace have one\n", count_text(advice->n_device_rf).text);
+    if (advice->n_device_rf_zero && !advice->n_device_rf)
+        printf("%16s  have the id 0, which stands for none\n", count_text(advice->n_device_rf_zero).text);
     printf("%16s  host nodes have one in common with it\n", count_text(advice->n_common_rf).text);
     if (advice->linker == SUTRA_LINKER_IDS || advice->linker == SUTRA_LINKER_NONE)
         return;
@@ -29,10 +33,12 @@ static void print_reason(const struct sutra_advice *advice) {
 
 static void print_text(const struct sutra_advice *advice, const char *command) {
     print_reason(advice);
+    if (*advice->cause)
+        printf("%s: %s\n", advice->misfit ? "warning" : "cause", advice->cause);
     if (advice->linker == SUTRA_LINKER_NONE)
         printf("nothing links these two: they have no ids in common, and too few operators match by name\n");
     else
-        printf("to link them: %s\n", command);
+        printf("to link them%s: %s\n", advice->misfit ? " all the same" : "", command);
 }
 
 static void print_json(const struct sutra_advice *advice, const char *command) {
@@ -42,6 +48,9 @@ static void print_json(const struct sutra_advice *advice, const char *command) {
     json_string_print(stdout, advice->annotation);
     printf(",\n  \"host_rf_ids\": %" PRIu64 ",\n  \"device_rf_ids\": %" PRIu64 ",\n  \"common_rf_ids\": %" PRIu64,
            advice->n_host_rf, advice->n_device_rf, advice->n_common_rf);
+    printf(",\n  \"host_rf_zeros\": %" PRIu64 ",\n  \"device_rf_zeros\": %" PRIu64 ",\n  \"fits\": %s,\n  \"cause\": ",
+           advice->n_host_rf_zero, advice->n_device_rf_zero, advice->misfit ? "false" : "true");
+    json_string_print(stdout, advice->cause);
     printf(",\n  \"host_ops\": %" PRIu64 ",\n  \"matched\": %" PRIu64 ",\n  \"gpu_nodes\": %" PRIu64 "\n}\n",
            advice->n_host_ops, advice->n_matched, advice->n_gpu_nodes);
 }

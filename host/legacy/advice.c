@@ -4,17 +4,35 @@
  * Annotations to try are those that people use and the names of the device trace's user annotations, as many as TRIES.
  * Costs a match for each try; the traces are not read again.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
 #include "facts/names.h"
 #include "legacy/legacy.h"
+#include "link/pairing.h"
 
 #define TRIES 8
 
 /* Least share of host operators that a match by names must have to be advised. */
 #define SHARE_MIN 0.5
+
+/* What does not fit about the pair, in words. */
+static enum sutra_status find_cause(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                                    struct sutra_advice *advice, struct sutra_error *error) {
+    _Static_assert(sizeof advice->cause == PAIRING_TEXT, "a text has room");
+    struct pairing pairing;
+    enum sutra_status status = pairing_look(host, device, &pairing, error);
+    if (status)
+        return status;
+    advice->n_host_rf_zero = pairing.host.n_zero;
+    advice->n_device_rf_zero = pairing.device.n_zero;
+    advice->misfit = pairing_misfit(&pairing, advice->cause);
+    if (!advice->misfit && 2 * advice->n_common_rf < host->nodes.n)
+        snprintf(advice->cause, sizeof advice->cause, "%s", pairing_cause(&pairing));
+    return SUTRA_OK;
+}
 
 static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
                                    const struct sutra_device_trace *device, struct sutra_advice *advice,
@@ -76,7 +94,7 @@ static enum sutra_status try_annotation(struct sutra_context *context, const str
         .size = sizeof options, .annotation = annotation, .min_match = SHARE_MIN};
     struct sutra_legacy_report report = {.size = sizeof report};
     struct sutra_legacy *legacy = NULL;
-    enum sutra_status status = sutra_legacy_link(context, host, device, &options, &report, &legacy, error);
+    enum sutra_status status = legacy_link(context, host, device, &options, &report, &legacy, error);
     if (status)
         return status == SUTRA_SYSTEM ? status : SUTRA_OK;
     sutra_legacy_free(legacy);
@@ -101,6 +119,8 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
     enum sutra_status status = count_ids(context, host, device, &found, error);
     if (!status && found.n_common_rf)
         found.linker = SUTRA_LINKER_IDS;
+    if (!status)
+        status = find_cause(host, device, &found, error);
     struct tries tries = {0};
     if (!status && !found.n_common_rf)
         list_tries(device, &tries);

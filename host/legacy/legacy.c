@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "link/pairing.h"
 
 /* A link on its way: where from, how, and who is told. */
 struct linking {
@@ -132,10 +133,10 @@ static enum sutra_status link_all(struct linking *linking, struct sutra_legacy *
     return status;
 }
 
-enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
-                                    const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
-                                    struct sutra_legacy_report *report, struct sutra_legacy **legacy,
-                                    struct sutra_error *error) {
+enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
+                              const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
+                              struct sutra_legacy_report *report, struct sutra_legacy **legacy,
+                              struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
     struct sutra_legacy_options taken;
     enum sutra_status status = options_take(&form, options, &taken, error);
@@ -155,6 +156,17 @@ enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct 
     else
         *legacy = made;
     return status;
+}
+
+enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
+                                    const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
+                                    struct sutra_legacy_report *report, struct sutra_legacy **legacy,
+                                    struct sutra_error *error) {
+    struct pairing pairing;
+    enum sutra_status status = pairing_look(host, device, &pairing, error);
+    if (!status)
+        status = pairing_judge(&pairing, context, error);
+    return status ? status : legacy_link(context, host, device, options, report, legacy, error);
 }
 
 void sutra_legacy_free(struct sutra_legacy *legacy) {

@@ -50,6 +50,12 @@ struct sutra_legacy {
     struct legacy_nodes nodes;
 };
 
+/* sutra_legacy_link() without a word on whether the traces belong together. */
+enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
+                              const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
+                              struct sutra_legacy_report *report, struct sutra_legacy **legacy,
+                              struct sutra_error *error);
+
 /* Fills `match` by names and positions. SUTRA_DATA: operators that do not agree, with report->mismatch. */
 enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
                               struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);

@@ -14,6 +14,7 @@
 #include "columns/column.h"
 #include "context/context.h"
 #include "link/linked.h"
+#include "link/pairing.h"
 #include "link/sync.h"
 
 /* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
@@ -32,9 +33,10 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
             continue;
         report->n_host_ops++;
         value_key rf = linked->host->nodes.rf[unit_node(units, unit)];
+        report->n_host_rf_zero += rf == 0;
         row_t found = key_is_value(rf) ? key_index_find(&ops->rf, rf) : ROW_NONE;
         if (found == ROW_NONE) {
-            *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += 1;
+            *(key_is_value(rf) ? &report->n_host_rf_unmatched : &report->n_host_without_rf) += rf != 0;
             continue;
         }
         row_t op = ops->rf_op[found];
@@ -42,7 +44,7 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
         linked->unit_op[unit] = op;
         if (ops->waits_for[op] != ROW_NONE)
             linked->unit_after[unit] = op_unit[ops->waits_for[op]];
-        report->n_host_linked++;
+        report->n_host_linked += rf != 0; /* equal zeros are a link to the reference, and to nobody else */
         report->n_inter_thread += linked->unit_after[unit] != ROW_NONE;
     }
     arena_release(&linked->arena, mark);
@@ -175,10 +177,29 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
     return SUTRA_OK;
 }
 
+/* Less than half of the operators linked are told with the cause, and stop a strict link. */
+static enum sutra_status judge_links(const struct sutra_linked *linked, const struct pairing *pairing,
+                                     struct sutra_context *context, struct sutra_error *error) {
+    const struct sutra_link_report *report = &linked->report;
+    unsigned long long n_linked = report->n_host_linked, n_ops = report->n_host_ops;
+    if (n_ops && 2 * n_linked >= n_ops)
+        return SUTRA_OK;
+    if (context->options.strict)
+        return error_set(error, SUTRA_STRICT, "%llu of %llu host operators are linked: %s", n_linked, n_ops,
+                         pairing_cause(pairing));
+    context_warn(context, "%llu of %llu host operators are linked: %s", n_linked, n_ops, pairing_cause(pairing));
+    return SUTRA_OK;
+}
+
 static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
                                   struct sutra_error *error) {
     context_expect(context, linked->device->events.n);
-    enum sutra_status status = device_ops_build(&linked->ops, context, linked->device, &linked->arena, error);
+    struct pairing pairing;
+    enum sutra_status status = pairing_look(linked->host, linked->device, &pairing, error);
+    if (!status)
+        status = pairing_judge(&pairing, context, error);
+    if (!status)
+        status = device_ops_build(&linked->ops, context, linked->device, &linked->arena, error);
     stage_begin(context, "link", linked->host->nodes.n);
     if (!status)
         status = judge_durations(linked, context, error);
@@ -196,6 +217,8 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     status = arena_status(arena, error);
     if (!status)
         status = link_units(linked, error);
+    if (!status)
+        status = judge_links(linked, &pairing, context, error);
     if (!status)
         status = number_units(linked, error);
     if (!status)

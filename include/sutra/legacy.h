@@ -73,7 +73,8 @@ struct sutra_legacy_report {
 
 /* Links the two traces, which must outlive the result. *legacy is the caller's; *report may be NULL.
  * SUTRA_DATA: the traces do not fit each other (report->mismatch where operators differ), or a field is missing that
- * linking needs. SUTRA_STRICT: nothing or too little matches in a strict context. SUTRA_SYSTEM: out of memory. */
+ * linking needs. SUTRA_STRICT: nothing or too little matches in a strict context, or they are of two processes or
+ * times. SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
                                     const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                                     struct sutra_legacy_report *report, struct sutra_legacy **legacy,
@@ -93,15 +94,19 @@ void sutra_legacy_free(struct sutra_legacy *legacy);
 enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_EXACT, SUTRA_LINKER_APPROXIMATE };
 
 struct sutra_advice {
-    size_t size;              /* sizeof the struct, which the caller sets */
-    enum sutra_linker linker; /* IDS: sutra_link(); EXACT and APPROXIMATE: sutra_legacy_link() */
-    char annotation[128];     /* for the latter */
-    uint64_t n_host_rf;       /* host nodes with a record-function id */
-    uint64_t n_device_rf;     /* CPU operators with one */
-    uint64_t n_common_rf;     /* host nodes whose id a CPU operator has */
-    uint64_t n_host_ops;      /* operators that the best match by names had before it */
-    uint64_t n_matched;       /* and those of them that it matched */
-    uint64_t n_gpu_nodes;     /* GPU operators that it linked */
+    size_t size;               /* sizeof the struct, which the caller sets */
+    enum sutra_linker linker;  /* IDS: sutra_link(); EXACT and APPROXIMATE: sutra_legacy_link() */
+    char annotation[128];      /* for the latter */
+    uint64_t n_host_rf;        /* host nodes with a record-function id */
+    uint64_t n_device_rf;      /* CPU operators with one */
+    uint64_t n_common_rf;      /* host nodes whose id a CPU operator has */
+    uint64_t n_host_ops;       /* operators that the best match by names had before it */
+    uint64_t n_matched;        /* and those of them that it matched */
+    uint64_t n_gpu_nodes;      /* GPU operators that it linked */
+    uint64_t n_host_rf_zero;   /* host nodes with the record-function id 0, which stands for none */
+    uint64_t n_device_rf_zero; /* and CPU operators */
+    bool misfit;               /* they are of two processes or times: traces of two ranks or runs */
+    char cause[1024];          /* of a misfit, or of few ids in common, with the remedy; else empty */
 };
 
 /* Tries what may fit: ids in common first, then matches by names with the likely annotations, without logging.

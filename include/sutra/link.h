@@ -37,7 +37,7 @@ struct sutra_link_report {
     size_t size;                   /* sizeof the struct, which the caller sets */
     uint64_t n_host_nodes;         /* nodes of the host trace */
     uint64_t n_host_ops;           /* of these, reachable from the root */
-    uint64_t n_host_linked;        /* host operators that found their device event */
+    uint64_t n_host_linked;        /* host operators that found their device event by an id other than 0 */
     uint64_t n_host_without_rf;    /* host operators without a record-function id */
     uint64_t n_host_rf_unmatched;  /* host operators whose record-function id the device trace lacks */
     uint64_t n_events;             /* events of the device trace */
@@ -54,10 +54,12 @@ struct sutra_link_report {
     uint64_t n_exclusive_rounded;  /* exclusive durations below 0 by no more than rounding, taken as 0 */
     uint64_t n_exclusive_replaced; /* exclusive durations below 0, replaced by the inclusive one clipped at 0 */
     uint64_t n_fields_dropped;     /* fields of a wrong type taken as absent (lenient) */
+    uint64_t n_host_rf_zero;       /* host operators with the record-function id 0, which stands for none */
 };
 
 /* Links the two traces, which must outlive the result. *linked is the caller's.
- * SUTRA_DATA: two launches with one correlation, or an anomaly in strict mode. SUTRA_SYSTEM: out of memory. */
+ * SUTRA_DATA: two launches with one correlation. SUTRA_STRICT: an anomaly in strict mode, as durations below 0,
+ * traces of two processes or times, less than half of the operators linked. SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error);

@@ -133,26 +133,26 @@ static bool find_command(const struct link_job *job, char *text, size_t size) {
                           size);
 }
 
-/* Says that nothing matched, if so: the output is then the host trace alone, which a person would not notice. */
+/* Names the command that fits, where the library has said that few operators are linked. */
+static void tell_command(const struct link_job *job) {
+    char text[700] = "these can be linked by names, with: ";
+    const struct sutra_link_report *report = &job->result.report;
+    size_t length = strlen(text);
+    if (2 * report->n_host_linked < report->n_host_ops && find_command(job, text + length, sizeof text - length))
+        message_note(text);
+}
+
+/* Says that no GPU operator is linked, if so, which a person would not notice in the output. */
 static int check_matches(const struct link_job *job, bool strict) {
     const struct sutra_link_report *report = &job->result.report;
-    if (report->n_host_linked > 0 && (report->n_gpu_nodes > 0 || report->n_gpu_ops == 0))
+    tell_command(job);
+    if (report->n_host_linked == 0 || report->n_gpu_nodes > 0 || report->n_gpu_ops == 0)
         return SUTRA_OK;
-    char text[1200], command[600];
-    if (report->n_host_linked == 0) {
-        bool known = find_command(job, command, sizeof command);
-        snprintf(text, sizeof text,
-                 "nothing matches: of %s host operators %s have no rf_id and the device trace lacks the rf_id of %s; "
-                 "%s%s",
-                 count_text(report->n_host_ops).text, count_text(report->n_host_without_rf).text,
-                 count_text(report->n_host_rf_unmatched).text,
-                 known ? "these can be linked by names, with: " : "are these traces of the same run and rank?",
-                 known ? command : "");
-    } else
-        snprintf(text, sizeof text,
-                 "none of %s GPU operators is linked: %s have no launch, %s no CPU operator, %s no host operator",
-                 count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
-                 count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
+    char text[600];
+    snprintf(text, sizeof text,
+             "none of %s GPU operators is linked: %s have no launch, %s no CPU operator, %s no host operator",
+             count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
+             count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
     if (strict)
         return message_fail(SUTRA_STRICT, "%s", text);
     message_warn("%s", text);

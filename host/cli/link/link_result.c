@@ -38,7 +38,8 @@
     X(n_sync)                                                                                                          \
     X(n_exclusive_rounded)                                                                                             \
     X(n_exclusive_replaced)                                                                                            \
-    X(n_fields_dropped)
+    X(n_fields_dropped)                                                                                                \
+    X(n_host_rf_zero)
 
 #define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
 _Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is told");
@@ -51,6 +52,7 @@ void link_summary_print(const struct link_result *result) {
         {report->n_host_ops, "  of them operators below the root", true},
         {report->n_host_linked, "    linked to an operator of the device trace", true},
         {report->n_host_without_rf, "    not linked: no rf_id", false},
+        {report->n_host_rf_zero, "    not linked: their rf_id is 0", false},
         {report->n_host_rf_unmatched, "    not linked: the device trace lacks their rf_id", false},
         {report->n_events, "events in the device trace", true},
         {report->n_cpu_ops, "  of them CPU operators", true},
