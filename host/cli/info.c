@@ -92,6 +92,7 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"events", "events", summary->n_events},
         {"cpu_ops", "  CPU operators", summary->n_cpu_ops},
         {"rf_ids", "    with a record-function id: these can be linked", summary->n_rf_ids},
+        {"rf_zeros", "    with the id 0, which stands for none", summary->n_rf_zero},
         {"launches", "  launches", summary->n_launches},
         {"gpu_ops", "  GPU operators", summary->n_gpu_ops},
         {"correlations", "    whose correlation a launch has: these can be linked", summary->n_correlations},

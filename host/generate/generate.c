@@ -148,7 +148,7 @@ static void write_host_frame(struct generator *generator) {
     output_text(&generator->host, "{\n  \"schema\": \"");
     output_text(&generator->host, generator->options->schema);
     output_text(&generator->host,
-                "\",\n  \"pid\": 8123,\n  \"time\": \"2026-01-01 00:00:00\",\n  \"start_ts\": 930796,\n"
+                "\",\n  \"pid\": 8123,\n  \"time\": \"2026-11-21 08:03:09\",\n  \"start_ts\": 930796,\n"
                 "  \"nodes\": [");
 }
 

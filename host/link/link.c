@@ -184,10 +184,11 @@ static enum sutra_status judge_links(const struct sutra_linked *linked, const st
     unsigned long long n_linked = report->n_host_linked, n_ops = report->n_host_ops;
     if (n_ops && 2 * n_linked >= n_ops)
         return SUTRA_OK;
+    static const char few_linked[] = "%s%llu of %llu host operators are linked: %s";
+    const char *head = n_linked ? "" : "nothing matches: ";
     if (context->options.strict)
-        return error_set(error, SUTRA_STRICT, "%llu of %llu host operators are linked: %s", n_linked, n_ops,
-                         pairing_cause(pairing));
-    context_warn(context, "%llu of %llu host operators are linked: %s", n_linked, n_ops, pairing_cause(pairing));
+        return error_set(error, SUTRA_STRICT, few_linked, head, n_linked, n_ops, pairing_cause(pairing));
+    context_warn(context, few_linked, head, n_linked, n_ops, pairing_cause(pairing));
     return SUTRA_OK;
 }
 

@@ -20,11 +20,11 @@
 #define EPOCH_LEAST 1e9
 
 /* In seconds; end < begin: not known. */
-struct span {
+struct clock_span {
     double begin, end;
 };
 
-static const struct span no_span = {0, -1};
+static const struct clock_span no_span = {0, -1};
 
 static bool member_number(const struct document *document, const char *name, struct number *number) {
     const struct document_member *member = document_find(document, name);
@@ -56,25 +56,25 @@ static bool clock_read(const struct document *document, double *seconds) {
 }
 
 /* Both ends of a host trace are in milliseconds since the machine began. */
-static struct span host_span(const struct sutra_host_trace *host) {
+static struct clock_span host_span(const struct sutra_host_trace *host) {
     struct number start, finish;
     double begin;
     if (!member_number(&host->document, "start_ts", &start) || !member_number(&host->document, "finish_ts", &finish) ||
         !clock_read(&host->document, &begin))
         return no_span;
-    return (struct span){begin, begin + (number_as_double(finish) - number_as_double(start)) / 1e3};
+    return (struct clock_span){begin, begin + (number_as_double(finish) - number_as_double(start)) / 1e3};
 }
 
 /* Today's traces count from a base, older ones from 1970. */
-static struct span device_span(const struct sutra_device_trace *device, const struct span *microseconds) {
+static struct clock_span device_span(const struct sutra_device_trace *device, const struct clock_span *microseconds) {
     struct number base = number_integer(0);
     member_number(&device->document, "baseTimeNanoseconds", &base);
     double from = number_as_double(base) / 1e9;
-    struct span span = {from + microseconds->begin / 1e6, from + microseconds->end / 1e6};
+    struct clock_span span = {from + microseconds->begin / 1e6, from + microseconds->end / 1e6};
     return span.begin >= EPOCH_LEAST ? span : no_span;
 }
 
-static bool spans_meet(const struct span *host, const struct span *device) {
+static bool spans_meet(const struct clock_span *host, const struct clock_span *device) {
     if (!(host->begin <= host->end) || !(device->begin <= device->end))
         return true;
     for (int zone = -ZONE_STEPS; zone <= ZONE_STEPS; zone++) {
@@ -102,7 +102,7 @@ static bool range_is_empty(const struct rf_range *range) {
 
 static const struct rf_range no_range = {.low = INT64_MAX, .high = INT64_MIN};
 
-static void span_add(struct span *span, const struct device_events *events, row_t event, bool first) {
+static void span_add(struct clock_span *span, const struct device_events *events, row_t event, bool first) {
     double begin = number_as_double(number_at(events->ts, event));
     double end = begin + number_as_double(number_at(events->dur, event));
     span->begin = first || begin < span->begin ? begin : span->begin;
@@ -117,7 +117,7 @@ static void process_add(struct pairing *pairing, value_key pid, bool first) {
 }
 
 static void look_at_ops(const struct sutra_device_trace *device, const struct string_roles *roles,
-                        struct pairing *pairing, struct span *microseconds) {
+                        struct pairing *pairing, struct clock_span *microseconds) {
     const struct device_events *events = &device->events;
     for (row_t event = 0; event < events->n; event++) {
         if (!(category_roles(events, roles, event) & CATEGORY_CPU_OP))
@@ -137,15 +137,16 @@ enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct
         return error_memory(error);
     *pairing = (struct pairing){.host_name = host->document.source.name,
                                 .device_name = device->document.source.name,
+                                .n_nodes = host->nodes.n,
                                 .host = no_range,
                                 .device = no_range};
     pairing->other_process = member_integer(&host->document, "pid", &pairing->host_pid);
     for (row_t node = 0; node < host->nodes.n; node++)
         range_add(&pairing->host, host->nodes.rf[node]);
-    struct span microseconds = no_span, at_host = host_span(host);
+    struct clock_span microseconds = no_span, at_host = host_span(host);
     look_at_ops(device, roles, pairing, &microseconds);
     pairing->other_process &= pairing->n_cpu_ops > 0;
-    struct span at_device = pairing->n_cpu_ops ? device_span(device, &microseconds) : no_span;
+    struct clock_span at_device = pairing->n_cpu_ops ? device_span(device, &microseconds) : no_span;
     pairing->other_time = !spans_meet(&at_host, &at_device);
     arena_free(&scratch);
     return SUTRA_OK;
@@ -179,6 +180,8 @@ enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_cont
 
 const char *pairing_cause(const struct pairing *pairing) {
     const struct rf_range *host = &pairing->host, *device = &pairing->device;
+    if (pairing->n_nodes == 0)
+        return "the host trace has no nodes";
     if (pairing->n_cpu_ops == 0)
         return "the device trace has no CPU operators; record it with ProfilerActivity.CPU";
     if (device->n_ids == 0 && device->n_zero)

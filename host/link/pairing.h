@@ -26,7 +26,7 @@ struct rf_range {
 struct pairing {
     const char *host_name, *device_name;
     struct rf_range host, device; /* of nodes and of CPU operators */
-    row_t n_cpu_ops;
+    row_t n_nodes, n_cpu_ops;
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* that process, and that of the first CPU operator */
     bool other_time;              /* they do not overlap, whatever the time zone of the host trace's clock is */

@@ -127,7 +127,9 @@ static void take_event(const struct device_events *events, const struct string_r
                                 &summary->n_arrows};
     enum event_class class = event_classify(events, roles, event);
     ++*counts[class];
-    summary->n_rf_ids += class == EVENT_CPU_OP && key_is_value(events->rf[event]);
+    bool has_rf = class == EVENT_CPU_OP && key_is_value(events->rf[event]);
+    summary->n_rf_ids += has_rf && events->rf[event] != 0;
+    summary->n_rf_zero += has_rf && events->rf[event] == 0;
     if (class == EVENT_LAUNCH)
         lists[LIST_LAUNCHES].keys[lists[LIST_LAUNCHES].n++] = events->correlation[event];
     if (class == EVENT_GPU_OP)

@@ -73,13 +73,14 @@ struct sutra_device_summary {
     uint64_t n_bytes; /* after decompression */
     uint64_t n_events;
     uint64_t n_cpu_ops, n_launches, n_gpu_ops, n_arrows, n_others; /* classes of the linking rules */
-    uint64_t n_rf_ids;                                             /* CPU operators with a record-function id */
+    uint64_t n_rf_ids;                                             /* CPU operators with an id other than 0 */
     uint64_t n_correlations;                                       /* GPU operators whose correlation a launch has */
     uint64_t n_threads;                                            /* different tids */
     uint64_t n_streams;                                            /* different streams of GPU operators */
     double ts_begin, ts_end; /* first start and last end of the events that have a tid; 0 and 0 where there is none */
     const struct sutra_count *categories; /* most frequent first; lives until the trace's next summary, or its end */
     uint64_t n_categories;
+    uint64_t n_rf_zero; /* CPU operators with the record-function id 0, which stands for none */
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error);
