@@ -21,6 +21,7 @@
 
 static const char host_text[] =
     "{\"schema\":\"1.0.2-chakra.0.0.4\",\"nodes\":[{\"id\":1,\"name\":\"root\",\"ctrl_deps\":0,"
+    "\"inputs\":{\"values\":[],\"shapes\":[],\"types\":[]},\"outputs\":{\"values\":[],\"shapes\":[],\"types\":[]},"
     "\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":0}]}]}";
 static const char device_text[] =
     "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":9},"
@@ -229,6 +230,20 @@ static enum sutra_status use_simulate(const void *options, struct sutra_error *e
     return status;
 }
 
+static enum sutra_status make_faithful(const void *options, struct sutra_faithful_report *report,
+                                       struct sutra_error *error) {
+    struct sutra_converted *converted = NULL;
+    enum sutra_status status = sutra_linked_convert(all.context, all.linked, NULL, &converted, error);
+    if (!status)
+        status = sutra_converted_make_faithful(all.context, converted, all.linked, options, report, error);
+    sutra_converted_free(converted);
+    return status;
+}
+
+static enum sutra_status use_faithful(const void *options, struct sutra_error *error) {
+    return make_faithful(options, NULL, error);
+}
+
 #define FIRST(type, last) #type, sizeof(struct type), offsetof(struct type, last) + sizeof(((struct type *)0)->last)
 
 static const struct {
@@ -252,6 +267,7 @@ static const struct {
     {FIRST(sutra_et_read_options, damaged), use_et},
     {FIRST(sutra_et_check_options, groups), use_check},
     {FIRST(sutra_simulate_options, no_launch_latency), use_simulate},
+    {FIRST(sutra_faithful_options, gpu_streams), use_faithful},
 };
 
 /* Uses options of so many bytes, zeros, with one behind what this version knows set to `later`; behind those `size`
@@ -327,6 +343,7 @@ ASK(ask_rank, sutra_simulation_rank(all.simulation, 0, report))
 ASK(ask_stuck, assert_true(sutra_simulation_stuck(all.simulation, 0, report)))
 ASK(ask_step, sutra_simulation_step(all.simulation, 0, report))
 ASK(ask_name, sutra_simulation_name(all.simulation, 0, report))
+ASK(ask_faithful, assert_int_equal(make_faithful(NULL, report, NULL), SUTRA_OK))
 
 static void ask_legacy(void *report) {
     struct sutra_legacy *legacy = NULL;
@@ -389,6 +406,7 @@ static const struct {
     {SIZED(sutra_stuck_node), ask_stuck},
     {SIZED(sutra_simulated_step), ask_step},
     {SIZED(sutra_simulated_name), ask_name},
+    {SIZED(sutra_faithful_report), ask_faithful},
 };
 
 /* Asks for a report of `size` bytes; bytes [known, size) must become 0, and only what comes before may be anything. */

@@ -1,0 +1,157 @@
+/*
+ * fault_memory_simulate.c - runs out of memory at every allocation, one after the other, while a job of two ranks is
+ * read, simulated with changes and written as a trace, and while a pair of traces becomes a file with measured times.
+ *
+ * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ */
+#include "fault_files.h"
+
+enum { FILE_TRACE, FILE_ET, FILE_STREAMS, N_FILES };
+
+#define ET_NODE(id, name, type, us, deps, attributes)                                                                  \
+    "{'id':'" id "','name':'" name "','type':'" type "','durationMicros':'" us "','dataDeps':[" deps                   \
+    "],'attr':[" attributes "]}\n"
+#define ON_CPU "{'name':'is_cpu_op','boolVal':true}"
+#define ON_GPU "{'name':'is_cpu_op','boolVal':false},{'name':'stream','int64Val':'7'}"
+#define SEND   ON_GPU ",{'name':'comm_dst','int32Val':1},{'name':'comm_tag','int32Val':3}"
+#define TAKE   ON_GPU ",{'name':'comm_src','int32Val':0},{'name':'comm_tag','int32Val':3}"
+
+/* Nodes out of order, one that is repeated, collectives, a message, and a dependency on what is not there. */
+static const char rank_0[] = "{}\n" ET_NODE("3", "all-reduce", "COMM_COLL_NODE", "7", "2,9", ON_GPU)
+    ET_NODE("1", "a", "COMP_NODE", "5", "", ON_CPU) ET_NODE("2", "gemm", "COMP_NODE", "5", "1", ON_GPU)
+        ET_NODE("2", "gemm", "COMP_NODE", "6", "1", ON_GPU) ET_NODE("4", "send", "COMM_SEND_NODE", "2", "3", SEND);
+static const char rank_1[] = "{}\n" ET_NODE("1", "all-reduce", "COMM_COLL_NODE", "7", "", ON_GPU)
+    ET_NODE("2", "receive", "COMM_RECV_NODE", "2", "1", TAKE);
+
+#define CALL(name, ts, dur, correlation) EVENT("cuda_runtime", name, "1", ts, dur, "'correlation':" correlation)
+#define ON_STREAM(name, ts, dur, correlation, stream)                                                                  \
+    EVENT("kernel", name, "'stream " stream "'", ts, dur, "'correlation':" correlation ",'stream':" stream)
+#define SYNC(name, ts, dur, correlation, stream, more)                                                                 \
+    EVENT("cuda_sync", name, "'stream " stream "'", ts, dur, "'correlation':" correlation ",'stream':" stream more)
+
+#define NO_IO "{'values':[],'shapes':[],'types':[]}"
+#define HOST_NODE(id, name, attrs)                                                                                     \
+    "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO ",'attrs':[" attrs "]}"
+
+/* Kernels that overlap, one that waits for the other's stream, calls that wait for a stream and for all. */
+static const char host_source[] = HOST_OF(
+    HOST_NODE("1", "root", "") "," HOST_NODE("2", "a", RF_ATTRIBUTE("7")) "," HOST_NODE("3", "b", RF_ATTRIBUTE("8")));
+static const char device_source[] = DEVICE_OF(
+    CPU("a", "1", "10", "40", "7", "7") "," CPU("b", "1", "60", "90", "8", "8") "," CALL("cudaLaunchKernel", "12", "2", "20") "," CALL(
+        "cudaEventRecord",
+        "15", "1",
+        "21") "," CALL("cudaStreamWaitEvent", "17", "1",
+                       "22") "," CALL("cudaLaunchKernel", "19", "2",
+                                      "23") "," CALL("cudaStreamSynchronize", "70", "31",
+                                                     "24") "," CALL("cudaLaunchKernel", "104", "2",
+                                                                    "25") "," CALL("cudaDeviceSynchronize",
+                                                                                   "110", "31", "26") "," ON_STREAM("k1",
+                                                                                                                    "20",
+                                                                                                                    "40",
+                                                                                                                    "20",
+                                                                                                                    "7") "," ON_STREAM("k2",
+                                                                                                                                       "61", "39", "23", "8") "," ON_STREAM("k3", "110", "30", "25", "7") "," SYNC("Stream Wait Event", "17", "1", "22", "8", ",'wait_on_stream':7,'wait_on_cuda_event_record_corr_id':21,'wait_on_cuda_event_id':1") "," SYNC("Stream Synchronize",
+                                                                                                                                                                                                                                                                                                                                                               "70",
+                                                                                                                                                                                                                                                                                                                                                               "31", "24", "8", "") "," SYNC("Context Synchronize",
+                                                                                                                                                                                                                                                                                                                                                                                             "110",
+                                                                                                                                                                                                                                                                                                                                                                                             "31",
+                                                                                                                                                                                                                                                                                                                                                                                             "26",
+                                                                                                                                                                                                                                                                                                                                                                                             "-1",
+                                                                                                                                                                                                                                                                                                                                                                                             ""));
+
+struct simulate_texts {
+    char *rank[2], *host, *device;
+};
+
+static enum sutra_status simulate(struct sutra_context *context, const struct sutra_et *const *ets,
+                                  const struct fault_files *files, struct sutra_error *error) {
+    static const char *const changes[] = {"name=~gem+:0.5", "op=a:2", "comm:1"};
+    const struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 3};
+    struct sutra_simulation *simulation = NULL;
+    enum sutra_status status = sutra_simulate(context, ets, NULL, 2, &options, &simulation, error);
+    if (!status)
+        status = sutra_simulation_worth(context, simulation, 2, error);
+    if (!status)
+        status = sutra_simulation_write_trace(context, simulation, files->path[FILE_TRACE], NULL, error);
+    sutra_simulation_free(simulation);
+    return status;
+}
+
+static enum sutra_status run_job(struct sutra_context *context, const struct fault_files *files,
+                                 struct sutra_error *error) {
+    const struct simulate_texts *texts = files->of;
+    struct sutra_et *ets[2] = {NULL, NULL};
+    enum sutra_status status = SUTRA_OK;
+    for (int r = 0; r < 2 && !status; r++)
+        status = sutra_et_parse_lines(context, "lines", texts->rank[r], strlen(texts->rank[r]), &ets[r], error);
+    if (!status)
+        status = simulate(context, (const struct sutra_et *const *)ets, files, error);
+    sutra_et_free(ets[0]);
+    sutra_et_free(ets[1]);
+    return status;
+}
+
+static enum sutra_status make_faithful(struct sutra_context *context, const struct sutra_linked *linked,
+                                       bool gpu_streams, const char *path, struct sutra_error *error) {
+    const struct sutra_faithful_options options = {.size = sizeof options, .gpu_streams = gpu_streams};
+    struct sutra_converted *converted = NULL;
+    enum sutra_status status = sutra_linked_convert(context, linked, NULL, &converted, error);
+    if (!status)
+        status = sutra_converted_make_faithful(context, converted, linked, &options, NULL, error);
+    if (!status)
+        status = sutra_converted_write(context, converted, path, NULL, error);
+    sutra_converted_free(converted);
+    return status;
+}
+
+static enum sutra_status run_linked(struct sutra_context *context, const struct fault_files *files,
+                                    struct sutra_error *error) {
+    const struct simulate_texts *texts = files->of;
+    struct sutra_host_trace *host = NULL;
+    struct sutra_device_trace *device = NULL;
+    struct sutra_linked *linked = NULL;
+    enum sutra_status status = sutra_host_trace_parse(context, "host", texts->host, strlen(texts->host), &host, error);
+    if (!status)
+        status = sutra_device_trace_parse(context, "device", texts->device, strlen(texts->device), &device, error);
+    if (!status)
+        status = sutra_link(context, host, device, NULL, &linked, error);
+    if (!status)
+        status = make_faithful(context, linked, false, files->path[FILE_ET], error);
+    if (!status)
+        status = make_faithful(context, linked, true, files->path[FILE_STREAMS], error);
+    sutra_linked_free(linked);
+    sutra_device_trace_free(device);
+    sutra_host_trace_free(host);
+    return status;
+}
+
+static enum sutra_status run_once(const struct fault_files *files, struct sutra_error *error) {
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
+    struct sutra_context *context = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = run_job(context, files, error);
+    if (!status)
+        status = run_linked(context, files, error);
+    sutra_context_free(context);
+    return status;
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    struct simulate_texts texts = {
+        {quotes_doubled(rank_0), quotes_doubled(rank_1)}, quotes_doubled(host_source), quotes_doubled(device_source)};
+    struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
+    files_expect(&files);
+    assert_non_null(strstr(files.expected[FILE_TRACE], "all-reduce"));
+    files_refuse_each(&files, 200);
+    free(texts.rank[0]);
+    free(texts.rank[1]);
+    free(texts.host);
+    free(texts.device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/*
+ * fuzz_simulate.c - the input as a Chakra file, simulated: alone and as two ranks, on few resources and on many, with
+ * changes; the path then leads from time 0 to the end without a gap, and what never ran is explained.
+ */
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "fuzz_trace.h"
+#include "sutra/simulate.h"
+
+#define N_WORTH 3
+
+static void check_path(const struct sutra_simulation *simulation) {
+    uint64_t n = sutra_simulation_n_steps(simulation), at = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_simulated_step step = {.size = sizeof step};
+        sutra_simulation_step(simulation, i, &step);
+        check(step.name && step.start_ns == at && step.end_ns > at, "a step begins where the one before ended");
+        at = step.end_ns;
+    }
+    check(at == sutra_simulation_time_ns(simulation), "the path ends at the end");
+}
+
+static void check_ranks(const struct sutra_simulation *simulation) {
+    uint64_t n_stuck = 0, end = 0;
+    for (uint32_t r = 0; r < sutra_simulation_ranks(simulation); r++) {
+        struct sutra_simulated_rank rank = {.size = sizeof rank};
+        sutra_simulation_rank(simulation, r, &rank);
+        check(rank.n_ran <= rank.n_nodes, "nodes run once");
+        n_stuck += rank.n_nodes - rank.n_ran;
+        end = rank.time_ns > end ? rank.time_ns : end;
+    }
+    check(end == sutra_simulation_time_ns(simulation), "the job ends with its last rank");
+    check(n_stuck == sutra_simulation_n_stuck(simulation), "a node runs, or it is stuck");
+}
+
+static void check_stuck(const struct sutra_simulation *simulation) {
+    struct sutra_stuck_node node = {.size = sizeof node};
+    uint64_t n_stuck = sutra_simulation_n_stuck(simulation);
+    check(sutra_simulation_stuck(simulation, 0, &node) == (n_stuck > 0), "what is stuck is explained");
+    for (uint32_t i = 1; i < 8 && sutra_simulation_stuck(simulation, i, &node); i++)
+        check(i < n_stuck && node.name && node.awaited_name, "by nodes that are stuck");
+}
+
+static void check_names(struct sutra_context *context, struct sutra_simulation *simulation) {
+    struct sutra_error error;
+    uint64_t n = sutra_simulation_n_names(simulation), longest = UINT64_MAX;
+    check(sutra_simulation_worth(context, simulation, N_WORTH, &error) == SUTRA_OK, "names are worth something");
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_simulated_name name = {.size = sizeof name};
+        sutra_simulation_name(simulation, i, &name);
+        check(name.run_ns <= longest, "the longest name comes first");
+        check((name.free_ns != UINT64_MAX) == (i < N_WORTH), "as many are worth something as were asked for");
+        longest = name.run_ns;
+    }
+}
+
+static void simulate(struct sutra_context *context, const struct sutra_et *et, uint32_t n_ranks,
+                     const struct sutra_simulate_options *options, const char *path) {
+    const struct sutra_et *ets[] = {et, et};
+    struct sutra_simulation *simulation = NULL;
+    struct sutra_error error = {0};
+    enum sutra_status status = sutra_simulate(context, ets, NULL, n_ranks, options, &simulation, &error);
+    check_outcome(status, &error, simulation);
+    check(status == SUTRA_OK || status == SUTRA_DATA, "only durations can be wrong");
+    if (!simulation)
+        return;
+    check_ranks(simulation);
+    check_stuck(simulation);
+    check_path(simulation);
+    check_names(context, simulation);
+    check(sutra_simulation_write_trace(context, simulation, path, NULL, &error) == SUTRA_OK, "times can be written");
+    sutra_simulation_free(simulation);
+}
+
+static void simulate_all(struct sutra_context *context, const struct sutra_et *et, const char *path) {
+    static const char *const changes[] = {"name=~[a-m]:0.5", "op=aten::mm:3", "rank=1:gpu:0.1",
+                                          "comm:1e9",        "stream=7:0",    "cpu:2.5"};
+    struct sutra_simulate_options options = {.size = sizeof options};
+    for (unsigned how = 0; how < 8; how++) {
+        options.gpu_streams = how & 1;
+        options.cpu_threads = options.no_launch_latency = how >> 1 & 1;
+        options.alone = how >> 2 & 1;
+        options.scales = changes;
+        options.n_scales = how & 1 ? sizeof changes / sizeof *changes : 0;
+        simulate(context, et, 1 + (how >> 1 & 1), &options, path);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct sutra_et_read_options damaged = {.size = sizeof damaged, .damaged = true};
+    struct sutra_context *context = new_context(1);
+    struct sutra_et *et = NULL;
+    struct sutra_error error = {0};
+    char path[] = P_tmpdir "/sutra_fuzz_XXXXXX";
+    int file = mkstemp(path);
+    check(file >= 0, "a file can be made");
+    close(file);
+    enum sutra_status status = sutra_et_parse(context, "a.0.et", data, size, &damaged, &et, &error);
+    check_outcome(status, &error, et);
+    if (et)
+        simulate_all(context, et, path);
+    sutra_et_free(et);
+    sutra_context_free(context);
+    unlink(path);
+    return 0;
+}

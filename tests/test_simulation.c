@@ -1,0 +1,332 @@
+/*
+ * test_simulation.c - jobs made by hand, a line for each node: what changes select, what the critical path goes through,
+ * what names are worth, and what is said of jobs that stand still.
+ */
+#include <inttypes.h>
+
+#include "link_case.h"
+#include "sutra/simulate.h"
+
+#define RANKS_MAX 3
+#define US        UINT64_C(1000)
+
+#define METADATA "{}\n"
+
+/* Nodes as lines; ids, times and lists of ids are given as texts. */
+#define NODE_LINE(id, name, type, us, deps, attributes)                                                                \
+    "{'id':'" id "','name':'" name "','type':'" type "','durationMicros':'" us "'," deps ",'attr':[" attributes "]}\n"
+#define IS_CPU(value)               "{'name':'is_cpu_op','boolVal':" value "}"
+#define NUMBER_OF(n, v)             "{'name':'" n "','int64Val':'" v "'}"
+#define AFTER(ids)                  "'dataDeps':[" ids "]"
+#define ON_CPU(id, name, us, after) NODE_LINE(id, name, "COMP_NODE", us, AFTER(after), IS_CPU("true"))
+#define ON_GPU(id, name, us, after, stream)                                                                            \
+    NODE_LINE(id, name, "COMP_NODE", us, AFTER(after), IS_CPU("false") "," NUMBER_OF("stream", stream))
+#define MEETS(id, name, us, after, group)                                                                              \
+    NODE_LINE(id, name, "COMM_COLL_NODE", us, AFTER(after),                                                            \
+              IS_CPU("false") ",{'name':'pg_name','stringVal':'" group "'}")
+
+struct simulated_job {
+    struct sutra_context *context;
+    struct sutra_et *ets[RANKS_MAX];
+    uint32_t n;
+    struct sutra_simulation *simulation;
+    struct sutra_error error;
+};
+
+/* Reads the ranks' lines, up to a NULL. */
+static struct simulated_job job_read(const char *const *ranks) {
+    struct simulated_job job = {0};
+    assert_int_equal(sutra_context_create(NULL, &job.context, &job.error), SUTRA_OK);
+    for (; ranks[job.n]; job.n++) {
+        char text[4000];
+        assert_true(snprintf(text, sizeof text, METADATA "%s", ranks[job.n]) < (int)sizeof text);
+        char *lines = quotes_doubled(text);
+        if (sutra_et_parse_lines(job.context, "lines", lines, strlen(lines), &job.ets[job.n], &job.error))
+            fail_msg("%s", job.error.message);
+        free(lines);
+    }
+    return job;
+}
+
+static enum sutra_status job_run(struct simulated_job *job, const struct sutra_simulate_options *options) {
+    sutra_simulation_free(job->simulation);
+    job->simulation = NULL;
+    return sutra_simulate(job->context, (const struct sutra_et *const *)job->ets, NULL, job->n, options,
+                          &job->simulation, &job->error);
+}
+
+static uint64_t job_time(struct simulated_job *job, const struct sutra_simulate_options *options) {
+    if (job_run(job, options))
+        fail_msg("%s", job->error.message);
+    return sutra_simulation_time_ns(job->simulation);
+}
+
+/* The time with one change. */
+static uint64_t time_with(struct simulated_job *job, const char *change) {
+    const struct sutra_simulate_options options = {.size = sizeof options, .scales = &change, .n_scales = 1};
+    return job_time(job, &options);
+}
+
+static void job_free(struct simulated_job *job) {
+    sutra_simulation_free(job->simulation);
+    for (uint32_t r = 0; r < job->n; r++)
+        sutra_et_free(job->ets[r]);
+    sutra_context_free(job->context);
+}
+
+/* ---- Changes ---- */
+
+/* An operator of 10 us that launches a gemm and a copy, which take 100 and 1,000 us, the gemm 20 of these before it
+ * begins; an all-reduce takes 10,000. One thing comes after the other, so times add up. */
+static const char *const digits[] = {
+    ON_CPU("1", "op a", "10", "")
+        NODE_LINE("2", "gemm", "COMP_NODE", "100", "'ctrlDeps':[1]",
+                  IS_CPU("false") "," NUMBER_OF("stream", "7") "," NUMBER_OF("kernel_exec_ns", "80000"))
+            ON_GPU("3", "copy", "1000", "2", "20") MEETS("4", "all-reduce", "10000", "3", "0"),
+    NULL,
+};
+
+static void changes_scale_the_execution_of_what_they_select(void **state) {
+    (void)state;
+    static const struct {
+        const char *change;
+        uint64_t us;
+    } cases[] = {
+        {"cpu:0", 11100},       {"gpu:2", 22190},        {"compute:2", 12190},      {"comm:0.5", 6110},
+        {"name=gemm:0", 11030}, {"name=gem:0", 11110},   {"name=~^g.*m$:0", 11030}, {"name=~^op|copy:2", 12120},
+        {"op=op a:0.5", 11070}, {"op=~a$:0.5", 11070},   {"stream=7:3", 11270},     {"stream=20:0", 10110},
+        {"stream=-1:0", 11110}, {"rank=0:cpu:2", 11120}, {"rank=1:cpu:2", 11110},   {"name=a:b:0", 11110},
+    };
+    struct simulated_job job = job_read(digits);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t expected = cases[i].us * US, time = time_with(&job, cases[i].change);
+        if (time < expected || time > expected + 1) /* a node without duration takes a nanosecond */
+            fail_msg("%s: %" PRIu64 " ns, expected %" PRIu64, cases[i].change, time, expected);
+    }
+    job_free(&job);
+}
+
+static void changes_come_one_upon_the_other(void **state) {
+    (void)state;
+    static const char *const changes[] = {"name=copy:0.5", "stream=20:0.5", "compute:2"};
+    struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 3};
+    struct simulated_job job = job_read(digits);
+    assert_int_equal(job_time(&job, &options), (10 + 20 + 160 + 500 + 10000) * US);
+    options.no_launch_latency = true;
+    assert_int_equal(job_time(&job, &options), (10 + 160 + 500 + 10000) * US);
+    job_free(&job);
+}
+
+static void changes_that_cannot_be_read_say_what_is_wrong(void **state) {
+    (void)state;
+    static const struct {
+        const char *change, *reason;
+    } cases[] = {
+        {"gpu", "factor is missing"}, {"gpu:", "factor is missing"},
+        {"gpu:-1", "0 to 1e9"},       {"gpu:nan", "0 to 1e9"},
+        {"gpu:1e10", "0 to 1e9"},     {"gpu:2x", "0 to 1e9"},
+        {"rank=:gpu:2", "rank=N:"},   {"rank=x:gpu:2", "rank=N:"},
+        {"rank=1:2", "rank=N:"},      {"rank=99999999999999999999:gpu:2", "rank=N:"},
+        {":2", "selector is"},        {"GPU:2", "selector is"},
+        {"stream=:2", "selector is"}, {"stream=7a:2", "selector is"},
+        {"name=~(:2", "'name=~(:2'"},
+    };
+    struct simulated_job job = job_read(digits);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *change = cases[i].change;
+        const struct sutra_simulate_options options = {.size = sizeof options, .scales = &change, .n_scales = 1};
+        assert_int_equal(job_run(&job, &options), SUTRA_USAGE);
+        assert_null(job.simulation);
+        if (!strstr(job.error.message, cases[i].reason) || !strstr(job.error.message, change))
+            fail_msg("%s: %s", change, job.error.message);
+    }
+    job_free(&job);
+}
+
+/* ---- Paths ---- */
+
+/* Rank 0 is in the all-reduce at 40 and waits until rank 1 comes at 100; both leave it at 130, then rank 0 ends. */
+static const char *const late_rank[] = {
+    ON_CPU("1", "forward", "40", "") MEETS("2", "all-reduce", "30", "1", "0") ON_CPU("3", "step", "25", "2"),
+    ON_CPU("1", "forward", "60", "") ON_GPU("2", "gemm", "40", "1", "7") MEETS("3", "all-reduce", "30", "2", "0"),
+    NULL,
+};
+
+static void expect_path_step(const struct simulated_job *job, uint64_t i, uint64_t rank, const char *name, int work,
+                             uint64_t start_us, uint64_t end_us) {
+    struct sutra_simulated_step step = {.size = sizeof step};
+    sutra_simulation_step(job->simulation, i, &step);
+    assert_int_equal(step.rank, rank);
+    assert_string_equal(step.name, name);
+    assert_int_equal(step.work, work);
+    assert_int_equal(step.start_ns, start_us * US);
+    assert_int_equal(step.end_ns, end_us * US);
+}
+
+static void the_path_goes_through_the_rank_that_came_last(void **state) {
+    (void)state;
+    struct simulated_job job = job_read(late_rank);
+    struct sutra_simulated_rank rank = {.size = sizeof rank};
+    assert_int_equal(job_time(&job, NULL), 155 * US);
+    assert_int_equal(sutra_simulation_n_steps(job.simulation), 4);
+    expect_path_step(&job, 0, 1, "forward", 0, 0, 60);
+    expect_path_step(&job, 1, 1, "gemm", 1, 60, 100);
+    expect_path_step(&job, 2, 0, "all-reduce", 2, 100, 130);
+    expect_path_step(&job, 3, 0, "step", 0, 130, 155);
+    sutra_simulation_rank(job.simulation, 0, &rank);
+    assert_int_equal(rank.wait_ns, 60 * US);
+    assert_int_equal(rank.comm_ns, 30 * US);
+    assert_int_equal(rank.n_meetings, 1);
+    job_free(&job);
+}
+
+static void ranks_that_are_alone_do_not_wait(void **state) {
+    (void)state;
+    const struct sutra_simulate_options alone = {.size = sizeof alone, .alone = true};
+    struct simulated_job job = job_read(late_rank);
+    assert_int_equal(job_time(&job, &alone), 130 * US);
+    expect_path_step(&job, 0, 1, "forward", 0, 0, 60);
+    job_free(&job);
+}
+
+/* ---- What names are worth ---- */
+
+static struct sutra_simulated_name name_of(const struct simulated_job *job, const char *text) {
+    struct sutra_simulated_name name = {.size = sizeof name};
+    for (uint64_t i = 0; i < sutra_simulation_n_names(job->simulation); i++) {
+        sutra_simulation_name(job->simulation, i, &name);
+        if (strcmp(name.name, text) == 0)
+            return name;
+    }
+    fail_msg("there is no name %s", text);
+    return name;
+}
+
+static void a_name_is_worth_what_the_job_gains_without_it(void **state) {
+    (void)state;
+    struct simulated_job job = job_read(late_rank);
+    job_time(&job, NULL);
+    assert_int_equal(name_of(&job, "gemm").free_ns, UINT64_MAX);
+    assert_int_equal(sutra_simulation_worth(job.context, job.simulation, 100, &job.error), SUTRA_OK);
+    struct sutra_simulated_name forward = name_of(&job, "forward");
+    assert_int_equal(forward.n_nodes, 2);
+    assert_int_equal(forward.run_ns, 100 * US);
+    assert_int_equal(forward.path_ns, 60 * US);
+    /* Of the 60 us on the path all are gained, and a node without duration takes a nanosecond. */
+    assert_int_equal(forward.free_ns, 95 * US + 1);
+    assert_int_equal(name_of(&job, "gemm").free_ns, 115 * US + 1);
+    assert_int_equal(name_of(&job, "all-reduce").free_ns, 125 * US + 1);
+    assert_int_equal(name_of(&job, "step").free_ns, 130 * US + 1);
+    job_free(&job);
+}
+
+static void only_as_many_names_are_looked_at_as_are_asked_for(void **state) {
+    (void)state;
+    struct sutra_simulated_name first = {.size = sizeof first}, second = {.size = sizeof second};
+    struct simulated_job job = job_read(late_rank);
+    job_time(&job, NULL);
+    assert_int_equal(sutra_simulation_worth(job.context, job.simulation, 1, &job.error), SUTRA_OK);
+    sutra_simulation_name(job.simulation, 0, &first);
+    sutra_simulation_name(job.simulation, 1, &second);
+    assert_string_equal(first.name, "forward");
+    assert_int_not_equal(first.free_ns, UINT64_MAX);
+    assert_string_equal(second.name, "all-reduce");
+    assert_int_equal(second.free_ns, UINT64_MAX);
+    job_free(&job);
+}
+
+/* ---- Jobs that stand still ---- */
+
+/* The i-th node that explains why: "0:2 -> 1:3", ranks and ids; "meets" before it where it has started. "": no more. */
+static const char *stuck_text(const struct simulated_job *job, uint32_t i) {
+    static char text[100];
+    struct sutra_stuck_node node = {.size = sizeof node};
+    if (!sutra_simulation_stuck(job->simulation, i, &node))
+        return "";
+    snprintf(text, sizeof text, "%s%" PRIu64 ":%" PRIu64 " -> %" PRIu64 ":%" PRIu64, node.meets ? "meets " : "",
+             node.rank, node.id, node.awaited_rank, node.awaited_id);
+    return text;
+}
+
+static void nodes_of_a_cycle_are_named(void **state) {
+    (void)state;
+    static const char *const ring[] = {
+        ON_CPU("1", "a", "5", "") ON_CPU("2", "behind", "5", "4") ON_CPU("3", "b", "5", "5") ON_CPU("4", "c", "5", "3")
+            ON_CPU("5", "d", "5", "1,4"),
+        NULL,
+    };
+    struct simulated_job job = job_read(ring);
+    assert_int_equal(job_time(&job, NULL), 5 * US);
+    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
+    const char *const expected[] = {"0:4 -> 0:3", "0:3 -> 0:5", "0:5 -> 0:4", ""};
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t k = 0; k < 3; k++) /* from any of them on */
+            if (strncmp(stuck_text(&job, 0), expected[k], 3) == 0)
+                assert_string_equal(stuck_text(&job, i), i < 3 ? expected[(k + i) % 3] : "");
+    assert_int_not_equal(strncmp(stuck_text(&job, 0), "0:2", 3), 0);
+    job_free(&job);
+}
+
+static void ranks_with_different_orders_wait_for_each_other(void **state) {
+    (void)state;
+    static const char *const crossed[] = {
+        MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "1", "2"),
+        MEETS("1", "y", "5", "", "2") MEETS("2", "x", "5", "1", "1"),
+        NULL,
+    };
+    struct simulated_job job = job_read(crossed);
+    assert_int_equal(job_time(&job, NULL), 0);
+    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
+    assert_int_equal(sutra_simulation_n_steps(job.simulation), 0);
+    assert_string_equal(stuck_text(&job, 0), "meets 0:1 -> 1:2");
+    assert_string_equal(stuck_text(&job, 1), "meets 1:1 -> 0:2");
+    assert_string_equal(stuck_text(&job, 2), "");
+    job_free(&job);
+}
+
+static void a_rank_that_is_held_up_is_waited_for(void **state) {
+    (void)state;
+    static const char *const held_up[] = {
+        MEETS("7", "x", "5", "", "0"),
+        ON_CPU("1", "a", "5", "2") ON_CPU("2", "b", "5", "1") MEETS("3", "x", "5", "2", "0"),
+        NULL,
+    };
+    struct simulated_job job = job_read(held_up);
+    job_time(&job, NULL);
+    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
+    assert_string_equal(stuck_text(&job, 0), "meets 0:7 -> 1:3");
+    job_free(&job);
+}
+
+/* The third rank has one all-reduce less; who is not there cannot be waited for, so the two others meet without it. */
+static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
+    (void)state;
+    static const char *const lacking[] = {
+        MEETS("1", "x", "5", "", "0") MEETS("2", "x", "5", "1", "0"),
+        MEETS("1", "x", "5", "", "0") MEETS("2", "x", "5", "1", "0"),
+        MEETS("1", "x", "5", "", "0"),
+        NULL,
+    };
+    struct simulated_job job = job_read(lacking);
+    assert_int_equal(job_time(&job, NULL), 10 * US);
+    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 0);
+    assert_string_equal(stuck_text(&job, 0), "");
+    job_free(&job);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_scale_the_execution_of_what_they_select),
+        cmocka_unit_test(changes_come_one_upon_the_other),
+        cmocka_unit_test(changes_that_cannot_be_read_say_what_is_wrong),
+        cmocka_unit_test(the_path_goes_through_the_rank_that_came_last),
+        cmocka_unit_test(ranks_that_are_alone_do_not_wait),
+        cmocka_unit_test(a_name_is_worth_what_the_job_gains_without_it),
+        cmocka_unit_test(only_as_many_names_are_looked_at_as_are_asked_for),
+        cmocka_unit_test(nodes_of_a_cycle_are_named),
+        cmocka_unit_test(ranks_with_different_orders_wait_for_each_other),
+        cmocka_unit_test(a_rank_that_is_held_up_is_waited_for),
+        cmocka_unit_test(a_rank_that_lacks_a_node_is_not_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
