@@ -1,31 +1,47 @@
 /*
- * row_heap.h - a heap of rows, the lowest first, in a column of the caller's that has room for all that it ever holds.
+ * row_heap.h - a heap of rows: the first one by an order that the caller has, again and again.
  *
- * Cost: O(log n) to put one in or to take the lowest out.
+ *     static bool ends_before(const void *table, row_t a, row_t b) { ... }
+ *
+ *     row_heap_push(&heap, row, ends_before, table);
+ *     row_t first = row_heap_pop(&heap, ends_before, table);
+ *
+ * The caller makes room for all rows that are in it at a time. The order must not change while they are. O(log n) each;
+ * everything is inline, so that the order is, too.
  */
 #ifndef COLUMNS_ROW_HEAP_H
 #define COLUMNS_ROW_HEAP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "columns/row.h"
 
-static inline void row_heap_push(row_t *heap, row_t *n, row_t row) {
-    row_t at = (*n)++;
-    for (; at && row < heap[(at - 1) / 2]; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = row;
+struct row_heap {
+    row_t *rows; /* rows[0] is the first */
+    row_t n;
+};
+
+__attribute__((always_inline)) static inline void
+row_heap_push(struct row_heap *heap, row_t row, bool (*before)(const void *arg, row_t a, row_t b), const void *arg) {
+    row_t at = heap->n++;
+    for (; at && before(arg, row, heap->rows[(at - 1) / 2]); at = (at - 1) / 2)
+        heap->rows[at] = heap->rows[(at - 1) / 2];
+    heap->rows[at] = row;
 }
 
-/* Of a heap that is not empty. */
-static inline row_t row_heap_pop(row_t *heap, row_t *n) {
-    row_t first = heap[0], last = heap[--*n];
+/* Takes the first one out; there must be one. */
+__attribute__((always_inline)) static inline row_t
+row_heap_pop(struct row_heap *heap, bool (*before)(const void *arg, row_t a, row_t b), const void *arg) {
+    row_t first = heap->rows[0], last = heap->rows[--heap->n];
     uint64_t at = 0, child;
-    for (; (child = 2 * at + 1) < *n; at = child) {
-        child += child + 1 < *n && heap[child + 1] < heap[child];
-        if (last <= heap[child])
+    for (; (child = 2 * at + 1) < heap->n; at = child) {
+        child += child + 1 < heap->n && before(arg, heap->rows[child + 1], heap->rows[child]);
+        if (!before(arg, heap->rows[child], last))
             break;
-        heap[at] = heap[child];
+        heap->rows[at] = heap->rows[child];
     }
-    heap[at] = last;
+    heap->rows[at] = last;
     return first;
 }
 

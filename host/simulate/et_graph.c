@@ -106,20 +106,20 @@ static void turn_round(const struct et_lists *up, row_t n, struct et_lists *down
 }
 
 static void find_order(struct et_graph *graph, uint64_t *n_waits, row_t *free_rows) {
-    row_t n_free = 0;
+    struct row_heap idle = {free_rows, 0};
     for (row_t row = 0; row < graph->n; row++) {
         n_waits[row] = 0;
         for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
             n_waits[row] += graph->up.rows[i] != ROW_NONE;
         if (n_waits[row] == 0)
-            row_heap_push(free_rows, &n_free, row);
+            row_heap_push(&idle, row, row_is_lower, NULL);
     }
-    while (n_free > 0) {
-        row_t row = row_heap_pop(free_rows, &n_free);
+    while (idle.n > 0) {
+        row_t row = row_heap_pop(&idle, row_is_lower, NULL);
         graph->order[graph->n_order++] = row;
         for (uint64_t i = graph->down.first[row]; i < graph->down.first[row + 1]; i++)
             if (--n_waits[graph->down.rows[i]] == 0)
-                row_heap_push(free_rows, &n_free, graph->down.rows[i]);
+                row_heap_push(&idle, graph->down.rows[i], row_is_lower, NULL);
     }
 }
 

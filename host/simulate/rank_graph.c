@@ -9,6 +9,7 @@
 #include "base/bisect.h"
 #include "base/error.h"
 #include "columns/pair_table.h"
+#include "columns/row_list.h"
 
 #define NS_PER_US 1000
 
@@ -115,11 +116,6 @@ static enum sutra_status check_durations(const struct et_nodes *nodes, struct su
 
 /* ---- Dependencies ---- */
 
-static int compare_rows(const void *a, const void *b) {
-    row_t x = *(const row_t *)a, y = *(const row_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Appends the rows of a node's dependencies of one kind. */
 static void add_deps(struct rank_graph *graph, const struct et_ids *list, row_t node, row_t self) {
     for (uint64_t d = list->first[node]; d < list->first[node + 1]; d++) {
@@ -128,17 +124,6 @@ static void add_deps(struct rank_graph *graph, const struct et_ids *list, row_t 
         if (dep != ROW_NONE && dep != self)
             graph->deps[graph->n_deps++] = dep;
     }
-}
-
-/* Sorts the dependencies of the last node, from `first` on, and drops repeated ones. */
-static void sort_deps(struct rank_graph *graph, uint64_t first) {
-    uint64_t kept = first;
-    if (graph->n_deps - first > 1)
-        qsort(graph->deps + first, graph->n_deps - first, sizeof *graph->deps, compare_rows);
-    for (uint64_t d = first; d < graph->n_deps; d++)
-        if (d == first || graph->deps[d] != graph->deps[d - 1])
-            graph->deps[kept++] = graph->deps[d];
-    graph->n_deps = kept;
 }
 
 static bool list_deps(struct rank_graph *graph, struct arena *arena) {
@@ -154,7 +139,7 @@ static bool list_deps(struct rank_graph *graph, struct arena *arena) {
         add_deps(graph, &nodes->ctrl, graph->node[i], i);
         graph->parent[i] = graph->n_deps > first ? graph->deps[first] : ROW_NONE;
         add_deps(graph, &nodes->data, graph->node[i], i);
-        sort_deps(graph, first);
+        graph->n_deps = first + rows_sort_unique(graph->deps + first, graph->n_deps - first);
         graph->n_waits[i] = (row_t)(graph->n_deps - first);
     }
     graph->first_dep[graph->n] = graph->n_deps;

@@ -1,7 +1,8 @@
 /*
  * replay.c - a discrete-event simulation: in comes what each rank does, out go the times at which it did it.
  *
- *     events    a heap by (time, order of start): the ends of the nodes that run, at most one for each resource
+ *     events    the ends of the nodes that run, one for each resource that is taken, and a heap of them by (time, order
+ *               of start)
  *     lanes     a resource: whether it is taken, and a heap of the free nodes that want it, lowest row first
  *     touched   the lanes of a rank in which something changed since its last nodes were started
  *
@@ -9,11 +10,10 @@
  */
 #include "simulate/replay.h"
 
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "base/error.h"
 #include "columns/row_heap.h"
+#include "columns/row_list.h"
 
 struct event {
     uint64_t time, order;
@@ -21,13 +21,13 @@ struct event {
 };
 
 struct lane {
-    row_t *waiting; /* a heap */
-    row_t n;
+    struct row_heap waiting; /* free nodes, the lowest row first */
     bool taken, is_touched;
 };
 
 struct rank_state {
     struct lane *lanes;
+    uint32_t first_event; /* resource 0 of the rank among those of the job */
     uint32_t *touched;
     uint32_t n_touched;
     row_t *next;    /* nodes about to start, at most one for each lane */
@@ -44,40 +44,17 @@ struct simulation {
     struct replay_times *times;
     struct rank_state *ranks;
     struct meeting *meetings;
-    struct event *events; /* a heap */
-    uint32_t n_events;
+    struct event *events; /* by resource of the job */
+    struct row_heap next; /* resources whose node runs */
     uint64_t n_started;
 };
 
-/* ---- Events ---- */
+/* ---- Heaps ---- */
 
-static bool is_before(const struct event *a, const struct event *b) {
-    return a->time != b->time ? a->time < b->time : a->order < b->order;
+static bool is_before(const void *events, row_t a, row_t b) {
+    const struct event *x = (const struct event *)events + a, *y = (const struct event *)events + b;
+    return x->time != y->time ? x->time < y->time : x->order < y->order;
 }
-
-static void event_push(struct simulation *simulation, struct event event) {
-    struct event *heap = simulation->events;
-    uint32_t at = simulation->n_events++;
-    for (; at && is_before(&event, &heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = event;
-}
-
-static struct event event_pop(struct simulation *simulation) {
-    struct event *heap = simulation->events, first = heap[0], last = heap[--simulation->n_events];
-    uint32_t at = 0, child;
-    for (; (child = 2 * at + 1) < simulation->n_events; at = child) {
-        if (child + 1 < simulation->n_events && is_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!is_before(&heap[child], &last))
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return first;
-}
-
-/* ---- Lanes ---- */
 
 static void lane_touch(struct rank_state *rank, uint32_t lane) {
     if (rank->lanes[lane].is_touched)
@@ -93,11 +70,6 @@ static void node_free(struct rank_state *rank, const struct replay_graph *graph,
     lane_touch(rank, graph->resource[row]);
 }
 
-static int compare_rows(const void *a, const void *b) {
-    row_t x = *(const row_t *)a, y = *(const row_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Takes the first node of each touched lane that is idle; their rows go to next[], rising. */
 static uint32_t lanes_take_next(struct rank_state *rank) {
     uint32_t n = 0;
@@ -110,8 +82,7 @@ static uint32_t lanes_take_next(struct rank_state *rank) {
         rank->next[n++] = row_heap_pop(lane->waiting, &lane->n);
     }
     rank->n_touched = 0;
-    if (n > 1)
-        qsort(rank->next, n, sizeof *rank->next, compare_rows);
+    rows_sort(rank->next, n);
     return n;
 }
 
@@ -123,7 +94,9 @@ static void node_run(struct simulation *simulation, struct replay_node node, uin
     uint64_t dur = simulation->job->ranks[node.rank].dur_ns[node.row];
     times->run_ns[node.row] = now;
     times->cause[node.row] = cause;
-    event_push(simulation, (struct event){now + (dur ? dur : 1), simulation->n_started++, node});
+    row_t event = simulation->ranks[node.rank].first_event + simulation->job->ranks[node.rank].resource[node.row];
+    simulation->events[event] = (struct event){now + (dur ? dur : 1), simulation->n_started++, node};
+    row_heap_push(&simulation->next, event, is_before, simulation->events);
 }
 
 /* The node takes part in its meeting; all run once the last one is there. */
@@ -154,7 +127,8 @@ static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t n
 }
 
 /* The node has ended: its resource is idle, and what waited for it may be free. */
-static void node_end(struct simulation *simulation, struct event event) {
+static void node_end(struct simulation *simulation, const struct event *ended) {
+    const struct event event = *ended;
     struct replay_node node = event.node;
     const struct replay_graph *graph = &simulation->job->ranks[node.rank];
     struct rank_state *rank = &simulation->ranks[node.rank];
@@ -185,11 +159,11 @@ static void times_reset(struct replay_times *times, row_t n) {
 /* Gives each lane its part of `waiting`, as long as it has nodes. */
 static void lanes_share(struct rank_state *rank, const struct replay_graph *graph, row_t *waiting) {
     for (row_t i = 0; i < graph->n; i++)
-        rank->lanes[graph->resource[i]].n++;
+        rank->lanes[graph->resource[i]].waiting.n++;
     for (uint32_t l = 0; l < graph->n_resources; l++) {
-        rank->lanes[l].waiting = waiting;
-        waiting += rank->lanes[l].n;
-        rank->lanes[l].n = 0;
+        row_t n = rank->lanes[l].waiting.n;
+        rank->lanes[l].waiting = (struct row_heap){waiting, 0};
+        waiting += n;
     }
 }
 
@@ -230,10 +204,12 @@ static bool simulation_begin(struct simulation *simulation, struct arena *arena)
     for (uint32_t r = 0; r < job->n_ranks && !arena->failed; r++) {
         times_reset(&simulation->times[r], job->ranks[r].n);
         rank_begin(&simulation->ranks[r], &job->ranks[r], arena);
+        simulation->ranks[r].first_event = (uint32_t)n_resources;
         n_resources += job->ranks[r].n_resources;
     }
     meetings_begin(simulation, arena);
     simulation->events = arena_take(arena, n_resources, sizeof *simulation->events);
+    simulation->next.rows = arena_take(arena, n_resources, sizeof(row_t));
     return !arena->failed;
 }
 
@@ -243,8 +219,8 @@ enum sutra_status replay(const struct replay_job *job, struct replay_times *time
     enum sutra_status status = simulation_begin(&simulation, &arena) ? SUTRA_OK : error_memory(error);
     for (uint32_t r = 0; r < job->n_ranks && !status; r++)
         start_nodes(&simulation, r, 0, (struct replay_node){0, ROW_NONE});
-    while (!status && simulation.n_events)
-        node_end(&simulation, event_pop(&simulation));
+    while (!status && simulation.next.n)
+        node_end(&simulation, &simulation.events[row_heap_pop(&simulation.next, is_before, simulation.events)]);
     arena_free(&arena);
     return status;
 }

@@ -8,10 +8,10 @@
 #include "simulate/timeline.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "columns/row_list.h"
 #include "simulate/timeline_stages.h"
 
 /* ---- Edges ---- */
@@ -26,22 +26,6 @@ static bool take_edges(struct arena *arena, uint64_t capacity, struct timeline_e
         .dep = arena_take(arena, capacity, sizeof *edges->dep),
     };
     return !arena->failed;
-}
-
-static int compare_rows(const void *a, const void *b) {
-    row_t x = *(const row_t *)a, y = *(const row_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts a list and drops what stands in it twice; gives how many are left. */
-static uint64_t sort_unique(row_t *list, uint64_t n) {
-    uint64_t kept = 0;
-    if (n > 1)
-        qsort(list, n, sizeof *list, compare_rows);
-    for (uint64_t i = 0; i < n; i++)
-        if (i == 0 || list[i] != list[i - 1])
-            list[kept++] = list[i];
-    return kept;
 }
 
 /* Edges as a list for each node. */
@@ -63,7 +47,7 @@ static bool list_deps(struct arena *arena, const struct timeline_edges *edges, s
     uint64_t n_kept = 0;
     for (row_t i = 0; i < nodes->n; i++) {
         row_t *list = nodes->deps + nodes->first_dep[i];
-        uint64_t n = sort_unique(list, nodes->first_dep[i + 1] - nodes->first_dep[i]);
+        uint64_t n = rows_sort_unique(list, nodes->first_dep[i + 1] - nodes->first_dep[i]);
         memmove(nodes->deps + n_kept, list, n * sizeof *list);
         nodes->first_dep[i] = n_kept;
         n_kept += n;

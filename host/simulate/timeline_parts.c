@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "columns/row_heap.h"
 #include "simulate/timeline_stages.h"
 
 /* Parts that are shorter are not worth a node. */
@@ -29,33 +30,15 @@ struct gpu_sharing {
     row_t *first, *last; /* per kernel: its stretches */
     struct gpu_stretch *stretches;
     row_t n_stretches;
-    row_t *heap; /* positions in waiting[] of the kernels that have begun, by (end, position) */
-    row_t n_heap;
+    struct row_heap heap; /* positions in waiting[] of the kernels that have begun, by (end, position) */
     const row_t *waiting; /* kernels by the moment at which they are ready */
 };
 
-static bool ends_before(const struct gpu_sharing *sharing, row_t a, row_t b) {
+/* Of positions in waiting[]. */
+static bool ends_before(const void *of, row_t a, row_t b) {
+    const struct gpu_sharing *sharing = of;
     double end_a = sharing->kernels->end[sharing->waiting[a]], end_b = sharing->kernels->end[sharing->waiting[b]];
     return end_a != end_b ? end_a < end_b : a < b;
-}
-
-static void begin_kernel(struct gpu_sharing *sharing, row_t position) {
-    row_t at = sharing->n_heap++;
-    for (; at && ends_before(sharing, position, sharing->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        sharing->heap[at] = sharing->heap[(at - 1) / 2];
-    sharing->heap[at] = position;
-}
-
-static void end_first_kernel(struct gpu_sharing *sharing) {
-    row_t *heap = sharing->heap, last = heap[--sharing->n_heap];
-    uint64_t at = 0, child;
-    for (; (child = 2 * at + 1) < sharing->n_heap; at = child) {
-        child += child + 1 < sharing->n_heap && ends_before(sharing, heap[child + 1], heap[child]);
-        if (!ends_before(sharing, heap[child], last))
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
 }
 
 /* The kernel runs from `start` to `end`, after `before`. */
@@ -77,12 +60,12 @@ static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) 
     const struct timeline_kernels *kernels = sharing->kernels;
     double now = origin;
     row_t begun = 0, before = ROW_NONE;
-    while (begun < n || sharing->n_heap) {
-        if (!sharing->n_heap)
+    while (begun < n || sharing->heap.n) {
+        if (!sharing->heap.n)
             now = fmax(now, sharing->ready[sharing->waiting[begun]]);
         while (begun < n && sharing->ready[sharing->waiting[begun]] <= now)
-            begin_kernel(sharing, begun++);
-        row_t kernel = sharing->waiting[sharing->heap[0]];
+            row_heap_push(&sharing->heap, begun++, ends_before, sharing);
+        row_t kernel = sharing->waiting[sharing->heap.rows[0]];
         double end = kernels->end[kernel];
         double until = begun < n ? fmin(end, sharing->ready[sharing->waiting[begun]]) : end;
         if ((before == kernel && sharing->last[kernel] != ROW_NONE) || until > now || end <= now)
@@ -90,8 +73,8 @@ static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) 
         before = kernel;
         now = fmax(now, until);
         if (end <= now)
-            end_first_kernel(sharing);
-        if (!sharing->n_heap)
+            row_heap_pop(&sharing->heap, ends_before, sharing);
+        if (!sharing->heap.n)
             before = ROW_NONE;
     }
 }
@@ -182,7 +165,7 @@ bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_
         .first = arena_take(work->arena, n, sizeof(row_t)),
         .last = arena_take(work->arena, n, sizeof(row_t)),
         .stretches = arena_take(work->arena, 2 * n, sizeof(struct gpu_stretch)),
-        .heap = arena_take(work->arena, n, sizeof(row_t)),
+        .heap.rows = arena_take(work->arena, n, sizeof(row_t)),
     };
     row_t *sorted = arena_take(work->arena, n, sizeof *sorted), *waiting = arena_take(work->arena, n, sizeof *waiting);
     if (!take_parts(work->arena, 2 * n, parts) || !sort_ordered(work, queues->by_start, ready, sorted))

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "columns/row_heap.h"
 #include "simulate/timeline_stages.h"
 
 /* A kernel may end so much after the call that waited for it: their clocks are read by different hands. */
@@ -149,33 +150,17 @@ static bool wait_for_stream(struct waits_making *making, row_t call) {
 
 /* Streams whose last kernel is news, as a sweep over calls that wait for all streams has it. */
 struct news {
-    row_t *last; /* per stream: its last kernel so far */
-    row_t *heap; /* kernels that no call has waited for, by their ends; some are no longer the last ones */
-    row_t n_heap;
-    row_t *recent; /* kernels that calls wait for which may not yet have gone on */
+    row_t *last;          /* per stream: its last kernel so far */
+    struct row_heap heap; /* kernels that no call has waited for, by their ends; some are no longer the last ones */
+    row_t *recent;        /* kernels that calls wait for which may not yet have gone on */
     double *recent_until;
     row_t n_recent;
     row_t n_launched; /* of by_launch[] */
 };
 
-static void news_push(struct news *news, const double *end, row_t kernel) {
-    row_t at = news->n_heap++;
-    for (; at && end[kernel] < end[news->heap[(at - 1) / 2]]; at = (at - 1) / 2)
-        news->heap[at] = news->heap[(at - 1) / 2];
-    news->heap[at] = kernel;
-}
-
-static row_t news_pop(struct news *news, const double *end) {
-    row_t *heap = news->heap, first = heap[0], last = heap[--news->n_heap];
-    uint64_t at = 0, child;
-    for (; (child = 2 * at + 1) < news->n_heap; at = child) {
-        child += child + 1 < news->n_heap && end[heap[child + 1]] < end[heap[child]];
-        if (end[last] <= end[heap[child]])
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = last;
-    return first;
+static bool ends_before(const void *ends, row_t a, row_t b) {
+    const double *end = ends;
+    return end[a] < end[b];
 }
 
 /* Kernels launched before the time are the last ones of their streams. */
@@ -184,7 +169,7 @@ static void news_advance(struct news *news, const struct waits_making *making, d
     for (; news->n_launched < kernels->n && making->queues->launch_time[news->n_launched] < time; news->n_launched++) {
         row_t kernel = making->queues->by_launch[news->n_launched];
         news->last[kernels->stream[kernel]] = kernel;
-        news_push(news, kernels->end, kernel);
+        row_heap_push(&news->heap, kernel, ends_before, kernels->end);
     }
 }
 
@@ -215,8 +200,8 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
     if (!wait_for_recent(making, news, calls->start[call], latest))
         return false;
     first_new = making->n_kernels;
-    while (news->n_heap && kernels->end[news->heap[0]] <= latest) {
-        row_t kernel = news_pop(news, kernels->end);
+    while (news->heap.n && kernels->end[news->heap.rows[0]] <= latest) {
+        row_t kernel = row_heap_pop(&news->heap, ends_before, kernels->end);
         if (news->last[kernels->stream[kernel]] == kernel && !add_kernel(making, kernel))
             return false;
     }
@@ -233,7 +218,7 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
 static struct news take_news(struct arena *arena, const struct timeline_kernels *kernels) {
     struct news news = {
         .last = arena_take(arena, kernels->n_streams, sizeof *news.last),
-        .heap = arena_take(arena, kernels->n, sizeof *news.heap),
+        .heap.rows = arena_take(arena, kernels->n, sizeof(row_t)),
         .recent = arena_take(arena, kernels->n, sizeof *news.recent),
         .recent_until = arena_take(arena, kernels->n, sizeof *news.recent_until),
     };
