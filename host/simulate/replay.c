@@ -66,7 +66,7 @@ static void lane_touch(struct rank_state *rank, uint32_t lane) {
 /* The node waits for nothing any more but its resource. */
 static void node_free(struct rank_state *rank, const struct replay_graph *graph, row_t row) {
     struct lane *lane = &rank->lanes[graph->resource[row]];
-    row_heap_push(lane->waiting, &lane->n, row);
+    row_heap_push(&lane->waiting, row, row_is_lower, NULL);
     lane_touch(rank, graph->resource[row]);
 }
 
@@ -76,10 +76,10 @@ static uint32_t lanes_take_next(struct rank_state *rank) {
     for (uint32_t i = 0; i < rank->n_touched; i++) {
         struct lane *lane = &rank->lanes[rank->touched[i]];
         lane->is_touched = false;
-        if (lane->taken || lane->n == 0)
+        if (lane->taken || lane->waiting.n == 0)
             continue;
         lane->taken = true;
-        rank->next[n++] = row_heap_pop(lane->waiting, &lane->n);
+        rank->next[n++] = row_heap_pop(&lane->waiting, row_is_lower, NULL);
     }
     rank->n_touched = 0;
     rows_sort(rank->next, n);
