@@ -49,6 +49,19 @@ static inline void tell_node(const struct path_search *search, node_t node, char
              node_is_end(node) ? 'e' : 's');
 }
 
+/* An edge from a node, unless it was told: hubs may stand for one edge twice. */
+static inline void tell_edge(const struct path_search *search, node_t from, uint32_t edge, char *text, size_t size) {
+    const struct graph *graph = &search->graph;
+    char line[64] = "";
+    tell_node(search, from, line, sizeof line);
+    strcat(line, ">");
+    tell_node(search, graph->to[edge], line, sizeof line);
+    snprintf(line + strlen(line), sizeof line - strlen(line), " %c%g ", "ODLKS"[graph->type[edge]],
+             graph -> weight[edge]);
+    if (!strstr(text, line))
+        snprintf(text + strlen(text), size - strlen(text), "%s", line);
+}
+
 /* The search as text: its path, or how and why it ended. */
 static inline void tell_search(const struct path_search *search, char *text, size_t size) {
     const struct graph *graph = &search->graph;
@@ -59,10 +72,11 @@ static inline void tell_search(const struct path_search *search, char *text, siz
         return;
     }
     for (uint32_t edge = 0; edge < graph->n_edges; edge++) {
-        tell_node(search, graph->from[edge], text, size);
-        strcat(text, ">");
-        tell_node(search, graph->to[edge], text, size);
-        snprintf(text + strlen(text), size - strlen(text), " %c%g ", "ODLKS"[graph->type[edge]], graph -> weight[edge]);
+        if (!edge_is_hub(graph, edge))
+            tell_edge(search, graph->from[edge], edge, text, size);
+        for (uint32_t i = 0; edge_is_hub(graph, edge) && i < graph->hubs.n_sources; i++)
+            if (hub_has(&graph->hubs, edge_hub(graph, edge), i))
+                tell_edge(search, (graph->n_cpu_pairs + i) * 2 + 1, edge, text, size);
     }
     strcat(text, "|");
     for (node_t i = 0; i < search->path.n; i++) {

@@ -24,10 +24,10 @@ enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, 
                                                              [EDGE_KERNEL_DELAY] = SUTRA_PATH_KERNEL_DELAY,
                                                              [EDGE_SYNC] = SUTRA_PATH_SYNC};
     const struct graph *graph = &search->graph;
-    node_t from = graph->from[edge], to = graph->to[edge];
     *owner = ROW_NONE;
     if (graph->type[edge] != EDGE_OPERATOR)
         return kinds[graph->type[edge]];
+    node_t from = graph->from[edge], to = graph->to[edge];
     *owner = !node_is_end(from) ? node_event(graph, from)
              : node_is_end(to)  ? node_event(graph, to)
                                 : graph->above[to / 2];
@@ -105,11 +105,12 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
     for (int i = 0; i < 2; i++)
         sums[i] = (struct sums){arena_zeros(&arena, n, sizeof(double)), arena_zeros(&arena, n, sizeof(uint64_t))};
     path->report = (struct sutra_critical_path_report){.n_nodes = graph_nodes(&search->graph),
-                                                       .n_edges = search->graph.n_edges,
                                                        .n_path_nodes = search->path.n,
                                                        .extended = search->rules.extended,
                                                        .reason = path->verdict.reason};
     enum sutra_status status = arena_status(&arena, error);
+    if (!status && !graph_count_edges(&search->graph, &arena, &path->report.n_edges))
+        status = error_memory(error);
     if (!status) {
         add_edges(path, sums);
         status = list_shares(path, sums, error);

@@ -7,8 +7,10 @@
  *              launch delay    kernel delay                       sync
  *
  * The rows on streams and those of synchronisation are gone through in the order of time, the latter at their end.
- * Cost: a sort, and O(1) for each row but those that wait for all streams.
+ * What waits for all streams is a hub (see hubs.h). Cost: a sort, and O(1) for each row.
  */
+#include <math.h>
+
 #include "base/error.h"
 #include "critical_path/path_search.h"
 #include "critical_path/queue.h"
@@ -24,6 +26,7 @@ struct device {
     row_t *rows, n;      /* in the order of time */
     struct tuples lanes; /* streams in the order in which kernels first use them */
     node_t *last;        /* per such: end of the last kernel */
+    bool has_hubs;       /* something waits for all streams */
     row_t *held;         /* per event: what a stream wait makes it wait for, + 1; or 0 */
 };
 
@@ -138,13 +141,17 @@ static bool may_wait(const struct device *device, node_t from, node_t to) {
     return !device->work->rules.extended || (from != to && time_of(device, from) <= time_of(device, to));
 }
 
-static enum sutra_status add_sync(const struct device *device, node_t from, row_t event) {
-    node_t to = waiting_end(device, event);
-    if (to != NODE_NONE && may_wait(device, from, to))
-        return add_edge(device, from, to, EDGE_SYNC);
+static enum sutra_status no_call(const struct device *device, row_t event) {
     if (device->work->rules.extended)
         return SUTRA_OK;
     return stop_crash(device->work, "the call of event %u, which waits, is not in the window", event);
+}
+
+static enum sutra_status add_sync(const struct device *device, node_t from, row_t event) {
+    node_t to = waiting_end(device, event);
+    if (to == NODE_NONE)
+        return no_call(device, event);
+    return may_wait(device, from, to) ? add_edge(device, from, to, EDGE_SYNC) : SUTRA_OK;
 }
 
 /* A stream waits for an event: the next kernel on it is held up. */
@@ -173,15 +180,36 @@ static enum sutra_status wait_for_event(struct device *device, row_t event) {
     return from == NODE_NONE ? SUTRA_OK : add_sync(device, from, event);
 }
 
+/* The device that a stream is of, as far as the rules tell devices apart. */
+static value_key device_of(const struct device *device, row_t event) {
+    return device->work->rules.extended ? device->work->events->pid[event] : 0;
+}
+
+/* A call that is itself on a stream would wait on its own, or for itself: what comes of that is seen at a plain edge,
+ * beside the hub. */
+static enum sutra_status wait_on_own_stream(const struct device *device, row_t event) {
+    row_t call = device->in->link[event];
+    uint32_t lane = TUPLE_NONE;
+    if (call != ROW_NONE && on_stream(device->in, call))
+        lane = tuples_find(&device->lanes, stream_of(device->work, device->in, call));
+    return lane == TUPLE_NONE ? SUTRA_OK : add_sync(device, device->last[lane], event);
+}
+
 static enum sutra_status wait_for_context(const struct device *device, row_t event) {
-    const struct path_work *work = device->work;
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t lane = 0; lane < device->lanes.n && !status; lane++) {
-        bool other = work->rules.extended && device->lanes.list[lane].part[1] != work->events->pid[event];
-        if (!other)
-            status = add_sync(device, device->last[lane], event);
-    }
-    return status;
+    struct path_work *work = device->work;
+    struct graph *graph = device->graph;
+    node_t to = waiting_end(device, event);
+    if (device->lanes.n == 0)
+        return SUTRA_OK;
+    if (to == NODE_NONE)
+        return no_call(device, event);
+    enum sutra_status status = wait_on_own_stream(device, event);
+    if (status)
+        return status;
+    double limit = work->rules.extended ? time_of(device, to) : INFINITY;
+    uint32_t hub = hubs_add(&graph->hubs, device_of(device, event), to, graph->n_edges, limit);
+    bool ok = hub != HUB_NONE && graph_add_hub(graph, hub, to, EDGE_SYNC);
+    return ok ? SUTRA_OK : error_memory(work->error);
 }
 
 static enum sutra_status take_sync(struct device *device, row_t event) {
@@ -230,6 +258,15 @@ static enum sutra_status add_delay(const struct device *device, row_t event, nod
     return SUTRA_OK;
 }
 
+/* Notes the kernel as the last of its stream, where anything waits for all streams. */
+static bool note_source(const struct device *device, row_t event, uint32_t lane, node_t last) {
+    struct graph *graph = device->graph;
+    if (!device->has_hubs)
+        return true;
+    uint32_t before = last == NODE_NONE ? HUB_NONE : last / 2 - graph->n_cpu_pairs;
+    return hubs_add_source(&graph->hubs, device_of(device, event), lane, before);
+}
+
 static enum sutra_status take_kernel(struct device *device, row_t event) {
     uint32_t n_lanes = device->lanes.n;
     uint32_t lane = tuples_number(&device->lanes, stream_of(device->work, device->in, event));
@@ -237,6 +274,8 @@ static enum sutra_status take_kernel(struct device *device, row_t event) {
     if (lane == TUPLE_NONE || start == NODE_NONE)
         return error_memory(device->work->error);
     node_t last = lane == n_lanes ? NODE_NONE : device->last[lane], holder = NODE_NONE;
+    if (!note_source(device, event, lane, last))
+        return error_memory(device->work->error);
     enum sutra_status status = add_edge(device, start, start + 1, EDGE_OPERATOR);
     if (!status && device->held[event])
         holder = event_end(device->graph, device->held[event] - 1);
@@ -250,6 +289,35 @@ static enum sutra_status take_kernel(struct device *device, row_t event) {
     return status;
 }
 
+/* ---- Hubs ---- */
+
+static void take_hubs(struct device *device) {
+    row_t n_hubs = 0, n_syncs = 0;
+    for (row_t i = 0; i < device->n; i++) {
+        bool sync = category_has(device->in, device->rows[i], CATEGORY_SYNC);
+        n_syncs += sync;
+        n_hubs += sync && name_has(device->in, device->rows[i], NAME_CONTEXT_SYNC);
+    }
+    device->has_hubs = n_hubs > 0;
+    if (device->has_hubs)
+        hubs_take(&device->graph->hubs, device->work->results, n_hubs, device->n - n_syncs);
+}
+
+static enum sutra_status settle_hubs(const struct device *device) {
+    struct path_work *work = device->work;
+    struct graph *graph = device->graph;
+    double *ends = NULL;
+    if (graph->hubs.n == 0)
+        return SUTRA_OK;
+    if (work->rules.extended) {
+        ends = arena_take(&work->scratch, graph->hubs.n_sources, sizeof *ends);
+        for (uint32_t i = 0; ends && i < graph->hubs.n_sources; i++)
+            ends[i] = time_of(device, (graph->n_cpu_pairs + i) * 2 + 1);
+    }
+    enum sutra_status status = work_taken(work);
+    return status || graph_settle_hubs(graph, ends, &work->scratch) ? status : error_memory(work->error);
+}
+
 enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows *rows,
                                   const struct path_window *window, const uint8_t *queue,
                                   const struct path_waits *waits, struct graph *graph) {
@@ -259,9 +327,15 @@ enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows
     enum sutra_status status = gather_rows(&device, window);
     if (!status)
         status = check_casts(&device);
+    if (!status) {
+        take_hubs(&device);
+        status = work_taken(work);
+    }
     for (row_t i = 0; i < device.n && !status; i++)
         status = category_has(rows, device.rows[i], CATEGORY_SYNC) ? take_sync(&device, device.rows[i])
                                                                    : take_kernel(&device, device.rows[i]);
+    if (!status)
+        status = settle_hubs(&device);
     tuples_free(&device.lanes);
     arena_release(&work->scratch, mark);
     return status;

@@ -30,6 +30,7 @@ void graph_free(struct graph *graph) {
     free(graph->into);
     free(graph->out_start);
     free(graph->out);
+    hubs_free(&graph->hubs);
     *graph = (struct graph){0};
 }
 
@@ -83,6 +84,18 @@ bool graph_add_edge(struct graph *graph, node_t from, node_t to, enum edge_type 
     return true;
 }
 
+bool graph_add_hub(struct graph *graph, uint32_t hub, node_t to, enum edge_type type) {
+    return graph_add_edge(graph, HUB_FLAG | hub, to, type, 0);
+}
+
+bool graph_settle_hubs(struct graph *graph, const double *ends, struct arena *scratch) {
+    if (!hubs_settle(&graph->hubs, ends, scratch))
+        return false;
+    for (uint32_t hub = 0; hub < graph->hubs.n; hub++)
+        graph->from[graph->hubs.edge[hub]] = HUB_FLAG | hub;
+    return true;
+}
+
 /* Lists the edges by one of their ends, each list in the order of the edges: counts, sums, and a pass that fills. */
 static bool index_by(const node_t *end, uint32_t n_edges, node_t n_nodes, uint32_t **starts, uint32_t **list) {
     uint32_t *start = calloc((size_t)n_nodes + 2, sizeof *start);
@@ -94,11 +107,13 @@ static bool index_by(const node_t *end, uint32_t n_edges, node_t n_nodes, uint32
     if (!start || !edges)
         return false;
     for (uint32_t edge = 0; edge < n_edges; edge++)
-        start[(size_t)end[edge] + 2]++;
+        if (!(end[edge] & HUB_FLAG))
+            start[(size_t)end[edge] + 2]++;
     for (size_t node = 2; node < (size_t)n_nodes + 2; node++)
         start[node] += start[node - 1];
     for (uint32_t edge = 0; edge < n_edges; edge++)
-        edges[start[(size_t)end[edge] + 1]++] = edge;
+        if (!(end[edge] & HUB_FLAG))
+            edges[start[(size_t)end[edge] + 1]++] = edge;
     return true;
 }
 
@@ -109,7 +124,10 @@ static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *
     for (node_t node = 0; node < graph_nodes(graph); node++) {
         uint32_t begin = graph->into_start[node], end = graph->into_start[node + 1];
         for (uint32_t i = begin; end - begin > 1 && i < end; i++) {
-            uint32_t edge = graph->into[i], seen = first[graph->from[edge]];
+            uint32_t edge = graph->into[i];
+            if (edge_is_hub(graph, edge))
+                continue;
+            uint32_t seen = first[graph->from[edge]];
             if (seen && graph->to[seen - 1] == node) {
                 graph->weight[seen - 1] = graph->weight[edge];
                 graph->type[seen - 1] = graph->type[edge];
@@ -130,6 +148,8 @@ static void drop_marked(struct graph *graph, const uint8_t *marked) {
             continue;
         graph->from[n] = graph->from[edge];
         graph->to[n] = graph->to[edge];
+        if (edge_is_hub(graph, edge))
+            graph->hubs.edge[edge_hub(graph, edge)] = n;
         graph->weight[n] = graph->weight[edge];
         graph->type[n++] = graph->type[edge];
     }

@@ -104,22 +104,39 @@ static void write_nodes(const struct path_search *search, struct text_out *text)
     out_add(text, "],\n");
 }
 
-static void write_edges(const struct graph *graph, struct text_out *text) {
+static void write_edge(const struct graph *graph, struct text_out *text, node_t from, uint32_t edge, bool first) {
+    out_add(text, first ? "\n[" : ",\n[");
+    out_integer(text, from);
+    out_add(text, ", ");
+    out_integer(text, graph->to[edge]);
+    out_add(text, ", ");
+    out_number(text, graph->weight[edge]);
+    out_add(text, ", \"");
+    out_add(text, type_words[graph->type[edge]]);
+    out_add(text, "\"]");
+    out_step(text);
+}
+
+/* What hubs stand for is spelt out here. `from[v]`: the last node from which an edge to v was written, + 1. */
+static bool write_edges(const struct graph *graph, struct text_out *text) {
+    node_t *from = calloc((size_t)graph_nodes(graph) + 1, sizeof *from);
+    bool first = true;
+    if (!from)
+        return false;
     out_add(text, "\"edges\": [");
-    for (uint32_t i = 0; i < graph->n_edges; i++) {
-        uint32_t edge = graph->out[i];
-        out_add(text, i ? ",\n[" : "\n[");
-        out_integer(text, graph->from[edge]);
-        out_add(text, ", ");
-        out_integer(text, graph->to[edge]);
-        out_add(text, ", ");
-        out_number(text, graph->weight[edge]);
-        out_add(text, ", \"");
-        out_add(text, type_words[graph->type[edge]]);
-        out_add(text, "\"]");
-        out_step(text);
+    for (node_t node = 0; node < graph_nodes(graph); node++) {
+        struct edge_lists lists = edges_from(graph, node);
+        for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
+            if (from[graph->to[edge]] == node + 1)
+                continue;
+            from[graph->to[edge]] = node + 1;
+            write_edge(graph, text, node, edge, first);
+            first = false;
+        }
     }
     out_add(text, "],\n");
+    free(from);
+    return true;
 }
 
 static void write_nodes_of_path(const struct path_search *search, struct text_out *text) {
@@ -169,7 +186,8 @@ bool write_path_json(const struct sutra_critical_path *path, struct text_out *te
         return false;
     write_outcome(path, text);
     write_nodes(&path->search, text);
-    write_edges(&path->search.graph, text);
+    if (!write_edges(&path->search.graph, text))
+        return false;
     write_nodes_of_path(&path->search, text);
     write_breakdown(&path->report, text);
     return true;
