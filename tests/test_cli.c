@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -201,6 +202,58 @@ static void an_input_that_is_cut_short_ends_the_program_with_an_error(void **sta
     assert_int_equal(access("b", F_OK), -1);
 }
 
+enum { N_READERS = 16 };
+
+/* A page that the file no longer has, and the moment at which all threads read it. */
+struct cut {
+    const char *bytes;
+    pthread_barrier_t barrier;
+};
+
+static void *read_cut(void *arg) {
+    struct cut *cut = arg;
+    pthread_barrier_wait(&cut->barrier);
+    return *(const volatile char *)cut->bytes ? arg : NULL;
+}
+
+/* The child reads on many threads at once; what it says goes to `says`. Does not return. */
+static void read_cut_on_threads(const char *path, int says) {
+    int file = open(path, O_RDWR);
+    struct cut cut = {.bytes = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0)};
+    pthread_t threads[N_READERS];
+    dup2(says, STDERR_FILENO);
+    interrupt_guard_start();
+    pthread_barrier_init(&cut.barrier, NULL, N_READERS);
+    for (int i = 0; i < N_READERS; i++)
+        if (pthread_create(&threads[i], NULL, read_cut, &cut))
+            _exit(1);
+    for (int i = 0; i < N_READERS; i++)
+        pthread_join(threads[i], NULL);
+    _exit(0);
+}
+
+static void an_input_that_is_cut_short_on_all_threads_is_told_once(void **state) {
+    (void)state;
+    const char *line = "sutra: an input was cut short by another program while it was read\n";
+    close(open("a", O_CREAT | O_RDWR, 0600));
+    for (int i = 0; i < 20; i++) {
+        int pipes[2], status;
+        char text[512] = "";
+        assert_int_equal(pipe(pipes), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            read_cut_on_threads("a", pipes[1]);
+        close(pipes[1]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), SUTRA_IO);
+        assert_int_equal(read(pipes[0], text, sizeof text - 1), strlen(line));
+        assert_string_equal(text, line);
+        close(pipes[0]);
+    }
+}
+
 static void an_ignored_signal_stays_ignored(void **state) {
     (void)state;
     make_file("a");
@@ -236,6 +289,8 @@ int main(void) {
                                         leave_folder),
         cmocka_unit_test_setup_teardown(a_signal_removes_nothing_that_is_not_guarded, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(an_input_that_is_cut_short_ends_the_program_with_an_error, enter_folder,
+                                        leave_folder),
+        cmocka_unit_test_setup_teardown(an_input_that_is_cut_short_on_all_threads_is_told_once, enter_folder,
                                         leave_folder),
         cmocka_unit_test_setup_teardown(an_ignored_signal_stays_ignored, enter_folder, leave_folder),
         cmocka_unit_test(the_peak_of_memory_keeps_what_was_freed),

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "cli/tool/arguments.h"
-#include "cli/tool/message.h"
+#include "cli/tool/interrupt.h"
+#include "cli/tool/job.h"
 #include "cli/tool/paths.h"
 #include "generate/generate.h"
 
@@ -15,7 +16,7 @@ struct gen_values {
     const char *host, *device, *schema;
     const char *gpu_scale;
     int shape, sync;
-    bool integer_times, no_gpu, no_annotations, collectives, python_functions;
+    bool force, integer_times, no_gpu, no_annotations, collectives, python_functions;
 };
 
 #define AT(field) .offset = offsetof(struct gen_values, field)
@@ -25,8 +26,9 @@ static const char *const syncs[] = {"plain", "stream", "event", "device", NULL};
 static const struct option_row options[] = {
     {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
      .help = "write N device events; 250k and 1M are numbers too"},
-    {"host", 0, OPTION_FILE, "HOST", AT(host), .help = "write the host trace to HOST"},
-    {"device", 0, OPTION_FILE, "DEVICE", AT(device), .help = "write the device trace to DEVICE"},
+    {"host", 0, OPTION_FILE, "HOST", AT(host), .help = "write the host trace to HOST (default: host.json)"},
+    {"device", 0, OPTION_FILE, "DEVICE", AT(device), .help = "write the device trace to DEVICE (default: device.json)"},
+    JOB_ROW_FORCE(force),
     {"seed", 's', OPTION_NUMBER, "S", AT(seed), .maximum = UINT64_MAX,
      .help = "another number, another pair; equal numbers give equal files (default: 0)"},
     {"shape", 0, OPTION_CHOICE, "SHAPE", AT(shape), .choices = generate_shape_names,
@@ -57,9 +59,8 @@ static const struct option_row options[] = {
 };
 
 static int check(const struct gen_values *values, const struct command *command) {
-    const char *missing = values->events == 0 ? "--events N" : !values->host ? "--host HOST" : "--device DEVICE";
-    if (values->events == 0 || !values->host || !values->device)
-        return message_fail(SUTRA_USAGE, "%s is missing; see '%s --help'", missing, command->called);
+    if (values->events == 0)
+        return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", command->called);
     if (paths_same(values->host, values->device))
         return message_fail(SUTRA_USAGE, "%s: both traces would be the same file", values->host);
     return SUTRA_OK;
@@ -71,8 +72,19 @@ static bool read_scale(const char *text, double *scale) {
     return end > text && !*end && *scale > 0;
 }
 
+/* Each file has its place among those that an interrupted program removes. */
+static void on_host(void *arg, const char *path) {
+    (void)arg;
+    interrupt_guard_set_at(0, path);
+}
+
+static void on_device(void *arg, const char *path) {
+    (void)arg;
+    interrupt_guard_set_at(1, path);
+}
+
 static int run(const struct command *command, int argc, char **argv) {
-    struct gen_values values = {0};
+    struct gen_values values = {.host = "host.json", .device = "device.json"};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -98,6 +110,8 @@ static int run(const struct command *command, int argc, char **argv) {
         .collectives = values.collectives,
         .python_functions = values.python_functions,
         .shape = (enum generate_shape)values.shape,
+        .host_file = {.force = values.force, .temporary = on_host},
+        .device_file = {.force = values.force, .temporary = on_device},
         .sync = (enum generate_sync)values.sync,
         .gpu_scale = gpu_scale,
     };
@@ -105,7 +119,7 @@ static int run(const struct command *command, int argc, char **argv) {
     return generate_pair(&generate, &error) ? message_error(&error) : SUTRA_OK;
 }
 
-static const char *const synopses[] = {"--events N --seed S --host HOST --device DEVICE [OPTIONS]", NULL};
+static const char *const synopses[] = {"--events N [--seed S] [--host HOST] [--device DEVICE] [OPTIONS]", NULL};
 static const char *const description[] = {
     "Writes a host trace and a device trace of the same made-up run, laid out as PyTorch and Kineto do it. Equal "
     "options give equal files.",

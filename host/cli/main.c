@@ -33,7 +33,7 @@ static int dispatch(int argc, char **argv) {
         help_program_print();
         return SUTRA_OK;
     }
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 || strcmp(word, "-v") == 0) {
         printf("sutra %s\n", sutra_version());
         return SUTRA_OK;
     }

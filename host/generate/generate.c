@@ -176,25 +176,25 @@ static void write_files(struct generator *generator) {
     output_text(&generator->device, "\n  ]\n}\n");
 }
 
+/* Both files appear once both are whole. */
 static enum sutra_status close_both(struct generator *generator, struct sutra_error *error) {
-    enum sutra_status status = output_close(&generator->host, error);
-    if (status != SUTRA_OK) {
-        output_discard(&generator->device);
-        return status;
-    }
-    status = output_close(&generator->device, error);
-    if (status != SUTRA_OK)
-        output_remove(&generator->host);
-    return status;
+    enum sutra_status status = output_finish(&generator->host, error);
+    if (!status)
+        status = output_finish(&generator->device, error);
+    enum sutra_status of_host = output_close(&generator->host, !status, status ? NULL : error);
+    status = status ? status : of_host;
+    enum sutra_status of_device = output_close(&generator->device, !status, status ? NULL : error);
+    return status ? status : of_device;
 }
 
 static enum sutra_status open_both(struct generator *generator, struct sutra_error *error) {
-    enum sutra_status status = output_open(&generator->host, generator->options->host_path, error);
-    if (status != SUTRA_OK)
+    const struct generate_options *options = generator->options;
+    enum sutra_status status = output_open(&generator->host, options->host_path, &options->host_file, error);
+    if (status)
         return status;
-    status = output_open(&generator->device, generator->options->device_path, error);
-    if (status != SUTRA_OK)
-        output_discard(&generator->host);
+    status = output_open(&generator->device, options->device_path, &options->device_file, error);
+    if (status)
+        output_close(&generator->host, false, NULL);
     return status;
 }
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sutra/error.h"
+#include "write/beside.h"
 
 /* What the run looks like. All but the first two are built to be hard on a linker. */
 enum generate_shape {
@@ -51,13 +51,14 @@ struct generate_options {
     bool python_functions;     /* an event for the Python function around each top-level operator */
     enum generate_shape shape; /* GENERATE_REALISTIC */
     enum generate_sync sync;
-    double gpu_scale; /* GPU operators take so many times as long in the same run; 1 */
+    double gpu_scale;                             /* GPU operators take so many times as long in the same run; 1 */
+    struct beside_options host_file, device_file; /* how the files are made */
 };
 
 /* Names of the shapes, in the order of the enum, ended by NULL. */
 extern const char *const generate_shape_names[];
 
-/* Writes both files, over what was there. On failure neither stays.
+/* Writes both files; they appear together, in place of what was there, once both are whole.
  * SUTRA_USAGE: an option is out of range. SUTRA_NO_OUTPUT: a file cannot be created. SUTRA_IO: writing failed, a full
  * disk for instance. SUTRA_SYSTEM: out of memory. */
 enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error);

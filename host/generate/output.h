@@ -1,7 +1,7 @@
 /*
  * output.h - a file that is written from front to end through a fixed buffer.
  *
- * A failed write is remembered and what follows is dropped, so that writers need not check; output_close() tells.
+ * A failed write is remembered and what follows is dropped, so that writers need not check; output_finish() tells.
  */
 #ifndef GENERATE_OUTPUT_H
 #define GENERATE_OUTPUT_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "sutra/error.h"
+#include "write/beside.h"
 
 /* Bytes of the buffer; no single output_reserve() may ask for more. */
 #define OUTPUT_CAPACITY ((size_t)1 << 20)
@@ -19,22 +19,19 @@ struct output {
     const char *path;
     char *bytes;
     size_t length;
-    int fd;
+    struct beside beside;
     int failure; /* errno of the first write that failed, or 0 */
-    bool is_regular;
 };
 
-/* Creates or empties the file. On success the output must be closed or discarded. */
-enum sutra_status output_open(struct output *output, const char *path, struct sutra_error *error);
+/* Begins the file. On success the output must be closed. */
+enum sutra_status output_open(struct output *output, const char *path, const struct beside_options *options,
+                              struct sutra_error *error);
 
-/* Writes the rest and closes; on failure nothing stays. */
-enum sutra_status output_close(struct output *output, struct sutra_error *error);
+/* Writes the rest, and tells whether all has been written. */
+enum sutra_status output_finish(struct output *output, struct sutra_error *error);
 
-/* Removes a file that was closed; devices and pipes are left where they are. */
-void output_remove(const struct output *output);
-
-/* Closes and removes. */
-void output_discard(struct output *output);
+/* Closes; the file appears if `keep` is true, else nothing stays. */
+enum sutra_status output_close(struct output *output, bool keep, struct sutra_error *error);
 
 void output_flush(struct output *output);
 

@@ -49,6 +49,7 @@ struct sutra_context_options {
     uint32_t device_number; /* the CUDA device to be taken, as sutra_device_count() counts them; work with it makes it
                                the calling thread's current one */
     uint64_t device_memory; /* most bytes to take on it; 0: nine tenths of what is free */
+    bool force;             /* replace outputs that are read-only, instead of refusing to */
 };
 
 /* Makes a context and its threads. *context is the caller's; free it with sutra_context_free(). `options` may be NULL.

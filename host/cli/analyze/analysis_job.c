@@ -27,7 +27,7 @@ int analysis_values_place(const struct analysis_values *values, const char *cons
     int exit_code = job_check_stats(stats, NULL, inputs, n_inputs);
     if (exit_code != SUTRA_OK)
         return exit_code;
-    if (stats && sutra_output_check(stats, &error))
+    if (stats && !values->job.force && sutra_output_check(stats, &error))
         return message_error(&error);
     if (folder && !path_make_folder(folder))
         return message_fail(SUTRA_NO_OUTPUT, "%s: %s", folder, strerror(errno));

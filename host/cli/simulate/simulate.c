@@ -8,6 +8,7 @@
 
 #include "cli/simulate/simulate_page.h"
 #include "cli/tool/arguments.h"
+#include "cli/tool/job.h"
 #include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/watch.h"
@@ -20,7 +21,7 @@ struct simulate_values {
     int gpu, cpu, format, overlap;
     struct word_list scales, removals;
     const char *bandwidth, *trace;
-    bool no_latency, alone, sensitivity, quiet;
+    bool no_latency, alone, sensitivity, force, quiet;
 };
 
 #define AT(field) .offset = offsetof(struct simulate_values, field)
@@ -52,6 +53,7 @@ static const struct option_row options[] = {
     {"alone", 0, OPTION_FLAG, AT(alone), .help = "let ranks not meet in their collectives: each runs by itself"},
     {"trace", 't', OPTION_FILE, "OUT", AT(trace),
      .help = "write the simulated times as a trace for Perfetto; compressed if it ends in .gz or .zst"},
+    JOB_ROW_FORCE(force),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, or json (default: text)"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
@@ -168,10 +170,11 @@ static enum sutra_status simulate(struct simulate_job *job, bool changed, struct
 static enum sutra_status job_run(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
     struct sutra_context_options context_options = {.size = sizeof context_options, .device = SUTRA_DEVICE_CPU};
     const struct simulate_values *values = job->values;
+    context_options.force = values->force;
     watch_attach(&job->watch, &context_options);
     number_ranks(job, paths);
     enum sutra_status status = collect_changes(job, error);
-    if (!status && values->trace)
+    if (!status && values->trace && !values->force)
         status = sutra_output_check(values->trace, error);
     if (!status)
         status = sutra_context_create(&context_options, &job->context, error);

@@ -1,9 +1,8 @@
 /*
  * interrupt.c - no half-written file is left when the program is interrupted.
  *
- * The only globals of the program: a signal handler has no other way to know the name. The handler may run at any
- * moment and on any thread, so the name is only written while `armed` is 0, and the handler only calls what POSIX
- * allows.
+ * The only globals of the program: a signal handler has no other way to know the names. The handler may run at any
+ * moment and on any thread, so a name is only written while `armed` is 0, and the handler only calls what POSIX allows.
  */
 #include "cli/tool/interrupt.h"
 
@@ -16,22 +15,34 @@
 
 #include "sutra/error.h"
 
-static char guarded[PATH_MAX];
-static atomic_int armed;
+struct guarded {
+    atomic_int armed;
+    char path[PATH_MAX];
+};
+
+static struct guarded guarded[INTERRUPT_PLACES];
+static atomic_int ending;
+
+static void remove_guarded(void) {
+    for (size_t i = 0; i < INTERRUPT_PLACES; i++)
+        if (atomic_exchange(&guarded[i].armed, 0))
+            unlink(guarded[i].path);
+}
 
 static void remove_and_end(int signal_number) {
-    if (atomic_exchange(&armed, 0))
-        unlink(guarded);
+    remove_guarded();
     /* SA_RESETHAND has put the default action back; the signal is delivered when this handler returns. */
     raise(signal_number);
 }
 
-/* An input is mapped, so another program that cuts it short takes pages away that we read. */
+/* An input is mapped, so another program that cuts it short takes pages away that we read, maybe on many threads at
+ * once: the first one ends the program, and the others wait for that. */
 static void end_cut_short(int signal_number) {
     static const char text[] = "sutra: an input was cut short by another program while it was read\n";
     (void)signal_number;
-    if (atomic_exchange(&armed, 0))
-        unlink(guarded);
+    while (atomic_exchange(&ending, 1))
+        pause();
+    remove_guarded();
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
         _exit(SUTRA_INTERNAL);
     _exit(SUTRA_IO);
@@ -45,15 +56,22 @@ void interrupt_guard_start(void) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
-    struct sigaction action = {.sa_handler = end_cut_short, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = end_cut_short}, ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+void interrupt_guard_set_at(unsigned place, const char *path) {
+    struct guarded *at = &guarded[place];
+    atomic_store(&at->armed, 0);
+    if (!path || strlen(path) >= sizeof at->path)
+        return;
+    memcpy(at->path, path, strlen(path) + 1);
+    atomic_store(&at->armed, 1);
 }
 
 void interrupt_guard_set(const char *path) {
-    atomic_store(&armed, 0);
-    if (!path || strlen(path) >= sizeof guarded)
-        return;
-    memcpy(guarded, path, strlen(path) + 1);
-    atomic_store(&armed, 1);
+    interrupt_guard_set_at(0, path);
 }

@@ -21,16 +21,18 @@
 struct job_values {
     const char *output, *stats;
     struct where where;
-    bool strict, lenient, quiet, verbose;
+    bool strict, lenient, force, quiet, verbose;
 };
 
 /* Rows of the options that commands word alike; `job` is the path to the struct job_values for the file's AT(field),
  * which gives a field's place. */
+#define JOB_ROW_FORCE(field)                                                                                           \
+    { "force", 0, OPTION_FLAG, AT(field), .help = "replace outputs that are read-only" }
 #define JOB_ROW_OUTPUT(job)                                                                                            \
-    {                                                                                                                  \
-        "output-file", 'o', OPTION_FILE, "OUT", AT(job.output),                                                        \
-            .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"            \
-    }
+    {"output-file",  'o',                                                                                              \
+     OPTION_FILE,    "OUT",                                                                                            \
+     AT(job.output), .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"}, \
+        JOB_ROW_FORCE(job.force)
 #define JOB_ROW_LENIENT(job)                                                                                           \
     { "lenient", 0, OPTION_FLAG, AT(job.lenient), .help = "take fields of a wrong type as absent instead of failing" }
 #define JOB_ROW_STATS(job)                                                                                             \
@@ -60,7 +62,8 @@ struct job {
 /* Starts the clock, and shows what is wanted. */
 struct job job_start(const struct job_values *values, bool progress, bool warnings, bool notes);
 
-/* Makes the context, once it is sure that the files can be written; `output` may be NULL. */
+/* Makes the context, once it is sure that the files can be written, unless they are to be forced; `output` may be
+ * NULL. */
 enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error);
 
 /* Takes the figures, but for output_bytes: bytes of the inputs, 0 if one of them is a pipe, and the most that were
