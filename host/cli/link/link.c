@@ -255,6 +255,9 @@ static const char *const description[] = {
     "byte.",
     "A summary on standard error counts what was linked and all that was left out. An old OUT stays as it is until the "
     "new one is whole.",
+    "An OUT that ends in .et becomes a Chakra file for simulators such as ASTRA-sim, whose nodes take the measured time: "
+    "the processor's as one chain, its waits for the GPU as dependencies, kernels after what they waited for. The "
+    "summary tells the simulated time beside the measured one; 'sutra simulate' runs the file.",
     NULL,
 };
 static const struct example examples[] = {
