@@ -16,6 +16,10 @@ struct dlrm_case {
 #define COMPAT                                                                                                         \
     { WHOLE, .compat = true }
 
+/* By our rules, threads included. */
+#define OWN                                                                                                            \
+    { .trim = SUTRA_TRIM_NONE, .iters = 1 }
+
 typedef void teller(const struct analysis *analysis, struct text *text);
 
 static void check_cases(const struct dlrm_case *cases, size_t n, teller *tell_case) {
@@ -117,8 +121,13 @@ static const struct dlrm_case forests[] = {
     {"without a marker of the caller's a step will do",
      TRACE(OP("r", 0, 9, 1) "," EVENT("user_annotation", "ProfilerStep#1", 1, 0, 9, "") "," OP_ON(2, "x", 1, 1,
                                                                                                   1) "," END),
-     "r(x ) ",
-     {.trim = SUTRA_TRIM_NONE, .iters = 1}},
+     "r x ", OWN},
+    {"an event of a third thread is in the forest, unless threads count as in the notebook",
+     TRACE(OP_ON(2, "r", 0, 100, 1) "," OP_ON(3, "x", 10, 20, 1) "," LABEL("## f", 200, 9) "," END), "r x ## f ", OWN},
+    {"below a label of the main thread, but not below its operators",
+     TRACE(LABEL("## f", 0, 100) "," OP_ON(2, "x", 10, 20, 1) "," OP("b", 200, 50, 1) "," OP_ON(2, "y", 205, 20,
+                                                                                                1) "," END),
+     "## f(x ) b y ", OWN},
     {"no event with a duration is an error",
      TRACE("{\"name\":\"a\",\"ts\":1}"),
      "65: none of 1 events has a start and a duration: there is nothing to analyse",
@@ -205,6 +214,15 @@ static void tell_device_time(const struct analysis *analysis, struct text *text)
     }
 }
 
+#define UNUSUAL_KERNELS                                                                                                \
+    TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," KERNEL(                         \
+        "early", 7, 11, 4, 70) "," KERNEL("alone", 7, 25, 5, 71) "," LAUNCH(40, 1, 72) "," KERNEL("root", 7, 45, 5,    \
+                                                                                                  72) "," END)
+#define TWO_KERNELS                                                                                                    \
+    TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," KERNEL(                         \
+        "k", 7, 15, 4, 70) "," KERNEL("l", 7, 16, 5, 70) "," END)
+#define DRIVER(ts, dur, id) EVENT("cuda_driver", "cuLaunchKernelEx", 1, ts, dur, "\"correlation\":" #id)
+
 static const struct dlrm_case device_times[] = {
     {"a kernel counts for the outermost operator that is no label, with the shape of its launch's parent",
      TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," OP_OF(
@@ -217,17 +235,32 @@ static const struct dlrm_case device_times[] = {
                                70) "," KERNEL("at::reduce_kernel", 7, 25, 5, 71) "," KERNEL("x", 8, 30, 6, 72) "," END),
      "aten::a: 7 reduce_kernel [[-1]] 2 9; aten::a: 8 x [[-1]] 1 6; ",
      {0}},
-    {"a kernel that begins before its launch, has none, or whose launch is below no operator counts for nothing",
-     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," KERNEL(
-         "early", 7, 11, 4, 70) "," KERNEL("alone", 7, 25, 5, 71) "," LAUNCH(40, 1, 72) "," KERNEL("root", 7, 45, 5,
-                                                                                                   72) "," END),
-     "",
-     {0}},
-    {"of several kernels of a launch the last counts",
-     TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 20, 1) "," LAUNCH(12, 1, 70) "," KERNEL(
-         "k", 7, 15, 4, 70) "," KERNEL("l", 7, 16, 5, 70) "," END),
-     "aten::a: 7 l [[-1]] 1 5; ",
-     {0}},
+    {"a kernel that begins before its launch, has none, or whose launch is below no operator is none to the original",
+     UNUSUAL_KERNELS, "", COMPAT},
+    {"by our rules the first of these counts", UNUSUAL_KERNELS, "aten::a: 7 early [[-1]] 1 4; ", OWN},
+    {"of several kernels of a launch, such as a graph, all count", TWO_KERNELS,
+     "aten::a: 7 k [[-1]] 1 4; aten::a: 7 l [[-1]] 1 5; ", OWN},
+    {"to the original the last one does", TWO_KERNELS, "aten::a: 7 l [[-1]] 1 5; ", COMPAT},
+    {"calls of the driver launch, alone and inside of calls of the runtime, with its id or their own",
+     TRACE(LABEL("## f", 0, 100) "," OP_OF("aten::a", 10, 30, 1, "[[2]]") "," DRIVER(12, 1, 70) "," KERNEL(
+         "triton", 7, 15, 4,
+         70) "," LAUNCH(20, 9, 71) "," DRIVER(21, 5,
+                                              71) "," KERNEL("nvjet", 7, 30, 5,
+                                                             71) "," LAUNCH(31, 6,
+                                                                            72) "," DRIVER(32, 3,
+                                                                                           73) "," KERNEL("own", 7, 40,
+                                                                                                          6,
+                                                                                                          73) "," END),
+     "aten::a: 7 triton [[2]] 1 4; aten::a: 7 nvjet [[2]] 1 5; aten::a: 7 own [[2]] 1 6; ", OWN},
+    {"an operator of a thread with a large id is charged with its kernels, whatever the main thread does meanwhile",
+     TRACE(LABEL("## f", 0, 5) "," OP("aten::a", 10, 90, 1) "," OP_ON(3, "backward", 20, 20, 2) "," CALL_ON(
+         3, "cudaLaunchKernel", 22, 1, 70) "," KERNEL("k", 7, 25, 4, 70) "," END),
+     "backward: 7 k [[-1]] 1 4; ", OWN},
+    {"kernels that begin while data is loaded, or last of all, count",
+     TRACE(LABEL("## f", 0, 1) "," OP("aten::a", 2, 5, 1) "," LAUNCH(3, 1, 70) "," LAUNCH(5, 1, 71) "," OP(
+         "DataLoader", 10, 101, 2) "," KERNEL("k", 7, 20, 4, 70) "," LABEL("## Forward ##", 200,
+                                                                           10) "," KERNEL("l", 7, 300, 4, 71)),
+     "aten::a: 7 k [[-1]] 1 4; aten::a: 7 l [[-1]] 1 4; ", OWN},
     {"by default an operator's id is not a launch's",
      TRACE(LABEL("## f", 0, 100) "," OP("aten::a", 10, 5, 70) "," OP("aten::b", 20, 20, 2) "," LAUNCH(
          22, 1, 70) "," KERNEL("k", 7, 25, 4, 70) "," END),
@@ -530,12 +563,25 @@ static const struct dlrm_case warnings[] = {
      "1 pieces of device work without a stream are left out\n"
      "no breakdown and charts: no kernel or copy was launched below an operator\n",
      {0}},
-    {"device work of the driver's calls is left out",
+    {"device work of the driver's calls is left out by the original",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," EVENT(
          "cuda_driver", "cuLaunchKernel", 1, 14, 1, "\"correlation\":71") "," KERNEL("triton", 7, 16, 3, 71) "," END),
      "1 pieces of device work are left out: no call of the runtime before them has their id (calls of the driver are "
-     "no launches to this analysis)\n",
-     {0}},
+     "no launches to the original)\n",
+     COMPAT},
+    {"a share of device time below 99 % is told, with what became of the rest",
+     TRACE(OP("profiler::_record_function_enter", 4, 1, 9) "," LABEL("## f", 10, 5) "," KERNEL(
+         "outside", 7, 2, 40,
+         69) "," OP("a", 20, 9,
+                    1) "," LAUNCH(21, 1, 70) "," KERNEL("k", 7, 22, 90,
+                                                        70) "," LAUNCH(40, 1,
+                                                                       71) "," KERNEL("root", 7, 42, 50,
+                                                                                      71) "," KERNEL("alone", 7, 43, 20,
+                                                                                                     72) "," END),
+     "1 pieces of device work are left out: no call has their correlation\n"
+     "only 45.0 % of the device time is charged to operators: of 200 us, 40 begin outside of the window, 20 have no "
+     "launch in it, and the launches of 50 are in no operator\n",
+     OWN},
     {"a sound trace has no warnings",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," END),
      "",

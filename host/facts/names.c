@@ -6,8 +6,8 @@
  *     L  the linker                      O  the older linker
  *     P  HTA's critical path             E  its extended rules, which know all that P knows
  *     H  HTA's tables                    Q  HTA's queues
- *     D  the notebook of analyze dlrm    T  the call tree
- *     S  the timeline for simulators
+ *     D  the notebook of analyze dlrm    X  our default rules for it, which know all that D knows
+ *     T  the call tree                   S  the timeline for simulators
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
@@ -23,7 +23,8 @@ enum {
     P = READER_PATH | E,
     H = READER_HTA,
     Q = READER_HTA_QUEUE,
-    D = READER_DLRM,
+    X = READER_DLRM_EXTENDED,
+    D = READER_DLRM | X,
     T = READER_TREE,
     S = READER_SIMULATE,
 };
@@ -37,21 +38,21 @@ struct name_line {
 
 static const struct name_line names[] = {
     {"cudaLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | O | P | H | Q | D},
-    {"cudaLaunchKernelExC", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | H | Q},
-    {"cuLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | Q},
-    {"cuLaunchKernelEx", TEXT_IS, NAME_LAUNCH_KERNEL, L | E},
-    {"cudaLaunchCooperativeKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | E},
-    {"hipLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q},
-    {"hipExtLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E},
-    {"hipExtModuleLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q},
-    {"hipModuleLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E},
+    {"cudaLaunchKernelExC", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | H | Q | X},
+    {"cuLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | Q | X},
+    {"cuLaunchKernelEx", TEXT_IS, NAME_LAUNCH_KERNEL, L | E | X},
+    {"cudaLaunchCooperativeKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | E | X},
+    {"hipLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q | X},
+    {"hipExtLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | X},
+    {"hipExtModuleLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q | X},
+    {"hipModuleLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | X},
     {"runFunction - job_prep_and_submit_for_execution", TEXT_IS, NAME_LAUNCH_KERNEL, H | Q},
     {"cudaMemcpy", TEXT_IS, NAME_LAUNCH_COPY, L},
     {"cudaMemcpyAsync", TEXT_IS, NAME_LAUNCH_COPY, L | O | P | H | Q | D},
-    {"cudaMemcpyFromSymbol", TEXT_IS, NAME_LAUNCH_COPY, L | E},
-    {"cudaMemcpyToSymbol", TEXT_IS, NAME_LAUNCH_COPY, L | E},
-    {"hipMemcpyAsync", TEXT_IS, NAME_LAUNCH_COPY | NAME_HIP, L | E | Q},
-    {"hipMemcpyWithStream", TEXT_IS, NAME_LAUNCH_COPY | NAME_HIP, L | E | Q},
+    {"cudaMemcpyFromSymbol", TEXT_IS, NAME_LAUNCH_COPY, L | E | X},
+    {"cudaMemcpyToSymbol", TEXT_IS, NAME_LAUNCH_COPY, L | E | X},
+    {"hipMemcpyAsync", TEXT_IS, NAME_LAUNCH_COPY | NAME_HIP, L | E | Q | X},
+    {"hipMemcpyWithStream", TEXT_IS, NAME_LAUNCH_COPY | NAME_HIP, L | E | Q | X},
     {"cudaMemsetAsync", TEXT_IS, NAME_LAUNCH_SET, P | H | Q},
     {"hipMemsetAsync", TEXT_IS, NAME_LAUNCH_SET | NAME_HIP, E | Q},
     {"cudaGraphLaunch", TEXT_IS, NAME_LAUNCH_GRAPH, E},
@@ -69,7 +70,7 @@ static const struct name_line names[] = {
     {"hipMemcpyAsync", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
     {"hipMemcpyWithStream", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
     {"hipDeviceSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
-    {"hipStreamSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
+    {"hipStreamSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E | X},
     {"hipEventSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
     {"hipEventQuery", TEXT_IS, NAME_BLOCKING | NAME_HIP, E},
 
@@ -106,9 +107,9 @@ static const struct name_line categories[] = {
     {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T},
     {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T | S},
     {"Runtime", TEXT_IS, CATEGORY_RUNTIME, D},
-    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | T | S},
-    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | T | S},
-    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, T | S},
+    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | X | T | S},
+    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | X | T | S},
+    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, X | T | S},
     {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T},
     {"Kernel", TEXT_IS, CATEGORY_KERNEL, H},
     {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL, H},

@@ -29,6 +29,7 @@ enum reader {
     READER_DLRM = 1 << 6,          /* the notebook behind analyze dlrm */
     READER_TREE = 1 << 7,          /* the profiler's call tree */
     READER_SIMULATE = 1 << 8,      /* the measured timeline, for simulators */
+    READER_DLRM_EXTENDED = 1 << 9, /* the notebook with our default rules */
 };
 
 /* What names of profiler steps contain. */

@@ -93,6 +93,7 @@ struct sutra_hta_summary {
     double delay_median_us; /* from the end of the call to the start of the kernel */
     double queue_mean;      /* length of the fullest queue */
     int64_t queue_most, queue_stream;
+    uint64_t n_unlisted; /* kernels of calls that the tables of launches and queues do not count */
 };
 void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary);
 

@@ -14,8 +14,8 @@
  *     T5  between two launches, or an operator that launches nothing
  *
  * There the ids of operators and of launches are one set of numbers; in most traces they are two, and then operators
- * get kernels of others. By default launches and kernels are matched by correlation instead; `compat` is for those who
- * compare. All times are in microseconds.
+ * get kernels of others. By default launches and kernels are matched by correlation instead, and every kernel is
+ * charged to the operator that launched it, on whatever thread; `compat` is for those who compare. All times are in microseconds.
  */
 #ifndef SUTRA_DLRM_H
 #define SUTRA_DLRM_H
@@ -46,8 +46,9 @@ enum sutra_trim {
 struct sutra_dlrm_options {
     size_t size;
     bool compat;               /* as the original, its mistakes included */
-    const char *module_marker; /* beginning of the names of labels, which main thread and window are found by; NULL:
-                                  "## ", or, unless compat, what the trace has instead of it */
+    const char *module_marker; /* beginning of the names of labels, which main thread and window are found by, and then
+                                  threads count as in the original; NULL: "## ", or, unless compat, what the trace has
+                                  instead of it, and an operator of any thread is charged with what it launched */
     uint64_t iters;      /* iterations; 0: 10 where that many can be cut out, else as many as the trace shows (compat:
                             10) */
     uint64_t skip_iters; /* iterations before those */
@@ -175,6 +176,10 @@ struct sutra_dlrm_report {
     const struct sutra_dlrm_share *shares;
     const struct sutra_dlrm_overhead *overheads, *overheads_by_shape;
     uint64_t n_overheads, n_overheads_by_shape;
+
+    /* Durations of device work (kernels, copies and sets on streams): all, that which begins in the window, and that of
+     * it which a launch is known of. attributed_us is what operators are charged with. */
+    double device_us, looked_at_us, launched_us;
 };
 
 /* Everything; the arrays live as long as the result. */

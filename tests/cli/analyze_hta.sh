@@ -10,6 +10,16 @@ cat json/temporal_breakdown.json
 
 echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 2}]}' >bare.json
 quietly sutra analyze hta bare.json
+
+# Launches that HTA does not know are told, and no more when they count.
+launched() {
+    printf '{"ph": "X", "cat": "%s", "name": "%s", "ts": %s, "dur": 2, "args": {%s"correlation": %s}}' "$@"
+}
+echo "{\"traceEvents\": [$(launched cuda_driver cuLaunchKernelEx 1 '' 5), $(launched kernel k 9 '"stream": 7, ' 5)," \
+    "$(launched cuda_runtime cudaLaunchKernel 4 '' 6), $(launched kernel l 12 '"stream": 7, ' 6)]}" >driver.json
+sutra analyze hta driver.json 2>/dev/null | grep -A 4 'launches  '
+sutra analyze hta driver.json --all-launches 2>/dev/null | grep -A 4 'launches  '
+
 echo '{"traceEvents": []}' >empty.json
 quietly sutra analyze hta empty.json | sed -n 1,4p
 

@@ -15,6 +15,9 @@
 
 #define BATCH_DEFAULT 2048
 
+/* The share of the device time that operators should be charged with. */
+#define CHARGED_LEAST 0.99
+
 /* ---- What the stages work with ---- */
 
 /* "External id", or "external id" for events that have none. */
@@ -58,9 +61,10 @@ static enum sutra_status begin(struct dlrm_work *work, struct sutra_dlrm *dlrm, 
                                .trace = dlrm->trace,
                                .events = dlrm->events,
                                .options = &dlrm->options,
+                               .as_notebook = dlrm->options.compat || dlrm->options.module_marker,
                                .texts = &dlrm->texts,
                                .arena = &dlrm->arena};
-    work->roles = dlrm_roles_find(&dlrm->trace->strings, &work->scratch);
+    work->roles = dlrm_roles_find(&dlrm->trace->strings, dlrm->options.compat, &work->scratch);
     work->name_text = arena_take(&work->scratch, n, sizeof *work->name_text);
     work->short_text = arena_take(&work->scratch, n, sizeof *work->short_text);
     if (work->scratch.failed || !strings_init(work->texts))
@@ -80,6 +84,8 @@ static void report_window(struct sutra_dlrm *dlrm, const struct dlrm_window *win
     report->n_loaders = window->n_loaders;
     report->n_forwards = window->n_forwards;
     report->marker = window->marker;
+    report->device_us = window->device_us;
+    report->looked_at_us = window->looked_at_us;
     dlrm->begin = window->begin;
     dlrm->skipped = window->skipped;
 }
@@ -99,6 +105,7 @@ static void report_tree(struct sutra_dlrm *dlrm) {
     report->tolerant = links->tolerant;
     report->n_orphans = links->n_orphans;
     report->n_unlaunched = links->n_unlaunched;
+    report->launched_us = links->launched_us;
     report->n_colliding = links->n_colliding;
 }
 
@@ -204,17 +211,35 @@ static void warn_if(const struct sutra_dlrm *dlrm, uint64_t count, const char *w
         context_warn(dlrm->context, "%llu %s", (unsigned long long)count, what);
 }
 
+/* By our rules: where device time is, that no operator is charged with. */
+static void warn_uncharged(const struct sutra_dlrm *dlrm) {
+    const struct sutra_dlrm_report *report = &dlrm->report;
+    if (report->compat || !(report->attributed_us < CHARGED_LEAST * report->device_us))
+        return;
+    context_warn(
+        dlrm->context,
+        "only %.1f %% of the device time is charged to operators: of %.0f us, %.0f begin outside of the window, "
+        "%.0f have no launch in it, and the launches of %.0f are in no operator",
+        report->attributed_us / report->device_us * 100, report->device_us, report->device_us - report->looked_at_us,
+        report->looked_at_us - report->launched_us, report->launched_us - report->attributed_us);
+}
+
 static void warn(const struct sutra_dlrm *dlrm) {
     const struct sutra_dlrm_report *report = &dlrm->report;
     warn_if(dlrm, report->n_without_ts, "events with a duration but no start are left out");
     warn_if(dlrm, report->n_negative, "events with a duration below 0 are left out");
-    warn_if(dlrm, report->n_odd_tid, "calls whose tid is more than twice their pid are left out");
+    warn_if(dlrm, report->n_odd_tid,
+            report->compat ? "calls whose tid is more than twice their pid are left out"
+                           : "calls whose tid is more than twice their pid are left out; without --module-marker they "
+                             "count");
     warn_if(dlrm, report->n_crossing,
             "host operators begin inside of another one and end behind it: they stand beside it");
     warn_if(dlrm, report->n_hidden, "host operators of one thread lie in an operator of another thread: left out");
     warn_if(dlrm, report->n_unlaunched,
-            "pieces of device work are left out: no call of the runtime before them has their id (calls of the driver "
-            "are no launches to this analysis)");
+            report->compat ? "pieces of device work are left out: no call of the runtime before them has their id "
+                             "(calls of the driver are no launches to the original)"
+                           : "pieces of device work are left out: no call has their correlation");
+    warn_uncharged(dlrm);
     warn_if(dlrm, report->n_without_stream, "pieces of device work without a stream are left out");
     if (report->n_loaders && report->n_loaders != report->n_forwards)
         context_warn(dlrm->context,

@@ -66,6 +66,7 @@ struct dlrm_work {
     const struct device_events *events;
     const struct sutra_dlrm_options *options;
     struct string_roles *roles; /* per string of the trace */
+    bool as_notebook;           /* threads count as in the notebook: in compat mode, and where a marker is given */
     const value_key *external;  /* per event: "External id", or "external id" where it has none */
     struct strings *texts;      /* names, shapes as JSON, groups, legends; 0 is the shape of what has none */
     uint32_t *name_text;        /* per string of the trace: its text, or STRING_NONE */
@@ -75,9 +76,9 @@ struct dlrm_work {
 };
 
 enum dlrm_node_flag {
-    NODE_OPERATOR = 1, /* else a call of the runtime */
+    NODE_OPERATOR = 1, /* else a call */
     NODE_DEVICE = 2,   /* it or a node below it starts device work */
-    NODE_LAUNCH = 4,   /* it does so itself, and has no nodes below it */
+    NODE_LAUNCH = 4,   /* it does so itself; to the original only if no nodes are below it */
 };
 
 /* Rows in file order. */
@@ -96,6 +97,7 @@ struct dlrm_window {
     const char *marker;
     value_key main_tid;
     struct number begin, end, skipped; /* microseconds: the corrected start and end, and data loading between them */
+    double device_us, looked_at_us;    /* device work of all rows that trimming left, and of those that are looked at */
     uint64_t n_without_ts, n_negative, n_odd_tid, n_loaders, n_forwards;
 };
 
@@ -109,13 +111,14 @@ struct dlrm_forest {
     uint64_t n_crossing, n_hidden;
 };
 
-/* Launches by rising start: calls of the runtime with different ids, and what they started. */
+/* Launches by rising start: calls with different ids, and what they started: one event each to the original. */
 struct dlrm_links {
     row_t n, n_executed;
-    row_t *caller;   /* the node that the call is in, or ROW_NONE */
-    row_t *executor; /* row of the device's event, or ROW_NONE */
-    row_t *of_node;  /* per node: the launch that its id leads to, or ROW_NONE */
+    row_t *caller;                  /* the node that the call is in, or ROW_NONE */
+    row_t *first_started, *started; /* rows of the device's events: started[first_started[i] .. first_started[i + 1]) */
+    row_t *of_node;                 /* per node: the launch that its id leads to, or ROW_NONE */
     double executed_us;
+    double launched_us; /* the part of it that is on streams */
     bool tolerant;
     uint64_t n_orphans, n_unlaunched, n_colliding;
 };
@@ -301,6 +304,12 @@ static inline bool event_is(const struct dlrm_work *work, row_t event, uint32_t 
 
 static inline bool event_in(const struct dlrm_work *work, row_t event, uint32_t role) {
     return (category_roles(work->events, work->roles, event) & role) != 0;
+}
+
+/* Whether it is a kernel, a copy or a set: on a stream, and no annotation. */
+static inline bool event_is_work(const struct dlrm_work *work, row_t event) {
+    return key_is_value(work->events->stream[event]) &&
+           !event_in(work, event, CATEGORY_CPU_OP | CATEGORY_CALL | CATEGORY_ANNOTATION | CATEGORY_APART);
 }
 
 static inline struct number event_ts(const struct dlrm_work *work, row_t event) {

@@ -87,11 +87,10 @@ static struct dlrm_kernel_sum *find_kernel(struct summing *summing, uint32_t blo
     return &summing->sums[kernel];
 }
 
-/* Counts what a launch below an operator started. */
-static bool add_launch(struct summing *summing, row_t op, row_t node, row_t visit) {
+/* Counts a device event that the launch of a visited node below an operator started. */
+static bool add_work(struct summing *summing, row_t op, row_t caller, row_t executor, row_t visit) {
     struct dlrm_work *work = summing->work;
     const struct dlrm_tree *tree = summing->tree;
-    row_t link = tree->links.of_node[node], executor = tree->links.executor[link], caller = tree->links.caller[link];
     value_key stream = work->events->stream[executor];
     if (!key_is_value(stream)) {
         summing->n_without_stream++;
@@ -110,6 +109,15 @@ static bool add_launch(struct summing *summing, row_t op, row_t node, row_t visi
     sum->last_op = op;
     sum->last_visit = visit;
     return ordered_sum_add(&summing->waiting, &sum->sum, depth, number_as_double(event_dur(work, executor)));
+}
+
+static bool add_launch(struct summing *summing, row_t op, row_t node, row_t visit) {
+    const struct dlrm_links *links = &summing->tree->links;
+    row_t link = links->of_node[node];
+    for (row_t i = links->first_started[link]; i < links->first_started[link + 1]; i++)
+        if (!add_work(summing, op, links->caller[link], links->started[i], visit))
+            return false;
+    return true;
 }
 
 static bool add_operators(struct summing *summing) {

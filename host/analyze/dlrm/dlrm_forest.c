@@ -11,7 +11,8 @@
  *        longest so far     5  9        12          the first of these that reaches x's end
  *
  *    No such root: x is a root. r of another thread, neither main nor x's own: x is hidden, it is nowhere in the
- *    forest.
+ *    forest. So it is to the original. By our rules only roots of x's own thread and labels of the main one are
+ *    looked at, so that every operator is in the forest and none has the work of another thread's.
  *
  * 2. The parent. Below r, events of x's thread form a forest of their own; children of one event end later and later.
  *    The original descends to the first child that reaches x's end, and again, until there is none. That is, in
@@ -26,6 +27,7 @@
 #include "base/bisect.h"
 #include "base/error.h"
 #include "columns/row_set.h"
+#include "facts/threads.h"
 
 /* Host events of the window in the order of time. */
 struct dlrm_host {
@@ -52,7 +54,7 @@ static struct number take_host_events(const struct dlrm_work *work, const struct
     struct number last = window->end;
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
-        if (!event_in(work, event, CATEGORY_CPU_OP | CATEGORY_RUNTIME))
+        if (!event_in(work, event, CATEGORY_CPU_OP | CATEGORY_CALL))
             continue;
         struct number end = event_end(work, event);
         if (number_compare(end, last) > 0)
@@ -65,36 +67,108 @@ static struct number take_host_events(const struct dlrm_work *work, const struct
 
 /* ---- Roots ---- */
 
-/* The first of `reaching`, whose ends rise, that ends after `start` and not before `end`; n: none. */
-static row_t first_reaching(const struct dlrm_host *host, const row_t *reaching, row_t n, struct number start,
-                            struct number end) {
-    struct bisection at = {0, n};
-    while (at.low < at.high) {
-        struct number its = number_at(host->end, reaching[bisect_middle(at)]);
-        bisect(&at, number_compare(its, start) <= 0 || number_compare(its, end) < 0);
-    }
-    return at.low;
+/* Roots that reach further than all before them, in lists: to the original one for all threads; by our rules one for
+ * each thread, and behind those one for labels of the main thread. */
+struct root_lists {
+    uint32_t n;
+    uint32_t *list;        /* per event: that of its thread */
+    uint32_t labels;       /* the list that events of all other threads look into as well; LIST_NONE: there is none */
+    row_t *first, *length; /* of each list, its part of `root` */
+    row_t *root;
+};
+
+#define LIST_NONE UINT32_MAX
+
+static enum sutra_status number_lists(struct dlrm_work *work, const struct dlrm_host *host, struct root_lists *lists,
+                                      struct sutra_error *error) {
+    struct key_index threads = {0};
+    lists->labels = LIST_NONE;
+    lists->n = 1;
+    if (work->as_notebook)
+        return SUTRA_OK;
+    enum sutra_status status = threads_number(work->events, host->event, host->n, work->engine, &work->scratch,
+                                              &threads, lists->list, &lists->n, error);
+    key_index_free(&threads);
+    lists->labels = lists->n++;
+    return status;
 }
 
-/* `reaching` has room for all. */
-static void find_roots(const struct dlrm_work *work, value_key main_tid, struct dlrm_host *host, row_t *reaching,
-                       struct dlrm_forest *forest) {
+static enum sutra_status lists_make(struct dlrm_work *work, const struct dlrm_host *host, struct root_lists *lists,
+                                    struct sutra_error *error) {
+    struct arena *scratch = &work->scratch;
+    row_t at = 0;
+    lists->list = arena_zeros(scratch, host->n, sizeof *lists->list);
+    enum sutra_status status = scratch->failed ? error_memory(error) : number_lists(work, host, lists, error);
+    if (status)
+        return status;
+    lists->first = arena_zeros(scratch, lists->n + (size_t)1, sizeof *lists->first);
+    lists->length = arena_zeros(scratch, lists->n, sizeof *lists->length);
+    lists->root = arena_take(scratch, 2 * (size_t)host->n, sizeof *lists->root);
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < host->n; i++)
+        lists->first[lists->list[i] + 1]++;
+    for (uint32_t list = 0; list <= lists->n; list++)
+        at = lists->first[list] += at;
+    return SUTRA_OK;
+}
+
+/* The first root of a list, whose ends rise, that ends after `start` and not before `end`; ROW_NONE: none. */
+static row_t first_reaching(const struct dlrm_host *host, const struct root_lists *lists, uint32_t list,
+                            struct number start, struct number end) {
+    const row_t *root = lists->root + lists->first[list];
+    struct bisection at = {0, lists->length[list]};
+    while (at.low < at.high) {
+        struct number its = number_at(host->end, root[bisect_middle(at)]);
+        bisect(&at, number_compare(its, start) <= 0 || number_compare(its, end) < 0);
+    }
+    return at.low < lists->length[list] ? root[at.low] : ROW_NONE;
+}
+
+/* Whether the root before the one that was found, or the last, reaches into the event. */
+static bool is_crossing(const struct dlrm_host *host, const struct root_lists *lists, row_t i, row_t found,
+                        struct number start) {
+    const row_t *root = lists->root + lists->first[lists->list[i]];
+    struct bisection at = {0, lists->length[lists->list[i]]};
+    while (at.low < at.high)
+        bisect(&at, root[bisect_middle(at)] < found);
+    return at.low > 0 && number_compare(number_at(host->end, root[at.low - 1]), start) > 0;
+}
+
+static void add_root(const struct dlrm_host *host, struct root_lists *lists, uint32_t list, row_t i) {
+    row_t *root = lists->root + lists->first[list], *n = &lists->length[list];
+    if (!*n || number_compare(number_at(host->end, i), number_at(host->end, root[*n - 1])) > 0)
+        root[(*n)++] = i;
+}
+
+/* Whether what other threads do in the time of an event of the main thread belongs to it: an operator launches nothing
+ * on their behalf. */
+static bool is_main_label(const struct dlrm_work *work, value_key main_tid, row_t event) {
+    return work->events->tid[event] == main_tid && event_in(work, event, CATEGORY_CPU_OP) &&
+           event_is(work, event, DLRM_LABEL);
+}
+
+static void find_roots(const struct dlrm_work *work, value_key main_tid, struct dlrm_host *host,
+                       struct root_lists *lists, struct dlrm_forest *forest) {
     const value_key *tid = work->events->tid;
-    row_t n = 0;
     for (row_t i = 0; i < host->n; i++) {
         struct number start = event_ts(work, host->event[i]), end = number_at(host->end, i);
-        row_t found = first_reaching(host, reaching, n, start, end);
+        row_t own = first_reaching(host, lists, lists->list[i], start, end), found = own;
+        forest->n_crossing += is_crossing(host, lists, i, own, start);
+        if (lists->labels != LIST_NONE && tid[host->event[i]] != main_tid) {
+            row_t label = first_reaching(host, lists, lists->labels, start, end);
+            found = label < own ? label : own; /* none is the largest row */
+        }
         host->parent[i] = ROW_NONE;
-        host->root[i] = found < n ? reaching[found] : i;
-        forest->n_crossing += found > 0 && number_compare(number_at(host->end, reaching[found - 1]), start) > 0;
-        if (found < n) {
-            value_key thread = tid[host->event[reaching[found]]];
-            if (thread != main_tid && thread != tid[host->event[i]]) {
-                host->root[i] = ROW_NONE;
-                forest->n_hidden++;
-            }
-        } else if (!n || number_compare(end, number_at(host->end, reaching[n - 1])) > 0) {
-            reaching[n++] = i;
+        host->root[i] = found == ROW_NONE ? i : found;
+        if (found == ROW_NONE) {
+            add_root(host, lists, lists->list[i], i);
+            if (lists->labels != LIST_NONE && is_main_label(work, main_tid, host->event[i]))
+                add_root(host, lists, lists->labels, i);
+        } else if (work->as_notebook && tid[host->event[found]] != main_tid &&
+                   tid[host->event[found]] != tid[host->event[i]]) {
+            host->root[i] = ROW_NONE;
+            forest->n_hidden++;
         }
     }
 }
@@ -231,7 +305,8 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
     struct arena *scratch = &work->scratch;
     struct arena_mark mark = arena_mark(scratch);
     struct dlrm_host host = host_new(window->n, scratch);
-    row_t *reaching = arena_take(scratch, window->n, sizeof *reaching); /* and the next free place of each node */
+    row_t *next = arena_take(scratch, window->n, sizeof *next); /* the next free place of each node */
+    struct root_lists lists = {0};
     row_t *size = arena_zeros(scratch, window->n, sizeof *size);
     enum sutra_status status = SUTRA_OK;
     *forest = (struct dlrm_forest){0};
@@ -240,15 +315,18 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
         goto out;
     }
     forest->last = take_host_events(work, window, &host);
-    find_roots(work, window->main_tid, &host, reaching, forest);
-    status = find_parents(work, &host, error);
+    status = lists_make(work, &host, &lists, error);
+    if (!status) {
+        find_roots(work, window->main_tid, &host, &lists, forest);
+        status = find_parents(work, &host, error);
+    }
     if (status)
         goto out;
     forest_take(forest, host.n, work->arena);
     if (work->arena->failed)
         status = error_memory(error);
     else
-        lay_out(work, &host, size, reaching, forest);
+        lay_out(work, &host, size, next, forest);
 out:
     arena_release(scratch, mark);
     return status;

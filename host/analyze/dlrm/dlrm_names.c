@@ -30,8 +30,8 @@ static const struct {
     {TEXT_IS, DLRM_TO, "aten::to"},
 };
 
-struct string_roles *dlrm_roles_find(const struct strings *strings, struct arena *arena) {
-    struct string_roles *roles = names_find(strings, READER_DLRM, arena);
+struct string_roles *dlrm_roles_find(const struct strings *strings, bool compat, struct arena *arena) {
+    struct string_roles *roles = names_find(strings, compat ? READER_DLRM : READER_DLRM_EXTENDED, arena);
     for (size_t i = 0; roles && i < sizeof known / sizeof *known; i++)
         names_mark(strings, roles, known[i].comparison, known[i].text, known[i].role);
     return roles;

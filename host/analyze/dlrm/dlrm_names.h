@@ -6,8 +6,8 @@
 
 #include "analyze/dlrm/dlrm.h"
 
-/* The roles of all strings of a trace, in the arena; NULL: out of memory. */
-struct string_roles *dlrm_roles_find(const struct strings *strings, struct arena *arena);
+/* The roles of all strings of a trace to the original or by our rules, in the arena; NULL: out of memory. */
+struct string_roles *dlrm_roles_find(const struct strings *strings, bool compat, struct arena *arena);
 
 /* The text of a string of the trace. */
 uint32_t dlrm_name(struct dlrm_work *work, uint32_t string);

@@ -1,22 +1,31 @@
 /*
  * dlrm_operators.c - which nodes start device work, and the list of operators.
  *
- * A node whose id leads to a launch that was executed starts device work, and nothing below it is looked at; any other
- * node does if one below it does. Operators are the outermost host operators that are no labels. Two operators share
+ * A node whose id leads to a launch that was executed starts device work, and in compat mode nothing below it is looked
+ * at; any other node does if one below it does. Operators are the outermost host operators that are no labels. Two operators share
  * their device time if they have the same group: in compat mode the same id. O(n).
  */
 #include "analyze/dlrm/dlrm_names.h"
 #include "base/error.h"
 #include "match/key_index.h"
 
-static void mark_device(const struct dlrm_links *links, struct dlrm_forest *forest) {
+/* Whether what a launch started counts. To the original it does if nothing lies in the call. With its threads and our
+ * ids, a call of no length is such a thing as well: where times are whole microseconds, one right before or behind the
+ * launch looks as if it was in it. */
+static bool launch_counts(const struct dlrm_work *work, const struct dlrm_forest *forest, row_t node) {
+    row_t last = forest->end[node] - 1;
+    return last == node || !work->as_notebook ||
+           (!work->options->compat && number_compare(event_dur(work, forest->event[last]), number_integer(0)) != 0);
+}
+
+static void mark_device(const struct dlrm_work *work, const struct dlrm_links *links, struct dlrm_forest *forest) {
+    const row_t *first = links->first_started;
     for (row_t node = 0; node < forest->n;) {
         row_t link = links->of_node[node];
-        bool starts = link != ROW_NONE && links->executor[link] != ROW_NONE;
-        bool is_leaf = forest->end[node] == node + 1;
+        bool starts = link != ROW_NONE && first[link] < first[link + 1];
         if (starts)
-            forest->flags[node] |= (uint8_t)(NODE_DEVICE | (is_leaf ? NODE_LAUNCH : 0));
-        node = starts ? forest->end[node] : node + 1;
+            forest->flags[node] |= (uint8_t)(NODE_DEVICE | (launch_counts(work, forest, node) ? NODE_LAUNCH : 0));
+        node = starts && work->options->compat ? forest->end[node] : node + 1;
     }
     for (row_t node = forest->n; node-- > 0;)
         if ((forest->flags[node] & NODE_DEVICE) && forest->parent[node] != ROW_NONE)
@@ -70,7 +79,7 @@ enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_
                                    .node_group = arena_take(work->arena, n, sizeof *ops->node_group)};
     if (work->arena->failed)
         return error_memory(error);
-    mark_device(links, forest);
+    mark_device(work, links, forest);
     if (!list_operators(work, forest, ops))
         return error_memory(error);
     if (work->options->compat)

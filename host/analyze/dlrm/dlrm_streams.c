@@ -29,18 +29,15 @@ static enum sutra_status sort_events(struct streams *streams, const struct dlrm_
                                      struct sutra_error *error) {
     const struct dlrm_work *work = streams->work;
     struct arena *scratch = &streams->work->scratch;
-    row_t n = links->n_executed, *order = arena_take(scratch, n, sizeof *order);
+    row_t n = links->first_started[links->n], *order = arena_take(scratch, n, sizeof *order);
     row_t *events = arena_take(scratch, n, sizeof *events);
     struct number_column ts = numbers_take(scratch, n);
     streams->event = arena_take(scratch, n, sizeof *streams->event);
     if (scratch->failed)
         return error_memory(error);
-    for (row_t link = 0; link < links->n; link++) {
-        row_t event = links->executor[link];
-        if (event == ROW_NONE)
-            continue;
-        number_put(ts, streams->n, event_ts(work, event));
-        events[streams->n++] = event;
+    for (; streams->n < n; streams->n++) {
+        events[streams->n] = links->started[streams->n];
+        number_put(ts, streams->n, event_ts(work, events[streams->n]));
     }
     enum sutra_status status =
         work->engine->sort_numbers(work->engine->state, &(struct sort_numbers_step){ts, n, order}, error);

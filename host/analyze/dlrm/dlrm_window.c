@@ -7,7 +7,7 @@
  *     DataLoader      ## Forward ##           DataLoader      ## Forward ##
  *     |-- left out ---|-- kept ---------------|-- left out ---|-- kept ---
  *
- * and less the last one, which the original drops too. O(n log n) for the sort.
+ * and less the last one, which the original drops too. By our rules device work stays. O(n log n) for the sort.
  */
 #include "analyze/dlrm/dlrm_names.h"
 
@@ -40,7 +40,7 @@ static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *valu
     return n > 0;
 }
 
-/* Calls whose tid is more than twice their pid: not real threads in old traces. */
+/* Calls whose tid is more than twice their pid: not real threads in old traces, but in today's those of autograd. */
 static bool tid_is_odd(const struct dlrm_work *work, row_t event) {
     int64_t tid, pid;
     if (!event_in(work, event, CATEGORY_RUNTIME) || !id_integer(work, work->events->tid[event], &tid) ||
@@ -63,7 +63,7 @@ static bool row_counts(const struct dlrm_work *work, row_t event, struct dlrm_wi
         window->n_negative++;
         return false;
     }
-    bool odd = tid_is_odd(work, event);
+    bool odd = work->as_notebook && tid_is_odd(work, event);
     window->n_odd_tid += odd;
     return !odd;
 }
@@ -113,7 +113,8 @@ static void pair_loaders(const struct dlrm_work *work, const row_t *loaders, con
     }
 }
 
-/* Leaves out rows whose start lies in an interval: as many have begun as have ended where it lies in none. */
+/* Leaves out rows whose start lies in an interval: as many have begun as have ended where it lies in none. By our rules
+ * that goes for the host only: the device works on what was launched before. */
 static row_t leave_out(const struct dlrm_work *work, const struct skips *skips, row_t *rows, row_t n) {
     row_t kept = 0, begun = 0, ended = 0;
     for (row_t i = 0; i < n; i++) {
@@ -122,7 +123,7 @@ static row_t leave_out(const struct dlrm_work *work, const struct skips *skips, 
             begun++;
         while (ended < skips->n && number_compare(skips->to[ended], ts) <= 0)
             ended++;
-        if (begun == ended)
+        if (begun == ended || (!work->as_notebook && event_is_work(work, rows[i])))
             rows[kept++] = rows[i];
     }
     return kept;
@@ -223,8 +224,16 @@ static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window 
     if (status)
         return status;
     cut_begin(work, window);
-    window->n -= window->n > 0;
+    window->n -= window->n > 0 && (work->as_notebook || !event_is_work(work, window->rows[window->n - 1]));
     return SUTRA_OK;
+}
+
+static double device_time(const struct dlrm_work *work, const row_t *rows, row_t n) {
+    double us = 0;
+    for (row_t i = 0; i < n; i++)
+        if (event_is_work(work, rows[i]))
+            us += number_as_double(event_dur(work, rows[i]));
+    return us;
 }
 
 enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_trimmed *trimmed,
@@ -242,7 +251,9 @@ enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_tri
                           "none of %" PRIu32 " events has a start and a duration: there is nothing to analyse",
                           trimmed->n);
     struct arena_mark mark = arena_mark(&work->scratch);
+    window->device_us = device_time(work, window->rows, window->n);
     enum sutra_status status = find_window(work, window, error);
+    window->looked_at_us = device_time(work, window->rows, window->n);
     arena_release(&work->scratch, mark);
     return status;
 }

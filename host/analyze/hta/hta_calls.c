@@ -62,8 +62,10 @@ static void add_calls(struct named_calls *calls, const struct hta_rows *rows) {
     }
 }
 
-static void add_row(struct sutra_hta *hta, const struct strings *strings, uint32_t string, const struct call_name *name,
+static void add_row(struct sutra_hta *hta, const struct hta_rows *rows, uint32_t string, const struct call_name *name,
                     const struct description *delays) {
+    const struct strings *strings = rows->strings;
+    bool is_listed = hta->options.all_launches || rows->roles[string].name & NAME_LAUNCH;
     struct sutra_table *table = &hta->tables[SUTRA_HTA_LAUNCH_CALLS];
     table_integer(table, hta->options.rank);
     table_text(table, strings_text(strings, string), strings_length(strings, string));
@@ -77,6 +79,7 @@ static void add_row(struct sutra_hta *hta, const struct strings *strings, uint32
     table_real(table, delays->max);
     hta->summary.n_launches += name->n_calls;
     hta->summary.n_short += name->n_short;
+    hta->summary.n_unlisted += is_listed ? 0 : name->n_kernels;
     hta->summary.launch_us += us_of_wide(name->cpu);
 }
 
@@ -93,7 +96,7 @@ static enum sutra_status describe_delays(const struct hta_input *input, struct n
     hta_table_begin(hta, SUTRA_HTA_LAUNCH_CALLS);
     for (uint32_t string = 0; string < strings->n; string++)
         if (calls->names[string].n_calls > 0)
-            add_row(hta, strings, string, &calls->names[string], &delays[string]);
+            add_row(hta, &input->rows, string, &calls->names[string], &delays[string]);
     memset(calls->groups, 0, (size_t)calls->n * sizeof *calls->groups);
     status = describe_integers(input->engine, arena, calls->groups, calls->delays, calls->n, 1, NS_PER_US, &all, error);
     if (!status)

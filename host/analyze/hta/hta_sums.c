@@ -12,6 +12,7 @@ static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summa
     all->n_negative += one->n_negative;
     all->n_launches += one->n_launches;
     all->n_short += one->n_short;
+    all->n_unlisted += one->n_unlisted;
     all->span_us += one->span_us;
     all->busy_us += one->busy_us;
     all->idle_us += one->idle_us;

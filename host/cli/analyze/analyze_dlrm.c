@@ -46,8 +46,8 @@ static const struct option_row options[] = {
     {"model", 'm', OPTION_TEXT, "NAME", AT(model),
      .help = "the model's name, for overheads_NAME.json (default: the trace's name)"},
     {"module-marker", 0, OPTION_TEXT, "TEXT", AT(marker),
-     .help = "how names of labels begin, by which the main thread is found (default: '## ', or ProfilerStep where no "
-             "name begins so)"},
+     .help = "how names of labels begin, by which the main thread is found, and take threads as the notebook does, "
+             "which leaves out some calls (default: '## ', or ProfilerStep where no name begins so, and all threads)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the results"},

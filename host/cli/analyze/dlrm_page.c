@@ -92,6 +92,9 @@ static void print_device(const struct dlrm_page *page) {
     printf("%s busy, ", time_text(report->union_us).text);
     printf("%s idle between first and last kernel (%s)\n", time_text(report->idle_us).text,
            share_text(report->idle_us, report->span_us).text);
+    begin("charged");
+    printf("%s of %s device time to the operators that launched it (%s)\n", time_text(report->attributed_us).text,
+           time_text(report->device_us).text, share_text(report->attributed_us, report->device_us).text);
     begin("overlap");
     printf("%s of work ran beside other work (%s of busy time)\n", time_text(report->overlap_us).text,
            share_text(report->overlap_us, report->union_us).text);

@@ -169,6 +169,12 @@ static void print_launches(const struct hta_page *page) {
     begin("");
     printf("%s kernels (%s) are shorter than their launch\n", count_text(all->n_short).text,
            share_text((double)all->n_short, (double)all->n_launches).text);
+    if (all->n_unlisted == 0)
+        return;
+    begin("");
+    printf("%s kernels are missing in the launch tables, by calls that HTA\n", count_text(all->n_unlisted).text);
+    begin("");
+    printf("does not know, such as cuLaunchKernel: --all-launches counts them\n");
 }
 
 static void print_queue(const struct hta_page *page) {
