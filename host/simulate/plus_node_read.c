@@ -362,7 +362,9 @@ static struct json_place direct_place(const struct plus_places *places, enum plu
     if (field == PLUS_PARENT && places->flat && !place.at)
         return places->direct[PLUS_FLAT_PARENT];
     bool attribute = field >= PLUS_FIRST_NUMBER && field <= PLUS_OP_SCHEMA;
-    return attribute && !places->flat ? (struct json_place){0} : place;
+    if (attribute && !places->flat)
+        return (struct json_place){0};
+    return place;
 }
 
 void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
