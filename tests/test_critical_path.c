@@ -346,7 +346,13 @@ static const struct path_case extended_cases[] = {
     {"names of HIP launch, copy and wait",
      TRACE_OF(STEP(1, 0, 100) "," CALL("hipLaunchKernel", 10, 2, 7) "," KERNEL(1, 15, 5, 7) "," CALL(
          "hipMemcpyWithStream", 30, 9, 8) "," KERNEL(1, 35, 3, 8) "," CALL("hipDeviceSynchronize", 41, 9, 9)),
-     "1s>1e O2 1e>3s D0 3s>3e O0 3e>5s D0 5s>5e O0 6s>6e O1 2s>2e O5 1s>2s L5 4s>4e O3 3s>4s L5 | 1s 2s 2e"},
+     "1s>1e O2 1e>3s D0 3s>3e O9 3e>5s D0 5s>5e O9 6s>6e O1 2s>2e O5 1s>2s L5 4s>4e O3 3s>4s L5 | 1s 1e 3s 3e 5s 5e"},
+    {"a context's synchronisation waits for what ended before its call and those of later ones did",
+     TRACE_OF(BASE "," LAUNCH(13, 1, 8) "," KERNEL(21, 17, 20, 8) "," CALL_ON(
+         2, "cudaDeviceSynchronize", 15, 30, 9) "," SYNC("Context Sync", -1, 16, 5,
+                                                         9) "," CALL_ON(3, "cudaDeviceSynchronize", 15, 15,
+                                                                        10) "," SYNC("Context Sync", -1, 16, 13, 10)),
+     "1s>1e O2 1e>3s D0 3s>3e O1 5s>5e O0 7s>7e O0 9s>9e O1 2s>2e O5 1s>2s L5 4s>4e O20 3s>4s L4 2e>5e S0 2e>7e S0 | 1s 1e 3s 4s 4e"},
     {"of several calls of a correlation the last is the launch",
      TRACE_OF(BASE "," CALL("cudaFuncGetAttributes", 5, 1, 7) "," LAUNCH(12, 1, 7)),
      "3s>3e O1 3e>1s D0 1s>1e O2 1e>4s D0 4s>4e O1 5s>5e O1 2s>2e O5 4s>2s L3 | 3s 3e 1s 1e 4s 2s 2e"},
@@ -393,6 +399,21 @@ static const struct path_case whole_cases[] = {
      "0s>1s O1 1s>1e O2 1e>0e O6 0e>3s D0 3s>3e O9 2s>2e O5 1s>2s L14 | 0s 1s 2s 2e"},
 };
 
+/* Event 0 may be an operator, by the reference's rules. */
+static const struct path_case first_cases[] = {
+    {"event 0 may be an operator",
+     TRACE_OF(OP("a", 1, 5, 5) "," STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7)),
+     "0s>0e O5 0e>2s D0 2s>2e O2 4s>4e O1 3s>3e O5 2s>3s L5 | 0s 0e 2s 3s 3e"},
+};
+
+/* With an annotation that is empty, by the reference's rules. */
+static const struct path_case empty_cases[] = {
+    {"an empty annotation is the whole trace",
+     TRACE_OF(
+         OP("b", 150, 9, 2) "," STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7) "," OP("a", 160, 9, 2)),
+     "2s>2e O2 2e>4s D0 4s>4e O9 5s>5e O1 3s>3e O5 2s>3s L5 | 2s 2e 4s 4e"},
+};
+
 /* What a test is given: a case and the rules for it. */
 struct path_test {
     const struct path_case *of;
@@ -428,9 +449,12 @@ static int run_table(const char *name, const struct path_case *table, size_t n, 
 int main(void) {
     const struct path_rules reference = {.annotation = "ProfilerStep"};
     const struct path_rules pandas3 = {.annotation = "ProfilerStep", .pandas3 = true};
+    const struct path_rules first = {.annotation = "ProfilerStep", .first_counts = true}, empty = {.annotation = ""};
     const struct path_rules extended = {.annotation = "ProfilerStep", .extended = true}, whole = {.extended = true};
     int failed = run_table("reference", cases, COUNT(cases), reference);
     failed += run_table("pandas 3", pandas3_cases, COUNT(pandas3_cases), pandas3);
     failed += run_table("extended", extended_cases, COUNT(extended_cases), extended);
+    failed += run_table("event 0", first_cases, COUNT(first_cases), first);
+    failed += run_table("empty annotation", empty_cases, COUNT(empty_cases), empty);
     return failed + run_table("whole trace", whole_cases, COUNT(whole_cases), whole);
 }

@@ -24,8 +24,8 @@ static const struct option_row options[] = {
      .help = "text for people, json with map, nodes, edges and path, or chrome, the trace itself with the path marked "
              "(default: text)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
-     .help = "look for the path in the time of an event whose name contains NAME (default: ProfilerStep if there is "
-             "one, else the whole trace)"},
+     .help = "look for the path in the time of an event whose name contains NAME; '' is the whole trace (default: "
+             "ProfilerStep if there is one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
      .help = "which of the events of that name, the first is 0 (default: 0)"},
     WHERE_ROWS(job.where),

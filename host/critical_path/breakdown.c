@@ -113,6 +113,7 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
         status = error_memory(error);
     if (!status) {
         add_edges(path, sums);
+        coverage_make(search, &path->report);
         status = list_shares(path, sums, error);
     }
     arena_free(&arena);

@@ -183,7 +183,7 @@ static enum sutra_status sort_starts(struct path_work *work, const struct path_r
 static enum sutra_status check_categories(const struct path_work *work, const struct path_rows *rows,
                                           const struct threads *threads) {
     for (row_t i = 0; i < threads->n && !work->rules.extended; i++) {
-        if (threads->row[i] == 0)
+        if (threads->row[i] == 0 && !work->rules.first_counts)
             continue;
         if (!(rows->used.category & CATEGORY_CPU_OP))
             return stop_crash(work, "no event is of the category cpu_op");

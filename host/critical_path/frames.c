@@ -53,7 +53,7 @@ static int64_t frame_length(const struct path_rows *rows, row_t event) {
 }
 
 static bool is_operator(const struct path_work *work, const struct path_rows *rows, row_t event) {
-    return (event > 0 || work->rules.extended) && category_has(rows, event, CATEGORY_OP);
+    return (event > 0 || work->rules.first_counts || work->rules.extended) && category_has(rows, event, CATEGORY_OP);
 }
 
 /* ---- Ends ---- */

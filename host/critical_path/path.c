@@ -7,6 +7,7 @@
 #include "critical_path/path.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -16,11 +17,19 @@ static bool has_hip_names(const struct path_rows *rows) {
     return rows->used.name & NAME_HIP || rows->used.category & CATEGORY_HIP;
 }
 
+/* Whether a row launches a graph, whose kernels to the reference were launched by nothing. */
+static bool launches_graphs(const struct path_rows *rows, const struct strings *strings) {
+    static const char name[] = "cudaGraphLaunch";
+    uint32_t string = strings_find(strings, name, strlen(name));
+    return string != STRING_NONE && rows->roles[string].name & NAME_USED;
+}
+
 /* Whether the rows have what the reference's rules take for something else. */
-static enum sutra_status needs_extended(const struct path_rows *rows, bool *needed, struct sutra_error *error) {
+static enum sutra_status needs_extended(const struct path_rows *rows, const struct strings *strings, bool *needed,
+                                        struct sutra_error *error) {
     struct tuples streams = {0}, of_devices = {0};
     enum sutra_status status = SUTRA_OK;
-    *needed = has_hip_names(rows);
+    *needed = has_hip_names(rows) || launches_graphs(rows, strings);
     for (row_t i = 0; i < rows->n && !status && !*needed; i++) {
         row_t event = rows->list[i];
         if (!on_stream(rows, event) || category_has(rows, event, CATEGORY_SYNC))
@@ -71,6 +80,25 @@ static enum sutra_status run_extended(struct sutra_critical_path *path, const st
     return status;
 }
 
+/* Whether event 0 is an operator in the window, which the linker's version of the reference takes for none. */
+static bool leaves_out_first(const struct path_rows *rows) {
+    return rows->state[0] & ROW_CLIPPED && category_has(rows, 0, CATEGORY_OP);
+}
+
+/* Takes the path of other rules, if those have one. The verdict and the map stay. */
+static enum sutra_status search_again(struct sutra_critical_path *path, const struct path_rules *rules,
+                                      struct sutra_error *error) {
+    struct path_search search;
+    enum sutra_status status = path_search_run(&search, path->context, path->search.trace, rules, error);
+    if (status || search.verdict.outcome != OUTCOME_PATH) {
+        path_search_free(&search);
+        return status;
+    }
+    path_search_free(&path->search);
+    path->search = search;
+    return SUTRA_OK;
+}
+
 static enum sutra_status find(struct sutra_critical_path *path, const struct sutra_device_trace *trace,
                               struct path_rules *rules, bool given, struct sutra_error *error) {
     bool extended = true;
@@ -80,14 +108,18 @@ static enum sutra_status find(struct sutra_critical_path *path, const struct sut
     if (!status && reference != OUTCOME_CRASH)
         status = sync_map_take(&path->map, &path->search, path->context, error);
     if (!status && reference == OUTCOME_PATH)
-        status = needs_extended(&path->search.rows, &extended, error);
+        status = needs_extended(&path->search.rows, &trace->strings, &extended, error);
+    if (!status && !extended && leaves_out_first(&path->search.rows)) {
+        rules->first_counts = true;
+        status = search_again(path, rules, error);
+    }
     if (!status && extended) {
         rules->extended = true;
         rules->annotation = annotation_of(&path->search, rules, given);
         status = run_extended(path, rules, error);
     }
     if (!status && reference != OUTCOME_PATH)
-        context_warn(path->context, "the reference finds no critical path (%s); extended rules are used",
+        context_warn(path->context, PATH_REFERENCE " finds no critical path (%s); extended rules are used",
                      path->verdict.reason);
     return status ? status : breakdown_make(path, error);
 }

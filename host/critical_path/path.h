@@ -9,6 +9,9 @@
 #include "sutra/critical_path.h"
 #include "write/text_out.h"
 
+/* Whose rules are the reference's: the version that Chakra's linker asks for. */
+#define PATH_REFERENCE "Holistic Trace Analysis (d731cc2)"
+
 struct sutra_critical_path {
     struct sutra_context *context;
     struct path_search search;
@@ -20,6 +23,9 @@ struct sutra_critical_path {
 
 /* Fills the report and the shares. */
 enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_error *error);
+
+/* Fills in what of the window the path covers. */
+void coverage_make(const struct path_search *search, struct sutra_critical_path_report *report);
 
 /* What an edge's time went to. The event that owns it: the operator or kernel, else ROW_NONE. */
 enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, row_t *owner);

@@ -39,7 +39,8 @@ enum outcome {
 struct path_rules {
     bool extended;
     bool pandas3;           /* as the reference behaves with pandas 3 */
-    const char *annotation; /* part of a name; NULL with extended rules: the whole trace */
+    bool first_counts;      /* event 0 may be an operator, which to the linker's version of the reference it never is */
+    const char *annotation; /* part of a name; "", or NULL with extended rules: the whole trace */
     uint64_t instance;      /* which of the rows of that name, from 0 */
 };
 

@@ -128,7 +128,7 @@ static enum sutra_status set_window(const struct path_work *work, const struct p
     const char *name = work->rules.annotation;
     window->begin = INT64_MIN;
     window->end = INFINITY;
-    if (!name)
+    if (!name || !*name)
         return SUTRA_OK;
     row_t row = ROW_NONE;
     if (work->rules.extended)

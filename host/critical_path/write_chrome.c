@@ -2,10 +2,12 @@
  * write_chrome.c - the trace once more, with the critical path in it, to open in Perfetto.
  *
  * The file's bytes are copied as they are. Events on the path get an argument "critical_path"; behind the last event
- * stand the path's edges as flows. Viewers bind a flow to the innermost slice that is open at its time, so an end lies
+ * stand the path's edges as flows, and on a track of their own the part of the window that the path covers and those
+ * before and behind it. Viewers bind a flow to the innermost slice that is open at its time, so an end lies
  * a nanosecond before the slice's.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "critical_path/path.h"
@@ -105,6 +107,32 @@ static void write_flows(const struct path_search *search, struct text_out *text)
     }
 }
 
+/* ---- What is covered ---- */
+
+/* A span on the track of its own; times are microseconds since the window's begin, which is at `window`. */
+static void write_span(struct text_out *text, const char *name, double window, double begin, double end) {
+    if (!(end > begin))
+        return;
+    out_add(text, ",\n{\"ph\": \"X\", \"pid\": \"critical path\", \"tid\": \"coverage\", \"ts\": ");
+    out_number(text, window + begin);
+    out_add(text, ", \"dur\": ");
+    out_number(text, end - begin);
+    out_format(text, ", \"cat\": \"critical_path\", \"name\": \"%s\"}", name);
+}
+
+static void write_coverage(const struct sutra_critical_path *path, struct text_out *text) {
+    const struct path_search *search = &path->search;
+    const struct sutra_critical_path_report *report = &path->report;
+    row_t event = node_event(&search->graph, search->path.node[0]);
+    double first = number_as_double(number_at(search->rows.events->ts, event)) - (double)search->rows.ts[event];
+    double window = first + node_time(&search->rows, &search->graph, search->path.node[0]) - report->begin_us;
+    char name[80];
+    snprintf(name, sizeof name, "critical path: %.3f of %.3f us", report->us, report->window_us);
+    write_span(text, "before the critical path", window, 0, report->begin_us);
+    write_span(text, name, window, report->begin_us, report->end_us);
+    write_span(text, "behind the critical path", window, report->end_us, report->window_us);
+}
+
 bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     size_t from = 0;
@@ -115,6 +143,7 @@ bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *
         mark_event(search, text, events[i], &from);
     trace_copy_to(search->trace, text, &from, trace_events_end(search->trace));
     write_flows(search, text);
+    write_coverage(path, text);
     trace_copy_to(search->trace, text, &from, search->trace->document.source.size);
     free(events);
     return true;

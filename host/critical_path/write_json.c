@@ -6,6 +6,7 @@
  *     nodes                          [event, microseconds since the first event, is it the start]
  *     edges                          [from, to, weight, type], by node
  *     path                           nodes
+ *     coverage                       what of the window the path covers, and what begins before it and behind it
  *     breakdown                      microseconds on the path
  */
 #include <stdlib.h>
@@ -149,11 +150,36 @@ static void write_nodes_of_path(const struct path_search *search, struct text_ou
     out_add(text, "],\n");
 }
 
-/* ---- The breakdown ---- */
+/* ---- Sums ---- */
 
 static void write_sum(struct text_out *text, const char *name, double us, bool comma) {
     out_format(text, "%s\"%s\": ", comma ? ", " : "", name);
     out_number(text, us);
+}
+
+static void write_outside(struct text_out *text, const char *name, const struct sutra_path_outside *outside) {
+    out_format(text, ",\n\"%s\": {", name);
+    write_sum(text, "us", outside->us, false);
+    out_format(text,
+               ", \"operators\": %llu, \"kernels\": %llu, \"longest\": ", (unsigned long long)outside->n_operators,
+               (unsigned long long)outside->n_kernels);
+    if (outside->longest)
+        out_string(text, outside->longest, strlen(outside->longest));
+    else
+        out_add(text, "null");
+    write_sum(text, "longest_us", outside->longest_us, true);
+    out_add(text, "}");
+}
+
+static void write_coverage(const struct sutra_critical_path_report *report, struct text_out *text) {
+    out_add(text, "\"coverage\": {");
+    write_sum(text, "window_us", report->window_us, false);
+    write_sum(text, "path_us", report->us, true);
+    write_sum(text, "begin_us", report->begin_us, true);
+    write_sum(text, "end_us", report->end_us, true);
+    write_outside(text, "before", &report->before);
+    write_outside(text, "behind", &report->behind);
+    out_add(text, "},\n");
 }
 
 static void write_breakdown(const struct sutra_critical_path_report *report, struct text_out *text) {
@@ -189,6 +215,7 @@ bool write_path_json(const struct sutra_critical_path *path, struct text_out *te
     if (!write_edges(&path->search.graph, text))
         return false;
     write_nodes_of_path(&path->search, text);
+    write_coverage(&path->report, text);
     write_breakdown(&path->report, text);
     return true;
 }

@@ -21,6 +21,38 @@ static void write_share(struct text_out *text, const struct sutra_critical_path_
     out_add(text, "\n");
 }
 
+static void write_rules(const struct sutra_critical_path_report *report, struct text_out *text) {
+    out_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
+    if (report->extended && *report->reason) {
+        out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
+        out_add(text, report->reason);
+        out_add(text, "\n");
+    } else if (report->extended) {
+        out_add(text, "  why: stream 0, HIP, graphs or equal streams of devices, unknown to the reference\n");
+    }
+}
+
+static void write_outside(const struct sutra_path_outside *outside, const char *where, struct text_out *text) {
+    if (!(outside->us > 0))
+        return;
+    out_format(text, "  %s it: %.3f us; operators that begin there: %llu, kernels: %llu\n", where, outside->us,
+               (unsigned long long)outside->n_operators, (unsigned long long)outside->n_kernels);
+    if (!outside->longest)
+        return;
+    out_format(text, "    the longest takes %.3f us: ", outside->longest_us);
+    out_add(text, outside->longest);
+    out_add(text, "\n");
+}
+
+static void write_coverage(const struct sutra_critical_path_report *report, struct text_out *text) {
+    out_format(text, "  covers: %.3f of %.3f us (%.1f %%), from %.3f to %.3f us of the window\n", report->us,
+               report->window_us, report->window_us > 0 ? report->us / report->window_us * 100 : 0, report->begin_us,
+               report->end_us);
+    write_outside(&report->before, "before", text);
+    write_outside(&report->behind, "behind", text);
+    out_add(text, "\n");
+}
+
 static void write_head(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
@@ -29,8 +61,8 @@ static void write_head(const struct sutra_critical_path *path, struct text_out *
     out_add(text, "\n  window: ");
     out_add(text,
             search->window.annotation == ROW_NONE ? "the whole trace" : name_of(search, search->window.annotation));
-    out_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
-    out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n\n",
+    write_rules(report, text);
+    out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n",
                (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
                (unsigned long long)report->n_path_nodes, report->us);
 }
@@ -81,6 +113,7 @@ static void write_edges(const struct path_search *search, struct text_out *text)
 
 bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
     write_head(path, text);
+    write_coverage(&path->report, text);
     write_breakdown(&path->report, text);
     write_edges(&path->search, text);
     return true;

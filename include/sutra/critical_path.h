@@ -29,7 +29,7 @@ struct sutra_critical_path;
 struct sutra_critical_path_options {
     size_t size;
     const char *annotation; /* part of the name of an event that the path is looked for in; NULL: "ProfilerStep" if
-                               there is one, else the whole trace */
+                               there is one, else the whole trace; "": the whole trace */
     uint64_t instance;      /* which of the events of that name, from 0 */
 };
 
@@ -58,6 +58,15 @@ struct sutra_path_share {
     uint64_t n_edges;
 };
 
+/* A part of the window that the path does not reach: what begins there. */
+struct sutra_path_outside {
+    double us; /* 0: there is no such part */
+    uint64_t n_operators, n_kernels;
+    const char
+        *longest;      /* the longest of the kernels and outermost operators; NULL: none; lives as long as the trace */
+    double longest_us; /* as far as it lies in there */
+};
+
 struct sutra_critical_path_report {
     size_t size;               /* sizeof the struct, which the caller sets */
     uint64_t n_nodes, n_edges; /* of the graph */
@@ -70,6 +79,9 @@ struct sutra_critical_path_report {
     double compute_us, communication_us, memory_us; /* of the kernels */
     const struct sutra_path_share *shares;          /* by kind, then by falling time; lives as long as the path */
     uint64_t n_shares;
+    double window_us;        /* of the annotation, or of the whole trace */
+    double begin_us, end_us; /* of the path, since the window's begin */
+    struct sutra_path_outside before, behind;
 };
 void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report);
 

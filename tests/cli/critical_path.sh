@@ -22,7 +22,16 @@ assert sum(share["edges"] for share in breakdown["shares"]) == len(steps)
 n = len(old["traceEvents"])
 marked = {i for i, event in enumerate(new["traceEvents"][:n]) if event.get("args", {}).pop("critical_path", 0)}
 assert marked == {nodes[node][0] for node in path["path"]}
-flows = new["traceEvents"][n:]
+added = new["traceEvents"][n:]
+flows = [event for event in added if event["ph"] != "X"]
+spans = {event["name"][:6]: event for event in added if event["ph"] == "X"}
+covered = path["coverage"]
+assert abs(spans["critic"]["dur"] - (covered["end_us"] - covered["begin_us"])) < 1
+assert covered["path_us"] == breakdown["total_us"] <= covered["window_us"] + 1
+assert ("before" in spans) == (covered["before"]["us"] > 0) and ("behind" in spans) == (covered["behind"]["us"] > 0)
+first = nodes[path["path"][0]][1]
+outside = [node for node in nodes if node[2] and first - covered["begin_us"] <= node[1] < first]
+assert len(outside) == covered["before"]["operators"] + covered["before"]["kernels"]
 assert new["traceEvents"][:n] == old["traceEvents"]
 assert len(flows) == 2 * sum(nodes[u][0] != nodes[v][0] for u, v in steps)
 assert all(flow["ph"] in "sf" for flow in flows)
@@ -30,5 +39,7 @@ END
 echo "annotations:"
 sutra critical-path device.json -q --annotation nothing_of_this_name 2>&1
 echo "exit $?"
+echo "an empty annotation:"
+sutra critical-path device.json -q --annotation '' | grep window:
 try sutra critical-path
 try sutra critical-path device.json -o device.json
