@@ -245,7 +245,9 @@ static void expect_times(const struct drawn *drawn, double measured, double half
 
 static void durations_are_differences_of_rounded_cuts(void **state) {
     (void)state;
-    expect_times(&(struct drawn){.ops = {{0, 10.4}, {10.4, 20.8}, {20.8, 31.2}, {31.2, 41.6}, {41.6, 52}}}, 52, 52, 52);
+    expect_times(
+        &(struct drawn){.ops = {{0, 10.4, 0}, {10.4, 20.8, 0}, {20.8, 31.2, 0}, {31.2, 41.6, 0}, {41.6, 52, 0}}}, 52,
+        52, 52);
 }
 
 static void a_parent_that_waits_for_another_thread_is_not_counted_twice(void **state) {

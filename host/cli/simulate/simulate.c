@@ -231,7 +231,7 @@ static int run(const struct command *command, int argc, char **argv) {
             return message_fail(SUTRA_USAGE, "%s: the output is the input", values.trace);
     struct simulate_job job = {.values = &values,
                                .watch = watch_start(!values.quiet, !values.quiet, false),
-                               .ets = calloc(operands.n, sizeof *job.ets),
+                               .ets = calloc(operands.n, sizeof(void *)),
                                .ranks = calloc(operands.n, sizeof *job.ranks),
                                .n = operands.n};
     struct sutra_error error = {.status = SUTRA_SYSTEM, .message = "out of memory"};
