@@ -512,6 +512,9 @@ static void tell_streams(const struct analysis *analysis, struct text *text) {
 
 #define ON_STREAM(stream, ts, dur, id) LAUNCH(1, 1, id) "," KERNEL("k", stream, ts, dur, id)
 
+#define FAR_FROM_ZERO TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 3000000000000.123, 22.441, 1) "," LATE_END)
+#define LATE_END      EVENT("cpu_op", "end", 1, 4000000000000, 1, "")
+
 static const struct dlrm_case streams[] = {
     {"kernels after each other leave gaps",
      TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 10, 5, 1) "," ON_STREAM(7, 20, 5, 2) "," END),
@@ -529,6 +532,12 @@ static const struct dlrm_case streams[] = {
      TRACE(LABEL("## f", 0, 5) "," ON_STREAM(7, 10, 20, 1) "," ON_STREAM(8, 15, 3, 2) "," END),
      "span 20 union 20 idle 0 overlap 3 | 7 20 8 3 | 23 20 6 23",
      {0}},
+    {"an overlap is a duration",
+     FAR_FROM_ZERO,
+     "span 22.4409 union 22.441 idle 0 overlap 0 | 7 22.441 | 22.441 22.441 22.4409",
+     {0}},
+    {"to the original it is an end less a start, which are rounded", FAR_FROM_ZERO,
+     "span 22.4409 union 22.441 idle 0 overlap 0 | 7 22.441 | 22.4409 22.441 22.4409", COMPAT},
     {"no kernels, no figures", TRACE(LABEL("## f", 0, 5) "," LAUNCH(1, 1, 1) "," END), "", {0}},
 };
 

@@ -231,6 +231,10 @@ static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
         {"two launches of one correlation queue the kernel once, where HTA fails",
          TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," LAUNCH(12, 1, 1) "," KERNEL("k", 7, 20, 5, 1)), SUTRA_HTA_QUEUE,
          "2,12,0,7,7,1 | 3,20,0,7,7,0"},
+        {"tids that are text are kept, and then all are text",
+         TRACE(OP("a", 0, 1) "," LAUNCH(10, 1, 1) "," EVENT("kernel", "k", 0, "stream 7", 20, 5,
+                                                            "\"stream\":7,\"correlation\":1")),
+         SUTRA_HTA_QUEUE, "1,10,0,stream 7,7,1 | 2,20,0,stream 7,7,0"},
     };
     check_all(cases, N(cases));
 }

@@ -10,10 +10,17 @@ void table_init(struct sutra_table *table, const char *name, const struct column
     *table = (struct sutra_table){.name = name, .n_columns = n_columns};
     for (uint32_t i = 0; i < n_columns; i++) {
         table->columns[i].spec = specs[i];
-        if (specs[i].kind == SUTRA_COLUMN_TEXT)
-            buffer_append(&table->columns[i].values, &(uint64_t){0}, sizeof(uint64_t));
-        table->failed |= table->columns[i].values.failed;
+        table_retype(table, i, specs[i].kind);
     }
+}
+
+void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind) {
+    struct buffer *values = &table->columns[column].values;
+    table->columns[column].spec.kind = kind;
+    values->length = 0;
+    if (kind == SUTRA_COLUMN_TEXT)
+        buffer_append(values, &(uint64_t){0}, sizeof(uint64_t));
+    table->failed |= values->failed;
 }
 
 void table_free(struct sutra_table *table) {

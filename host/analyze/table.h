@@ -45,6 +45,9 @@ struct sutra_table {
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns);
 void table_free(struct sutra_table *table);
 
+/* Has a column hold something else, as long as there are no rows. */
+void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind);
+
 /* The next value of the row, which goes into a column of the same kind; an integer may go into a real column. */
 void table_integer(struct sutra_table *table, int64_t value);
 void table_real(struct sutra_table *table, double value);

@@ -35,8 +35,8 @@ static void csv_line(struct text_out *text, const char *const *names, uint32_t f
     out_add(text, "\n");
 }
 
-/* The heading of the group, the names of its columns, then those of the columns before it. Without rows, pandas has no
- * columns before it. */
+/* The heading of the group, the names of its columns, then those of the columns before it. Without rows, pandas has one
+ * column before it, without a name. */
 static void csv_group_head(struct text_out *text, const struct sutra_table *table) {
     const char *above[TABLE_COLUMNS_MAX] = {0}, *names[TABLE_COLUMNS_MAX] = {0}, *index[TABLE_COLUMNS_MAX] = {0};
     for (uint32_t i = 0; i < table->n_columns; i++) {
@@ -44,7 +44,7 @@ static void csv_group_head(struct text_out *text, const struct sutra_table *tabl
         above[i] = in_group ? table->group : NULL;
         *(in_group ? &names[i] : &index[i]) = table->columns[i].spec.name;
     }
-    uint32_t first = table->n_rows ? 0 : table->n_index;
+    uint32_t first = table->n_rows ? 0 : table->n_index - 1;
     csv_line(text, above, first, table->n_columns);
     csv_line(text, names, first, table->n_columns);
     if (table->n_rows)

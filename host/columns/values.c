@@ -70,3 +70,29 @@ value_key values_double(struct values *values, double value) {
         return whole_double(values, value);
     return intern(values, VALUES_DOUBLE, &value, sizeof value);
 }
+
+const char *values_text(const struct values *values, value_key key, char *room, size_t *length) {
+    double number;
+    if (key_is_integer(key)) {
+        *length = integer_format(key, room);
+        return room;
+    }
+    if (key < KEY_VALUES) {
+        *length = strlen("None");
+        return "None";
+    }
+    uint32_t string = (uint32_t)(key - KEY_VALUES); /* a letter for the type, then the value */
+    const char *value = strings_text(&values->strings, string) + 1;
+    switch (value[-1]) {
+    case VALUES_DOUBLE:
+        memcpy(&number, value, sizeof number);
+        *length = double_format(number, room);
+        return room;
+    case VALUES_NAN:
+        *length = strlen("nan");
+        return "nan";
+    default:
+        *length = strings_length(&values->strings, string) - 1;
+        return value;
+    }
+}

@@ -32,4 +32,7 @@ value_key values_string(struct values *values, const char *decoded, size_t lengt
 value_key values_double(struct values *values, double value);
 value_key values_integer(struct values *values, const char *text, size_t length);
 
+/* A value as Python's str() gives it, in `room` (NUMBER_TEXT_MAX bytes) or in the table, until that grows. */
+const char *values_text(const struct values *values, value_key key, char *room, size_t *length);
+
 #endif

@@ -112,22 +112,8 @@ uint32_t dlrm_group_name(struct dlrm_work *work, uint32_t name) {
 }
 
 uint32_t dlrm_id_text(struct dlrm_work *work, value_key id) {
-    const struct strings *odd = &work->context->values.strings;
-    char text[NUMBER_TEXT_MAX];
-    if (key_is_integer(id))
-        return intern(work, text, integer_format(id, text));
-    if (id < KEY_VALUES)
-        return intern(work, "None", 4);
-    uint32_t string = (uint32_t)(id - KEY_VALUES); /* a letter for the type, then the value */
-    const char *value = strings_text(odd, string) + 1;
-    double number;
-    switch (strings_text(odd, string)[0]) {
-    case VALUES_DOUBLE:
-        memcpy(&number, value, sizeof number);
-        return intern(work, text, double_format(number, text));
-    case VALUES_NAN:
-        return intern(work, "nan", 3);
-    default:
-        return intern(work, value, strings_length(odd, string) - 1);
-    }
+    char room[NUMBER_TEXT_MAX];
+    size_t length;
+    const char *text = values_text(&work->context->values, id, room, &length);
+    return intern(work, text, length);
 }

@@ -54,6 +54,12 @@ static struct number most(struct number a, struct number b) {
     return number_compare(b, a) > 0 ? b : a;
 }
 
+/* The original takes an end less a start: with fractions and far from 0 that is not quite the duration. */
+static struct number original_overlap(const struct dlrm_work *work, struct number ts, struct number end,
+                                      struct number dur) {
+    return work->options->compat ? number_subtract(end, ts) : dur;
+}
+
 /* Idle and overlapping time; `times` come in as zeros. */
 static void measure_all(const struct streams *streams, struct dlrm_stream_times *times) {
     const struct dlrm_work *work = streams->work;
@@ -67,7 +73,7 @@ static void measure_all(const struct streams *streams, struct dlrm_stream_times 
             times->idle = number_add(times->idle, number_subtract(ts, last));
             active = number_add(active, dur);
         } else {
-            times->original_overlap = number_add(times->original_overlap, dur);
+            times->original_overlap = number_add(times->original_overlap, original_overlap(work, ts, end, dur));
             if (i > 0) {
                 struct number shared = number_subtract(least(last, end), ts);
                 times->overlap = number_add(times->overlap, most(number_integer(0), shared));

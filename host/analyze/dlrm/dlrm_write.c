@@ -37,6 +37,9 @@ struct target {
     struct sutra_error *error;
 };
 
+/* More streams than that have a file together. */
+#define STREAM_FILES_MOST 100
+
 /* Writes one file with `write`, or, where that is NULL, the bars of a stream. */
 static enum sutra_status write_file(const struct target *target, const char *name,
                                     void (*write)(const struct sutra_dlrm *, struct text_out *),
@@ -117,6 +120,8 @@ static enum sutra_status write_with_model(const struct target *target, const cha
 static enum sutra_status write_variants(const struct target *target) {
     const struct sutra_dlrm *dlrm = target->dlrm;
     enum sutra_status status = SUTRA_OK;
+    if (dlrm->report.n_streams > STREAM_FILES_MOST)
+        return write_file(target, "streams.chart_variants.txt", dlrm_write_all_variants, NULL);
     for (uint64_t i = 0; i < dlrm->report.n_streams && !status; i++) {
         uint32_t text = dlrm->report.streams[i].name;
         char *name = file_name("stream", strings_text(&dlrm->texts, text), strings_length(&dlrm->texts, text),

@@ -27,6 +27,9 @@ void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *out);
 /* How many bars each group of a stream has, before and behind equal ones were left out. */
 void dlrm_write_variants(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_stream *stream, struct text_out *out);
 
+/* The same of all streams, each behind a line with its name. */
+void dlrm_write_all_variants(const struct sutra_dlrm *dlrm, struct text_out *out);
+
 /* What stands for the model's name where nobody gave one: the trace's without folders and what its kind puts behind it.
  */
 const char *dlrm_model_of(const char *path, size_t *length);

@@ -324,6 +324,16 @@ void dlrm_write_variants(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_
     write_counts(dlrm, stream, false, out);
 }
 
+void dlrm_write_all_variants(const struct sutra_dlrm *dlrm, struct text_out *out) {
+    for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
+        uint32_t name = dlrm->report.streams[i].name;
+        out_add(out, "Stream: ");
+        buffer_append(&out->out, strings_text(&dlrm->texts, name), strings_length(&dlrm->texts, name));
+        out_add(out, "\n");
+        dlrm_write_variants(dlrm, &dlrm->report.streams[i], out);
+    }
+}
+
 /* ---- Streams ---- */
 
 static void write_busy(const struct sutra_dlrm *dlrm, struct json_out *json) {

@@ -11,6 +11,7 @@
 #include "analyze/hta/hta.h"
 #include "base/error.h"
 #include "facts/queues.h"
+#include "text/number_text.h"
 
 /* Changes of the length, those by launches first; and then in order, stream by stream. */
 struct queue {
@@ -108,16 +109,40 @@ static enum sutra_status gather(struct queue *queue, const struct hta_input *inp
     return status;
 }
 
-static void add_series(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue *queue,
+/* pandas keeps ids as they are: where one of a column is no integer, the column is of text. */
+static enum sutra_column_kind kind_of_ids(const struct queue *queue, const value_key *ids) {
+    for (row_t i = 0; i < queue->n; i++)
+        if (ids[queue->kernel[i]] >= KEY_VALUES)
+            return SUTRA_COLUMN_TEXT;
+    return SUTRA_COLUMN_INTEGER;
+}
+
+static void add_id(struct sutra_table *table, const struct values *values, value_key id) {
+    char room[NUMBER_TEXT_MAX];
+    size_t length;
+    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_INTEGER) {
+        table_integer(table, column_key(id));
+        return;
+    }
+    const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), room, &length);
+    table_text(table, text, length);
+}
+
+static void add_series(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
                        int64_t *lengths) {
+    enum { PID = 2, TID = 3 };
+    const struct hta_rows *rows = &input->rows;
+    const struct values *values = &input->context->values;
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE);
+    table_retype(table, PID, kind_of_ids(queue, rows->events->pid));
+    table_retype(table, TID, kind_of_ids(queue, rows->events->tid));
     for (row_t i = 0; i < queue->n; i++) {
         row_t change = queue->series.change[i], event = queue->event[change], kernel = queue->kernel[change];
         lengths[i] = (int32_t)queue->series.length[i]; /* below 0 where kernels begin before their launches */
         table_integer(table, event);
         table_number(table, us_of(rows->start[event]));
-        table_integer(table, column_key(rows->events->pid[kernel]));
-        table_integer(table, column_key(rows->events->tid[kernel]));
+        add_id(table, values, rows->events->pid[kernel]);
+        add_id(table, values, rows->events->tid[kernel]);
         table_integer(table, rows->stream[kernel]);
         table_integer(table, lengths[i]);
     }
@@ -155,7 +180,7 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
-    add_series(hta, &input->rows, queue, lengths);
+    add_series(hta, input, queue, lengths);
     status = describe_integers(input->engine, arena, queue->series.lane, lengths, queue->n, n_streams, 1, descriptions,
                                error);
     if (status)
