@@ -54,6 +54,9 @@ static bool walk_to_part(const struct document_parts *parts, size_t number, stru
     return true;
 }
 
+/* The text behind a part's walker is given back in pieces of so much: most of it is not looked at again. */
+#define GIVE_BACK_BYTES ((size_t)1 << 22)
+
 static void walk_part(void *arg, size_t number) {
     const struct document_parts *parts = arg;
     struct document_part *part = document_part_at(parts, number);
@@ -61,9 +64,14 @@ static void walk_part(void *arg, size_t number) {
     size_t end = parts->n == 1 ? SIZE_MAX : chunk_word(&parts->document->index, parts->first_chunk + number + 1) * 64;
     if (!walk_to_part(parts, number, part))
         return;
+    size_t given_back = walker->at;
     do {
         parts->reader->element(part, walker);
         part->last_comma = walker->at;
+        if (walker->at - given_back >= GIVE_BACK_BYTES) {
+            source_give_back(&parts->document->source, given_back, walker->at);
+            given_back = walker->at;
+        }
     } while (walk_element_end(walker) && part->last_comma < end);
     part->closed = !walker->expected && walker->text[part->last_comma] == ']';
 }

@@ -320,6 +320,7 @@ static void mark_chunk(void *arg, size_t chunk) {
         check_utf8(build, chunk);
     if (result->bad >= size)
         result->bad = SIZE_MAX;
+    source_give_back(build->source, begin * 64, end * 64);
 }
 
 /* The quote that opened the string which the text ends in: the last marked one. */

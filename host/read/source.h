@@ -36,6 +36,10 @@ enum sutra_status source_open_any(struct source *source, const char *path, struc
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
 
+/* Bytes from..to were passed: pages of a mapped file among them count no longer as memory of ours, and are there again
+ * when they are looked at. */
+void source_give_back(const struct source *source, size_t from, size_t to);
+
 void source_close(struct source *source);
 
 /* An error at a byte of the source; counts the lines up to there. */

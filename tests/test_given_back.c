@@ -1,0 +1,74 @@
+/*
+ * test_given_back.c - text of a trace that was passed is no memory: what nobody reads costs none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sutra/sutra.h"
+
+#define N_EVENTS   16384
+#define ARGS_BYTES 2048
+
+/* Pages of files in memory, in kilobytes. */
+static long file_pages_kb(void) {
+    char line[256];
+    long kb = -1;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "RssFile:", 8) == 0)
+            kb = strtol(line + 8, NULL, 10);
+    if (status)
+        fclose(status);
+    return kb;
+}
+
+/* Writes a trace, almost all of which are arguments that nobody reads; its path goes to `path`. */
+static void write_trace(char *path) {
+    char args[ARGS_BYTES + 1];
+    int file = mkstemp(path);
+    FILE *trace = file < 0 ? NULL : fdopen(file, "w");
+    assert_non_null(trace);
+    memset(args, 'x', ARGS_BYTES);
+    args[ARGS_BYTES] = 0;
+    fputs("{\"traceEvents\":[", trace);
+    for (int i = 0; i < N_EVENTS; i++)
+        fprintf(trace, "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"ts\":%d,\"dur\":1,\"args\":{\"x\":\"%s\"}}",
+                i ? "," : "", i, args);
+    fputs("]}", trace);
+    assert_int_equal(fclose(trace), 0);
+}
+
+static void text_that_was_passed_is_no_memory(void **state) {
+    (void)state;
+    char path[] = "/tmp/test_given_back.XXXXXX";
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_context *context = NULL;
+    struct sutra_device_trace *trace = NULL;
+    write_trace(path);
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    long before = file_pages_kb();
+    assert_int_equal(sutra_device_trace_read(context, path, &trace, NULL), SUTRA_OK);
+    long more = file_pages_kb() - before;
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    unlink(path);
+    if (before < 0)
+        skip();
+    if (more > N_EVENTS * (ARGS_BYTES / 1024) / 2)
+        fail_msg("%ld kB of the file are in memory", more);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_that_was_passed_is_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
