@@ -359,7 +359,7 @@ static void bring_down(struct gpu *gpu, const struct exclusive_columns *c, struc
     gpu_down(gpu, &counts, c->anomalies, 1);
     if (gpu_arrived(gpu)) {
         row_t first = counts.first_replaced < c->table.n ? (row_t)counts.first_replaced : ROW_NONE;
-        *step->anomalies = {counts.n_rounded, counts.n_replaced, first};
+        *step->anomalies = {counts.n_rounded, counts.n_replaced, first, 0};
         exclusive_do_left(gpu, step, left);
     }
     free(left);

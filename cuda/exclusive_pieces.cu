@@ -23,6 +23,7 @@ static void put_results(const struct thread_piece *piece, const struct exclusive
         sum->first_replaced = piece->rows[first];
     sum->n_rounded += from->anomalies->n_rounded;
     sum->n_replaced += from->anomalies->n_replaced;
+    sum->n_looks += from->anomalies->n_looks;
 }
 
 /* ---- By the CPU ---- */
@@ -75,7 +76,7 @@ static enum gpu_outcome run_piece(struct thread_cut *cut, const struct thread_pi
 
 enum gpu_outcome pieces_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *step) {
     struct thread_cut cut = {gpu, step->ops, run_piece, step, {}};
-    *step->anomalies = {0, 0, ROW_NONE};
+    *step->anomalies = {0, 0, ROW_NONE, 0};
     enum gpu_outcome outcome = cut_by_threads(&cut);
     if (gpu->remarks.n_left)
         note_left(gpu, step->ops->n_threads);

@@ -272,7 +272,7 @@ static inline enum sutra_status run_all(const struct engine *engine, const struc
                                 .length = room(n, 4),
                                 .keys = room(n, 8),
                                 .exclusive = numbers(n),
-                                .anomalies = {0, 0, ROW_NONE}};
+                                .anomalies = {.first_replaced = ROW_NONE}};
     for (row_t i = 0; i < n; i++) {
         results->keys[i] = integer_sort_key(big->external[i]);
         results->key_rows[i] = i;

@@ -98,7 +98,7 @@ static void expect_op(const struct cpu_ops *ops, const row_t *rows, row_t n, row
 
 static void expect(const struct table *table, struct result *expected) {
     row_t rows[TABLE_OPS];
-    expected->anomalies = (struct exclusive_anomalies){0, 0, ROW_NONE};
+    expected->anomalies = (struct exclusive_anomalies){.first_replaced = ROW_NONE};
     for (uint32_t t = 0; t < table->ops.n_threads; t++) {
         row_t n = thread_in_order(&table->ops, t, rows);
         for (row_t i = 0; i < n; i++)
@@ -136,7 +136,7 @@ static void check(const struct op_case *cases, row_t n, struct exclusive_anomali
     pool_free(pool);
 }
 
-static const struct exclusive_anomalies none = {0, 0, ROW_NONE};
+static const struct exclusive_anomalies none = {.first_replaced = ROW_NONE};
 
 static void nested_operators_lose_their_direct_children(void **state) {
     (void)state;
@@ -221,17 +221,17 @@ static void a_result_below_zero_is_mended_and_counted(void **state) {
     /* Near 4.39e12 ends are rounded to 1/2048: both end at +0.10009765625, so the child is longer than 0.1. */
     double start = 4390000000000.0;
     struct op_case replaced[] = {{real(start), real(0.1), real(0.1)}, {real(start), real(0.1), real(0.1)}};
-    check(replaced, 2, (struct exclusive_anomalies){0, 1, 0});
+    check(replaced, 2, (struct exclusive_anomalies){0, 1, 0, 0});
     /* At 1000 an end is rounded by less than 1e-13. */
     struct op_case rounded[] = {{real(1000), real(0.1), real(0)}, {real(1000), real(0.1), real(0.1)}};
-    check(rounded, 2, (struct exclusive_anomalies){1, 0, ROW_NONE});
+    check(rounded, 2, (struct exclusive_anomalies){1, 0, ROW_NONE, 0});
 }
 
 static void a_negative_duration_stands_alone(void **state) {
     (void)state;
     const struct op_case cases[] = {
         {I(0), I(10), I(8)}, {I(1), I(-1), I(0)}, {I(2), I(2), I(2)}, {I(20), I(-30), I(0)}};
-    check(cases, 4, (struct exclusive_anomalies){0, 2, 1});
+    check(cases, 4, (struct exclusive_anomalies){0, 2, 1, 0});
 }
 
 static void the_digits_of_a_double_lie_where_its_sum_of_powers_says(void **state) {
@@ -455,6 +455,24 @@ static void walk_and_sweep_follow_the_rule_on_any_threads(void **state) {
         pool_free(pools[p]);
 }
 
+/* Partly overlapping operators at decimals of which the first are near 0: their digits lie far below those of the last.
+ * Only those that begin before their own duration has passed are done one by one. */
+static void decimals_from_near_zero_need_few_single_looks(void **state) {
+    (void)state;
+    static struct table table;
+    static struct result expected, result;
+    table_clear(&table);
+    for (row_t i = 0; i < TABLE_OPS; i++)
+        table_add(&table, 0, real(0.1 + 10.3 * i), real(i % 2 ? 3.7 : 90.1 + 0.3 * i));
+    expect(&table, &expected);
+    struct pool *pool = pool_create(1);
+    assert_non_null(pool);
+    run(pool, &table, 0, &result);
+    pool_free(pool);
+    compare("decimals from near 0", 0, &table, &expected, &result);
+    assert_in_range(result.anomalies.n_looks, 1, TABLE_OPS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nested_operators_lose_their_direct_children),
@@ -470,6 +488,7 @@ int main(void) {
         cmocka_unit_test(a_negative_duration_stands_alone),
         cmocka_unit_test(the_digits_of_a_double_lie_where_its_sum_of_powers_says),
         cmocka_unit_test(no_operators_are_fine),
+        cmocka_unit_test(decimals_from_near_zero_need_few_single_looks),
         cmocka_unit_test(walk_and_sweep_follow_the_rule_on_any_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,27 @@ static void fill_piece(const struct writing *writing, struct workspace *workspac
     }
 }
 
+/* Nodes that an estimate looks at. */
+#define SAMPLES 500
+
+uint64_t linked_size(const struct sutra_linked *linked) {
+    struct writing writing = {.linked = linked};
+    struct workspace workspace = {0};
+    uint64_t n_nodes = linked->report.n_nodes, step = n_nodes / SAMPLES + 1, bytes = 0, n = 0;
+    row_t unit = 0;
+    for (uint64_t entry = 0; entry < n_nodes; entry += step, n++) {
+        while (linked->unit_entry[unit + 1] <= entry)
+            unit++;
+        row_t first = (row_t)entry - linked->unit_entry[unit];
+        fill_piece(&writing, &workspace, (struct text_piece){unit, first}, (struct text_piece){unit, first + 1});
+        bytes += workspace.out.length;
+    }
+    bool failed = workspace.template.failed || workspace.out.failed;
+    node_template_free(&workspace.template);
+    buffer_free(&workspace.out);
+    return failed ? 0 : (uint64_t)((double)bytes / (double)(n ? n : 1) * (double)n_nodes) + 1;
+}
+
 static void write_piece(void *arg, size_t number) {
     struct writing *writing = arg;
     struct workspace *workspace = take_workspace(writing);

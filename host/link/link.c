@@ -153,10 +153,19 @@ static void fill_report(struct sutra_linked *linked) {
         linked->host->n_fields_dropped + linked->device->n_fields_dropped + ops->n_fields_dropped;
 }
 
+/* Steps that take a second or so. */
+#define SLOW_LOOKS UINT64_C(200000000)
+
 /* Exclusive durations below 0 stop a strict link; otherwise they are told. */
 static enum sutra_status judge_durations(const struct sutra_linked *linked, struct sutra_context *context,
                                          struct sutra_error *error) {
     const struct exclusive_anomalies *found = &linked->ops.anomalies;
+    if (found->n_looks > SLOW_LOOKS)
+        context_warn(
+            context,
+            "exclusive durations took %llu million steps: many operators of one thread overlap without lying in "
+            "each other, at times with more digits than doubles can subtract exactly",
+            (unsigned long long)(found->n_looks / 1000000));
     if (found->n_rounded)
         context_warn(context, "exclusive durations below 0 by rounding: %llu; 0 stands for each",
                      (unsigned long long)found->n_rounded);
@@ -233,6 +242,33 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     return status;
 }
 
+/* GPU nodes per GPU operator, and nodes, beyond which the output's size is told before it is written. */
+#define MANY_COPIES 10
+#define MANY_NODES  10000
+
+/* Host operators that share an external id have a node each for every GPU operator of that id: the output can grow with
+ * the square of the input. */
+static enum sutra_status judge_size(const struct sutra_linked *linked, struct sutra_context *context, uint64_t most,
+                                    struct sutra_error *error) {
+    static const char text[] = "the output %s %llu nodes, about %.1f MB, for %llu GPU operators: many host operators "
+                               "share one external id";
+    const struct sutra_link_report *report = &linked->report;
+    unsigned long long n_nodes = report->n_nodes, n_gpu = report->n_gpu_ops;
+    bool grows = report->n_gpu_nodes > MANY_COPIES * report->n_gpu_ops && n_nodes > MANY_NODES;
+    if (!grows && !most)
+        return SUTRA_OK;
+    uint64_t bytes = linked_size(linked);
+    if (bytes == 0)
+        return error_memory(error);
+    if (most && bytes >= most && !grows)
+        return error_set(error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
+    if (most && bytes >= most)
+        return error_set(error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_gpu);
+    if (grows)
+        context_warn(context, text, "has", n_nodes, (double)bytes / 1e6, n_gpu);
+    return SUTRA_OK;
+}
+
 enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_host_trace *host,
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error) {
@@ -249,6 +285,8 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
     status = link_all(made, context, error);
     if (!status && !taken.no_sync)
         status = sync_build(made, context, taken.hta_pandas3, error);
+    if (!status)
+        status = judge_size(made, context, taken.most_bytes, error);
     stage_end(context);
     if (status)
         sutra_linked_free(made);

@@ -43,6 +43,9 @@ struct sutra_linked {
     struct sutra_link_report report;
 };
 
+/* About how many bytes the nodes take as text: their number times the mean of some hundreds. 0: out of memory. */
+uint64_t linked_size(const struct sutra_linked *linked);
+
 /* The GPU operators of a unit: *n rows of events. */
 static inline const row_t *linked_gpu_ops(const struct sutra_linked *linked, row_t unit, row_t *n) {
     *n = 0;

@@ -55,12 +55,13 @@ static void walk_reset(struct exclusive_walk *walk) {
     walk->n_used = 0;
     walk->unused = walk->top = OPEN_NONE;
     walk->n_steps = walk->n_ops = 0;
-    walk->anomalies = (struct exclusive_anomalies){0, 0, ROW_NONE};
+    walk->anomalies = (struct exclusive_anomalies){.first_replaced = ROW_NONE};
 }
 
 static void anomalies_add(struct exclusive_anomalies *sum, const struct exclusive_anomalies *part) {
     sum->n_rounded += part->n_rounded;
     sum->n_replaced += part->n_replaced;
+    sum->n_looks += part->n_looks;
     if (part->first_replaced < sum->first_replaced)
         sum->first_replaced = part->first_replaced;
 }
@@ -217,7 +218,11 @@ static bool do_island(struct exclusive_walk *walk, uint32_t budget, row_t *next)
         return false;
     if (applied)
         *next = end;
-    return applied || walk_island(walk, NO_BUDGET, next) == WALK_DONE;
+    if (applied)
+        return true;
+    outcome = walk_island(walk, NO_BUDGET, next);
+    walk->anomalies.n_looks += walk->n_steps;
+    return outcome == WALK_DONE;
 }
 
 static void sort_short_run(const struct cpu_ops *ops, row_t *rows, row_t n) {
@@ -280,7 +285,7 @@ static void do_thread(void *arg, size_t t) {
     row_t *rows = threads->rows + threads->start[t], n = threads->start[t + 1] - threads->start[t];
     struct exclusive_task task = {step->ops, rows, n, step->exclusive};
     struct exclusive_walk walk = {.task = &task};
-    struct exclusive_anomalies sum = {0, 0, ROW_NONE};
+    struct exclusive_anomalies sum = {.first_replaced = ROW_NONE};
     bool ok = sort_by_dur(step->ops, rows, n);
     for (row_t next = 0; ok && next < n;) {
         ok = do_island(&walk, threads->budget, &next);
@@ -307,7 +312,7 @@ enum sutra_status cpu_exclusive_within(struct pool *pool, struct exclusive_durat
         ok = !atomic_load_explicit(&threads.failed, memory_order_relaxed);
     }
     if (ok)
-        *step->anomalies = (struct exclusive_anomalies){0, 0, ROW_NONE};
+        *step->anomalies = (struct exclusive_anomalies){.first_replaced = ROW_NONE};
     for (uint32_t t = 0; ok && t < ops->n_threads; t++)
         anomalies_add(step->anomalies, &threads.anomalies[t]);
     arena_free(&arena);

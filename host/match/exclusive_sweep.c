@@ -13,31 +13,34 @@
  * intervals, as each has one point more than gaps. Then i itself is laid over its places: first_end becomes at most its
  * end. That is a range minimum on a segment tree whose nodes know their largest value and the next largest: a node
  * whose next largest is below the new end only renames its largest. Renaming costs O(log n) in the Fenwick tree and
- * happens O(n log n) times in all: O(n log^2 n), and about 400 bytes an operator.
+ * happens O(n log n) times in all: O(n log^2 n), and about 600 bytes an operator. Numbers on the grid have 128 bits, as
+ * decimals near 0 have digits far below those of the last times.
  *
  * One sum is what Python's successive subtractions give if all their results can be held by a double (see is_exact());
  * operators for which this cannot be shown are done one by one in Python's order, at the cost of a look at each
- * operator that begins inside. With starts as large as durations that does not happen.
+ * operator that begins inside, which is counted. What lies inside begins no earlier, so only digits of times from there
+ * on matter: with starts as large as durations that does not happen.
  */
 #include <math.h>
 
 #include "base/arena.h"
 #include "match/cpu_steps.h"
 #include "match/exclusive.h"
+#include "match/intervals.h"
 
 #define MOST_OPS  ((row_t)1 << 29) /* so that numbers of places fit 32 bits */
-#define FAR_POINT 0x1p62
+#define FAR_POINT 0x1p125
 
 /* The places of a segment tree's node; ends are numbers of points, counted from 1. */
 struct node {
     uint32_t first_end; /* the largest of its places'; n_points + 1 where nothing covers one */
     uint32_t next_end;  /* the next largest, or 0 */
-    uint64_t length;    /* of the places that have the largest */
+    uwide_t length;     /* of the places that have the largest */
     uint32_t n_merged;  /* points less gaps among them, modulo 2^32 */
 };
 
 struct total {
-    uint64_t length;
+    uwide_t length;
     uint32_t n_merged;
 };
 
@@ -45,9 +48,10 @@ struct sweep {
     const struct exclusive_task *task;
     row_t n;
     row_t *position;        /* of each operator in the task */
-    int64_t *start, *end;   /* on the grid */
+    wide_t *start, *end;    /* on the grid */
+    int *grid_from;         /* the exponent of a grid of all times from this operator on */
     uint32_t *first, *last; /* points of start and end */
-    int64_t *points;        /* rising, different; points[0] is unused */
+    wide_t *points;         /* rising, different; points[0] is unused */
     uint32_t n_points;
     int grid; /* the binary exponent of 1 on the grid */
     bool doubles;
@@ -91,14 +95,16 @@ static bool widen_grid(int *grid, bool *any, double value) {
 
 static bool choose_grid(struct sweep *sweep) {
     bool any = false;
-    for (row_t k = 0; sweep->doubles && k < sweep->n; k++)
+    for (row_t k = sweep->n; sweep->doubles && k-- > 0;) {
         if (!widen_grid(&sweep->grid, &any, number_as_double(task_start(sweep->task, sweep->position[k]))) ||
             !widen_grid(&sweep->grid, &any, number_as_double(task_end(sweep->task, sweep->position[k]))))
             return false;
+        sweep->grid_from[k] = any ? sweep->grid : 0;
+    }
     return true;
 }
 
-static bool to_grid(const struct sweep *sweep, struct number time, int64_t *fixed) {
+static bool to_grid(const struct sweep *sweep, struct number time, wide_t *fixed) {
     if (!sweep->doubles) {
         *fixed = (int64_t)time.bits;
         return true;
@@ -106,7 +112,7 @@ static bool to_grid(const struct sweep *sweep, struct number time, int64_t *fixe
     double scaled = ldexp(number_as_double(time), -sweep->grid);
     if (!(fabs(scaled) < FAR_POINT))
         return false;
-    *fixed = (int64_t)scaled;
+    *fixed = (wide_t)scaled;
     return true;
 }
 
@@ -118,7 +124,7 @@ static bool place_on_grid(struct sweep *sweep) {
     return true;
 }
 
-static void add_point(struct sweep *sweep, int64_t at) {
+static void add_point(struct sweep *sweep, wide_t at) {
     if (sweep->n_points == 0 || sweep->points[sweep->n_points] != at)
         sweep->points[++sweep->n_points] = at;
 }
@@ -130,7 +136,8 @@ static const row_t *sort_by_end(struct arena *arena, const struct sweep *sweep) 
     if (arena->failed)
         return NULL;
     for (row_t k = 0; k < sweep->n; k++) {
-        pairs.keys[k] = integer_sort_key(sweep->end[k]);
+        pairs.keys[k] = sweep->doubles ? double_sort_key(number_as_double(task_end(sweep->task, sweep->position[k])))
+                                       : integer_sort_key((int64_t)sweep->end[k]);
         pairs.rows[k] = k;
     }
     return cpu_sort_keys(NULL, &pairs, NULL) ? NULL : pairs.rows;
@@ -174,14 +181,13 @@ static void plant(struct sweep *sweep) {
         struct node *leaf = &sweep->nodes[sweep->n_leaves + 2 * (size_t)(p - 1)];
         leaf[0] = (struct node){uncovered, 0, 0, 1};
         if (p < sweep->n_points)
-            leaf[1] =
-                (struct node){uncovered, 0, (uint64_t)sweep->points[p + 1] - (uint64_t)sweep->points[p], UINT32_MAX};
+            leaf[1] = (struct node){uncovered, 0, (uwide_t)(sweep->points[p + 1] - sweep->points[p]), UINT32_MAX};
     }
     for (size_t at = sweep->n_leaves; --at > 0;)
         pull(sweep, at);
 }
 
-static void totals_add(struct sweep *sweep, uint32_t end, uint64_t length, uint32_t n_merged) {
+static void totals_add(struct sweep *sweep, uint32_t end, uwide_t length, uint32_t n_merged) {
     for (; end <= sweep->n_points; end += end & -end) {
         sweep->totals[end].length += length;
         sweep->totals[end].n_merged += n_merged;
@@ -244,11 +250,12 @@ static bool is_exact(int grid, double dur) {
 }
 
 /* Python's way for one operator. */
-static struct remaining subtract_in_order(const struct sweep *sweep, row_t k) {
+static struct remaining subtract_in_order(const struct sweep *sweep, row_t k, uint64_t *n_looks) {
     const struct exclusive_task *task = sweep->task;
     struct number end = task_end(task, sweep->position[k]);
     struct remaining left = {.rest = task_dur(task, sweep->position[k])};
     for (row_t j = k + 1; j < sweep->n && sweep->start[j] <= sweep->end[k]; j++) {
+        ++*n_looks;
         struct number later_end = task_end(task, sweep->position[j]);
         if (op_contains(end, later_end))
             remaining_take(&left, task_start(task, sweep->position[j]), later_end);
@@ -261,13 +268,13 @@ static void settle_op(const struct sweep *sweep, row_t k, struct exclusive_anoma
     struct total inside = totals_until(sweep, sweep->last[k]);
     struct number exclusive = task_dur(sweep->task, sweep->position[k]);
     if (inside.n_merged && !sweep->doubles)
-        exclusive = number_integer((int64_t)(exclusive.bits - inside.length));
+        exclusive = number_integer((int64_t)(exclusive.bits - (uint64_t)inside.length));
     else if (inside.n_merged) {
         double dur = number_as_double(exclusive);
-        if (is_exact(sweep->grid, dur))
+        if (is_exact(sweep->grid_from[k], dur))
             exclusive = number_double(dur - ldexp((double)inside.length, sweep->grid));
         else
-            exclusive = subtract_in_order(sweep, k).rest;
+            exclusive = subtract_in_order(sweep, k, &anomalies->n_looks).rest;
     }
     task_settle(sweep->task, sweep->task->rows[sweep->position[k]], exclusive, inside.n_merged, anomalies);
 }
@@ -276,6 +283,7 @@ static bool allocate_ops(struct arena *arena, struct sweep *sweep, row_t n) {
     sweep->position = arena_take(arena, n, sizeof *sweep->position);
     sweep->start = arena_take(arena, n, sizeof *sweep->start);
     sweep->end = arena_take(arena, n, sizeof *sweep->end);
+    sweep->grid_from = arena_take(arena, n, sizeof *sweep->grid_from);
     sweep->first = arena_take(arena, n, sizeof *sweep->first);
     sweep->last = arena_take(arena, n, sizeof *sweep->last);
     sweep->points = arena_take(arena, 2 * (size_t)n + 1, sizeof *sweep->points);

@@ -75,11 +75,12 @@ struct cpu_ops {
     const uint8_t *coalesced;
 };
 
-/* Exclusive durations below 0, which real traces should not have. */
+/* Exclusive durations below 0, and operators that are hard on the CPU: neither should real traces have. */
 struct exclusive_anomalies {
     uint64_t n_rounded;   /* by at most 1e-6 us for each child: 0 was taken */
     uint64_t n_replaced;  /* by more: the inclusive duration clipped at 0 was taken */
     row_t first_replaced; /* the first such row, or ROW_NONE */
+    uint64_t n_looks;     /* at operators one by one, where there is no faster way; 0 on the GPU */
 };
 
 /* exclusive[i] = duration of operator i less the merged intervals of the later operators of its thread that lie inside

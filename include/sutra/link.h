@@ -28,8 +28,9 @@ struct sutra_linked;
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_link_options {
     size_t size;
-    bool no_sync;     /* leave synchronisation dependencies out */
-    bool hta_pandas3; /* find those that the reference finds with pandas 3, which are few */
+    bool no_sync;        /* leave synchronisation dependencies out */
+    bool hta_pandas3;    /* find those that the reference finds with pandas 3, which are few */
+    uint64_t most_bytes; /* refuse an output that would be about as long or longer, SUTRA_DATA; 0: any length */
 };
 
 /* What was made of the two traces, and what was left out. */
