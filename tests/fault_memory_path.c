@@ -53,7 +53,7 @@
 static const char *const traces[] = {ROWS("ProfilerStep", "20"), ROWS("Step", "'main'"), ROWS("ProfilerStep", "0")};
 static const char host_source[] = HOST_OF(ROOT "," NODE("2", "a", "1") "," NODE("3", "b", "2"));
 
-enum { N_FILES = 4 }; /* a path in each format, and ET+ */
+enum { FILE_FULL = SUTRA_PATH_CHROME + 1, FILE_PLUS = FILE_FULL + 2, N_FILES }; /* a path in each format, ET+ */
 
 struct texts {
     char *host, *device;
@@ -69,6 +69,17 @@ static enum sutra_status write_paths(struct sutra_context *context, const struct
     return status;
 }
 
+static enum sutra_status write_full_path(struct sutra_context *context, const struct sutra_device_trace *device,
+                                         const struct fault_files *files, struct sutra_error *error) {
+    struct sutra_full_path *path = NULL;
+    enum sutra_status status = sutra_full_path_find(context, device, NULL, &path, error);
+    for (int format = SUTRA_PATH_TEXT; format <= SUTRA_PATH_JSON && !status; format++)
+        status = sutra_full_path_write(context, path, (enum sutra_path_format)format, files->path[FILE_FULL + format],
+                                       error);
+    sutra_full_path_free(path);
+    return status;
+}
+
 static enum sutra_status run_with(struct sutra_context *context, const struct fault_files *files,
                                   struct sutra_error *error) {
     const struct texts *texts = files->of;
@@ -81,9 +92,11 @@ static enum sutra_status run_with(struct sutra_context *context, const struct fa
     if (!status)
         status = write_paths(context, device, files, error);
     if (!status)
+        status = write_full_path(context, device, files, error);
+    if (!status)
         status = sutra_link(context, host, device, NULL, &linked, error);
     if (!status)
-        status = sutra_linked_write(context, linked, files->path[N_FILES - 1], NULL, error);
+        status = sutra_linked_write(context, linked, files->path[FILE_PLUS], NULL, error);
     sutra_linked_free(linked);
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);
@@ -107,7 +120,7 @@ static void any_allocation_may_fail(void **state) {
         struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
         files_expect(&files);
         if (i == 0)
-            assert_non_null(strstr(files.expected[N_FILES - 1], "sync_dep"));
+            assert_non_null(strstr(files.expected[FILE_PLUS], "sync_dep"));
         files_refuse_each(&files, 200);
         free(texts.host);
         free(texts.device);

@@ -36,6 +36,7 @@ static struct {
     struct sutra_device_trace *device;
     struct sutra_linked *linked;
     struct sutra_critical_path *path;
+    struct sutra_full_path *full_path;
     struct sutra_profile *profile;
     struct sutra_tree *tree;
     struct sutra_correlation *correlation;
@@ -89,6 +90,7 @@ static int make_all(void **state) {
          !sutra_device_trace_parse(context, "device", device_text, strlen(device_text), &all.device, NULL) &&
          !sutra_link(context, all.host, all.device, NULL, &all.linked, NULL) &&
          !sutra_critical_path_find(context, all.device, NULL, &all.path, NULL) &&
+         !sutra_full_path_find(context, all.device, NULL, &all.full_path, NULL) &&
          !sutra_profile_take(context, all.device, NULL, NULL, &all.profile, NULL) &&
          !sutra_tree_build(context, all.profile, SUTRA_EDITION_2, &all.tree, NULL) &&
          !sutra_correlation_find(context, all.profile, NULL, &all.correlation, NULL) &&
@@ -114,6 +116,7 @@ static int free_all(void **state) {
     sutra_tree_free(all.tree);
     sutra_profile_free(all.profile);
     sutra_critical_path_free(all.path);
+    sutra_full_path_free(all.full_path);
     sutra_linked_free(all.linked);
     sutra_device_trace_free(all.device);
     sutra_host_trace_free(all.host);
@@ -148,6 +151,13 @@ static enum sutra_status use_path(const void *options, struct sutra_error *error
     struct sutra_critical_path *path = NULL;
     enum sutra_status status = sutra_critical_path_find(all.context, all.device, options, &path, error);
     sutra_critical_path_free(path);
+    return status;
+}
+
+static enum sutra_status use_full_path(const void *options, struct sutra_error *error) {
+    struct sutra_full_path *path = NULL;
+    enum sutra_status status = sutra_full_path_find(all.context, all.device, options, &path, error);
+    sutra_full_path_free(path);
     return status;
 }
 
@@ -255,6 +265,7 @@ static const struct {
     {FIRST(sutra_link_options, hta_pandas3), use_link},
     {FIRST(sutra_legacy_options, arg), use_legacy},
     {FIRST(sutra_critical_path_options, instance), use_path},
+    {FIRST(sutra_critical_path_options, instance), use_full_path},
     {FIRST(sutra_profile_options, inputs), use_profile},
     {FIRST(sutra_tree_write_options, min_us), use_tree},
     {FIRST(sutra_correlation_options, kind), use_correlation},
@@ -329,6 +340,7 @@ ASK(ask_device, assert_int_equal(sutra_device_trace_summary(all.context, all.dev
 ASK(ask_link, sutra_linked_report(all.linked, report))
 ASK(ask_advice, assert_int_equal(sutra_advise(all.context, all.host, all.device, report, NULL), SUTRA_OK))
 ASK(ask_path, sutra_critical_path_report(all.path, report))
+ASK(ask_full_path, sutra_full_path_report(all.full_path, report))
 ASK(ask_profile, sutra_profile_report(all.profile, report))
 ASK(ask_profile_columns, sutra_profile_columns(all.profile, report))
 ASK(ask_tree, sutra_tree_report(all.tree, report))
@@ -388,6 +400,7 @@ static const struct {
     {SIZED(sutra_legacy_report), ask_legacy},
     {SIZED(sutra_advice), ask_advice},
     {SIZED(sutra_critical_path_report), ask_path},
+    {SIZED(sutra_full_report), ask_full_path},
     {SIZED(sutra_reassociation), ask_reassociation},
     {SIZED(sutra_kineto_report), ask_kineto},
     {SIZED(sutra_pair_report), ask_pairs},

@@ -11,9 +11,10 @@ struct path_values {
     struct job_values job;
     const char *annotation;
     uint64_t instance;
-    int format;
+    int format, rules;
 };
 
+static const char *const rule_sets[] = {"hta", "full", NULL};
 static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the order of enum sutra_path_format */
 
 #define AT(field) .offset = offsetof(struct path_values, field)
@@ -23,6 +24,9 @@ static const struct option_row options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, json with map, nodes, edges and path, or chrome, the trace itself with the path marked "
              "(default: text)"},
+    {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
+     .help = "hta: those of Holistic Trace Analysis; full: the longest path through all that the trace tells, which "
+             "spans the whole time; text or json only (default: hta)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
      .help = "look for the path in the time of an event whose name contains NAME; '' is the whole trace (default: "
              "ProfilerStep if there is one, else the whole trace)"},
@@ -35,21 +39,40 @@ static const struct option_row options[] = {
     {0},
 };
 
+static enum sutra_status show_path(struct job *job, const struct path_values *values,
+                                   const struct sutra_device_trace *trace,
+                                   const struct sutra_critical_path_options *how, struct sutra_error *error) {
+    struct sutra_critical_path *path = NULL;
+    enum sutra_status status = sutra_critical_path_find(job->context, trace, how, &path, error);
+    if (!status)
+        status = sutra_critical_path_write(job->context, path, (enum sutra_path_format)values->format,
+                                           values->job.output, error);
+    sutra_critical_path_free(path);
+    return status;
+}
+
+static enum sutra_status show_full_path(struct job *job, const struct path_values *values,
+                                        const struct sutra_device_trace *trace,
+                                        const struct sutra_critical_path_options *how, struct sutra_error *error) {
+    struct sutra_full_path *path = NULL;
+    enum sutra_status status = sutra_full_path_find(job->context, trace, how, &path, error);
+    if (!status)
+        status = sutra_full_path_write(job->context, path, (enum sutra_path_format)values->format, values->job.output,
+                                       error);
+    sutra_full_path_free(path);
+    return status;
+}
+
 static enum sutra_status find_path(struct job *job, const struct path_values *values, const char *input,
                                    struct sutra_error *error) {
     struct sutra_critical_path_options path_options = {
         .size = sizeof path_options, .annotation = values->annotation, .instance = values->instance};
     struct sutra_device_trace *trace = NULL;
-    struct sutra_critical_path *path = NULL;
     enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
         status = sutra_device_trace_read(job->context, input, &trace, error);
     if (!status)
-        status = sutra_critical_path_find(job->context, trace, &path_options, &path, error);
-    if (!status)
-        status = sutra_critical_path_write(job->context, path, (enum sutra_path_format)values->format,
-                                           values->job.output, error);
-    sutra_critical_path_free(path);
+        status = (values->rules ? show_full_path : show_path)(job, values, trace, &path_options, error);
     sutra_device_trace_free(trace);
     return status;
 }
@@ -64,6 +87,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK)
         return exit_code;
+    if (values.rules && values.format == SUTRA_PATH_CHROME)
+        return message_fail(SUTRA_USAGE, "--rules full: there is text or json, but no marked trace");
     if (paths_same(values.job.output, operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
     struct job job = job_start(&values.job, !values.job.quiet, !values.job.quiet, values.job.verbose);
@@ -82,11 +107,15 @@ static const char *const description[] = {
     "by operator, by kernel and by delay.",
     "The rules are those of Holistic Trace Analysis. Where those fail a warning tells why, and extended rules are "
     "used, which also know stream 0, streams with names, equal streams of several devices and HIP.",
+    "With --rules full the path spans the whole time instead: the processor's work in one line over all threads, what "
+    "it waits for, launches, streams and the events between them, as 'sutra link -o X.et' keeps them. Each moment is "
+    "of one kind: operator, launch latency, kernel, copy, communication or gap.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra critical-path device.json", "print where the time of the first step went"},
     {"sutra critical-path device.json --format chrome -o marked.json.gz", "mark the path in the trace, for Perfetto"},
+    {"sutra critical-path device.json --rules full", "what the whole time of the first step went to"},
     {"sutra critical-path device.json --annotation forward --instance 3 --format json -o path.json",
      "the path of one span, for a program"},
     {0},

@@ -1,143 +1,16 @@
 /*
- * linked_timeline.c - times of what was linked, and of the calls and synchronisation events beside it.
+ * linked_timeline.c - times of what was linked; calls and synchronisation events beside it are timeline_sources.c's.
  *
  *     unit of the host trace --linked to--> CPU operator     an operator of the timeline
- *             \--its GPU operators--> event --correlation--> call       a kernel, with its launch
- *     calls that synchronise --correlation--> cuda_sync event           what they wait for
- *     cuda_sync events "Stream Wait Event" --correlation--> calls       what streams wait for
+ *             \--its GPU operators--> event                  a kernel
  */
 #include "simulate/linked_timeline.h"
 
-#include <math.h>
-
 #include "base/error.h"
-#include "columns/pair_table.h"
-#include "facts/correlation.h"
-#include "facts/names.h"
-#include "match/key_index.h"
-#include "read/event_columns.h"
+#include "simulate/timeline_sources.h"
 
-/* What is looked up while the timeline is read. */
-struct timeline_sources {
-    struct sutra_context *context;
-    const struct sutra_linked *linked;
-    const struct device_events *events;
-    struct arena *arena;
-    const struct string_roles *roles;
-
-    row_t *calls, *syncs; /* events, as the file has them */
-    row_t n_calls, n_syncs;
-    struct key_index call_of, sync_of;          /* correlation -> first call, last synchronisation event */
-    struct asked_column awaited_stream, record; /* of synchronisation events */
-
-    struct key_index thread_of;  /* tid -> a CPU operator of it */
-    struct pair_table stream_of; /* stream -> its number */
-    uint32_t n_streams;
-};
-
-static double event_start(const struct timeline_sources *sources, row_t event) {
-    return number_as_double(number_at(sources->events->ts, event));
-}
-
-static double event_end(const struct timeline_sources *sources, row_t event) {
-    return number_as_double(number_add(number_at(sources->events->ts, event), number_at(sources->events->dur, event)));
-}
-
-/* ---- Calls and synchronisation events ---- */
-
-static bool is_complete(const struct timeline_sources *sources, row_t event) {
-    return sources->events->phase[event] == 'X' && isfinite(event_start(sources, event)) &&
-           isfinite(event_end(sources, event));
-}
-
-static enum sutra_status list_calls(struct timeline_sources *sources, struct sutra_error *error) {
-    const struct device_events *events = sources->events;
-    sources->calls = arena_take(sources->arena, events->n, sizeof *sources->calls);
-    sources->syncs = arena_take(sources->arena, events->n, sizeof *sources->syncs);
-    if (sources->arena->failed)
-        return error_memory(error);
-    for (row_t event = 0; event < events->n; event++) {
-        uint32_t category = category_roles(events, sources->roles, event);
-        if (!(category & (CATEGORY_CALL | CATEGORY_SYNC)) || !is_complete(sources, event))
-            continue;
-        if (category & CATEGORY_SYNC)
-            sources->syncs[sources->n_syncs++] = event;
-        else
-            sources->calls[sources->n_calls++] = event;
-    }
-    return SUTRA_OK;
-}
-
-/* From correlations to positions among the rows. */
-static enum sutra_status index_correlations(const struct timeline_sources *sources, const row_t *rows, row_t n,
-                                            enum key_choice choice, struct key_index *index,
-                                            struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(sources->arena);
-    value_key *keys = arena_take(sources->arena, n, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        keys[i] = sources->events->correlation[rows[i]];
-    enum sutra_status status = key_index_build(index, &sources->context->engine, keys, n, choice, NULL, error);
-    arena_release(sources->arena, mark);
-    return status;
-}
-
-/* The call with a correlation, or ROW_NONE. */
-static row_t find_call(const struct timeline_sources *sources, value_key correlation) {
-    if (!is_correlation(correlation))
-        return ROW_NONE;
-    row_t position = key_index_find(&sources->call_of, correlation);
-    return position == ROW_NONE ? ROW_NONE : sources->calls[position];
-}
-
-static enum sutra_status read_syncs(struct timeline_sources *sources, struct sutra_error *error) {
-    static const struct asked_field fields[] = {{"wait_on_stream", ASK_KEY, false},
-                                                {"wait_on_cuda_event_record_corr_id", ASK_KEY, false}};
-    struct asked_column columns[2];
-    enum sutra_status status = event_columns_ask(sources->context, sources->linked->device, fields, 2, sources->syncs,
-                                                 sources->n_syncs, columns, error);
-    if (status)
-        return status;
-    sources->awaited_stream = columns[0];
-    sources->record = columns[1];
-    status = index_correlations(sources, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of, error);
-    return status ? status
-                  : index_correlations(sources, sources->syncs, sources->n_syncs, KEY_LAST, &sources->sync_of, error);
-}
-
-/* ---- Threads and streams ---- */
-
-static enum sutra_status index_threads(struct timeline_sources *sources, struct sutra_error *error) {
-    const struct device_ops *ops = &sources->linked->ops;
-    struct arena_mark mark = arena_mark(sources->arena);
-    value_key *tids = arena_take(sources->arena, ops->cpu.n, sizeof *tids);
-    if (!tids)
-        return error_memory(error);
-    for (row_t i = 0; i < ops->cpu.n; i++)
-        tids[i] = sources->events->tid[ops->cpu_event[i]];
-    enum sutra_status status =
-        key_index_build(&sources->thread_of, &sources->context->engine, tids, ops->cpu.n, KEY_FIRST, NULL, error);
-    arena_release(sources->arena, mark);
-    return status;
-}
-
-static uint32_t thread_of(const struct timeline_sources *sources, row_t event) {
-    row_t op = key_index_find(&sources->thread_of, sources->events->tid[event]);
-    return op == ROW_NONE ? THREAD_UNKNOWN : sources->linked->ops.cpu.thread[op];
-}
-
-/* A stream's number; that of one without kernels is n_streams. */
-static uint32_t stream_of(const struct timeline_sources *sources, value_key stream) {
-    uint32_t number = pair_table_find(&sources->stream_of, (uint64_t)stream, 0);
-    return number == PAIR_NONE ? sources->n_streams : number;
-}
-
-/* ---- The columns of the timeline ---- */
-
-static enum sutra_status read_ops(const struct timeline_sources *sources, struct timeline_ops *made,
-                                  struct sutra_error *error) {
-    const struct sutra_linked *linked = sources->linked;
+static enum sutra_status read_ops(const struct timeline_sources *sources, const struct sutra_linked *linked,
+                                  struct timeline_ops *made, struct sutra_error *error) {
     const struct device_ops *ops = &linked->ops;
     const row_t n_units = linked->units.n_units;
     uint64_t *id = arena_take(sources->arena, n_units, sizeof *id);
@@ -149,200 +22,52 @@ static enum sutra_status read_ops(const struct timeline_sources *sources, struct
     row_t n = 0;
     for (row_t unit = 0; unit < n_units; unit++) {
         row_t op = linked->unit_op[unit];
-        if (op == ROW_NONE || !is_complete(sources, ops->cpu_event[op]))
+        if (op == ROW_NONE || !timeline_event_lasts(sources, ops->cpu_event[op]))
             continue;
         id[n] = linked->unit_id[unit];
-        start[n] = event_start(sources, ops->cpu_event[op]);
-        end[n] = event_end(sources, ops->cpu_event[op]);
+        start[n] = timeline_event_start(sources, ops->cpu_event[op]);
+        end[n] = timeline_event_end(sources, ops->cpu_event[op]);
         thread[n++] = ops->cpu.thread[op];
     }
     *made = (struct timeline_ops){n, ops->cpu.n_threads, id, start, end, thread};
     return SUTRA_OK;
 }
 
-/* The columns of kernels while they are filled. */
-struct kernel_columns {
-    row_t n;
-    uint64_t *id;
-    double *start, *end, *launch_start, *launch_end;
-    uint32_t *stream, *thread;
-    uint8_t *traits;
-};
-
-static uint8_t traits_of(const struct timeline_sources *sources, row_t event) {
-    uint32_t name = name_roles(sources->events, sources->roles, event);
-    return (uint8_t)((name & NAME_COPY ? KERNEL_COPIES : 0) | (name & NAME_PAGEABLE ? KERNEL_PAGEABLE : 0));
-}
-
-/* False: out of memory. */
-static bool add_kernel(struct timeline_sources *sources, struct kernel_columns *columns, uint64_t id, row_t event) {
-    struct pair_entry *stream = pair_table_take(&sources->stream_of, (uint64_t)sources->events->stream[event], 0);
-    if (!stream)
-        return false;
-    if (stream->number == PAIR_NONE)
-        stream->number = sources->n_streams++;
-    row_t i = columns->n++, call = find_call(sources, sources->events->correlation[event]);
-    columns->id[i] = id;
-    columns->start[i] = event_start(sources, event);
-    columns->end[i] = event_end(sources, event);
-    columns->launch_start[i] = call == ROW_NONE ? columns->start[i] : event_start(sources, call);
-    columns->launch_end[i] = call == ROW_NONE ? columns->start[i] : event_end(sources, call);
-    columns->thread[i] = call == ROW_NONE ? THREAD_UNKNOWN : thread_of(sources, call);
-    columns->stream[i] = stream->number;
-    columns->traits[i] = traits_of(sources, event);
-    return true;
-}
-
-static bool add_kernels(struct timeline_sources *sources, struct kernel_columns *columns) {
-    const struct sutra_linked *linked = sources->linked;
+static bool add_kernels(struct timeline_sources *sources, const struct sutra_linked *linked,
+                        struct kernel_columns *columns) {
     for (row_t unit = 0; unit < linked->units.n_units; unit++) {
         row_t n;
         const row_t *events = linked_gpu_ops(linked, unit, &n);
         for (row_t i = 0; i < n; i++)
-            if (is_complete(sources, events[i]) &&
-                !add_kernel(sources, columns, (uint64_t)linked->unit_id[unit] + 1 + i, events[i]))
+            if (timeline_event_lasts(sources, events[i]) &&
+                !timeline_kernels_add(sources, columns, (uint64_t)linked->unit_id[unit] + 1 + i, events[i]))
                 return false;
     }
     return true;
 }
 
-static enum sutra_status read_kernels(struct timeline_sources *sources, struct timeline_kernels *made,
-                                      struct sutra_error *error) {
-    const size_t n = sources->linked->report.n_gpu_nodes;
-    struct kernel_columns columns = {
-        .id = arena_take(sources->arena, n, sizeof(uint64_t)),
-        .start = arena_take(sources->arena, n, sizeof(double)),
-        .end = arena_take(sources->arena, n, sizeof(double)),
-        .launch_start = arena_take(sources->arena, n, sizeof(double)),
-        .launch_end = arena_take(sources->arena, n, sizeof(double)),
-        .stream = arena_take(sources->arena, n, sizeof(uint32_t)),
-        .thread = arena_take(sources->arena, n, sizeof(uint32_t)),
-        .traits = arena_take(sources->arena, n, 1),
-    };
-    if (sources->arena->failed || !add_kernels(sources, &columns))
+static enum sutra_status read_all(struct timeline_sources *sources, const struct sutra_linked *linked,
+                                  struct timeline_input *input, struct sutra_error *error) {
+    const struct device_ops *ops = &linked->ops;
+    struct kernel_columns columns;
+    enum sutra_status status = timeline_sources_thread(sources, ops->cpu_event, ops->cpu.thread, ops->cpu.n, error);
+    if (!status)
+        status = read_ops(sources, linked, &input->ops, error);
+    if (status)
+        return status;
+    if (!timeline_kernels_begin(sources, linked->report.n_gpu_nodes, &columns) ||
+        !add_kernels(sources, linked, &columns))
         return error_memory(error);
-    *made = (struct timeline_kernels){.n = columns.n,
-                                      .n_streams = sources->n_streams,
-                                      .id = columns.id,
-                                      .start = columns.start,
-                                      .end = columns.end,
-                                      .stream = columns.stream,
-                                      .launch_start = columns.launch_start,
-                                      .launch_end = columns.launch_end,
-                                      .launch_thread = columns.thread,
-                                      .traits = columns.traits};
-    return SUTRA_OK;
-}
-
-/* Whether a stream is told; -1 stands for all. */
-static bool is_stream(value_key stream) {
-    return key_is_value(stream) && stream != -1;
-}
-
-/* What a call waits for: the stream, and before when it was launched. */
-struct awaited_work {
-    uint32_t stream;
-    double before;
-};
-
-static struct awaited_work find_awaited(const struct timeline_sources *sources, row_t call, uint32_t role) {
-    row_t position = key_index_find(&sources->sync_of, sources->events->correlation[call]);
-    bool told = is_correlation(sources->events->correlation[call]) && position != ROW_NONE;
-    row_t sync = told ? sources->syncs[position] : ROW_NONE;
-    struct awaited_work awaited = {STREAM_ANY, event_start(sources, call)};
-    if (role & NAME_EVENT_SYNC) {
-        row_t record = told ? find_call(sources, sources->record.key[sync]) : ROW_NONE;
-        awaited.stream =
-            record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->awaited_stream.key[sync]);
-        awaited.before = record == ROW_NONE ? awaited.before : event_start(sources, record);
-    } else if ((role & NAME_STREAM_SYNC) && told && is_stream(sources->events->stream[sync])) {
-        awaited.stream = stream_of(sources, sources->events->stream[sync]);
-    }
-    return awaited;
-}
-
-static enum sutra_status read_calls(const struct timeline_sources *sources, struct timeline_calls *made,
-                                    struct sutra_error *error) {
-    const row_t n_calls = sources->n_calls;
-    double *start = arena_take(sources->arena, n_calls, sizeof *start);
-    double *end = arena_take(sources->arena, n_calls, sizeof *end);
-    double *before = arena_take(sources->arena, n_calls, sizeof *before);
-    uint32_t *stream = arena_take(sources->arena, n_calls, sizeof *stream);
-    uint32_t *thread = arena_take(sources->arena, n_calls, sizeof *thread);
-    if (sources->arena->failed)
-        return error_memory(error);
-    row_t n = 0;
-    for (row_t i = 0; i < n_calls; i++) {
-        row_t call = sources->calls[i];
-        uint32_t role = name_roles(sources->events, sources->roles, call);
-        if (!(role & (NAME_STREAM_SYNC | NAME_CONTEXT_SYNC | NAME_EVENT_SYNC)))
-            continue;
-        struct awaited_work awaited = find_awaited(sources, call, role);
-        start[n] = event_start(sources, call);
-        end[n] = event_end(sources, call);
-        before[n] = awaited.before;
-        stream[n] = awaited.stream;
-        thread[n++] = thread_of(sources, call);
-    }
-    *made = (struct timeline_calls){n, start, end, before, stream, thread};
-    return SUTRA_OK;
-}
-
-static enum sutra_status read_orders(const struct timeline_sources *sources, struct timeline_orders *made,
-                                     struct sutra_error *error) {
-    const row_t n_syncs = sources->n_syncs;
-    uint32_t *stream = arena_take(sources->arena, n_syncs, sizeof *stream);
-    uint32_t *awaited = arena_take(sources->arena, n_syncs, sizeof *awaited);
-    double *call_start = arena_take(sources->arena, n_syncs, sizeof *call_start);
-    double *record_start = arena_take(sources->arena, n_syncs, sizeof *record_start);
-    if (sources->arena->failed)
-        return error_memory(error);
-    row_t n = 0;
-    for (row_t i = 0; i < n_syncs; i++) {
-        row_t sync = sources->syncs[i];
-        if (!(name_roles(sources->events, sources->roles, sync) & NAME_STREAM_WAIT))
-            continue;
-        row_t call = find_call(sources, sources->events->correlation[sync]);
-        row_t record = find_call(sources, sources->record.key[sync]);
-        stream[n] = stream_of(sources, sources->events->stream[sync]);
-        awaited[n] = stream_of(sources, sources->awaited_stream.key[sync]);
-        if (call == ROW_NONE || record == ROW_NONE || stream[n] == sources->n_streams ||
-            awaited[n] == sources->n_streams)
-            continue;
-        call_start[n] = event_start(sources, call);
-        record_start[n++] = event_start(sources, record);
-    }
-    *made = (struct timeline_orders){n, stream, awaited, call_start, record_start};
-    return SUTRA_OK;
-}
-
-static enum sutra_status read_all(struct timeline_sources *sources, struct timeline_input *input,
-                                  struct sutra_error *error) {
-    sources->roles = names_find(&sources->linked->device->strings, READER_SIMULATE, sources->arena);
-    enum sutra_status status = sources->roles && pair_table_init(&sources->stream_of) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = list_calls(sources, error);
-    if (!status)
-        status = read_syncs(sources, error);
-    if (!status)
-        status = index_threads(sources, error);
-    if (!status)
-        status = read_ops(sources, &input->ops, error);
-    if (!status)
-        status = read_kernels(sources, &input->kernels, error);
-    if (!status)
-        status = read_calls(sources, &input->calls, error);
-    return status ? status : read_orders(sources, &input->orders, error);
+    input->kernels = timeline_kernels_finish(sources, &columns);
+    return timeline_read_waits(sources, input, error);
 }
 
 enum sutra_status linked_timeline_read(struct sutra_context *context, const struct sutra_linked *linked,
                                        struct arena *arena, struct timeline_input *input, struct sutra_error *error) {
-    struct timeline_sources sources = {
-        .context = context, .linked = linked, .events = &linked->device->events, .arena = arena};
-    enum sutra_status status = read_all(&sources, input, error);
-    key_index_free(&sources.call_of);
-    key_index_free(&sources.sync_of);
-    key_index_free(&sources.thread_of);
-    pair_table_free(&sources.stream_of);
+    struct timeline_sources sources;
+    enum sutra_status status = timeline_sources_begin(&sources, context, linked->device, arena, error);
+    if (!status)
+        status = read_all(&sources, linked, input, error);
+    timeline_sources_free(&sources);
     return status;
 }

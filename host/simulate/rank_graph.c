@@ -152,16 +152,7 @@ static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
     graph->waiters = arena_take(arena, graph->n_deps, sizeof *graph->waiters);
     if (arena->failed)
         return false;
-    for (uint64_t d = 0; d < graph->n_deps; d++)
-        graph->first_waiter[graph->deps[d]]++;
-    uint64_t end = 0;
-    for (row_t i = 0; i <= graph->n; i++) {
-        end += graph->first_waiter[i];
-        graph->first_waiter[i] = end;
-    }
-    for (row_t i = graph->n; i-- > 0;)
-        for (uint64_t d = graph->first_dep[i + 1]; d-- > graph->first_dep[i];)
-            graph->waiters[--graph->first_waiter[graph->deps[d]]] = i;
+    replay_turn_deps(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
     return true;
 }
 

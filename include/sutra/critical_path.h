@@ -97,6 +97,59 @@ enum sutra_status sutra_critical_path_write(struct sutra_context *context, const
 
 void sutra_critical_path_free(struct sutra_critical_path *path);
 
+/* ---- By full rules ---- */
+
+/* The longest path through all that the trace tells: the processor's work of all threads in one line, what it waits
+ * for, launches, streams and the events between them, as in .et files that take the measured time. So the path lasts
+ * from the first start to the last end, and each moment of it is of one kind. */
+struct sutra_full_path;
+
+enum sutra_full_kind {
+    SUTRA_FULL_OPERATOR,      /* the processor in an operator, of several that run the one that began last */
+    SUTRA_FULL_GAP,           /* in no operator */
+    SUTRA_FULL_LAUNCH,        /* between a launch and its kernel */
+    SUTRA_FULL_STREAM_GAP,    /* between a kernel and the one that waited for it */
+    SUTRA_FULL_KERNEL,        /* computation on the GPU */
+    SUTRA_FULL_COPY,          /* copies there */
+    SUTRA_FULL_COMMUNICATION, /* collectives and messages there */
+    SUTRA_FULL_N_KINDS
+};
+
+/* Steps of the path of one kind and name. */
+struct sutra_full_share {
+    enum sutra_full_kind kind;
+    const char *name; /* the operator's or kernel's, NULL of gaps; lives as long as the trace */
+    double us;
+    uint64_t n_steps;
+    uint64_t n_waits;     /* after so many of these steps the processor went on, which had waited for the kernel */
+    uint32_t first_event; /* the first event of the file that is among them */
+};
+
+struct sutra_full_report {
+    size_t size;        /* sizeof the struct, which the caller sets */
+    uint64_t n_nodes;   /* of the graph */
+    uint64_t n_steps;   /* of the path */
+    uint64_t n_waits;   /* after so many of these the processor went on, which had waited for the GPU */
+    double us;          /* the path */
+    double measured_us; /* from the first start to the last end */
+    double kind_us[SUTRA_FULL_N_KINDS];
+    uint64_t kind_steps[SUTRA_FULL_N_KINDS];
+    const struct sutra_full_share *shares; /* the longest first; lives as long as the path */
+    uint64_t n_shares;
+};
+
+/* Finds the path in the trace, or in what begins in the time of an annotation; the trace must outlive it. *path is the
+ * caller's. SUTRA_DATA: no such annotation, or nothing in its time. SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_full_path_find(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       const struct sutra_critical_path_options *options, struct sutra_full_path **path,
+                                       struct sutra_error *error);
+void sutra_full_path_report(const struct sutra_full_path *path, struct sutra_full_report *report);
+
+/* Writes text or JSON as sutra_critical_path_write() does; there is no marked trace: SUTRA_USAGE. */
+enum sutra_status sutra_full_path_write(struct sutra_context *context, const struct sutra_full_path *path,
+                                        enum sutra_path_format format, const char *file, struct sutra_error *error);
+void sutra_full_path_free(struct sutra_full_path *path);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -36,6 +36,22 @@ assert new["traceEvents"][:n] == old["traceEvents"]
 assert len(flows) == 2 * sum(nodes[u][0] != nodes[v][0] for u, v in steps)
 assert all(flow["ph"] in "sf" for flow in flows)
 END
+sutra critical-path device.json -q --rules full | sed -E 's/[0-9][0-9,.]*/N/g; s/^ +N +N +% +N/N N % N/' | sed '/waits  kind/,$d'
+sutra critical-path device.json -q --rules full | awk 'length($0) > 80'
+sutra critical-path device.json -q --rules full --format json -o full.json || exit 1
+python3 - <<'END'
+import json
+full = json.load(open("full.json"))
+steps, at = full["path"], 0
+for step in steps:
+    assert step["start_us"] == at < step["end_us"]
+    at = step["end_us"]
+assert at == full["us"] and abs(full["us"] / full["measured_us"] - 1) <= 0.005
+for sums in full["kinds"], full["shares"]:
+    assert abs(sum(share["us"] for share in sums) - full["us"]) < 1e-6 * full["us"]
+    assert sum(share["steps"] for share in sums) == len(steps)
+assert sum(share["waits"] for share in full["shares"]) == full["waits"] == sum("awaited" in step for step in steps)
+END
 echo "annotations:"
 sutra critical-path device.json -q --annotation nothing_of_this_name 2>&1
 echo "exit $?"
@@ -43,3 +59,5 @@ echo "an empty annotation:"
 sutra critical-path device.json -q --annotation '' | grep window:
 try sutra critical-path
 try sutra critical-path device.json -o device.json
+try sutra critical-path device.json --rules full --format chrome
+try sutra critical-path device.json -q --rules full --instance 1000

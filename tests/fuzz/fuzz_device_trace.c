@@ -1,5 +1,6 @@
 /*
- * fuzz_device_trace.c - the input as a device trace: it is read and summed up, or refused with a reason.
+ * fuzz_device_trace.c - the input as a device trace: it is read and summed up, or refused with a reason; and the path
+ * through it by full rules, which has no gaps.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"
@@ -16,6 +17,22 @@ static void check_summary(const struct sutra_device_summary *summary) {
     check(n <= summary->n_events, "an event has one category at most");
 }
 
+static void check_full_path(struct sutra_context *context, const struct sutra_device_trace *trace) {
+    struct sutra_full_report report = {.size = sizeof report};
+    struct sutra_full_path *path = NULL;
+    struct sutra_error error = {0};
+    double sum = 0;
+    enum sutra_status status = sutra_full_path_find(context, trace, NULL, &path, &error);
+    check_outcome(status, &error, path);
+    if (!path)
+        return;
+    sutra_full_path_report(path, &report);
+    for (uint64_t i = 0; i < report.n_shares; i++)
+        sum += report.shares[i].us;
+    check(sum >= report.us * 0.999999 && sum <= report.us * 1.000001, "each moment is of one kind");
+    sutra_full_path_free(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sutra_context *context = new_context(2);
     struct sutra_device_trace *trace = NULL;
@@ -28,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_outcome(status, &error, status ? NULL : trace);
         if (status == SUTRA_OK)
             check_summary(&summary);
+        check_full_path(context, trace);
         sutra_device_trace_free(trace);
     }
     sutra_context_free(context);

@@ -1,0 +1,339 @@
+/*
+ * full_path.c - sutra_full_path_find(): the longest path through all that a device trace tells; see full_path.h.
+ *
+ *     node on the path    operator | kernel (latency, execution)     | operator ...
+ *     its stretches       operator | launch latency | kernel         | operator ...
+ *                                                     ^ awaited: the next operator is there because the kernel ended
+ */
+#include "simulate/full_path.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "context/context.h"
+#include "facts/names.h"
+#include "simulate/device_timeline.h"
+#include "simulate/op_spans.h"
+#include "simulate/replay.h"
+#include "simulate/timeline_stages.h"
+
+struct path_making {
+    struct sutra_context *context;
+    const struct sutra_device_trace *trace;
+    struct sutra_full_path *path;
+    struct arena arena; /* of what is not kept */
+    struct timeline_input input;
+    struct timeline_nodes nodes;
+    struct replay_times times;
+    struct op_spans spans; /* what the processor was in */
+};
+
+/* ---- The window ---- */
+
+static bool is_annotation(const struct device_events *events, const struct string_roles *roles, row_t event) {
+    uint32_t category = category_roles(events, roles, event);
+    return roles[events->name[event]].name & NAME_OWN && events->phase[event] == 'X' &&
+           !(category & (CATEGORY_WORK | CATEGORY_GPU_ANNOTATION));
+}
+
+static row_t find_annotation(const struct device_events *events, const struct string_roles *roles, uint64_t instance) {
+    for (row_t event = 0; event < events->n; event++)
+        if (is_annotation(events, roles, event) && instance-- == 0)
+            return event;
+    return ROW_NONE;
+}
+
+static enum sutra_status find_window(struct path_making *making, const struct sutra_critical_path_options *options,
+                                     struct timeline_window *window, struct sutra_error *error) {
+    const struct device_events *events = &making->trace->events;
+    const char *name = options->annotation ? options->annotation : STEP_NAME;
+    struct string_roles *roles = names_find(&making->trace->strings, READER_SIMULATE, &making->arena);
+    if (!roles)
+        return error_memory(error);
+    names_mark(&making->trace->strings, roles, TEXT_HAS, name, NAME_OWN);
+    *window = (struct timeline_window){-INFINITY, INFINITY};
+    row_t row = making->path->annotation = find_annotation(events, roles, options->instance);
+    if (row == ROW_NONE && (options->annotation || options->instance))
+        return error_set(error, SUTRA_DATA, "there is no instance %llu of an event whose name contains \"%.100s\"",
+                         (unsigned long long)options->instance, name);
+    if (row == ROW_NONE)
+        return SUTRA_OK;
+    window->begin = number_as_double(number_at(events->ts, row));
+    window->end = window->begin + number_as_double(number_at(events->dur, row));
+    return SUTRA_OK;
+}
+
+/* ---- Running ---- */
+
+/* The processor is resource 0, and stream s is s + 1. */
+static uint32_t *take_resources(struct path_making *making) {
+    const struct timeline_nodes *nodes = &making->nodes;
+    uint32_t *resource = arena_take(&making->arena, nodes->n, sizeof *resource);
+    for (row_t i = 0; i < nodes->n && resource; i++)
+        resource[i] = nodes->role[i] == NODE_KERNEL ? making->input.kernels.stream[nodes->of[i]] + 1 : 0;
+    return resource;
+}
+
+static bool make_run(struct path_making *making, struct replay_graph *run) {
+    const struct timeline_nodes *nodes = &making->nodes;
+    struct arena *arena = &making->arena;
+    uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);
+    row_t *n_waits = arena_take(arena, nodes->n, sizeof *n_waits);
+    uint64_t *first_waiter = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *first_waiter);
+    row_t *waiters = arena_take(arena, nodes->n_deps, sizeof *waiters);
+    uint32_t *resource = take_resources(making);
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < nodes->n; i++) {
+        dur_ns[i] = nodes->duration_us[i] * 1000;
+        n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
+    }
+    replay_turn_deps(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
+    *run = (struct replay_graph){.n = nodes->n,
+                                 .dur_ns = dur_ns,
+                                 .resource = resource,
+                                 .n_resources = making->input.kernels.n_streams + 1,
+                                 .n_waits = n_waits,
+                                 .first_waiter = first_waiter,
+                                 .waiters = waiters};
+    return true;
+}
+
+static enum sutra_status run_nodes(struct path_making *making, struct sutra_error *error) {
+    struct arena *arena = &making->arena;
+    const row_t n = making->nodes.n;
+    struct replay_graph run;
+    making->times = (struct replay_times){.start_ns = arena_take(arena, n, sizeof(uint64_t)),
+                                          .run_ns = arena_take(arena, n, sizeof(uint64_t)),
+                                          .end_ns = arena_take(arena, n, sizeof(uint64_t)),
+                                          .cause = arena_take(arena, n, sizeof(struct replay_node))};
+    if (arena->failed || !make_run(making, &run))
+        return error_memory(error);
+    const struct replay_job job = {1, &run, 0};
+    return replay(&job, &making->times, error);
+}
+
+/* ---- The path ---- */
+
+/* The node that ended last, of several the first one; ROW_NONE where there is none. */
+static row_t last_node(const struct path_making *making) {
+    for (row_t i = 0; i < making->nodes.n; i++)
+        if (making->times.end_ns[i] == making->times.finish_ns)
+            return i;
+    return ROW_NONE;
+}
+
+static enum sutra_full_kind kernel_kind(const struct path_making *making, row_t kernel) {
+    uint8_t traits = making->input.kernels.traits[kernel];
+    if (traits & KERNEL_COMMUNICATES)
+        return SUTRA_FULL_COMMUNICATION;
+    return traits & KERNEL_COPIES ? SUTRA_FULL_COPY : SUTRA_FULL_KERNEL;
+}
+
+/* A stretch of the event that the one before is of makes that one longer. */
+static void add_stretch(struct sutra_full_path *path, enum sutra_full_kind kind, row_t event, uint64_t start_ns,
+                        uint64_t end_ns) {
+    struct path_stretch *last = path->n_stretches ? &path->stretches[path->n_stretches - 1] : NULL;
+    if (start_ns == end_ns)
+        return;
+    if (last && last->kind == kind && last->event == event && !last->awaited) {
+        last->end_ns = end_ns;
+        return;
+    }
+    if (!arena_grow(&path->arena, &path->stretches, path->n_stretches, &path->stretches_capacity,
+                    sizeof *path->stretches))
+        return;
+    uint32_t name = event == ROW_NONE ? STRING_NONE : path->trace->events.name[event];
+    path->stretches[path->n_stretches++] = (struct path_stretch){kind, false, name, event, start_ns, end_ns};
+}
+
+/* A kernel's latency, and its execution. */
+static void add_kernel(struct path_making *making, row_t node, bool after_kernel) {
+    const struct timeline_nodes *nodes = &making->nodes;
+    row_t kernel = nodes->of[node], event = (row_t)making->input.kernels.id[kernel];
+    uint64_t start = making->times.run_ns[node], end = making->times.end_ns[node];
+    uint64_t run = (uint64_t)(nodes->run_us[node] * 1000 + 0.5);
+    uint64_t begin = run < end - start ? end - run : start;
+    add_stretch(making->path, after_kernel ? SUTRA_FULL_STREAM_GAP : SUTRA_FULL_LAUNCH, event, start, begin);
+    add_stretch(making->path, kernel_kind(making, kernel), event, begin, end);
+}
+
+/* What the processor was in, by the spans that it went through when the node was measured. */
+static void add_cpu(struct path_making *making, row_t node) {
+    const struct op_spans *spans = &making->spans;
+    const double measured = making->nodes.start[node];
+    uint64_t at = making->times.run_ns[node], end = making->times.end_ns[node];
+    const uint64_t start = at;
+    row_t span = times_up_to(spans->start, spans->n, measured);
+    for (span -= span > 0; at < end; span++) {
+        double next_us = span + 1 < spans->n ? spans->start[span + 1] - measured : INFINITY;
+        uint64_t next = next_us * 1000 < (double)(end - start) ? start + (uint64_t)fmax(0, next_us * 1000 + 0.5) : end;
+        row_t op = spans->op[span];
+        add_stretch(making->path, op == ROW_NONE ? SUTRA_FULL_GAP : SUTRA_FULL_OPERATOR,
+                    op == ROW_NONE ? ROW_NONE : (row_t)making->input.ops.id[op], at, next);
+        at = next;
+    }
+}
+
+/* `before` is the node before it on the path, or ROW_NONE. */
+static void add_node(struct path_making *making, row_t node, row_t before) {
+    const struct timeline_nodes *nodes = &making->nodes;
+    struct sutra_full_path *path = making->path;
+    bool after_kernel = before != ROW_NONE && nodes->role[before] == NODE_KERNEL;
+    if (nodes->role[node] == NODE_KERNEL) {
+        add_kernel(making, node, after_kernel);
+        return;
+    }
+    if (after_kernel && path->n_stretches)
+        path->stretches[path->n_stretches - 1].awaited = true;
+    add_cpu(making, node);
+}
+
+static enum sutra_status follow_path(struct path_making *making, struct sutra_error *error) {
+    struct sutra_full_path *path = making->path;
+    row_t last = last_node(making), n = 0;
+    for (row_t node = last; node != ROW_NONE; node = making->times.cause[node].row)
+        n++;
+    row_t *nodes = arena_take(&making->arena, n, sizeof *nodes);
+    if (!nodes || !op_spans_make(&making->input.ops, &making->arena, &making->spans))
+        return error_memory(error);
+    row_t at = n;
+    for (row_t node = last; node != ROW_NONE; node = making->times.cause[node].row)
+        nodes[--at] = node;
+    for (row_t i = 0; i < n; i++)
+        add_node(making, nodes[i], i ? nodes[i - 1] : ROW_NONE);
+    return arena_status(&path->arena, error);
+}
+
+/* ---- Sums ---- */
+
+static int compare_stretches(const void *left, const void *right) {
+    const struct path_stretch *a = left, *b = right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* The longest first, of equal ones by kind and by event. */
+static int compare_shares(const void *left, const void *right) {
+    const struct sutra_full_share *a = left, *b = right;
+    if (a->us != b->us)
+        return a->us > b->us ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return (a->first_event > b->first_event) - (a->first_event < b->first_event);
+}
+
+static void add_to_share(struct sutra_full_share *share, const struct path_stretch *stretch) {
+    share->us += (double)(stretch->end_ns - stretch->start_ns) / 1000;
+    share->n_steps++;
+    share->n_waits += stretch->awaited;
+    if (stretch->event < share->first_event)
+        share->first_event = stretch->event;
+}
+
+static enum sutra_status sum_shares(struct path_making *making, struct sutra_error *error) {
+    struct sutra_full_path *path = making->path;
+    const uint64_t n = path->n_stretches;
+    struct path_stretch *sorted = arena_take(&making->arena, n, sizeof *sorted);
+    path->shares = arena_zeros(&path->arena, n, sizeof *path->shares);
+    if (!sorted || !path->shares)
+        return error_memory(error);
+    for (uint64_t i = 0; i < n; i++)
+        sorted[i] = path->stretches[i];
+    if (n)
+        qsort(sorted, n, sizeof *sorted, compare_stretches);
+    uint64_t n_shares = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (i == 0 || compare_stretches(&sorted[i - 1], &sorted[i]) != 0)
+            path->shares[n_shares++] = (struct sutra_full_share){
+                .kind = sorted[i].kind,
+                .name = sorted[i].name == STRING_NONE ? NULL : strings_text(&path->trace->strings, sorted[i].name),
+                .first_event = sorted[i].event};
+        add_to_share(&path->shares[n_shares - 1], &sorted[i]);
+    }
+    if (n_shares)
+        qsort(path->shares, n_shares, sizeof *path->shares, compare_shares);
+    path->report.shares = path->shares;
+    path->report.n_shares = n_shares;
+    return SUTRA_OK;
+}
+
+static void sum_kinds(struct path_making *making, const struct timeline_report *timeline) {
+    struct sutra_full_path *path = making->path;
+    struct sutra_full_report *report = &path->report;
+    report->n_nodes = making->nodes.n;
+    report->n_steps = path->n_stretches;
+    report->us = (double)making->times.finish_ns / 1000;
+    report->measured_us = timeline->measured_us;
+    for (uint64_t i = 0; i < path->n_stretches; i++) {
+        const struct path_stretch *stretch = &path->stretches[i];
+        report->kind_us[stretch->kind] += (double)(stretch->end_ns - stretch->start_ns) / 1000;
+        report->kind_steps[stretch->kind]++;
+        report->n_waits += stretch->awaited;
+    }
+}
+
+/* ---- All of it ---- */
+
+static enum sutra_status make(struct path_making *making, const struct sutra_critical_path_options *options,
+                              struct sutra_error *error) {
+    struct timeline_window window;
+    struct timeline_report timeline;
+    making->input.options = (struct timeline_options){.rest_us = INFINITY, .per_stream = true};
+    enum sutra_status status = find_window(making, options, &window, error);
+    if (!status)
+        status = device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error);
+    if (!status && making->input.ops.n + making->input.kernels.n == 0)
+        status = error_set(error, SUTRA_DATA, "nothing happens in the window");
+    if (!status)
+        status =
+            timeline_build(&making->input, &making->context->engine, &making->arena, &making->nodes, &timeline, error);
+    if (!status && timeline.measured_us > TIME_NEVER / 1000 / 4)
+        status = error_set(error, SUTRA_DATA, "from the first event to the last it is longer than 146 years");
+    if (!status)
+        status = run_nodes(making, error);
+    if (!status)
+        status = follow_path(making, error);
+    if (!status)
+        status = sum_shares(making, error);
+    if (!status)
+        sum_kinds(making, &timeline);
+    return status;
+}
+
+enum sutra_status sutra_full_path_find(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       const struct sutra_critical_path_options *options, struct sutra_full_path **path,
+                                       struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
+    struct sutra_critical_path_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    struct path_making making = {.context = context, .trace = trace, .path = calloc(1, sizeof *making.path)};
+    if (!making.path)
+        return error_memory(error);
+    making.path->trace = trace;
+    stage_begin(context, "critical path", trace->events.n);
+    status = make(&making, &taken, error);
+    stage_end(context);
+    arena_free(&making.arena);
+    if (status)
+        sutra_full_path_free(making.path);
+    else
+        *path = making.path;
+    return status;
+}
+
+void sutra_full_path_report(const struct sutra_full_path *path, struct sutra_full_report *report) {
+    report_give(report, &path->report, sizeof path->report);
+}
+
+void sutra_full_path_free(struct sutra_full_path *path) {
+    if (!path)
+        return;
+    arena_free(&path->arena);
+    free(path);
+}

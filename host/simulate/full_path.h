@@ -1,0 +1,35 @@
+/*
+ * full_path.h - inside of struct sutra_full_path: the measured timeline as nodes, run once, and the way back from the
+ * node that ended last.
+ *
+ *     device trace --device_timeline--> timeline --timeline--> nodes --replay--> times, and what each waited for
+ *                                                                                     --> stretches of the path
+ */
+#ifndef SIMULATE_FULL_PATH_H
+#define SIMULATE_FULL_PATH_H
+
+#include "base/arena.h"
+#include "read/device_trace.h"
+#include "simulate/timeline.h"
+#include "sutra/critical_path.h"
+
+/* A piece of the path that is of one kind. */
+struct path_stretch {
+    enum sutra_full_kind kind;
+    bool awaited;  /* a kernel at whose end the processor went on */
+    uint32_t name; /* string of the trace; STRING_NONE for a gap */
+    row_t event;   /* ROW_NONE for a gap */
+    uint64_t start_ns, end_ns;
+};
+
+struct sutra_full_path {
+    const struct sutra_device_trace *trace;
+    row_t annotation; /* the event whose time is looked at, or ROW_NONE: the whole trace */
+    struct path_stretch *stretches;
+    uint64_t n_stretches, stretches_capacity;
+    struct sutra_full_share *shares;
+    struct sutra_full_report report;
+    struct arena arena;
+};
+
+#endif

@@ -1,0 +1,224 @@
+/*
+ * full_path_write.c - the path by full rules on a page of 80 columns, and as JSON with each of its steps.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "columns/strings.h"
+#include "simulate/full_path.h"
+#include "write/json_out.h"
+#include "write/text_file.h"
+
+#define N_SHARES   25 /* that the page shows */
+#define NAME_WIDTH 24
+
+/* For the page, in JSON the same with _ in place of spaces. */
+static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
+    [SUTRA_FULL_OPERATOR] = "operator",
+
+    [SUTRA_FULL_GAP] = "gap",
+    [SUTRA_FULL_LAUNCH] = "launch latency",
+    [SUTRA_FULL_STREAM_GAP] = "stream gap",
+    [SUTRA_FULL_KERNEL] = "kernel",
+    [SUTRA_FULL_COPY] = "copy",
+    [SUTRA_FULL_COMMUNICATION] = "communication",
+};
+
+static const char *const kind_notes[SUTRA_FULL_N_KINDS] = {
+    [SUTRA_FULL_OPERATOR] = "the processor, in an operator",
+    [SUTRA_FULL_GAP] = "in none",
+    [SUTRA_FULL_LAUNCH] = "from a launch to its kernel",
+    [SUTRA_FULL_STREAM_GAP] = "from one kernel to the next",
+    [SUTRA_FULL_KERNEL] = "the GPU computes",
+    [SUTRA_FULL_COPY] = "it copies",
+    [SUTRA_FULL_COMMUNICATION] = "it communicates",
+};
+
+static const char *window_name(const struct sutra_full_path *path) {
+    return path->annotation == ROW_NONE
+               ? "the whole trace"
+               : strings_text(&path->trace->strings, path->trace->events.name[path->annotation]);
+}
+
+/* ---- The page ---- */
+
+/* Controls are shown as '?', long texts end in dots; characters stay whole. */
+static void write_name(struct text_out *text, const char *name, int width) {
+    int n = 0;
+    for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
+        if ((*at & 0xc0) != 0x80 && n++ == width - 2 && strlen((const char *)at) > 2) {
+            out_add(text, "..");
+            return;
+        }
+        buffer_append(&text->out, &(char){*at < 0x20 || *at == 0x7f ? '?' : (char)*at}, 1);
+    }
+}
+
+static double share_of(double us, double whole) {
+    return whole > 0 ? us / whole * 100 : 0;
+}
+
+static void write_head(const struct sutra_full_path *path, struct text_out *text) {
+    const struct sutra_full_report *report = &path->report;
+    out_add(text, "critical path of ");
+    write_name(text, path->trace->document.source.name, 60);
+    out_add(text, "\n  window: ");
+    write_name(text, window_name(path), 60);
+    out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %llu steps\n", report->us,
+               report->measured_us, (unsigned long long)report->n_steps);
+    out_format(text, "  graph: %llu nodes; the processor waits %llu times for the GPU on the path\n\n",
+               (unsigned long long)report->n_nodes, (unsigned long long)report->n_waits);
+}
+
+static void write_kinds(const struct sutra_full_report *report, struct text_out *text) {
+    out_add(text, "            us    share    steps  kind\n");
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++)
+        out_format(text, "%14.3f  %5.1f %%  %7llu  %-14s %s\n", report->kind_us[kind],
+                   share_of(report->kind_us[kind], report->us), (unsigned long long)report->kind_steps[kind],
+                   kind_words[kind], kind_notes[kind]);
+}
+
+static void write_share(const struct sutra_full_share *share, double whole, struct text_out *text) {
+    out_format(text, "%14.3f  %5.1f %%  %7llu  ", share->us, share_of(share->us, whole),
+               (unsigned long long)share->n_steps);
+    if (share->n_waits)
+        out_format(text, "%5llu  ", (unsigned long long)share->n_waits);
+    else
+        out_add(text, "    -  ");
+    if (share->name) {
+        out_format(text, "%-14s ", kind_words[share->kind]);
+        write_name(text, share->name, NAME_WIDTH);
+    } else {
+        out_add(text, kind_words[share->kind]);
+    }
+    out_add(text, "\n");
+}
+
+static void write_shares(const struct sutra_full_report *report, struct text_out *text) {
+    out_add(text, "\n            us    share    steps  waits  kind           name\n");
+    for (uint64_t i = 0; i < report->n_shares && i < N_SHARES; i++)
+        write_share(&report->shares[i], report->us, text);
+    if (report->n_shares > N_SHARES)
+        out_format(text, "and %llu more\n", (unsigned long long)(report->n_shares - N_SHARES));
+    out_add(text, "\nwaits: how often the processor went on because such a kernel had ended\n");
+}
+
+static bool write_page(const void *of, struct text_out *text) {
+    const struct sutra_full_path *path = of;
+    write_head(path, text);
+    write_kinds(&path->report, text);
+    write_shares(&path->report, text);
+    return true;
+}
+
+/* ---- JSON ---- */
+
+static void json_kind(struct json_out *json, enum sutra_full_kind kind) {
+    char word[32];
+    size_t length = strlen(kind_words[kind]);
+    for (size_t i = 0; i < length; i++)
+        word[i] = (char)(kind_words[kind][i] == ' ' ? '_' : kind_words[kind][i]);
+    json_string(json, word, length);
+}
+
+static void json_name_of(struct json_out *json, const char *name) {
+    json_name(json, "name");
+    if (name)
+        json_string(json, name, strlen(name));
+    else
+        json_literal(json, "null", 4);
+}
+
+static void json_head(struct json_out *json, const struct sutra_full_path *path) {
+    const struct sutra_full_report *report = &path->report;
+    const char *window = window_name(path);
+    json_name(json, "rules");
+    json_string(json, "full", 4);
+    json_name(json, "window");
+    json_string(json, window, strlen(window));
+    json_name(json, "us");
+    json_double(json, report->us);
+    json_name(json, "measured_us");
+    json_double(json, report->measured_us);
+    json_name(json, "nodes");
+    json_integer(json, (int64_t)report->n_nodes);
+    json_name(json, "waits");
+    json_integer(json, (int64_t)report->n_waits);
+}
+
+static void json_sum(struct json_out *json, enum sutra_full_kind kind, const char *name, double us, uint64_t n_steps) {
+    json_open(json, '{');
+    json_name(json, "kind");
+    json_kind(json, kind);
+    if (name)
+        json_name_of(json, name);
+    json_name(json, "us");
+    json_double(json, us);
+    json_name(json, "steps");
+    json_integer(json, (int64_t)n_steps);
+}
+
+static void json_sums(struct json_out *json, const struct sutra_full_report *report) {
+    json_name(json, "kinds");
+    json_open(json, '[');
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++) {
+        json_sum(json, (enum sutra_full_kind)kind, NULL, report->kind_us[kind], report->kind_steps[kind]);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_name(json, "shares");
+    json_open(json, '[');
+    for (uint64_t i = 0; i < report->n_shares; i++) {
+        const struct sutra_full_share *share = &report->shares[i];
+        json_sum(json, share->kind, share->name, share->us, share->n_steps);
+        json_name(json, "waits");
+        json_integer(json, (int64_t)share->n_waits);
+        json_close(json, '}');
+        out_step(json->text);
+    }
+    json_close(json, ']');
+}
+
+static void json_step(struct json_out *json, const struct sutra_full_path *path, const struct path_stretch *stretch) {
+    json_open(json, '{');
+    json_name(json, "kind");
+    json_kind(json, stretch->kind);
+    if (stretch->event != ROW_NONE) {
+        json_name_of(json, strings_text(&path->trace->strings, stretch->name));
+        json_name(json, "event");
+        json_integer(json, stretch->event);
+    }
+    json_name(json, "start_us");
+    json_double(json, (double)stretch->start_ns / 1000);
+    json_name(json, "end_us");
+    json_double(json, (double)stretch->end_ns / 1000);
+    if (stretch->awaited) {
+        json_name(json, "awaited");
+        json_literal(json, "true", 4);
+    }
+    json_close(json, '}');
+    out_step(json->text);
+}
+
+static bool write_json(const void *of, struct text_out *text) {
+    const struct sutra_full_path *path = of;
+    struct json_out json = {.text = text, .indent = 1};
+    json_open(&json, '{');
+    json_head(&json, path);
+    json_sums(&json, &path->report);
+    json_name(&json, "path");
+    json_open(&json, '[');
+    for (uint64_t i = 0; i < path->n_stretches; i++)
+        json_step(&json, path, &path->stretches[i]);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return true;
+}
+
+enum sutra_status sutra_full_path_write(struct sutra_context *context, const struct sutra_full_path *path,
+                                        enum sutra_path_format format, const char *file, struct sutra_error *error) {
+    if (format == SUTRA_PATH_CHROME)
+        return error_set(error, SUTRA_USAGE, "by full rules there is text or JSON, but no marked trace");
+    return text_file_write(context, file, format == SUTRA_PATH_JSON ? write_json : write_page, path, NULL, error);
+}

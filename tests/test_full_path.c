@@ -1,0 +1,229 @@
+/*
+ * test_full_path.c - the critical path by full rules: of traces made by hand, step by step, and that it takes the
+ * measured time of traces that PyTorch recorded.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "link_case.h"
+#include "simulate/full_path.h"
+
+/* A call, and work on a stream; a synchronisation event. */
+#define CALL(name, ts, dur, correlation) EVENT("cuda_runtime", name, "1", ts, dur, "'correlation':" correlation)
+#define WORK(cat, name, stream, ts, dur, correlation)                                                                  \
+    EVENT(cat, name, "'stream " stream "'", ts, dur, "'correlation':" correlation ",'stream':" stream)
+#define GPU(name, stream, ts, dur, correlation) WORK("kernel", name, stream, ts, dur, correlation)
+#define SYNC(name, stream, ts, correlation, more)                                                                      \
+    EVENT("cuda_sync", name, "'s'", ts, "1", "'correlation':" correlation ",'stream':" stream more)
+#define OP(name, tid, ts, dur) EVENT("cpu_op", name, tid, ts, dur, "")
+#define STEP(name, ts, dur)    EVENT("user_annotation", name, "1", ts, dur, "")
+
+struct found_path {
+    struct sutra_context *context;
+    struct sutra_device_trace *trace;
+    struct sutra_full_path *path;
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+static struct found_path path_find(const char *source, const char *annotation, uint64_t instance) {
+    const struct sutra_critical_path_options options = {
+        .size = sizeof options, .annotation = annotation, .instance = instance};
+    struct found_path found = {0};
+    char *text = quotes_doubled(source);
+    assert_int_equal(sutra_context_create(NULL, &found.context, NULL), SUTRA_OK);
+    assert_int_equal(sutra_device_trace_parse(found.context, "device", text, strlen(text), &found.trace, &found.error),
+                     SUTRA_OK);
+    found.status = sutra_full_path_find(found.context, found.trace, &options, &found.path, &found.error);
+    free(text);
+    return found;
+}
+
+static void path_free(struct found_path *found) {
+    sutra_full_path_free(found->path);
+    sutra_device_trace_free(found->trace);
+    sutra_context_free(found->context);
+}
+
+/* "operator a 0-12, kernel k 12-80!": kind, name, from and to in microseconds, and whether the processor awaited it. */
+static void path_show(const struct sutra_full_path *path, char *text, size_t size) {
+    static const char *const kinds[] = {"op", "gap", "launch", "stream", "kernel", "copy", "comm"};
+    int length = 0;
+    text[0] = 0;
+    for (uint64_t i = 0; i < path->n_stretches; i++) {
+        const struct path_stretch *stretch = &path->stretches[i];
+        const char *name = stretch->name == STRING_NONE ? "-" : strings_text(&path->trace->strings, stretch->name);
+        length +=
+            snprintf(text + length, size - (size_t)length, "%s%s %s %g-%g%s", i ? ", " : "", kinds[stretch->kind], name,
+                     (double)stretch->start_ns / 1000, (double)stretch->end_ns / 1000, stretch->awaited ? "!" : "");
+        assert_true((size_t)length < size);
+    }
+}
+
+static void expect_path(const char *source, const char *annotation, uint64_t instance, const char *expected) {
+    char shown[2000];
+    struct found_path found = path_find(source, annotation, instance);
+    if (found.status)
+        fail_msg("%s", found.error.message);
+    path_show(found.path, shown, sizeof shown);
+    assert_string_equal(shown, expected);
+    path_free(&found);
+}
+
+/* ---- What the time is ---- */
+
+static void the_path_follows_what_the_processor_waits_for(void **state) {
+    (void)state;
+    expect_path(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
+                    "k", "7", "120", "60", "7") "," CALL("cudaDeviceSynchronize", "130", "55", "8")),
+                NULL, 0, "op a 0-12, launch k 12-20, kernel k 20-80!, op a 80-100");
+}
+
+static void without_a_wait_the_processor_is_the_path(void **state) {
+    (void)state;
+    expect_path(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2",
+                                                              "7") "," GPU("k", "7", "120", "60", "7")),
+                NULL, 0, "op a 0-100");
+}
+
+static void a_stream_waits_for_an_event_of_another_one(void **state) {
+    (void)state;
+    expect_path(
+        DEVICE_OF(OP("a", "1", "100", "30") "," CALL("cudaLaunchKernel", "104", "2", "1") "," CALL(
+            "cudaEventRecord", "108", "1",
+            "2") "," CALL("cudaStreamWaitEvent", "110", "1",
+                          "3") "," CALL("cudaLaunchKernel", "112", "2",
+                                        "4") "," GPU("k1", "7", "106", "54",
+                                                     "1") "," WORK("gpu_memcpy", "Memcpy DtoD", "8", "162", "38",
+                                                                   "4") "," SYNC("Stream Wait Event", "8", "110", "3",
+                                                                                 ",'wait_on_stream':7,'wait_on_cuda_event_record_corr_id':2")),
+        NULL, 0, "op a 0-6, kernel k1 6-60, stream Memcpy DtoD 60-62, copy Memcpy DtoD 62-100");
+}
+
+static void communication_is_a_kind_of_its_own(void **state) {
+    (void)state;
+    expect_path(DEVICE_OF(OP("a", "1", "100", "10") "," CALL("cudaLaunchKernel", "102", "2", "1") "," GPU(
+                    "ncclDevKernel_AllReduce", "7", "120", "80", "1")),
+                NULL, 0, "op a 0-10, launch ncclDevKernel_AllReduce 10-20, comm ncclDevKernel_AllReduce 20-100");
+}
+
+static void time_in_which_nothing_is_recorded_is_told_apart(void **state) {
+    (void)state;
+    expect_path(DEVICE_OF(OP("a", "1", "100", "50") "," OP("child", "1", "110", "10") "," OP("b", "1", "170", "30")),
+                NULL, 0, "op a 0-10, op child 10-20, op a 20-50, gap - 50-70, op b 70-100");
+}
+
+/* ---- Windows ---- */
+
+#define TWO_STEPS                                                                                                      \
+    DEVICE_OF(STEP("ProfilerStep#1", "100", "50") "," OP("a", "1", "110", "20") "," STEP(                              \
+        "ProfilerStep#2", "150", "50") "," OP("b", "1", "155", "40") "," EVENT("gpu_user_annotation",                  \
+                                                                               "ProfilerStep#1", "7", "1", "9", ""))
+
+static void a_step_is_looked_at_unless_another_is_named(void **state) {
+    (void)state;
+    expect_path(TWO_STEPS, NULL, 0, "op a 0-20");
+    expect_path(TWO_STEPS, NULL, 1, "op b 0-40");
+    expect_path(TWO_STEPS, "#2", 0, "op b 0-40");
+}
+
+static void kernels_count_where_they_were_launched(void **state) {
+    (void)state;
+    expect_path(
+        DEVICE_OF(STEP("ProfilerStep#1", "100", "50") "," OP("a", "1", "110", "20") "," CALL(
+            "cudaLaunchKernel", "112", "2", "1") "," OP("b", "1", "160", "20") "," GPU("k", "7", "155", "45", "1")),
+        NULL, 0, "op a 0-20, launch k 20-45, kernel k 45-90");
+}
+
+static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *source, *annotation;
+        uint64_t instance;
+        const char *reason;
+    } cases[] = {
+        {TWO_STEPS, NULL, 2, "no instance 2"},
+        {TWO_STEPS, "nothing", 0, "\"nothing\""},
+        {DEVICE_OF(""), NULL, 0, "nothing happens"},
+        {DEVICE_OF(STEP("ProfilerStep#1", "100", "5") "," OP("a", "1", "105", "20")), NULL, 0, "nothing happens"},
+        {DEVICE_OF(OP("a", "1", "0", "1e300")), NULL, 0, "146 years"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct found_path found = path_find(cases[i].source, cases[i].annotation, cases[i].instance);
+        assert_int_equal(found.status, SUTRA_DATA);
+        assert_null(found.path);
+        assert_non_null(strstr(found.error.message, cases[i].reason));
+        path_free(&found);
+    }
+}
+
+/* ---- Sums ---- */
+
+static void shares_and_kinds_add_up_to_the_path(void **state) {
+    (void)state;
+    struct found_path found =
+        path_find(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
+                      "k", "7", "120", "60", "7") "," CALL("cudaDeviceSynchronize", "130", "55", "8")),
+                  NULL, 0);
+    struct sutra_full_report report = {.size = sizeof report};
+    sutra_full_path_report(found.path, &report);
+    assert_true(report.us == 100 && report.measured_us == 100);
+    assert_true(report.kind_us[SUTRA_FULL_OPERATOR] == 32 && report.kind_us[SUTRA_FULL_LAUNCH] == 8);
+    assert_int_equal(report.n_waits, 1);
+    assert_int_equal(report.n_shares, 3);
+    assert_string_equal(report.shares[0].name, "k");
+    assert_true(report.shares[0].kind == SUTRA_FULL_KERNEL && report.shares[0].us == 60);
+    assert_int_equal(report.shares[0].n_waits, 1);
+    assert_string_equal(report.shares[1].name, "a");
+    assert_true(report.shares[1].us == 32 && report.shares[1].n_steps == 2);
+    path_free(&found);
+}
+
+static void expect_measured_time(struct sutra_context *context, const char *file) {
+    struct sutra_full_report report = {.size = sizeof report};
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_full_path *path = NULL;
+    double sum = 0;
+    assert_int_equal(sutra_device_trace_read(context, file, &trace, NULL), SUTRA_OK);
+    assert_int_equal(sutra_full_path_find(context, trace, NULL, &path, NULL), SUTRA_OK);
+    sutra_full_path_report(path, &report);
+    if (fabs(report.us / report.measured_us - 1) > 0.005)
+        fail_msg("%s: %.3f us of %.3f", file, report.us, report.measured_us);
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++)
+        sum += report.kind_us[kind];
+    assert_true(fabs(sum - report.us) < 1e-6 * report.us);
+    for (uint64_t i = 1; i < path->n_stretches; i++)
+        assert_int_equal(path->stretches[i].start_ns, path->stretches[i - 1].end_ns);
+    sutra_full_path_free(path);
+    sutra_device_trace_free(trace);
+}
+
+static void recorded_traces_take_the_measured_time(void **state) {
+    (void)state;
+    static const char *const folders[] = {"torch_gloo1_r0_ne", "torch_gloo2_r0_dn", "torch_mlp_adam_ne",
+                                          "torch_mlp_da",      "torch_mlp_nosync",  "torch_threads_int"};
+    struct sutra_context *context = NULL;
+    assert_int_equal(sutra_context_create(NULL, &context, NULL), SUTRA_OK);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char file[100];
+        snprintf(file, sizeof file, "tests/data/link/%s/device.json.gz", folders[i]);
+        expect_measured_time(context, file);
+    }
+    sutra_context_free(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_path_follows_what_the_processor_waits_for),
+        cmocka_unit_test(without_a_wait_the_processor_is_the_path),
+        cmocka_unit_test(a_stream_waits_for_an_event_of_another_one),
+        cmocka_unit_test(communication_is_a_kind_of_its_own),
+        cmocka_unit_test(time_in_which_nothing_is_recorded_is_told_apart),
+        cmocka_unit_test(a_step_is_looked_at_unless_another_is_named),
+        cmocka_unit_test(kernels_count_where_they_were_launched),
+        cmocka_unit_test(a_window_that_is_not_there_or_empty_is_refused),
+        cmocka_unit_test(shares_and_kinds_add_up_to_the_path),
+        cmocka_unit_test(recorded_traces_take_the_measured_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
