@@ -125,6 +125,7 @@ static void a_step_is_looked_at_unless_another_is_named(void **state) {
     expect_path(TWO_STEPS, NULL, 0, "op a 0-20");
     expect_path(TWO_STEPS, NULL, 1, "op b 0-40");
     expect_path(TWO_STEPS, "#2", 0, "op b 0-40");
+    expect_path(TWO_STEPS, "", 0, "op a 0-20, gap - 20-45, op b 45-85");
 }
 
 static void kernels_count_where_they_were_launched(void **state) {

@@ -54,8 +54,8 @@ static enum sutra_status find_window(struct path_making *making, const struct su
         return error_memory(error);
     names_mark(&making->trace->strings, roles, TEXT_HAS, name, NAME_OWN);
     *window = (struct timeline_window){-INFINITY, INFINITY};
-    row_t row = making->path->annotation = find_annotation(events, roles, options->instance);
-    if (row == ROW_NONE && (options->annotation || options->instance))
+    row_t row = making->path->annotation = *name ? find_annotation(events, roles, options->instance) : ROW_NONE;
+    if (row == ROW_NONE && *name && (options->annotation || options->instance))
         return error_set(error, SUTRA_DATA, "there is no instance %llu of an event whose name contains \"%.100s\"",
                          (unsigned long long)options->instance, name);
     if (row == ROW_NONE)
