@@ -277,6 +277,15 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     return !status && made->arena.failed ? error_memory(error) : status;
 }
 
+/* Its text, which lies in the arena of `plain`, once more in our own; out of memory the arena tells. */
+static void copy_text(struct arena *arena, struct et_attributes *attributes, uint64_t at) {
+    const uint32_t length = attributes->length[at];
+    char *bytes = arena_take(arena, length, 1);
+    if (bytes && length)
+        memcpy(bytes, attributes->value[at].bytes, length);
+    attributes->value[at].bytes = bytes;
+}
+
 /* The file's own attributes. Names have the same numbers in all files that we make. */
 static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_nodes *plain, struct sutra_error *error) {
     const struct et_attributes *from = &plain->metadata;
@@ -288,7 +297,10 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
     memcpy(made->metadata.kind, from->kind, from->n * sizeof *from->kind);
     memcpy(made->metadata.length, from->length, from->n * sizeof *from->length);
     memcpy(made->metadata.value, from->value, from->n * sizeof *from->value);
-    return SUTRA_OK;
+    for (uint64_t i = 0; i < from->n; i++)
+        if (et_kind_is_text(from->kind[i]))
+            copy_text(&made->arena, &made->metadata, i);
+    return arena_status(&made->arena, error);
 }
 
 enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
