@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
+#include "read/input_limit.h"
 
 /* Deflate cannot expand its input by more than this, so a larger output buffer never helps. */
 #define DEFLATE_RATIO_MAX 1032
@@ -22,6 +23,13 @@ bool is_zstd(const char *bytes, size_t size) {
                          (((unsigned char)bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0));
 }
 
+static enum sutra_status too_large(const char *name, size_t size, size_t limit, struct sutra_error *error) {
+    return error_file(error, SUTRA_DATA, name,
+                      "%zu compressed bytes stand for more than %zu MB, which is the limit: decompress it to a file if "
+                      "that is meant",
+                      size, limit / 1000000);
+}
+
 /* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
 static size_t first_guess(const char *bytes, size_t size) {
     uint32_t stated = 0;
@@ -32,16 +40,17 @@ static size_t first_guess(const char *bytes, size_t size) {
 
 /* Decompresses the member at `bytes`; *used is its length. */
 static enum libdeflate_result one_member(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
-                                         size_t guess, struct buffer *out, size_t *used) {
+                                         size_t guess, size_t limit, struct buffer *out, size_t *used) {
     for (size_t room = guess < 4096 ? 4096 : guess;; room *= 2) {
-        size_t made = 0;
+        size_t made = 0, left = limit - out->length;
+        room = room < left ? room : left;
         char *to = buffer_reserve(out, room);
         if (!to)
             return LIBDEFLATE_INSUFFICIENT_SPACE;
         enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
         if (result == LIBDEFLATE_SUCCESS)
             out->length += made;
-        if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size)
+        if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size || room == left)
             return result;
     }
 }
@@ -52,14 +61,18 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
     if (!decompressor)
         return error_memory(error);
     enum libdeflate_result result = LIBDEFLATE_SUCCESS;
+    size_t limit = input_limit_expanded(size);
     for (size_t at = 0, used = 0; at < size && result == LIBDEFLATE_SUCCESS; at += used) {
         if (at > 0 && !is_gzip(bytes + at, size - at))
             break; /* padding behind the last member, which gzip ignores too */
-        result = one_member(decompressor, bytes + at, size - at, at ? size : first_guess(bytes, size), out, &used);
+        size_t guess = at ? size : first_guess(bytes, size);
+        result = one_member(decompressor, bytes + at, size - at, guess, limit, out, &used);
     }
     libdeflate_free_decompressor(decompressor);
     if (out->failed)
         return error_memory(error);
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE && out->capacity >= limit)
+        return too_large(name, size, limit, error);
     if (result != LIBDEFLATE_SUCCESS)
         return error_file(error, SUTRA_DATA, name,
                           "the gzip data is damaged or cut off: copy or record the file again");
@@ -72,8 +85,8 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     if (!stream)
         return error_memory(error);
     ZSTD_inBuffer in = {bytes, size, 0};
-    size_t left = 1, step = ZSTD_DStreamOutSize();
-    while (!ZSTD_isError(left) && !out->failed) {
+    size_t left = 1, step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size);
+    while (!ZSTD_isError(left) && !out->failed && out->length <= limit) {
         char *to = buffer_reserve(out, step);
         if (!to)
             break;
@@ -86,8 +99,36 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     ZSTD_freeDCtx(stream);
     if (out->failed)
         return error_memory(error);
+    if (out->length > limit)
+        return too_large(name, size, limit, error);
     if (left != 0)
         return error_file(error, SUTRA_DATA, name,
                           "the zstd data is damaged or cut off: copy or record the file again");
     return SUTRA_OK;
+}
+
+/* The decompressor wants room for a whole member, but fills what it has. Should it ever not, the bytes look like the
+ * beginning of an object, and nothing is told too early. */
+size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n) {
+    size_t made = n, used;
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    if (!decompressor)
+        return 0;
+    memset(to, '{', n);
+    enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, n, &used, &made);
+    libdeflate_free_decompressor(decompressor);
+    if (result == LIBDEFLATE_SUCCESS)
+        return made;
+    return result == LIBDEFLATE_INSUFFICIENT_SPACE ? n : 0;
+}
+
+size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n) {
+    ZSTD_DCtx *stream = ZSTD_createDCtx();
+    ZSTD_inBuffer in = {bytes, size, 0};
+    ZSTD_outBuffer out = {to, n, 0};
+    while (stream && out.pos < n && in.pos < size)
+        if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in)))
+            break;
+    ZSTD_freeDCtx(stream);
+    return out.pos;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "read/file_kind.h"
 #include "text/string_text.h"
 
 bool escaped_is(const char *raw, size_t length, const char *name) {
@@ -210,9 +211,11 @@ static enum sutra_status check_start(const struct document *document, struct sut
     size_t at = strspn(text, " \t\r\n");
     if (text[at] == '[')
         return source_error(&document->source, error, at, "a trace is a JSON object, and this is an array");
-    if (text[at] != '{')
-        return source_error(&document->source, error, at, "this is not JSON: '{' was expected");
-    return SUTRA_OK;
+    if (text[at] == '{')
+        return SUTRA_OK;
+    const char *kind = file_kind(text, document->source.size);
+    return kind ? source_error(&document->source, error, at, "this is not JSON but %s", kind)
+                : source_error(&document->source, error, at, "this is not JSON: '{' was expected");
 }
 
 static enum sutra_status walk_document(struct document *document, struct document_parts *parts,

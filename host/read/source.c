@@ -19,6 +19,11 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "read/decompress.h"
+#include "read/file_kind.h"
+#include "read/input_limit.h"
+
+/* Bytes that tell whether an input is JSON. */
+#define BEGINNING 4096
 
 static enum sutra_status map_file(struct source *source, int file, size_t size, struct sutra_error *error) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size / page + 2) * page;
@@ -52,10 +57,18 @@ static enum sutra_status keep_buffer(struct source *source, struct buffer *buffe
     return SUTRA_OK;
 }
 
+/* Whether the rest of an input need not be read: it is no JSON, and no compressed one. */
+static bool is_told(const struct source *source, const struct buffer *buffer) {
+    return source->json && !may_be_json(buffer->bytes, buffer->length) && !is_gzip(buffer->bytes, buffer->length) &&
+           !is_zstd(buffer->bytes, buffer->length) && buffer->length >= BEGINNING;
+}
+
+/* A stream may have no end. */
 static enum sutra_status read_all(struct source *source, int file, struct sutra_error *error) {
     struct buffer buffer = {0};
     enum sutra_status status = SUTRA_OK;
-    for (;;) {
+    size_t limit = input_limit();
+    while (!status && !is_told(source, &buffer)) {
         char *to = buffer_reserve(&buffer, 1 << 16);
         if (!to) {
             status = error_memory(error);
@@ -69,6 +82,10 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
         if (n <= 0)
             break;
         buffer.length += (size_t)n;
+        if (buffer.length > limit)
+            status = error_file(error, SUTRA_DATA, source->name,
+                                "more than %zu MB that are no file, which is the limit: write them to a file first",
+                                limit / 1000000);
     }
     if (!status)
         status = keep_buffer(source, &buffer, error);
@@ -84,12 +101,26 @@ static void drop_bytes(struct source *source) {
     source->memory = NULL;
 }
 
+/* Of compressed bytes that stand for no JSON the beginning is enough: it is all that is told of them. */
+static bool keep_beginning(const struct source *source, bool gzip, struct buffer *buffer) {
+    char beginning[BEGINNING];
+    size_t n = (gzip ? gzip_begin : zstd_begin)(source->bytes, source->size, beginning, sizeof beginning);
+    if (n < sizeof beginning || may_be_json(beginning, n))
+        return false;
+    buffer_append(buffer, beginning, n);
+    return !buffer->failed;
+}
+
 /* Replaces compressed bytes by what they stand for. */
 static enum sutra_status expand(struct source *source, struct sutra_error *error) {
     bool gzip = is_gzip(source->bytes, source->size);
     if (!gzip && !is_zstd(source->bytes, source->size))
         return SUTRA_OK;
     struct buffer buffer = {0};
+    if (source->json && keep_beginning(source, gzip, &buffer)) {
+        drop_bytes(source);
+        return keep_buffer(source, &buffer, error);
+    }
     enum sutra_status status =
         (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size, &buffer, error);
     if (!status) {
@@ -127,9 +158,9 @@ static enum sutra_status refuse_empty(struct source *source, enum sutra_status s
     return status;
 }
 
-enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error) {
+static enum sutra_status open_source(struct source *source, const char *path, bool json, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
-    *source = (struct source){.name = strdup(standard ? "standard input" : path)};
+    *source = (struct source){.name = strdup(standard ? "standard input" : path), .json = json};
     if (!source->name)
         return error_memory(error);
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -141,6 +172,10 @@ enum sutra_status source_open_any(struct source *source, const char *path, struc
     if (file >= 0 && !standard)
         close(file);
     return finish_open(source, status, error);
+}
+
+enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error) {
+    return open_source(source, path, false, error);
 }
 
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
@@ -156,7 +191,7 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
 }
 
 enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error) {
-    return refuse_empty(source, source_open_any(source, path, error), error);
+    return refuse_empty(source, open_source(source, path, true, error), error);
 }
 
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

@@ -3,11 +3,12 @@
  *
  *     bytes   the JSON text, `size` bytes, then at least SOURCE_PADDING zero bytes that may be read
  *
- * Plain files are mapped and cost no memory of ours; everything else is held in memory.
+ * Plain files are mapped and cost no memory of ours; everything else is held in memory, up to a limit (input_limit.h).
  */
 #ifndef READ_SOURCE_H
 #define READ_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,16 +23,18 @@ struct source {
     void *mapping; /* what to unmap, or NULL */
     size_t mapping_size;
     char *memory; /* what to free, or NULL */
+    bool json;    /* what is none is not read to its end, nor decompressed */
 };
 
-/* Opens `path`; "-" is standard input. */
+/* Opens `path`; "-" is standard input. Of what is no JSON by its first bytes, and comes in a stream or compressed, there
+ * may be no more than these. */
 enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error);
 
 /* The same from bytes in memory, which are copied (and decompressed if they are compressed). */
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
                               struct sutra_error *error);
 
-/* Both for formats in which a file may be empty. */
+/* Both for formats in which a file may be empty, and which are not JSON. */
 enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error);
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
