@@ -24,7 +24,8 @@ quietly sutra analyze dlrm traces/a.json traces/x_rank2.json -o two -q --no-repo
 echo "refused:"
 try sutra analyze dlrm traces -o all --open
 try sutra analyze dlrm traces --stats traces/z.json
-try sutra analyze dlrm traces/cut_rank4.json traces/cut_rank4.json
+cp traces/cut_rank4.json cut_again.json
+try sutra analyze dlrm traces/cut_rank4.json cut_again.json
 echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 2}]}' >bare.json
 cp bare.json other.json
 quietly sutra analyze dlrm bare.json other.json -o bare

@@ -21,10 +21,41 @@ int analysis_values_check(const struct analysis_values *values, const struct ope
     return SUTRA_OK;
 }
 
+/* The same trace would count as two ranks. */
+static int check_inputs_differ(const char *const *inputs, size_t n_inputs) {
+    size_t earlier = 0, later = paths_find_twice(inputs, n_inputs, &earlier);
+    if (later == SIZE_MAX)
+        return message_fail(SUTRA_SYSTEM, "out of memory");
+    if (later == n_inputs)
+        return SUTRA_OK;
+    return message_fail(SUTRA_USAGE, "%s: the same file as %s, and it would count twice", inputs[later],
+                        inputs[earlier]);
+}
+
+/* Whether an analysis writes files whose names end so, besides tables as JSON. */
+static bool has_ending_of_results(const char *path) {
+    static const char *const endings[] = {".csv", ".html", ".svg"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (path_ends_in(path, endings[i]))
+            return true;
+    return false;
+}
+
+static int check_inputs_stay(const char *folder, const char *const *inputs, size_t n_inputs) {
+    for (size_t i = 0; folder && i < n_inputs; i++)
+        if (has_ending_of_results(inputs[i]) && path_lies_in(inputs[i], folder))
+            return message_fail(SUTRA_USAGE, "%s: the results could overwrite this input", inputs[i]);
+    return SUTRA_OK;
+}
+
 int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs) {
     const char *stats = values->job.stats, *folder = values->job.output;
     struct sutra_error error;
     int exit_code = job_check_stats(stats, NULL, inputs, n_inputs);
+    if (exit_code == SUTRA_OK)
+        exit_code = check_inputs_differ(inputs, n_inputs);
+    if (exit_code == SUTRA_OK)
+        exit_code = check_inputs_stay(folder, inputs, n_inputs);
     if (exit_code != SUTRA_OK)
         return exit_code;
     if (stats && !values->job.force && sutra_output_check(stats, &error))

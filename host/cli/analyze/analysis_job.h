@@ -33,7 +33,8 @@ struct analysis_values {
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,
                           const struct command *command);
 
-/* Checks that the statistics can be written and overwrite no input, and makes the folder for the results if there is to
+/* Checks that no input is named twice, and that neither the statistics, which can be written, nor the results overwrite
+ * one; and makes the folder for the results if there is to
  * be one. Returns SUTRA_OK, or another exit code after it has said what is wrong. */
 int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs);
 

@@ -11,6 +11,7 @@
 
 #include "cli/analyze/analysis_job.h"
 #include "cli/analyze/hta_page.h"
+#include "cli/tool/paths.h"
 #include "cli/tool/trace_list.h"
 
 struct hta_values {
@@ -60,6 +61,13 @@ struct hta_job {
     struct sutra_report *report; /* NULL: none is written */
 };
 
+static enum sutra_status refuse_input(const char *path, struct sutra_error *error) {
+    *error = (struct sutra_error){.status = SUTRA_USAGE, .offset = SUTRA_NO_OFFSET};
+    snprintf(error->file, sizeof error->file, "%.255s", path);
+    snprintf(error->message, sizeof error->message, "a table would overwrite this input");
+    return SUTRA_USAGE;
+}
+
 /* Writes a table to its file; `rank` below 0: the table is of all ranks. */
 static enum sutra_status write_table(struct hta_job *job, const struct sutra_table *table, int64_t rank,
                                      struct sutra_error *error) {
@@ -73,6 +81,9 @@ static enum sutra_status write_table(struct hta_job *job, const struct sutra_tab
         snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
         return SUTRA_NO_OUTPUT;
     }
+    for (size_t i = 0; i < job->traces.n; i++)
+        if (path_size(path) && paths_same(job->traces.paths[i], path))
+            return refuse_input(path, error);
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_table_write(job->analysis.context, table,
                                                  (enum sutra_table_format)job->values->format, path, &n_bytes, error);

@@ -45,18 +45,13 @@ static const struct option_row options[] = {
     {0},
 };
 
-static bool ends_in(const char *name, const char *end) {
-    size_t length = strlen(name), n = strlen(end);
-    return length > n && strcmp(name + length - n, end) == 0;
-}
-
 static enum picture picture_of(const struct draw_values *values) {
     const char *name = values->job.output;
     if (values->format >= 0)
         return (enum picture)values->format;
-    if (ends_in(name, ".svg"))
+    if (path_ends_in(name, ".svg"))
         return PICTURE_SVG;
-    return ends_in(name, ".graphml") || ends_in(name, ".graphml.gz") ? PICTURE_GRAPHML : PICTURE_DOT;
+    return path_ends_in(name, ".graphml") ? PICTURE_GRAPHML : PICTURE_DOT;
 }
 
 static void tell(const struct draw_values *values, const struct sutra_et_drawn *drawn) {

@@ -4,11 +4,26 @@
 #include "cli/tool/paths.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 bool path_is_stream(const char *path) {
     return strcmp(path, "-") == 0;
+}
+
+static bool ends_in(const char *name, size_t length, const char *ending) {
+    size_t n = strlen(ending);
+    return length > n && memcmp(name + length - n, ending, n) == 0;
+}
+
+bool path_ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path);
+    if (ends_in(path, length, ".gz"))
+        length -= strlen(".gz");
+    else if (ends_in(path, length, ".zst"))
+        length -= strlen(".zst");
+    return ends_in(path, length, ending);
 }
 
 static const char *last_part(const char *path) {
@@ -42,6 +57,48 @@ bool paths_same(const char *a, const char *b) {
         return S_ISREG(stat_a.st_mode) && same_inode(&stat_a, &stat_b);
     return strcmp(last_part(a), last_part(b)) == 0 && folder_stat(a, &stat_a) && folder_stat(b, &stat_b) &&
            same_inode(&stat_a, &stat_b);
+}
+
+/* A name and the file that it means. */
+struct named_file {
+    dev_t device;
+    ino_t inode;
+    size_t number;
+};
+
+static int compare_files(const void *a, const void *b) {
+    const struct named_file *one = a, *two = b;
+    if (one->device != two->device)
+        return one->device < two->device ? -1 : 1;
+    if (one->inode != two->inode)
+        return one->inode < two->inode ? -1 : 1;
+    return (one->number > two->number) - (one->number < two->number);
+}
+
+size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier) {
+    struct named_file *files = reallocarray(NULL, n + 1, sizeof *files);
+    size_t n_files = 0, found = n;
+    if (!files)
+        return SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        struct stat info;
+        if (!path_is_stream(paths[i]) && stat(paths[i], &info) == 0 && S_ISREG(info.st_mode))
+            files[n_files++] = (struct named_file){info.st_dev, info.st_ino, i};
+    }
+    qsort(files, n_files, sizeof *files, compare_files);
+    for (size_t i = 1; i < n_files; i++)
+        if (files[i].device == files[i - 1].device && files[i].inode == files[i - 1].inode && files[i].number < found) {
+            found = files[i].number;
+            *earlier = files[i - 1].number;
+        }
+    free(files);
+    return found;
+}
+
+bool path_lies_in(const char *path, const char *folder) {
+    struct stat of_path, of_folder;
+    return !path_is_stream(path) && folder_stat(path, &of_path) && stat(folder, &of_folder) == 0 &&
+           same_inode(&of_path, &of_folder);
 }
 
 uint64_t path_size(const char *path) {

@@ -5,14 +5,25 @@
 #define CLI_PATHS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Whether it stands for standard input or output. */
 bool path_is_stream(const char *path);
 
+/* Whether the name, without the ending of a compressed file, ends in `ending`. */
+bool path_ends_in(const char *path, const char *ending);
+
 /* Whether both names mean one regular file: the same inode, or, where neither exists yet, the same name in the same
  * folder. Streams and devices such as /dev/null are never the same. */
 bool paths_same(const char *a, const char *b);
+
+/* Two of these names that mean one regular file: the place of the later one, *earlier is that of the other; n: there are
+ * no such two. Takes n log n time. SIZE_MAX: out of memory. */
+size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier);
+
+/* Whether the file lies in the folder itself. */
+bool path_lies_in(const char *path, const char *folder);
 
 /* Bytes of the file as it lies on the disk; 0 for what is no regular file. */
 uint64_t path_size(const char *path);
