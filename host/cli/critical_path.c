@@ -23,7 +23,7 @@ static const struct option_row options[] = {
     JOB_ROW_OUTPUT(job),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, json with map, nodes, edges and path, or chrome, the trace itself with the path marked "
-             "(default: text)"},
+             "(default: json where OUT ends in .json, else text)"},
     {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
      .help = "hta: those of Holistic Trace Analysis; full: the longest path through all that the trace tells, which "
              "spans the whole time; text or json only (default: hta)"},
@@ -78,7 +78,7 @@ static enum sutra_status find_path(struct job *job, const struct path_values *va
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct path_values values = {.job.output = "-", .format = SUTRA_PATH_TEXT};
+    struct path_values values = {.job.output = "-", .format = -1};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -91,6 +91,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "--rules full: there is text or json, but no marked trace");
     if (paths_same(values.job.output, operands.words[0]))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+    if (values.format < 0)
+        values.format = path_ends_in(values.job.output, ".json") ? SUTRA_PATH_JSON : SUTRA_PATH_TEXT;
     struct job job = job_start(&values.job, !values.job.quiet, !values.job.quiet, values.job.verbose);
     struct sutra_error error;
     enum sutra_status status = find_path(&job, &values, operands.words[0], &error);
