@@ -15,6 +15,7 @@
 #include "cli/tool/help.h"
 #include "cli/tool/interrupt.h"
 #include "cli/tool/message.h"
+#include "cli/tool/streams.h"
 #include "sutra/context.h"
 
 static const char *base_name(const char *path) {
@@ -45,6 +46,7 @@ static int dispatch(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     interrupt_guard_start();
+    streams_start();
     int status = dispatch(argc, argv);
     /* What was printed may still be in memory: a full disk shows only now. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == SUTRA_OK)

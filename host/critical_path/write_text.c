@@ -9,6 +9,10 @@ static const char *const kind_words[SUTRA_PATH_N_KINDS] = {
     [SUTRA_PATH_SYNC] = "synchronisation",      [SUTRA_PATH_DEPENDENCY] = "next operator",
 };
 
+static void write_name(struct text_out *text, const char *name) {
+    out_name(text, name, strlen(name));
+}
+
 static const char *name_of(const struct path_search *search, row_t event) {
     return strings_text(&search->trace->strings, search->rows.events->name[event]);
 }
@@ -17,7 +21,7 @@ static void write_share(struct text_out *text, const struct sutra_critical_path_
                         uint64_t n_edges, const char *what) {
     out_format(text, "%16.3f  %5.1f %%  %9llu  ", us, report->us > 0 ? us / report->us * 100 : 0,
                (unsigned long long)n_edges);
-    out_add(text, what);
+    write_name(text, what);
     out_add(text, "\n");
 }
 
@@ -57,10 +61,10 @@ static void write_head(const struct sutra_critical_path *path, struct text_out *
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
     out_add(text, "critical path of ");
-    out_add(text, search->trace->document.source.name);
+    write_name(text, search->trace->document.source.name);
     out_add(text, "\n  window: ");
-    out_add(text,
-            search->window.annotation == ROW_NONE ? "the whole trace" : name_of(search, search->window.annotation));
+    write_name(text,
+               search->window.annotation == ROW_NONE ? "the whole trace" : name_of(search, search->window.annotation));
     write_rules(report, text);
     out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n",
                (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
@@ -77,7 +81,7 @@ static void write_breakdown(const struct sutra_critical_path_report *report, str
                 continue;
             out_format(text, "%16.3f  %5.1f %%  %9llu    ", share->us,
                        report->us > 0 ? share->us / report->us * 100 : 0, (unsigned long long)share->n_edges);
-            out_add(text, share->name);
+            write_name(text, share->name);
             out_add(text, "\n");
             out_step(text);
         }
@@ -99,12 +103,12 @@ static void write_edges(const struct path_search *search, struct text_out *text)
         row_t to = node_event(&search->graph, search->path.node[i + 1]);
         out_integer(text, owner == ROW_NONE ? from : owner);
         out_add(text, " ");
-        out_add(text, name_of(search, owner == ROW_NONE ? from : owner));
+        write_name(text, name_of(search, owner == ROW_NONE ? from : owner));
         if (owner == ROW_NONE) {
             out_add(text, " -> ");
             out_integer(text, to);
             out_add(text, " ");
-            out_add(text, name_of(search, to));
+            write_name(text, name_of(search, to));
         }
         out_add(text, "\n");
         out_step(text);

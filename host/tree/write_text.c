@@ -40,8 +40,7 @@ static void write_line(const struct tree_page *page, row_t i) {
     out_add(page->text, "  ");
     for (uint32_t level = 0; level < tree->depth[i] && level < 200; level++)
         out_add(page->text, "  ");
-    buffer_append(&page->text->out, strings_text(tree->profile->strings, name),
-                  strings_length(tree->profile->strings, name));
+    out_name(page->text, strings_text(tree->profile->strings, name), strings_length(tree->profile->strings, name));
     out_add(page->text, "\n");
     out_step(page->text);
 }

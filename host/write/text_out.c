@@ -8,6 +8,7 @@
 
 #include "text/number_text.h"
 #include "text/string_text.h"
+#include "text/visible.h"
 
 void out_flush(struct text_out *text) {
     sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
@@ -42,4 +43,14 @@ void out_format(struct text_out *text, const char *format, ...) {
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     out_add(text, line);
+}
+
+void out_name(struct text_out *text, const char *name, size_t n) {
+    struct visible visible = {0};
+    for (size_t i = 0; i < n; i++) {
+        char *to = buffer_reserve(&text->out, VISIBLE_MAX);
+        if (!to)
+            return;
+        text->out.length += visible_put(&visible, name[i], to);
+    }
 }

@@ -28,6 +28,9 @@ static inline void out_add(struct text_out *text, const char *string) {
     buffer_append(&text->out, string, strlen(string));
 }
 
+/* A name as people may see it: visible.h. */
+void out_name(struct text_out *text, const char *name, size_t n);
+
 /* Hands what there is to the sink once it is enough for a piece. */
 static inline void out_step(struct text_out *text) {
     if (text->out.length > (1 << 20))

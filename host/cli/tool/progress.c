@@ -40,11 +40,12 @@ static void draw(const char *stage, unsigned percent) {
     if (width > BAR_MAX)
         width = BAR_MAX;
     if (width < BAR_MIN) {
-        fprintf(stderr, "\r\x1b[K%3u%%", percent);
+        dprintf(STDERR_FILENO, "\r\x1b[K%3u%%", percent);
         return;
     }
     int filled = width * (int)percent / 100;
-    fprintf(stderr, "\r\x1b[K%.*s [%.*s%.*s] %3u%%", length, stage, filled, full, width - filled, empty, percent);
+    dprintf(STDERR_FILENO, "\r\x1b[K%.*s [%.*s%.*s] %3u%%", length, stage, filled, full, width - filled, empty,
+            percent);
 }
 
 void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total) {
@@ -61,6 +62,6 @@ void progress_update(struct progress *progress, const char *stage, uint64_t done
 
 void progress_clear(struct progress *progress) {
     if (progress->drawn)
-        fputs("\r\x1b[K", stderr);
+        dprintf(STDERR_FILENO, "\r\x1b[K");
     progress->drawn = false;
 }

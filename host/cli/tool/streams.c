@@ -1,0 +1,63 @@
+/*
+ * streams.c - standard output and standard error as streams that show control characters.
+ */
+#include "cli/tool/streams.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "text/visible.h"
+
+#define PIECE 4096
+
+/* A stream of the program: they live as long as it does. */
+struct stream {
+    int file;
+    struct visible visible;
+};
+
+static bool write_all(int file, const char *bytes, size_t n) {
+    while (n > 0) {
+        ssize_t written = write(file, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+static ssize_t write_visible(void *cookie, const char *bytes, size_t n) {
+    struct stream *stream = cookie;
+    char shown[PIECE];
+    size_t n_shown = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (n_shown > sizeof shown - VISIBLE_MAX) {
+            if (!write_all(stream->file, shown, n_shown))
+                return 0;
+            n_shown = 0;
+        }
+        n_shown += visible_put(&stream->visible, bytes[i], shown + n_shown);
+    }
+    return write_all(stream->file, shown, n_shown) ? (ssize_t)n : 0;
+}
+
+/* Where there is no memory for a stream, the one that is there serves. */
+static FILE *show(struct stream *stream, FILE *plain, int buffering) {
+    const cookie_io_functions_t functions = {.write = write_visible};
+    FILE *made = fopencookie(stream, "w", functions);
+    if (!made)
+        return plain;
+    setvbuf(made, NULL, buffering, BUFSIZ);
+    return made;
+}
+
+void streams_start(void) {
+    static struct stream output = {.file = STDOUT_FILENO}, error = {.file = STDERR_FILENO};
+    stdout = show(&output, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    stderr = show(&error, stderr, _IOLBF);
+}

@@ -1,0 +1,11 @@
+/*
+ * streams.h - all text for people goes through one place, which shows control characters instead of passing them on.
+ */
+#ifndef CLI_STREAMS_H
+#define CLI_STREAMS_H
+
+/* Puts it before standard output and standard error. What is no text for people goes past it: outputs are written by
+ * sinks, and the progress bar as it is. */
+void streams_start(void);
+
+#endif

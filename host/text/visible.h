@@ -1,0 +1,26 @@
+/*
+ * visible.h - text that a terminal only shows: control characters, which could move its cursor, change its title or
+ * hide what stands before them, appear as \x1b.
+ *
+ * Those are the bytes below a space but for line ends and tabs, DEL, and C1: U+0080 to U+009F, as UTF-8 or as bytes
+ * that no character has begun. The rest of UTF-8 stays. Text may come in pieces: a struct visible carries over.
+ */
+#ifndef TEXT_VISIBLE_H
+#define TEXT_VISIBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Most bytes that one becomes. */
+#define VISIBLE_MAX 8
+
+/* Zero-initialise. */
+struct visible {
+    unsigned n_left; /* bytes that the character at hand still has */
+    bool held;       /* 0xc2 has come, which may begin a C1 */
+};
+
+/* Writes what shows `byte` to `to`; returns how many bytes that are. */
+size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]);
+
+#endif
