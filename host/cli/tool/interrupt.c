@@ -21,7 +21,7 @@ struct guarded {
 };
 
 static struct guarded guarded[INTERRUPT_PLACES];
-static atomic_int ending;
+static atomic_int is_ending;
 
 static void remove_guarded(void) {
     for (size_t i = 0; i < INTERRUPT_PLACES; i++)
@@ -40,7 +40,7 @@ static void remove_and_end(int signal_number) {
 static void end_cut_short(int signal_number) {
     static const char text[] = "sutra: an input was cut short by another program while it was read\n";
     (void)signal_number;
-    while (atomic_exchange(&ending, 1))
+    while (atomic_exchange(&is_ending, 1))
         pause();
     remove_guarded();
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
