@@ -591,7 +591,7 @@ static void sources_are_whole_and_padded(void **state) {
         char *text = malloc(size);
         assert_non_null(text);
         for (size_t k = 0; k < size; k++)
-            text[k] = (char)('a' + k % 23);
+            text[k] = (char)(k ? 'a' + k % 23 : '{');
         struct source source;
         struct sutra_error error;
         write_file(path, text, size);
