@@ -29,7 +29,7 @@ static void write_rules(const struct sutra_critical_path_report *report, struct 
     out_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
     if (report->extended && *report->reason) {
         out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
-        out_add(text, report->reason);
+        write_name(text, report->reason);
         out_add(text, "\n");
     } else if (report->extended) {
         out_add(text, "  why: stream 0, HIP, graphs or equal streams of devices, unknown to the reference\n");
@@ -44,7 +44,7 @@ static void write_outside(const struct sutra_path_outside *outside, const char *
     if (!outside->longest)
         return;
     out_format(text, "    the longest takes %.3f us: ", outside->longest_us);
-    out_add(text, outside->longest);
+    write_name(text, outside->longest);
     out_add(text, "\n");
 }
 
