@@ -82,9 +82,12 @@ static void names_and_categories_are_apart(void **state) {
     (void)state;
     assert_int_equal(name_to("kernel", READER_HTA), 0);
     assert_int_equal(category_to("kernel", READER_HTA), CATEGORY_KERNEL);
-    assert_int_equal(category_to("gpu_memset", READER_LINKER), 0);
+    assert_int_equal(category_to("gpu_memset", READER_LINKER), CATEGORY_SET);
     assert_int_equal(category_to("Operator", READER_DLRM), CATEGORY_CPU_OP);
     assert_int_equal(category_to("Operator", READER_LINKER), 0);
+    assert_int_equal(category_to("Operator", READER_TREE), CATEGORY_CPU_OP);
+    assert_int_equal(category_to("Runtime", READER_PATH_EXTENDED), CATEGORY_RUNTIME);
+    assert_int_equal(category_to("Memset", READER_SUMMARY), CATEGORY_SET);
     assert_int_equal(category_to("", READER_HTA), CATEGORY_EMPTY);
 }
 

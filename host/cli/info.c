@@ -96,6 +96,7 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"launches", "  launches", summary->n_launches},
         {"gpu_ops", "  GPU operators", summary->n_gpu_ops},
         {"correlations", "    whose correlation a launch has: these can be linked", summary->n_correlations},
+        {"memory_sets", "    that set memory, which no linker takes", summary->n_memory_sets},
         {"arrows", "  arrows", summary->n_arrows},
         {"others", "  others", summary->n_others},
         {"threads", "threads", summary->n_threads},

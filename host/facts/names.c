@@ -8,6 +8,7 @@
  *     H  HTA's tables                    Q  HTA's queues
  *     D  the notebook of analyze dlrm    X  our default rules for it, which know all that D knows
  *     T  the call tree                   S  the timeline for simulators
+ *     I  what `sutra info` counts beside what L knows
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
@@ -27,6 +28,7 @@ enum {
     D = READER_DLRM | X,
     T = READER_TREE,
     S = READER_SIMULATE,
+    I = READER_SUMMARY,
 };
 
 struct name_line {
@@ -97,20 +99,20 @@ static const struct name_line names[] = {
 /* Those with capitals and without a prefix are Kineto's until 2021. */
 static const struct name_line categories[] = {
     {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T | S},
-    {"Operator", TEXT_IS, CATEGORY_CPU_OP, D},
+    {"Operator", TEXT_IS, CATEGORY_CPU_OP, E | D | T | I},
     {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T | S},
     {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T | S},
-    {"Runtime", TEXT_IS, CATEGORY_RUNTIME, D},
-    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | X | T | S},
+    {"Runtime", TEXT_IS, CATEGORY_RUNTIME, E | D | T | I},
+    {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | X | T | S | I},
     {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | X | T | S},
-    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, X | T | S},
+    {"hip_driver", TEXT_IS, CATEGORY_DRIVER, X | T | S | I},
     {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T | S},
-    {"Kernel", TEXT_IS, CATEGORY_KERNEL, H},
+    {"Kernel", TEXT_IS, CATEGORY_KERNEL, H | T | I},
     {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL, H},
     {"gpu_memcpy", TEXT_IS, CATEGORY_COPY, L | O | H | T | S},
-    {"Memcpy", TEXT_IS, CATEGORY_COPY, H},
-    {"gpu_memset", TEXT_IS, CATEGORY_SET, H | T | S},
-    {"Memset", TEXT_IS, CATEGORY_SET, H},
+    {"Memcpy", TEXT_IS, CATEGORY_COPY, H | T | I},
+    {"gpu_memset", TEXT_IS, CATEGORY_SET, L | O | H | T | S},
+    {"Memset", TEXT_IS, CATEGORY_SET, H | T | I},
     {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S},
     {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, D | T | S},
     {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},

@@ -30,6 +30,7 @@ enum reader {
     READER_TREE = 1 << 7,          /* the profiler's call tree */
     READER_SIMULATE = 1 << 8,      /* the measured timeline, for simulators */
     READER_DLRM_EXTENDED = 1 << 9, /* the notebook with our default rules */
+    READER_SUMMARY = 1 << 10,      /* what a trace holds, where the linker knows no name for it; with READER_LINKER */
 };
 
 /* What names of profiler steps contain. */
@@ -86,11 +87,14 @@ enum category_role {
 #define CATEGORY_CALL (CATEGORY_RUNTIME | CATEGORY_DRIVER)
 #define CATEGORY_WORK (CATEGORY_KERNEL | CATEGORY_COPY | CATEGORY_SET)
 
+/* Of which the linkers take these: they leave out what sets memory. */
+#define CATEGORY_LINKED_WORK (CATEGORY_KERNEL | CATEGORY_COPY)
+
 struct string_roles {
     uint32_t name, category;
 };
 
-/* The roles of every string of a table to one reader, in the arena; NULL: out of memory. */
+/* The roles of every string of a table to one reader, or to several at once, in the arena; NULL: out of memory. */
 struct string_roles *names_find(const struct strings *strings, enum reader reader, struct arena *arena);
 
 /* How a string is compared with a text. */

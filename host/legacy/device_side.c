@@ -31,8 +31,10 @@ static void take_event(struct device_side *side, const struct string_roles *role
         side->step[side->n_steps++] = event;
     else if (category & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
         side->cpu[side->n_cpu++] = event;
-    else if (category & CATEGORY_WORK)
+    else if (category & CATEGORY_LINKED_WORK)
         side->gpu[side->n_gpu++] = event;
+    else if (category & CATEGORY_SET)
+        side->n_memory_sets++;
     else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 's')
         side->flow_start[side->n_flow_start++] = event;
     else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 'f')

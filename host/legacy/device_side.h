@@ -19,7 +19,7 @@
 struct device_side {
     const struct sutra_device_trace *trace;
     row_t *cpu, *launch, *gpu; /* events, in the order of the sorted trace */
-    row_t n_cpu, n_launches, n_gpu;
+    row_t n_cpu, n_launches, n_gpu, n_memory_sets;
     row_t *flow_start, *flow_finish; /* of flows from CPU to GPU: phases s and f */
     row_t n_flow_start, n_flow_finish;
     row_t *step; /* profiler steps, of any category */

@@ -50,7 +50,8 @@ static enum sutra_status read_device(struct linking *linking, const char *annota
         return status;
     device_side_choose(side, &sides->names, annotation, sides->host.n, &linking->log);
     linking->report.n_segments = side->n_segments;
-    linking->report.n_gpu_ops = side->n_gpu;
+    linking->report.n_gpu_ops = side->n_gpu + side->n_memory_sets;
+    linking->report.n_gpu_memory_sets = side->n_memory_sets;
     status = device_side_list(side, linking->context, &sides->names, arena, linking->error);
     linking->report.n_device_ops = side->n;
     return status;

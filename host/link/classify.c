@@ -1,5 +1,6 @@
 /*
- * classify.c - the linker's sorts of events: annotations are operators, steps are not, and memory sets are nothing.
+ * classify.c - the linker's sorts of events: annotations are operators, steps are not, and what sets memory is counted
+ * and left out.
  */
 #include "link/classify.h"
 
@@ -9,7 +10,9 @@ enum event_class event_classify(const struct device_events *events, const struct
         return name & NAME_STEP ? EVENT_OTHER : EVENT_CPU_OP;
     if (category & CATEGORY_CALL)
         return name & NAME_LAUNCH ? EVENT_LAUNCH : EVENT_OTHER;
-    if (category & CATEGORY_WORK)
+    if (category & CATEGORY_LINKED_WORK)
         return EVENT_GPU_OP;
+    if (category & CATEGORY_SET)
+        return EVENT_MEMORY_SET;
     return category & CATEGORY_LAUNCH_FLOW ? EVENT_LAUNCH_FLOW : EVENT_OTHER;
 }

@@ -89,6 +89,7 @@ static enum sutra_status list_operators(struct op_build *build) {
             lists->launch[lists->n_launches++] = event;
         else if (class == EVENT_GPU_OP)
             lists->gpu[lists->n_gpu++] = event;
+        ops->n_memory_sets += class == EVENT_MEMORY_SET;
     }
     ops->n_launches = lists->n_launches;
     ops->n_gpu = lists->n_gpu;

@@ -33,7 +33,7 @@ struct device_ops {
     row_t *group_start;      /* n_groups + 1 */
     struct key_index groups; /* external id -> group */
 
-    row_t n_launches, n_gpu, n_without_launch, n_without_parent;
+    row_t n_launches, n_gpu, n_memory_sets, n_without_launch, n_without_parent;
     uint64_t n_fields_dropped;
     struct exclusive_anomalies anomalies;
 };

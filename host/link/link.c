@@ -143,7 +143,8 @@ static void fill_report(struct sutra_linked *linked) {
     report->n_host_nodes = linked->host->nodes.n;
     report->n_events = linked->device->events.n;
     report->n_cpu_ops = ops->cpu.n;
-    report->n_gpu_ops = ops->n_gpu;
+    report->n_gpu_ops = ops->n_gpu + ops->n_memory_sets;
+    report->n_gpu_memory_sets = ops->n_memory_sets;
     report->n_gpu_with_parent = ops->n_grouped;
     report->n_gpu_without_launch = ops->n_without_launch;
     report->n_gpu_without_parent = ops->n_without_parent;

@@ -123,8 +123,8 @@ enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 /* Sorts events into the counts and the lists of keys. */
 static void take_event(const struct device_events *events, const struct string_roles *roles, row_t event,
                        struct sutra_device_summary *summary, struct key_list *lists) {
-    uint64_t *const counts[] = {&summary->n_others, &summary->n_cpu_ops, &summary->n_launches, &summary->n_gpu_ops,
-                                &summary->n_arrows};
+    uint64_t *const counts[] = {&summary->n_others,  &summary->n_cpu_ops, &summary->n_launches,
+                                &summary->n_gpu_ops, &summary->n_arrows,  &summary->n_memory_sets};
     enum event_class class = event_classify(events, roles, event);
     ++*counts[class];
     bool has_rf = class == EVENT_CPU_OP && key_is_value(events->rf[event]);
@@ -147,13 +147,14 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     const struct device_events *events = &trace->events;
     struct key_list lists[N_LISTS] = {0};
     struct arena arena = {0};
-    struct string_roles *roles = names_find(&trace->strings, READER_LINKER, &arena);
+    struct string_roles *roles = names_find(&trace->strings, READER_LINKER | READER_SUMMARY, &arena);
     struct sutra_device_summary sums = {.n_bytes = trace->document.source.size, .n_events = events->n};
     for (int i = 0; i < N_LISTS; i++)
         lists[i].keys = arena_take(&arena, events->n, sizeof *lists[i].keys);
     enum sutra_status status = arena_status(&arena, error);
     for (row_t i = 0; i < events->n && !status; i++)
         take_event(events, roles, i, &sums, lists);
+    sums.n_gpu_ops += sums.n_memory_sets;
     if (!status)
         status = count_categories(trace, &sums, error);
     if (!status)

@@ -91,6 +91,11 @@ static void warn(struct sutra_context *context, const struct sutra_correlation *
     if (correlation->report.n_wrapped)
         context_warn(context, "%llu sequence numbers have more than 48 bits: the low 48 count",
                      (unsigned long long)correlation->report.n_wrapped);
+    if (correlation->profile->n && correlation->n_fwdbwd + correlation->launches.n + correlation->operators.n == 0)
+        context_warn(context, correlation->kind == SUTRA_CORRELATION_FWDBWD
+                                  ? "no pairs: no backward operator has the sequence number of a forward operator; "
+                                    "GPU operators and their launches are another kind (ac2g)"
+                                  : "no pairs: no GPU operator has a launch");
 }
 
 enum sutra_status sutra_correlation_find(struct sutra_context *context, const struct sutra_profile *profile,

@@ -129,7 +129,10 @@ static bool are_whole(const struct sutra_profile *profile) {
     return true;
 }
 
-static void warn(struct sutra_context *context, const struct trace_rows *rows) {
+static void warn(struct sutra_context *context, const struct trace_rows *rows, const struct sutra_profile *profile) {
+    if (profile->n == 0)
+        context_warn(context, "%s: none of its %u events is an operator, a call or work on the GPU: nothing is found",
+                     profile->trace->document.source.name, profile->trace->events.n);
     if (rows->n_dropped)
         context_warn(context, "%llu arguments of events are no integers: taken as absent",
                      (unsigned long long)rows->n_dropped);
@@ -157,7 +160,7 @@ static enum sutra_status take(struct sutra_profile *profile, struct sutra_contex
         return status;
     profile->whole_us = are_whole(profile);
     profile_count(profile);
-    warn(context, &rows);
+    warn(context, &rows, profile);
     return SUTRA_OK;
 }
 

@@ -68,6 +68,7 @@ struct sutra_legacy_report {
     uint64_t edit_cost;            /* approximate match: operators of either side that are unmatched */
     bool mismatch;                 /* exact match found operators that do not agree */
     bool count_mismatch;           /* exact match: fewer device than host operators, so that nothing was matched */
+    uint64_t n_gpu_memory_sets;    /* left out: they set memory, which the older program does not take */
     bool aligned;                  /* approximate match aligned the trees, since exact match does not fit */
 };
 

@@ -56,6 +56,7 @@ struct sutra_link_report {
     uint64_t n_exclusive_replaced; /* exclusive durations below 0, replaced by the inclusive one clipped at 0 */
     uint64_t n_fields_dropped;     /* fields of a wrong type taken as absent (lenient) */
     uint64_t n_host_rf_zero;       /* host operators with the record-function id 0, which stands for none */
+    uint64_t n_gpu_memory_sets;    /* GPU operators that set memory, which the reference leaves out */
 };
 
 /* Links the two traces, which must outlive the result. *linked is the caller's.

@@ -80,7 +80,8 @@ struct sutra_device_summary {
     double ts_begin, ts_end; /* first start and last end of the events that have a tid; 0 and 0 where there is none */
     const struct sutra_count *categories; /* most frequent first; lives until the trace's next summary, or its end */
     uint64_t n_categories;
-    uint64_t n_rf_zero; /* CPU operators with the record-function id 0, which stands for none */
+    uint64_t n_rf_zero;     /* CPU operators with the record-function id 0, which stands for none */
+    uint64_t n_memory_sets; /* GPU operators that set memory, which the linkers leave out */
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error);

@@ -19,6 +19,7 @@
     X(shift, "  places by which they are behind", false)                                                               \
     X(edit_cost, "operators of either side without a match", false)                                                    \
     X(n_gpu_ops, "GPU operators of the device trace", true)                                                            \
+    X(n_gpu_memory_sets, "  left out: they set memory, which no linker takes", false)                                  \
     X(n_gpu_without_launch, "  left out: no launch has their external id", false)                                      \
     X(n_gpu_without_parent, "  left out: no CPU operator of the iteration runs at their launch", false)                \
     X(n_gpu_unmatched, "  left out: no host operator stands for their CPU operator", false)                            \

@@ -39,7 +39,8 @@
     X(n_exclusive_rounded)                                                                                             \
     X(n_exclusive_replaced)                                                                                            \
     X(n_fields_dropped)                                                                                                \
-    X(n_host_rf_zero)
+    X(n_host_rf_zero)                                                                                                  \
+    X(n_gpu_memory_sets)
 
 #define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
 _Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is told");
@@ -59,6 +60,7 @@ void link_summary_print(const struct link_result *result) {
         {report->n_gpu_ops, "  of them GPU operators", true},
         {report->n_gpu_with_parent, "    that found their CPU operator", true},
         {report->n_gpu_host_unmatched, "      left out: no host operator stands for that CPU operator", false},
+        {report->n_gpu_memory_sets, "    left out: they set memory, which no linker takes", false},
         {report->n_gpu_without_launch, "    left out: no launch has their correlation", false},
         {report->n_gpu_without_parent, "    left out: no CPU operator begins before their launch", false},
         {report->n_nodes, "nodes written", true},
