@@ -141,7 +141,11 @@ static const struct tree_case cases[] = {
     {.name = "events_of_other_kinds_are_left_out",
      .trace = TRACE(X("Trace", "t", "1", "1", "0", "99", "") "," OP("a", "1", "10", "9", "")),
      .tree = "a<- "},
-    {.name = "an_empty_trace_has_no_tree", .trace = TRACE(""), .tree = "", .pairs = ""},
+    {.name = "an_empty_trace_has_no_tree",
+     .trace = TRACE(""),
+     .tree = "",
+     .pairs = "",
+     .warning = "none of its 0 events"},
     /* forward and backward */
     {.name = "flows_of_the_trace_tell_which_thread_is_meant",
      .trace = TRACE(OP("f", "11", "10", "5.5", SEQ("3", "0")) "," OP("w", "11", "20", "50", "") "," OP(
@@ -159,7 +163,8 @@ static const struct tree_case cases[] = {
      .trace = TRACE(OP("aten::sum", "11", "10", "5.5", SEQ("3", "0")) "," OP("w", "11", "20", "50", "") "," OP(
          "MmBackward0", "12", "30", "5", SEQ("3", "1"))),
      .tree = "aten::sum<- w<- MmBackward0<- ",
-     .pairs = ""},
+     .pairs = "",
+     .warning = "no pairs: no backward operator"},
     {.name = "the_host_trace_tells_first",
      .trace = TRACE(OP("f", "11", "10", "5.5", "'Record function id':5") "," OP("w", "11", "20", "50", "") "," OP(
          "g", "12", "30", "5", "'Record function id':6")),

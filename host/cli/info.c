@@ -40,11 +40,15 @@ static void print_host(const char *path, const struct sutra_host_summary *summar
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"nodes", "nodes", summary->n_nodes},
         {"roots", "roots (nodes with id 1)", summary->n_roots},
-        {"rf_ids", "nodes with a record-function id: these can be linked", summary->n_rf_ids},
+        {"rf_ids",
+         summary->linked ? "nodes with a record-function id" : "nodes with a record-function id: these can be linked",
+         summary->n_rf_ids},
+        {"timed", "nodes with a duration, which linking has given them", summary->n_timed},
+        {"gpu_nodes", "  of them GPU operators", summary->n_gpu_nodes},
     };
-    info_head_print(path, "host", json);
+    info_head_print(path, !summary->linked ? "host" : json ? "ET+" : "linked (ET+)", json);
     info_schema_print(summary->schema, json);
-    info_rows_print(rows, N_ROWS(rows), json);
+    info_rows_print(rows, N_ROWS(rows) - (summary->linked ? 0 : 2), json);
     if (json)
         printf("\n}\n");
 }
@@ -86,6 +90,17 @@ static void print_times(const struct sutra_device_summary *summary, bool json) {
            summary->ts_end);
 }
 
+static void print_facts(const struct sutra_device_summary *summary, bool json) {
+    for (uint64_t i = 0; i < summary->n_facts; i++) {
+        const struct sutra_trace_fact *fact = &summary->facts[i];
+        if (json) {
+            printf(",\n  \"%s\": ", fact->name);
+            json_string_print(stdout, fact->text);
+        } else
+            printf("%16s  %s\n", fact->words, fact->text);
+    }
+}
+
 static void print_device(const char *path, const struct sutra_device_summary *summary, bool json) {
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
@@ -101,10 +116,12 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"others", "  others", summary->n_others},
         {"threads", "threads", summary->n_threads},
         {"streams", "streams", summary->n_streams},
+        {"steps", "profiler steps", summary->n_steps},
     };
     info_head_print(path, "device", json);
     info_rows_print(rows, N_ROWS(rows), json);
     print_times(summary, json);
+    print_facts(summary, json);
     print_categories(summary, json);
     if (json)
         printf("\n}\n");

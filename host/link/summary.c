@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "context/context.h"
 #include "link/classify.h"
+#include "link/trace_facts.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
@@ -36,6 +37,16 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     return status;
 }
 
+/* What linking has added. */
+static void count_linked(const struct sutra_host_trace *trace, struct sutra_host_summary *sums) {
+    for (row_t i = 0; i < trace->nodes.n; i++) {
+        size_t at = trace->nodes.text[i];
+        sums->n_timed += document_member_of(&trace->document, at, "exclusive_dur").at ||
+                         document_member_of(&trace->document, at, "dur").at;
+        sums->n_gpu_nodes += document_member_of(&trace->document, at, "cat").at > 0;
+    }
+}
+
 void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra_host_summary *summary) {
     struct sutra_host_summary sums = {
         .n_bytes = trace->document.source.size, .n_nodes = trace->nodes.n, .schema = trace->schema};
@@ -43,6 +54,9 @@ void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra
         sums.n_rf_ids += key_is_value(trace->nodes.rf[i]) && trace->nodes.rf[i] != 0;
         sums.n_roots += trace->nodes.id[i] == 1;
     }
+    sums.linked = document_is_linked(&trace->document);
+    if (sums.linked)
+        count_linked(trace, &sums);
     report_give(summary, &sums, sizeof sums);
 }
 
@@ -121,12 +135,14 @@ static void widen_span(struct sutra_device_summary *summary, const struct device
 enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 
 /* Sorts events into the counts and the lists of keys. */
-static void take_event(const struct device_events *events, const struct string_roles *roles, row_t event,
+static void take_event(const struct device_events *events, struct string_roles *roles, row_t event,
                        struct sutra_device_summary *summary, struct key_list *lists) {
     uint64_t *const counts[] = {&summary->n_others,  &summary->n_cpu_ops, &summary->n_launches,
                                 &summary->n_gpu_ops, &summary->n_arrows,  &summary->n_memory_sets};
     enum event_class class = event_classify(events, roles, event);
     ++*counts[class];
+    if (category_roles(events, roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+        roles[events->name[event]].name |= NAME_USED;
     bool has_rf = class == EVENT_CPU_OP && key_is_value(events->rf[event]);
     summary->n_rf_ids += has_rf && events->rf[event] != 0;
     summary->n_rf_zero += has_rf && events->rf[event] == 0;
@@ -155,6 +171,8 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     for (row_t i = 0; i < events->n && !status; i++)
         take_event(events, roles, i, &sums, lists);
     sums.n_gpu_ops += sums.n_memory_sets;
+    sums.n_steps = status ? 0 : names_count_steps(&trace->strings, roles);
+    trace_facts_take(&trace->document, &sums);
     if (!status)
         status = count_categories(trace, &sums, error);
     if (!status)

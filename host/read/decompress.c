@@ -84,8 +84,10 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     ZSTD_DCtx *stream = ZSTD_createDCtx();
     if (!stream)
         return error_memory(error);
+    const ZSTD_bounds windows = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+    size_t left = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, windows.upperBound); /* as --long=31 writes */
     ZSTD_inBuffer in = {bytes, size, 0};
-    size_t left = 1, step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size);
+    size_t step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size);
     while (!ZSTD_isError(left) && !out->failed && out->length <= limit) {
         char *to = buffer_reserve(out, step);
         if (!to)

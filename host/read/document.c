@@ -17,6 +17,9 @@ bool escaped_is(const char *raw, size_t length, const char *name) {
            memcmp(decoded, name, strlen(name)) == 0;
 }
 
+/* How much of the nodes is looked at for marks of a link: many nodes, since not all are linked. */
+#define LINKED_LOOK ((size_t)1 << 20)
+
 /* Steps from a chunk's start to the first comma between elements of the array, inside that chunk. */
 static size_t find_first_comma(const struct json_index *index, size_t chunk, struct json_walker *walker) {
     size_t end = chunk_word(index, chunk + 1) * 64;
@@ -275,6 +278,16 @@ static bool is_empty_value(const struct document *document, size_t at) {
     return text[at] == '{' && text[mark_behind(&document->index, at)] == '}';
 }
 
+bool document_is_linked(const struct document *document) {
+    static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
+    const struct document_member *nodes = document_find(document, "nodes");
+    if (!nodes)
+        return false;
+    const char *from = document->source.bytes + nodes->value;
+    size_t left = document->source.size - nodes->value, most = left < LINKED_LOOK ? left : LINKED_LOOK;
+    return memmem(from, most, marks[0], strlen(marks[0])) || memmem(from, most, marks[1], strlen(marks[1]));
+}
+
 /* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
 static enum sutra_status check_kind(const struct document *document, const struct document_reader *reader,
                                     struct sutra_error *error) {
@@ -286,10 +299,13 @@ static enum sutra_status check_kind(const struct document *document, const struc
         return SUTRA_OK;
     if (array)
         return source_error(&document->source, error, array->value, "\"%s\" is not an array", reader->array);
-    if (document_find(document, reader->other_array))
+    if (document_find(document, reader->other_array) && document_is_linked(document))
         return error_file(error, SUTRA_DATA, file,
-                          "this is a %s (it has \"%s\"), and a %s was expected: swap the two files", reader->other_kind,
-                          reader->other_array, reader->kind);
+                          "this is ET+, a linked trace, and a %s was expected: give the one that it was made of",
+                          reader->kind);
+    if (document_find(document, reader->other_array))
+        return error_file(error, SUTRA_DATA, file, "this is a %s (it has \"%s\"), and a %s was expected: give that one",
+                          reader->other_kind, reader->other_array, reader->kind);
     return error_file(error, SUTRA_DATA, file, "this is no %s: it has no \"%s\"", reader->kind, reader->array);
 }
 

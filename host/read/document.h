@@ -128,6 +128,9 @@ void document_free(struct document *document);
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
+/* Whether this is ET+: the first of its nodes have durations, as those of a host trace have not. O(1). */
+bool document_is_linked(const struct document *document);
+
 /* The value of a member of the object at byte `at` of a document that was read; at 0 where there is none, or no object.
  * Of repeated names the last counts. O(length of the object). */
 struct json_place document_member_of(const struct document *document, size_t at, const char *name);

@@ -58,6 +58,9 @@ struct sutra_host_summary {
     uint64_t n_rf_ids; /* nodes with a record-function id other than 0 */
     uint64_t n_roots;  /* nodes with id 1 */
     const char *schema;
+    bool linked;          /* it is ET+: nodes have durations */
+    uint64_t n_timed;     /* of ET+: nodes with a duration */
+    uint64_t n_gpu_nodes; /* of these, GPU operators */
 };
 void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra_host_summary *summary);
 
@@ -68,6 +71,13 @@ struct sutra_count {
 };
 
 /* Sizes of a device trace. Times are in microseconds, as in the file. */
+/* What a trace says about where and how it was recorded: rank, GPU, what was recorded. */
+#define SUTRA_TRACE_FACTS 12
+struct sutra_trace_fact {
+    const char *name, *words; /* constants: for programs, for people */
+    char text[96];            /* as it stands in the file */
+};
+
 struct sutra_device_summary {
     size_t size;      /* sizeof the struct, which the caller sets */
     uint64_t n_bytes; /* after decompression */
@@ -82,6 +92,9 @@ struct sutra_device_summary {
     uint64_t n_categories;
     uint64_t n_rf_zero;     /* CPU operators with the record-function id 0, which stands for none */
     uint64_t n_memory_sets; /* GPU operators that set memory, which the linkers leave out */
+    uint64_t n_steps;       /* profiler steps of different names */
+    uint64_t n_facts;
+    struct sutra_trace_fact facts[SUTRA_TRACE_FACTS];
 };
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error);

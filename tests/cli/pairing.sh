@@ -50,4 +50,4 @@ pair 20 '2026-11-21 08:03:46' 7 0 0 0 >host.json
 sed -i 's/"Record function id": [0-9]*/"Record function id": 0/' device.json
 both
 sutra info device.json | grep record-function
-sutra link host.json device.json --no-sync -o out.json --stats - -q 2>/dev/null | grep -e n_host_rf_zero -e n_host_linked
+sutra link host.json device.json --no-sync -o out.json --stats - -q 2>/dev/null | grep -e n_host_rf_zero -e n_host_linked | tr -d ,

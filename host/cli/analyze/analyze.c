@@ -3,6 +3,7 @@
  * its own (analyze_*.c): `sutra analyze hta TRACE...`.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/tool/arguments.h"
 #include "cli/tool/message.h"
@@ -10,11 +11,26 @@
 
 static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, NULL};
 
-static int run(const struct command *command, int argc, char **argv) {
-    if (argc > 1 && argv[1][0] != '-') {
-        const struct command *below = command_find(analyses, argv[1]);
-        return below ? below->run(below, argc - 1, argv + 1) : command_unknown(analyses, command->called, argv[1]);
+/* Names all analyses of a trace that stands where one of them should. */
+static int ask_which(const char *trace) {
+    char all[400] = "";
+    for (size_t i = 0; analyses[i]; i++) {
+        size_t length = strlen(all);
+        snprintf(all + length, sizeof all - length, "%s'%s'", i ? " or " : "", analyses[i]->called);
     }
+    return message_fail(SUTRA_USAGE, "which analysis of '%s'? Write %s before it", trace, all);
+}
+
+static int run_below(const struct command *command, int argc, char **argv) {
+    const struct command *below = command_find(analyses, argv[0]);
+    if (below)
+        return below->run(below, argc, argv);
+    return strpbrk(argv[0], "./") ? ask_which(argv[0]) : command_unknown(analyses, command->called, argv[0]);
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    if (argc > 1 && argv[1][0] != '-')
+        return run_below(command, argc - 1, argv + 1);
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))

@@ -27,6 +27,7 @@ struct legacy_values {
     uint64_t max_depth;
     bool exact, all_launches, compat_approximate, compat_exit, compat_path;
     double least; /* --min-match as a number */
+    bool free;    /* no option tells how to match, and the traces are not named as the older program has them */
 };
 
 #define AT(field) .offset = offsetof(struct legacy_values, field)
@@ -69,6 +70,14 @@ static const struct option_row options[] = {
     PAIR_ROW_LOG_LEVEL,
     {0},
 };
+
+static const char share_default[] = "0.5";
+
+/* Whether no option tells how to match. */
+static bool says_nothing(const struct legacy_values *values) {
+    return !values->annotation && !values->exact && !values->compat_approximate && values->max_depth == 0 &&
+           values->min_match == share_default;
+}
 
 static int check_share(struct legacy_values *values) {
     char *end;
@@ -115,8 +124,26 @@ static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, si
     fputc('\n', stream);
 }
 
+/* Where no option says how to match, what `sutra info` would advise, if all operators match so; *advice holds its
+ * annotation. */
+static enum sutra_status take_advice(struct legacy_job *job, struct sutra_advice *advice,
+                                     struct sutra_legacy_options *how, struct sutra_error *error) {
+    enum sutra_status status = sutra_advise(job->pair.job.context, job->pair.host, job->pair.device, advice, error);
+    if (status || advice->linker != SUTRA_LINKER_EXACT || advice->n_matched != advice->n_host_ops)
+        return status;
+    char text[300];
+    snprintf(text, sizeof text, "all %" PRIu64 " operators match by place with --annotation %.128s, which is taken",
+             advice->n_matched, advice->annotation);
+    if (job->values->pair.log_level <= LOG_INFO)
+        message_note(text);
+    how->annotation = advice->annotation;
+    how->exact = true;
+    return SUTRA_OK;
+}
+
 static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *error) {
     const struct legacy_values *values = job->values;
+    struct sutra_advice advice = {.size = sizeof advice};
     struct sutra_legacy_options legacy_options = {
         .size = sizeof legacy_options,
         .annotation = values->annotation,
@@ -129,6 +156,8 @@ static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *er
         .arg = job,
     };
     enum sutra_status status = pair_read(&job->pair, error);
+    if (!status && values->free)
+        status = take_advice(job, &advice, &legacy_options, error);
     if (!status)
         status = sutra_legacy_link(job->pair.job.context, job->pair.host, job->pair.device, &legacy_options,
                                    &job->result.report, &job->legacy, error);
@@ -185,7 +214,7 @@ static int link_files(const struct legacy_values *values) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct legacy_values values = {.pair.log_level = LOG_INFO, .min_match = "0.5"};
+    struct legacy_values values = {.pair.log_level = LOG_INFO, .min_match = share_default};
     struct operands operands;
     char *made = NULL;
     int exit_code;
@@ -195,6 +224,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if ((exit_code = check_values(&values, command)) != SUTRA_OK)
         return exit_code;
+    values.free = operands.n > 0 && says_nothing(&values);
     if (!values.pair.job.output && !(values.pair.job.output = made = plus_path(values.pair.host, values.compat_path)))
         return message_fail(SUTRA_SYSTEM, "out of memory");
     exit_code = pair_check_files(&values.pair);
@@ -216,6 +246,8 @@ static const char *const description[] = {
     "With --exact-match the rules, the output and the messages are those of the older trace_link.py of MLCommons "
     "Chakra, byte for byte: the n-th operators belong together, give or take 20 places. Without it, exact match is "
     "tried and, where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
+    "Where no option says how to match, and the traces stand as HOST DEVICE, the annotation that 'sutra info' would "
+    "advise is taken if all operators match with it by their places.",
     "The older program's messages go to standard error, and what it says of GPU operators that it discards to standard "
     "output.",
     NULL,

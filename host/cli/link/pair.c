@@ -3,6 +3,9 @@
  */
 #include "cli/link/pair.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/tool/paths.h"
 
 const char *const pair_log_levels[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL", NULL};
@@ -47,6 +50,19 @@ struct pair pair_start(const struct pair_values *values, bool notes) {
         .job = job_start(&values->job, values->log_level <= LOG_INFO, values->log_level <= LOG_WARNING, notes)};
 }
 
+static bool is_kind(const struct pair *pair, const char *path, enum sutra_trace_kind wanted) {
+    enum sutra_trace_kind kind;
+    return !path_is_stream(path) && sutra_trace_kind_of(pair->job.context, path, &kind, NULL) == SUTRA_OK &&
+           kind == wanted;
+}
+
+/* Behind an error about the host trace, which the device trace may be. */
+static void tell_if_swapped(const struct pair *pair, struct sutra_error *error) {
+    size_t length = strlen(error->message);
+    if (is_kind(pair, pair->values->host, SUTRA_TRACE_DEVICE) && is_kind(pair, pair->values->device, SUTRA_TRACE_HOST))
+        snprintf(error->message + length, sizeof error->message - length, "; swap the two files");
+}
+
 enum sutra_status pair_read(struct pair *pair, struct sutra_error *error) {
     const struct pair_values *values = pair->values;
     enum sutra_status status = job_open(&pair->job, values->job.output, error);
@@ -54,6 +70,8 @@ enum sutra_status pair_read(struct pair *pair, struct sutra_error *error) {
         status = sutra_host_trace_read(pair->job.context, values->host, &pair->host, error);
     if (!status)
         status = sutra_device_trace_read(pair->job.context, values->device, &pair->device, error);
+    if (status == SUTRA_DATA && !pair->host)
+        tell_if_swapped(pair, error);
     return status;
 }
 

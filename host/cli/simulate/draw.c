@@ -1,6 +1,7 @@
 /*
  * draw.c - `sutra draw`: a part of an .et file as a drawing.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static enum sutra_status draw_svg(struct et_job *job, const struct draw_values *
     snprintf(path, sizeof path, "%.4000s/sutra_draw_XXXXXX", folder && *folder ? folder : "/tmp");
     int file = mkstemp(path);
     if (file < 0) {
-        *exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot be created", path);
+        *exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot be created: %s", path, strerror(errno));
         return SUTRA_OK;
     }
     close(file);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -154,6 +155,21 @@ static int unknown_long(const struct reader *reader, const char *name, size_t le
     return message_fail(SUTRA_USAGE, "unknown option '--%s'; see '%s --help'", typed, reader->command->called);
 }
 
+static void list_candidates(const struct option_row *table, const char *name, size_t length, char *all, size_t size) {
+    for (const struct option_row *option = table; option->name; option++) {
+        size_t n = strlen(all);
+        if (strncmp(option->name, name, length) == 0)
+            snprintf(all + n, size - n, "%s--%s", n ? ", " : "", option->name);
+    }
+}
+
+static int ambiguous(const struct reader *reader, const char *name, size_t length) {
+    char all[600] = "";
+    list_candidates(reader->command->options, name, length, all, sizeof all);
+    list_candidates(common_options, name, length, all, sizeof all);
+    return message_fail(SUTRA_USAGE, "option '--%.*s' could be any of %s", (int)length, name, all);
+}
+
 static int read_long(struct reader *reader, const char *word) {
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
@@ -164,8 +180,7 @@ static int read_long(struct reader *reader, const char *word) {
     if (n_found == 0 || length == 0)
         return unknown_long(reader, word, length);
     if (n_found > 1)
-        return message_fail(SUTRA_USAGE, "option '--%.*s' could be several; see '%s --help'", (int)length, word,
-                            reader->command->called);
+        return ambiguous(reader, word, length);
     if (found == &common_options[0]) {
         reader->help = true;
         return SUTRA_OK;

@@ -52,6 +52,7 @@ void job_measure_inputs(struct job *job, const char *const *inputs, size_t n_inp
     for (size_t i = 0; i < n_inputs; i++) {
         uint64_t n = inputs[i] ? path_size(inputs[i]) : 0;
         n_bytes += n;
+        job->figures.compressed |= n && path_is_compressed(inputs[i]);
         pipes |= inputs[i] && n == 0;
     }
     job_measure(job, pipes ? 0 : n_bytes, n_bytes);

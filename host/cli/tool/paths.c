@@ -4,6 +4,7 @@
 #include "cli/tool/paths.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,6 +105,16 @@ bool path_lies_in(const char *path, const char *folder) {
 uint64_t path_size(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+}
+
+bool path_is_compressed(const char *path) {
+    unsigned char magic[4] = {0};
+    FILE *file = fopen(path, "re");
+    size_t n = file ? fread(magic, 1, sizeof magic, file) : 0;
+    if (file)
+        fclose(file);
+    return n == sizeof magic &&
+           ((magic[0] == 0x1f && magic[1] == 0x8b) || memcmp(magic, "\x28\xb5\x2f\xfd", sizeof magic) == 0);
 }
 
 bool path_make_folder(const char *path) {

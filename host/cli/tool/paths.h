@@ -28,6 +28,9 @@ bool path_lies_in(const char *path, const char *folder);
 /* Bytes of the file as it lies on the disk; 0 for what is no regular file. */
 uint64_t path_size(const char *path);
 
+/* Whether a file begins as gzip's or zstd's do. */
+bool path_is_compressed(const char *path);
+
 /* Makes a folder if it is not there; false: errno tells why that cannot be. */
 bool path_make_folder(const char *path);
 

@@ -14,6 +14,9 @@
 #include "cli/tool/paths.h"
 #include "sutra/sutra.h"
 
+/* Below this a rate says more about starting than about working. */
+#define RATE_SECONDS 0.1
+
 void run_figures_take(struct run_figures *figures, struct watch *watch, double begin, struct sutra_context *context,
                       uint64_t n_mapped_bytes) {
     figures->n_stages = sutra_context_stages(context, &figures->stages);
@@ -27,10 +30,11 @@ void run_figures_take(struct run_figures *figures, struct watch *watch, double b
 
 void run_figures_print(const struct run_figures *figures) {
     if (figures->input_bytes > 0)
-        fprintf(stderr, "%16s  read\n", bytes_text(figures->input_bytes).text);
+        fprintf(stderr, "%16s  read%s\n", bytes_text(figures->input_bytes).text,
+                figures->compressed ? ", compressed" : "");
     fprintf(stderr, "%16s  written\n", bytes_text(figures->output_bytes).text);
     fprintf(stderr, "%14.3f s  ", figures->seconds);
-    if (figures->input_bytes > 0 && figures->seconds > 0)
+    if (figures->input_bytes > 0 && figures->seconds >= RATE_SECONDS)
         fprintf(stderr, "at %.1f MB/s of input, ", (double)figures->input_bytes / figures->seconds / 1e6);
     fprintf(stderr, "%s of memory at the peak\n", bytes_text(figures->peak_memory).text);
 }

@@ -18,6 +18,7 @@ struct run_figures {
     size_t n_stages;
     double seconds;        /* from start to end, all stages and what is between them */
     uint64_t input_bytes;  /* of the files as they lie on the disk; 0 if one of them is a pipe */
+    bool compressed;       /* one of them is */
     uint64_t output_bytes; /* of JSON, before compression */
     uint64_t peak_memory;  /* see memory.h */
     uint64_t peak_rss;

@@ -1,0 +1,36 @@
+# Advice that fits: the wrong kind of trace, an analysis that is not named, options that could be several; ET+ is known.
+. "$TOOLS/common.sh"
+need zstd
+traces
+sutra link host.json device.json --no-sync -o plus.json -q
+try sutra link host.json host.json -o out.json
+try sutra link device.json device.json -o out.json
+try sutra link device.json host.json -o out.json
+try sutra tree host.json
+try sutra critical-path plus.json
+try sutra analyze hta plus.json
+try sutra convert device.json -o out.et
+try sutra analyze device.json
+try sutra analyze other
+try sutra analyze hta device.json --kernel
+echo "--- ET+"
+sutra info plus.json | sed -E 's/[0-9][0-9,.]*/N/g'
+sutra info plus.json --json | grep -c -e '"kind": "ET+"' -e '"gpu_nodes": [1-9]'
+echo "--- what a trace says of itself"
+sed 's/"record_shapes"/"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "with_stack": 1, &/' device.json >rank.json
+sutra info rank.json | grep -e rank -e backend -e GPU' ' -e recorded -e steps
+sutra info rank.json --json | grep -e '"rank"' -e '"recorded"' -e '"steps"'
+echo "--- zstd with a long window, and the sizes of what is compressed"
+zstd -q --ultra --long=30 host.json -o host.json.zst && sutra info host.json.zst | head -n 1
+sutra link host.json.zst device.json --no-sync -o out.json 2>&1 | grep -c 'B  read, compressed'
+sutra link host.json device.json --no-sync -o out.json 2>&1 | grep -c 'B  read$'
+echo "--- link-legacy takes what info would advise, unless it is told how, or called as the older program is"
+older_traces
+sed -i 's/aten::relu/step##done/' host.json
+sed -i 's/aten::relu/step##done/' device.json
+echo '{"ph": "X", "cat": "user_annotation", "name": "step##done", "pid": 1, "tid": 1, "ts": 40, "dur": 5, "args": {}},' >line
+sed -i '1r line' device.json
+sutra info host.json device.json | tail -n 1
+sutra link-legacy host.json device.json -o a.json 2>&1 | grep -e taken -e match
+sutra link-legacy host.json device.json -o b.json --annotation DataLoader 2>&1 | grep -e taken -e match
+sutra link-legacy --et-file host.json --kineto-file device.json -o c.json 2>&1 | grep -e taken -e match
