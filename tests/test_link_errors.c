@@ -152,7 +152,7 @@ static void what_is_no_host_trace_is_told(void **state) {
     static const struct error_case cases[] = {
         {"{}", "this is no host trace: it has no \"nodes\""},
         {"{'Nodes':[],'a':{'nodes':[]}}", "this is no host trace: it has no \"nodes\""},
-        {"{'traceEvents':[]}", "this is a device trace (it has \"traceEvents\"), and a host trace was expected: swap"},
+        {"{'traceEvents':[]}", "this is a device trace (it has \"traceEvents\"), and a host trace was expected: give"},
         {"{'nodes':@{}}", "\"nodes\" is not an array"},
         {"{'nodes':[],\n'nodes':@7}", "\"nodes\" is not an array"},
         {"{'nodes':[{'id':1},\n@5]}", "a node, which is an object"},
@@ -177,7 +177,7 @@ static void what_is_no_device_trace_is_told(void **state) {
     static const struct error_case cases[] = {
         {"", "is empty"},
         {"{}", "this is no device trace: it has no \"traceEvents\""},
-        {"{'nodes':[]}", "this is a host trace (it has \"nodes\"), and a device trace was expected: swap"},
+        {"{'nodes':[]}", "this is a host trace (it has \"nodes\"), and a device trace was expected: give"},
         {"{'traceEvents':@null}", "\"traceEvents\" is not an array"},
         {"{'traceEvents':[{}@", "the file ends here"},
         {"{'traceEvents':[{'args':{'a':1,@}}]}", "a key in double quotes"},
