@@ -157,10 +157,11 @@ def check_hta(page, folder):
 
     ranks = table("rank_summary")
     sums = {column: sum(number(row[column]) for row in ranks) for column in ranks[0] if column != "file"}
-    for name, column in {"Idle": "idle_us", "Compute": "compute_us", "Time span": "kernel_time_us",
+    for name, column in {"Idle": "idle_us", "Compute": "compute_us",
                          "Communication": "communication_us", "Exposed communication": "exposed_communication_us",
                          "Kernels and copies": "kernels"}.items():
         check(near(page.figures[name], sums[column]), name, page.figures[name], sums[column])
+    check(near(page.figures["Time span"], sums["kernel_time_us"] / len(ranks)), "Time span")
     check(page.figures["Ranks"] == len(ranks), "ranks")
     check(near(page.figures["GPU busy"], sums["kernel_time_us"] - sums["idle_us"]), "busy")
     busy = [row for row in ranks if number(row["kernels"]) > 0]

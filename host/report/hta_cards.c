@@ -55,8 +55,10 @@ void hta_cards_show(struct page *page, const struct hta_source *source) {
     page_cards_begin(page);
     snprintf(note, sizeof note, "%s events", shown_decimal((double)all->n_events, 0).text);
     page_card(page, "Ranks", (double)source->sums.n_ranks, UNIT_COUNT, note);
-    page_card(page, "Time span", all->span_us, UNIT_US,
-              several ? "from first to last kernel, all ranks together" : "from first to last kernel");
+    double n_ranks = several ? (double)source->sums.n_ranks : 1;
+    const char *last = all->n_no_work ? "last event on a stream" : "last kernel";
+    snprintf(note, sizeof note, "from first to %s%s", last, several ? ", a rank on average" : "");
+    page_card(page, "Time span", all->span_us / n_ranks, UNIT_US, note);
     card_share(page, source, "GPU busy", all->busy_us, "");
     card_share(page, source, "Idle", all->idle_us, "");
     card_share(page, source, "Compute", all->compute_us, "");

@@ -73,7 +73,7 @@ struct sutra_hta_summary {
     size_t size;             /* sizeof the struct, which the caller sets */
     uint64_t n_events;       /* in the trace */
     uint64_t n_rows;         /* that count: with a duration and a category, in the steps that are kept */
-    uint64_t n_kernels;      /* of these on a stream */
+    uint64_t n_kernels;      /* of these kernels, copies and what sets memory */
     uint64_t n_streams;      /* different streams of kernels and copies */
     uint64_t n_steps;        /* different names with "ProfilerStep"; with two or more the last is cut off */
     uint64_t n_bad_times;    /* left out: a start that is missing, a start or duration that is too large */
@@ -94,6 +94,7 @@ struct sutra_hta_summary {
     double queue_mean;      /* length of the fullest queue */
     int64_t queue_most, queue_stream;
     uint64_t n_unlisted; /* kernels of calls that the tables of launches and queues do not count */
+    uint64_t n_no_work;  /* events on streams that are no work, as those of synchronisation */
 };
 void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary);
 

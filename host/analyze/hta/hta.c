@@ -161,6 +161,13 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
     return status;
 }
 
+/* What is on streams: work, and events that only stand there, as those of synchronisation. */
+static void count_work(const struct hta_input *input, struct sutra_hta_summary *summary) {
+    for (row_t i = 0; i < input->kernels.n; i++)
+        summary->n_kernels += (input->rows.state[input->kernels.event[i]] & HTA_WORK) != 0;
+    summary->n_no_work = input->kernels.n - summary->n_kernels;
+}
+
 static enum sutra_status make_input(struct hta_input *input, const struct sutra_device_trace *trace,
                                     struct arena *arena, struct sutra_hta *hta, struct sutra_error *error) {
     enum sutra_status status =
@@ -169,7 +176,8 @@ static enum sutra_status make_input(struct hta_input *input, const struct sutra_
         status = hta_kernels_make(&input->rows, input->engine, arena, &input->kernels, error);
     if (!status)
         status = hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error);
-    hta->summary.n_kernels = input->kernels.n;
+    if (!status)
+        count_work(input, &hta->summary);
     hta->starts_real = input->rows.starts_real;
     hta->durs_real = input->rows.durs_real;
     return status;

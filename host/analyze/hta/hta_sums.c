@@ -7,6 +7,7 @@ static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summa
     all->n_events += one->n_events;
     all->n_rows += one->n_rows;
     all->n_kernels += one->n_kernels;
+    all->n_no_work += one->n_no_work;
     all->n_streams += one->n_streams;
     all->n_bad_times += one->n_bad_times;
     all->n_negative += one->n_negative;

@@ -33,9 +33,9 @@ static void print_head(const struct hta_page *page) {
     if (page->sums.n_ranks == 1 && page->sums.n_left_out == 0)
         printf("rank %lld: ", (long long)first->rank);
     else
-        printf("%s ranks: ", count_text(page->sums.n_ranks).text);
+        printf("%s rank%s: ", count_text(page->sums.n_ranks).text, page->sums.n_ranks == 1 ? "" : "s");
     printf("%s events, ", count_text(page->sums.all->n_events).text);
-    printf("%s of them on %s streams\n", count_text(page->sums.all->n_kernels).text,
+    printf("%s kernels and copies on %s streams\n", count_text(page->sums.all->n_kernels).text,
            count_text(page->sums.all->n_streams).text);
     if (page->sums.all->n_steps > 1)
         printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
@@ -44,12 +44,43 @@ static void print_head(const struct hta_page *page) {
     putchar('\n');
 }
 
+/* The least and the most of all ranks that have kernels; 0 and 0: none has. */
+static void span_range(const struct sutra_hta_ranks *ranks, double *least, double *most, uint64_t *n) {
+    const struct sutra_hta_rank *rank;
+    *least = *most = 0;
+    *n = 0;
+    for (size_t i = 0; (rank = sutra_hta_ranks_at(ranks, i)); i++) {
+        if (!rank->summary || rank->summary->n_kernels == 0)
+            continue;
+        double span = rank->summary->span_us;
+        *least = *n == 0 || span < *least ? span : *least;
+        *most = span > *most ? span : *most;
+        ++*n;
+    }
+}
+
+/* Of one rank, or of several: a sum over ranks that ran side by side would be nobody's time. */
+static void print_span(const struct hta_page *page) {
+    const struct sutra_hta_summary *all = page->sums.all;
+    const char *last = all->n_no_work ? "last event on a stream" : "last kernel";
+    double least, most;
+    uint64_t n;
+    span_range(page->ranks, &least, &most, &n);
+    begin("GPU time");
+    if (n < 2) {
+        printf("%s from first to %s: ", time_text(all->span_us).text, last);
+        return;
+    }
+    printf("%s a rank on average (%s to ", time_text(all->span_us / (double)n).text, time_text(least).text);
+    printf("%s) from first to %s:\n", time_text(most).text, last);
+    begin("");
+}
+
 static void print_time(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     double other = all->span_us - all->compute_us - all->idle_us;
-    begin("GPU time");
-    printf("%s from first to last kernel: %s compute, ", time_text(all->span_us).text,
-           share_text(all->compute_us, all->span_us).text);
+    print_span(page);
+    printf("%s compute, ", share_text(all->compute_us, all->span_us).text);
     printf("%s other work, %s idle\n", share_text(other, all->span_us).text,
            share_text(all->idle_us, all->span_us).text);
 }
@@ -152,7 +183,7 @@ static void print_copies(const struct hta_page *page) {
     for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP && rank.integers[row] == rank.integers[0];
          row++) {
         begin(row ? "" : "copies");
-        printf("%-14s median %.4g GB/s, at most %.4g GB/s (rank %lld)\n", sutra_column_text(&name, row),
+        printf("%-14s median %.3g GB/s, at most %.3g GB/s (rank %lld)\n", sutra_column_text(&name, row),
                median.reals[row], most.reals[row], (long long)rank.integers[row]);
     }
 }
@@ -165,7 +196,7 @@ static void print_launches(const struct hta_page *page) {
         return;
     }
     printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
-    printf("then a kernel waits %s in the median;\n", time_text(all->delay_median_us).text);
+    printf("then a kernel waits %s in the median;\n", time_text(fmax(all->delay_median_us, 0)).text);
     begin("");
     printf("%s kernels (%s) are shorter than their launch\n", count_text(all->n_short).text,
            share_text((double)all->n_short, (double)all->n_launches).text);

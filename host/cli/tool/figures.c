@@ -51,7 +51,8 @@ struct figure time_text(double us) {
 
 struct figure share_text(double part, double whole) {
     struct figure figure = {"-"};
+    double share = 100 * part / whole;
     if (whole > 0)
-        snprintf(figure.text, sizeof figure.text, "%.1f %%", 100 * part / whole);
+        snprintf(figure.text, sizeof figure.text, "%.1f %%", fabs(share) < 0.05 ? 0 : share); /* no -0.0 */
     return figure;
 }
