@@ -123,7 +123,7 @@ def text_matches(seen, whole):
 def read_csv(path):
     with open(path, newline="", encoding="utf-8", errors="surrogatepass") as file:
         lines = list(csv.reader(file))
-    if len(set(lines[0])) == 1 and len(lines[0]) > 1:  # describe() of nothing
+    if len(lines) == 2 and lines[0][0] == "":  # describe() of nothing: two lines of headings
         return []
     if len(lines) > 2 and lines[0][0] == "":  # its three lines of headings
         return [dict(zip(lines[2][:2] + lines[1][2:], line)) for line in lines[3:]]
