@@ -143,7 +143,8 @@ static void add_stretch(struct sutra_full_path *path, enum sutra_full_kind kind,
         return;
     }
     if (!arena_grow(&path->arena, &path->stretches, path->n_stretches, &path->stretches_capacity,
-                    sizeof *path->stretches))
+                    sizeof *path->stretches) ||
+        !path->stretches)
         return;
     uint32_t name = event == ROW_NONE ? STRING_NONE : path->trace->events.name[event];
     path->stretches[path->n_stretches++] = (struct path_stretch){kind, false, name, event, start_ns, end_ns};

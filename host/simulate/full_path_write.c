@@ -50,7 +50,8 @@ static void write_name(struct text_out *text, const char *name, int width) {
             out_add(text, "..");
             return;
         }
-        buffer_append(&text->out, &(char){*at < 0x20 || *at == 0x7f ? '?' : (char)*at}, 1);
+        bool control = *at < 0x20 || *at == 0x7f;
+        buffer_append(&text->out, control ? "?" : (const char *)at, 1);
     }
 }
 

@@ -72,7 +72,7 @@ static enum sutra_status refuse(const struct search *search, row_t on, struct su
     const struct node_graph *graph = search->graph;
     char text[300] = "";
     row_t first = search->depth - 1;
-    while (search->stack[first].slot != on)
+    while (first > 0 && search->stack[first].slot != on)
         first--;
     for (row_t i = first; i < search->depth; i++) {
         row_t next = i + 1 < search->depth ? search->stack[i + 1].slot : on;
