@@ -21,6 +21,8 @@ struct text_store {
 
 /* A copy of the bytes; empty when memory ran out, which store->arena.failed tells. */
 static inline struct et_text text_store_add(struct text_store *store, const char *bytes, size_t length) {
+    if (length == 0)
+        return (struct et_text){"", 0};
     if (length > store->left) {
         store->left = length > TEXT_STORE_CHUNK / 8 ? length : TEXT_STORE_CHUNK;
         store->at = arena_take(&store->arena, store->left, 1);
