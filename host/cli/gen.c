@@ -1,21 +1,26 @@
 /*
- * gen.c - `sutra gen`: a made-up pair of traces of any size, for tests and measurements.
+ * gen.c - `sutra gen`: a made-up pair of traces of any size, or those of all ranks of a job, for tests and measurements.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/tool/arguments.h"
 #include "cli/tool/interrupt.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
 #include "generate/generate.h"
+#include "generate/job.h"
 
 struct gen_values {
     uint64_t events, seed, n_threads, n_streams, gpu_density, depth;
     const char *host, *device, *schema;
     const char *gpu_scale;
     int shape, sync;
+    uint64_t n_ranks, ranks_per_host, skew_us, clock_offset_us;
+    uint64_t slow_rank, missing_rank, swapped_rank, cut_rank;
     bool force, integer_times, no_gpu, no_annotations, collectives, python_functions;
 };
 
@@ -26,8 +31,9 @@ static const char *const syncs[] = {"plain", "stream", "event", "device", NULL};
 static const struct option_row options[] = {
     {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
      .help = "write N device events; 250k and 1M are numbers too"},
-    {"host", 0, OPTION_FILE, "HOST", AT(host), .help = "write the host trace to HOST (default: host.json)"},
-    {"device", 0, OPTION_FILE, "DEVICE", AT(device), .help = "write the device trace to DEVICE (default: device.json)"},
+    {"host", 0, OPTION_FILE, "HOST", AT(host), .help = "write the host trace to HOST (default: host.json, or hosts)"},
+    {"device", 0, OPTION_FILE, "DEVICE", AT(device),
+     .help = "write the device trace to DEVICE (default: device.json, or devices)"},
     JOB_ROW_FORCE(force),
     {"seed", 's', OPTION_NUMBER, "S", AT(seed), .maximum = UINT64_MAX,
      .help = "another number, another pair; equal numbers give equal files (default: 0)"},
@@ -55,13 +61,36 @@ static const struct option_row options[] = {
     {"collectives", 0, OPTION_FLAG, AT(collectives), .help = "all-reduces of gradients in the backward pass"},
     {"python-functions", 0, OPTION_FLAG, AT(python_functions),
      .help = "an event for the Python function around each top-level operator"},
+    {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "the traces of a job of N ranks: HOST and DEVICE are folders, the files host.0.json and device.0.json to "
+             "those of the last rank"},
+    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "ranks that share a host and its clock (default: 8)"},
+    {"skew-us", 0, OPTION_NUMBER, "US", AT(skew_us), .maximum = UINT32_MAX,
+     .help = "ranks begin at most US microseconds apart (default: 0)"},
+    {"clock-offset-us", 0, OPTION_NUMBER, "US", AT(clock_offset_us), .maximum = UINT32_MAX,
+     .help = "clocks of hosts differ at most US microseconds from the first one's (default: 0)"},
+    {"slow-rank", 0, OPTION_NUMBER, "R", AT(slow_rank), .maximum = UINT32_MAX - 1,
+     .help = "rank R takes half as long again"},
+    {"without-rank", 0, OPTION_NUMBER, "R", AT(missing_rank), .maximum = UINT32_MAX - 1,
+     .help = "leave the traces of rank R out"},
+    {"swap-rank", 0, OPTION_NUMBER, "R", AT(swapped_rank), .maximum = UINT32_MAX - 1,
+     .help = "rank R begins two collectives in the wrong order"},
+    {"cut-rank", 0, OPTION_NUMBER, "R", AT(cut_rank), .maximum = UINT32_MAX - 1,
+     .help = "the device trace of rank R ends in the middle"},
     {0},
 };
+
+#define NO_RANK UINT64_MAX
 
 static int check(const struct gen_values *values, const struct command *command) {
     if (values->events == 0)
         return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", command->called);
-    if (paths_same(values->host, values->device))
+    if (values->n_ranks == 0 &&
+        (values->ranks_per_host || values->skew_us || values->clock_offset_us || values->slow_rank != NO_RANK ||
+         values->missing_rank != NO_RANK || values->swapped_rank != NO_RANK || values->cut_rank != NO_RANK))
+        return message_fail(SUTRA_USAGE, "options about ranks need the number of them: --ranks N");
+    if (values->n_ranks == 0 && paths_same(values->host, values->device))
         return message_fail(SUTRA_USAGE, "%s: both traces would be the same file", values->host);
     return SUTRA_OK;
 }
@@ -83,12 +112,37 @@ static void on_device(void *arg, const char *path) {
     interrupt_guard_set_at(1, path);
 }
 
+static int make_job(const struct gen_values *values, const struct generate_options *run) {
+    const struct generate_job_options job = {
+        .run = *run,
+        .n_ranks = (uint32_t)values->n_ranks,
+        .ranks_per_host = (uint32_t)values->ranks_per_host,
+        .skew_us = values->skew_us,
+        .clock_offset_us = values->clock_offset_us,
+        .slow_rank = (uint32_t)values->slow_rank, /* no rank is GENERATE_RANK_NONE */
+        .missing_rank = (uint32_t)values->missing_rank,
+        .swapped_rank = (uint32_t)values->swapped_rank,
+        .cut_rank = (uint32_t)values->cut_rank,
+        .host_folder = values->host,
+        .device_folder = values->device,
+    };
+    struct sutra_error error;
+    const char *const folders[] = {values->host, values->device};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (!path_make_folder(folders[i]))
+            return message_fail(SUTRA_NO_OUTPUT, "%s: %s", folders[i], strerror(errno));
+    return generate_job(&job, &error) ? message_error(&error) : SUTRA_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv) {
-    struct gen_values values = {.host = "host.json", .device = "device.json"};
+    struct gen_values values = {
+        .host = NULL, .slow_rank = NO_RANK, .missing_rank = NO_RANK, .swapped_rank = NO_RANK, .cut_rank = NO_RANK};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
+    values.host = values.host ? values.host : values.n_ranks ? "hosts" : "host.json";
+    values.device = values.device ? values.device : values.n_ranks ? "devices" : "device.json";
     if ((exit_code = check(&values, command)) != SUTRA_OK)
         return exit_code;
     double gpu_scale = 1;
@@ -116,26 +170,36 @@ static int run(const struct command *command, int argc, char **argv) {
         .gpu_scale = gpu_scale,
     };
     struct sutra_error error;
+    if (values.n_ranks)
+        return make_job(&values, &generate);
     return generate_pair(&generate, &error) ? message_error(&error) : SUTRA_OK;
 }
 
-static const char *const synopses[] = {"--events N [--seed S] [--host HOST] [--device DEVICE] [OPTIONS]", NULL};
+static const char *const synopses[] = {
+    "--events N [--seed S] [--host HOST] [--device DEVICE] [OPTIONS]",
+    "--events N --ranks N [--host FOLDER] [--device FOLDER] [OPTIONS]",
+    NULL,
+};
 static const char *const description[] = {
     "Writes a host trace and a device trace of the same made-up run, laid out as PyTorch and Kineto do it. Equal "
     "options give equal files.",
+    "With --ranks, the traces of all ranks of a job: the same program, whose collectives tell their group, number, type "
+    "and size, begin on each rank when it is there and end on all at once.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra gen --events 1M --seed 1 --host host.json --device device.json", "a pair with a million device events"},
     {"sutra gen --events 10k --shape nested --host host.json --device device.json",
      "ten thousand operators, each inside the one before"},
+    {"sutra gen --events 100k --ranks 8 --host hosts --device devices --slow-rank 3",
+     "a job in which one rank is slow"},
     {0},
 };
 
 const struct command gen_command = {
     .name = "gen",
     .called = "sutra gen",
-    .summary = "make up a pair of traces of any size",
+    .summary = "make up a pair of traces of any size, or a job",
     .synopses = synopses,
     .description = description,
     .options = options,

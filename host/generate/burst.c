@@ -12,7 +12,7 @@
 #define NOWHERE (INT64_C(1) << 40)
 
 /* What a launch's events add to its correlation. */
-enum { OF_OCCUPANCY = 1, OF_SYNC, OF_SYNC_RECORD, OF_WAIT, OF_WAIT_RECORD, N_CORRELATIONS };
+enum { OF_OCCUPANCY = 1, OF_SYNC, OF_SYNC_RECORD, OF_WAIT, OF_WAIT_RECORD };
 
 /* An order to a stream takes so long before the launch. */
 #define WAIT_NS 2000
@@ -23,7 +23,7 @@ static void end_operation(struct generator *generator, int64_t *clock) {
     enum launch_kind kind = (enum launch_kind)operators[burst->operations[i].row].launch;
     if (kind != LAUNCH_NONE)
         *clock = burst_launch(generator, i, kind, *clock);
-    *clock += random_between(&generator->random, 500, 6000);
+    *clock += random_time(generator, 500, 6000, 1);
     burst->operations[i].end = *clock;
     burst->ended[burst->n_ended++] = i;
 }
@@ -39,7 +39,7 @@ static bool start_operation(struct generator *generator, uint8_t row, uint32_t d
     struct operation operation = operation_start(generator, parent);
     operation.row = row;
     operation.start = *clock;
-    *clock += random_between(&generator->random, 1000, 5000);
+    *clock += random_time(generator, 1000, 5000, 1);
     burst->open[burst->n_open++] = burst->n_operations;
     burst->operations[burst->n_operations++] = operation;
     return true;
@@ -66,7 +66,7 @@ void burst_plan(struct generator *generator, const struct tree *tree, uint32_t t
             break;
     while (generator->burst.n_open > 0)
         end_operation(generator, clock);
-    *clock += random_between(&generator->random, 500, 9000);
+    *clock += random_time(generator, 500, 9000, 1);
 }
 
 void burst_plan_one(struct generator *generator, uint32_t thread, struct operation operation) {
@@ -84,7 +84,8 @@ static bool gpu_is_behind(const struct generator *generator) {
 static uint32_t pick_stream(struct generator *generator, enum launch_kind kind) {
     uint32_t n_streams = generator->options->n_streams;
     if (kind == LAUNCH_NCCL)
-        return n_streams - 1;
+        return collective_stream(generator);
+    n_streams -= generator->member ? 1 : 0;
     return random_below(&generator->random, 8) > 0 ? 0 : random_below(&generator->random, n_streams);
 }
 
@@ -92,11 +93,23 @@ static int64_t later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+/* Its end, and when the stream is free again, are known once they are settled. */
+static void plan_collective(struct generator *generator, struct launch *launch) {
+    int64_t *clock = &generator->stream_clock[launch->stream];
+    int64_t ready = launch->end + random_time(generator, 1000, 4000, 1);
+    launch->gpu_start = later(ready, *clock);
+    launch->gpu_end = collective_end(generator->member, ready, launch->gpu_start);
+    if (generator->pass == PASS_MEETINGS)
+        return;
+    generator->stream_end[launch->stream] = launch->gpu_end;
+    *clock = launch->gpu_end + COLLECTIVE_GAP_NS;
+}
+
 /* It runs when its stream is free, and after what the stream was ordered to wait for: what stream 0 had to do then. */
 static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     int64_t *clock = &generator->stream_clock[launch->stream];
-    int64_t begin = launch->end + random_between(&generator->random, 1000, 4000);
-    int64_t duration = random_between(&generator->random, 700, 1400) * gpu_rows[launch->row].median_us;
+    int64_t begin = launch->end + random_time(generator, 1000, 4000, 1);
+    int64_t duration = random_time(generator, 700, 1400, gpu_rows[launch->row].median_us);
     begin = later(begin, launch->has_wait ? generator->stream_end[0] : 0);
     launch->gpu_start = later(begin, *clock);
     launch->gpu_end = launch->gpu_start + (int64_t)((double)duration * generator->options->gpu_scale);
@@ -104,11 +117,11 @@ static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     *clock = launch->gpu_end + random_between(&generator->random, 200, 900);
 }
 
-/* When all that a call waits for has ended. */
+/* When all that a call waits for has ended; in a job no call but that at the end of a step waits for collectives. */
 static int64_t awaited_end(const struct generator *generator, const struct launch *launch) {
     int64_t end = launch->gpu_end;
     if (generator->options->sync == GENERATE_SYNC_DEVICE)
-        for (uint32_t i = 0; i < generator->options->n_streams; i++)
+        for (uint32_t i = 0; i < generator->options->n_streams - (generator->member ? 1 : 0); i++)
             end = later(end, generator->stream_end[i]);
     return end;
 }
@@ -148,13 +161,14 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
         .row = first + random_below(&generator->random, n),
         .stream = pick_stream(generator, kind),
         .ts = ts,
-        .end = ts + random_between(&generator->random, 3000, 8000),
+        .end = ts + random_time(generator, 3000, 8000, 1),
         .correlation = generator->next_correlation,
         .gpu_correlation = generator->next_correlation,
         .gpu_external = burst->operations[operation].external,
         .has_occupancy = random_below(&generator->random, 4) == 0 && claim(generator, 2),
-        .has_sync = random_below(&generator->random, 8) == 0 && claim(generator, sync_events(generator)),
     };
+    bool may_wait = random_below(&generator->random, 8) == 0 && !is_collective(generator, launch);
+    launch->has_sync = may_wait && claim(generator, sync_events(generator));
     if (generator->options->sync && launch->stream && random_below(&generator->random, 4) == 0)
         launch->has_wait = claim(generator, 3);
     if (launch->has_wait) {
@@ -162,15 +176,21 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
         launch->ts += WAIT_NS;
         launch->end += WAIT_NS;
     }
-    generator->next_correlation += N_CORRELATIONS;
+    generator->next_correlation += CORRELATIONS_OF_LAUNCH;
     generator->n_gpu_ops++;
-    plan_gpu_op(generator, launch);
+    if (is_collective(generator, launch))
+        plan_collective(generator, launch);
+    else
+        plan_gpu_op(generator, launch);
     mislead(generator, launch);
     return plan_sync(generator, launch) + 500;
 }
 
-/* A launch is four events: the call, the GPU operator and an arrow's two ends. An operation may launch a few. */
+/* A launch is four events: the call, the GPU operator and an arrow's two ends. An operation may launch a few,
+ * but no more than one collective of a job, which always is. */
 int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
+    if (generator->member && kind == LAUNCH_NCCL)
+        return claim(generator, 4) ? launch_one(generator, operation, kind, ts) : ts;
     for (int n = 0; n < 4 && gpu_is_behind(generator) && claim(generator, 4); n++)
         ts = launch_one(generator, operation, kind, ts);
     return ts;
@@ -200,16 +220,35 @@ static void write_call(struct generator *generator, enum plain_line line, int64_
     write_event(generator, PASS_GPU, &generator->lines.plain[line]);
 }
 
-/* Stream 0's event is recorded, and the launch's stream told to wait for it. */
-static void write_wait(struct generator *generator, const struct launch *launch) {
-    int64_t *of = generator->values.of, ts = launch->wait_ts, tid = of[FIELD_TID];
-    write_call(generator, LINE_RECORD_CALL, launch->correlation + OF_WAIT_RECORD, ts, ts + 700);
-    write_call(generator, LINE_WAIT_CALL, launch->correlation + OF_WAIT, ts + 900, ts + 1500);
-    of[FIELD_AWAITED] = stream_tid(0);
-    of[FIELD_RECORD] = launch->correlation + OF_WAIT_RECORD;
-    of[FIELD_TID] = stream_tid(launch->stream);
-    write_call(generator, LINE_STREAM_WAIT, launch->correlation + OF_WAIT, ts + 900, ts + 1500);
+/* An event of the one stream is recorded, and the other told to wait for it. */
+static void write_wait(struct generator *generator, int64_t ts, int64_t correlation, uint32_t awaited,
+                       uint32_t waiting) {
+    int64_t *of = generator->values.of, tid = of[FIELD_TID];
+    write_call(generator, LINE_RECORD_CALL, correlation + OF_WAIT_RECORD, ts, ts + 700);
+    write_call(generator, LINE_WAIT_CALL, correlation + OF_WAIT, ts + 900, ts + 1500);
+    of[FIELD_AWAITED] = stream_tid(awaited);
+    of[FIELD_RECORD] = correlation + OF_WAIT_RECORD;
+    of[FIELD_TID] = stream_tid(waiting);
+    write_call(generator, LINE_STREAM_WAIT, correlation + OF_WAIT, ts + 900, ts + 1500);
     of[FIELD_TID] = tid;
+}
+
+/* What thread 0 calls beside its operators. */
+static void set_meeting(struct generator *generator) {
+    generator->values.of[FIELD_TID] = thread_tid(generator, 0);
+    generator->values.of[FIELD_EXTERNAL] = 0;
+}
+
+void write_collectives_wait(struct generator *generator, int64_t ts, int64_t correlation) {
+    set_meeting(generator);
+    write_wait(generator, ts, correlation, collective_stream(generator), 0);
+}
+
+void write_device_wait(struct generator *generator, int64_t start, int64_t end, int64_t correlation) {
+    set_meeting(generator);
+    write_call(generator, LINE_DEVICE_SYNC_CALL, correlation + OF_SYNC, start, end);
+    generator->values.of[FIELD_TID] = stream_tid(0);
+    write_event(generator, PASS_GPU, &generator->lines.plain[LINE_DEVICE_SYNC]);
 }
 
 static void write_sync(struct generator *generator, const struct launch *launch) {
@@ -237,7 +276,7 @@ static void write_sync(struct generator *generator, const struct launch *launch)
 static void write_cpu_side(struct generator *generator, const struct launch *launch) {
     const struct template *plain = generator->lines.plain;
     int64_t *of = generator->values.of;
-    of[FIELD_TID] = thread_tid(generator->burst.thread);
+    of[FIELD_TID] = thread_tid(generator, generator->burst.thread);
     of[FIELD_EXTERNAL] = generator->burst.operations[launch->operation].external;
     set_numbers(generator, launch->correlation);
     if (launch->has_occupancy) {
@@ -245,7 +284,7 @@ static void write_cpu_side(struct generator *generator, const struct launch *lau
         write_event(generator, PASS_GPU, &plain[LINE_CALL_ARROW]);
     }
     if (launch->has_wait)
-        write_wait(generator, launch);
+        write_wait(generator, launch->wait_ts, launch->correlation, 0, launch->stream);
     of[FIELD_CORRELATION] = launch->correlation;
     set_times(generator, launch->ts, launch->end);
     write_event(generator, PASS_GPU, &generator->lines.launches[launch->row]);
@@ -254,13 +293,25 @@ static void write_cpu_side(struct generator *generator, const struct launch *lau
         write_sync(generator, launch);
 }
 
+static void write_collective(struct generator *generator) {
+    const struct collective *collective = &generator->member->next;
+    int64_t *of = generator->values.of;
+    of[FIELD_IN] = collective->n_in;
+    of[FIELD_OUT] = collective->n_out;
+    of[FIELD_TURN] = collective->turn;
+    write_event(generator, PASS_GPU, &generator->member->kernels[collective->kind]);
+}
+
 static void write_gpu_side(struct generator *generator, const struct launch *launch) {
     int64_t *of = generator->values.of;
     of[FIELD_TID] = stream_tid(launch->stream);
     of[FIELD_CORRELATION] = launch->gpu_correlation;
     of[FIELD_EXTERNAL] = launch->gpu_external;
     set_times(generator, launch->gpu_start, launch->gpu_end);
-    write_event(generator, PASS_GPU, &generator->lines.gpu_ops[launch->row]);
+    if (is_collective(generator, launch))
+        write_collective(generator);
+    else
+        write_event(generator, PASS_GPU, &generator->lines.gpu_ops[launch->row]);
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_GPU_ARROW]);
 }
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "generate/generator.h"
 
+#define PID           8123
 #define N_THREADS_MAX ((uint32_t)1 << 16)
 #define N_STREAMS_MAX ((uint32_t)1 << 10)
 #define DENSITY_MAX   150
@@ -43,8 +44,6 @@ static struct generate_options with_defaults(const struct generate_options *opti
 
 /* Events are limited to what fits a reader's 32-bit rows, the rest to what keeps memory small. */
 static enum sutra_status check(const struct generate_options *options, struct sutra_error *error) {
-    if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
-        return error_set(error, SUTRA_USAGE, "the two traces need a file each");
     if (options->events > UINT32_MAX)
         return error_set(error, SUTRA_USAGE, "at most %u events", UINT32_MAX);
     if (options->n_threads > N_THREADS_MAX)
@@ -68,7 +67,7 @@ static enum sutra_status check(const struct generate_options *options, struct su
 /* Largest number of operators of a tree, whatever the depth. */
 #define TREE_OPS_MAX 64
 
-static bool reserve(struct generator *generator, struct arena *arena) {
+static bool reserve(struct generator *generator, const struct lines *lines, struct arena *arena) {
     const struct generate_options *options = generator->options;
     size_t n = (size_t)options->depth + TREE_OPS_MAX;
     struct burst *burst = &generator->burst;
@@ -79,32 +78,9 @@ static bool reserve(struct generator *generator, struct arena *arena) {
     generator->thread_clock = arena_take(arena, options->n_threads, sizeof *generator->thread_clock);
     generator->stream_clock = arena_take(arena, options->n_streams, sizeof *generator->stream_clock);
     generator->stream_end = arena_take(arena, options->n_streams, sizeof *generator->stream_end);
-    return !arena->failed && lines_make(&generator->lines, options->schema, arena);
-}
-
-/* The state in which each pass starts. */
-static void rewind_run(struct generator *generator, enum pass pass) {
-    const struct generate_options *options = generator->options;
-    generator->pass = pass;
-    generator->random.state = options->seed;
-    generator->n_claimed = generator->n_gpu_ops = 0;
-    generator->next_node = thread_node(options->n_threads);
-    generator->next_rf = 881;
-    generator->next_external = 1025;
-    generator->next_index = 0;
-    generator->next_correlation = 1001;
-    for (uint32_t i = 0; i < options->n_threads; i++)
-        generator->thread_clock[i] = RUN_START;
-    for (uint32_t i = 0; i < options->n_streams; i++)
-        generator->stream_clock[i] = generator->stream_end[i] = RUN_START;
-}
-
-static void find_gpu_rows(struct generator *generator) {
-    for (uint32_t i = 0, kind = 0; kind <= N_LAUNCH_KINDS; kind++) {
-        while (i < n_gpu_rows && gpu_rows[i].kind < kind)
-            i++;
-        generator->first_gpu_row[kind] = i;
-    }
+    if (lines)
+        generator->lines = *lines;
+    return !arena->failed && (lines || lines_make(&generator->lines, options->schema, arena));
 }
 
 /* Names of the process, its threads and streams, unless they would be more than a tenth of a small trace. */
@@ -118,12 +94,42 @@ static void write_metadata(struct generator *generator) {
     set_numbers(generator, 0);
     write_event(generator, PASS_GPU, &plain[LINE_PROCESS_NAME]);
     for (uint32_t i = 0; i < options->n_threads; i++) {
-        generator->values.of[FIELD_TID] = thread_tid(i);
+        generator->values.of[FIELD_TID] = thread_tid(generator, i);
         write_event(generator, PASS_GPU, &plain[LINE_THREAD_NAME]);
     }
     for (uint32_t i = 0; i < options->n_streams; i++) {
         generator->values.of[FIELD_TID] = stream_tid(i);
         write_event(generator, PASS_GPU, &plain[LINE_STREAM_NAME]);
+    }
+}
+
+/* The state in which each pass starts. */
+void generator_begin(struct generator *generator, enum pass pass) {
+    const struct generate_options *options = generator->options;
+    generator->pass = pass;
+    generator->random.state = options->seed;
+    generator->n_claimed = generator->n_gpu_ops = 0;
+    generator->next_node = thread_node(options->n_threads);
+    generator->next_rf = 881;
+    generator->next_external = 1025;
+    generator->next_index = 0;
+    generator->next_correlation = 1001;
+    generator->step_number = 0;
+    generator->in_step = false;
+    for (uint32_t i = 0; i < options->n_threads; i++)
+        generator->thread_clock[i] = RUN_START + generator->start_offset;
+    for (uint32_t i = 0; i < options->n_streams; i++)
+        generator->stream_clock[i] = generator->stream_end[i] = RUN_START + generator->start_offset;
+    if (generator->member)
+        job_member_rewind(generator->member, pass != PASS_MEETINGS);
+    write_metadata(generator);
+}
+
+static void find_gpu_rows(struct generator *generator) {
+    for (uint32_t i = 0, kind = 0; kind <= N_LAUNCH_KINDS; kind++) {
+        while (i < n_gpu_rows && gpu_rows[i].kind < kind)
+            i++;
+        generator->first_gpu_row[kind] = i;
     }
 }
 
@@ -136,8 +142,7 @@ static void write_root(struct generator *generator, int64_t thread) {
 }
 
 static void play(struct generator *generator, enum pass pass) {
-    rewind_run(generator, pass);
-    write_metadata(generator);
+    generator_begin(generator, pass);
     if (generator->options->shape == GENERATE_REALISTIC || generator->options->shape == GENERATE_UNMATCHED)
         play_steps(generator);
     else
@@ -147,19 +152,32 @@ static void play(struct generator *generator, enum pass pass) {
 static void write_host_frame(struct generator *generator) {
     output_text(&generator->host, "{\n  \"schema\": \"");
     output_text(&generator->host, generator->options->schema);
-    output_text(&generator->host,
-                "\",\n  \"pid\": 8123,\n  \"time\": \"2026-11-21 08:03:09\",\n  \"start_ts\": 930796,\n"
-                "  \"nodes\": [");
+    output_text(&generator->host, "\",\n  \"pid\": ");
+    output_number(&generator->host, generator->pid);
+    output_text(&generator->host, ",\n  \"time\": \"2026-11-21 08:03:09\",\n  \"start_ts\": 930796,\n  \"nodes\": [");
+}
+
+/* The GPUs of a host: those of its ranks. */
+static void write_devices(struct generator *generator) {
+    uint32_t n = generator->member ? job_member_neighbours(generator->member) : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        output_text(&generator->device, i ? ", {\"id\": " : "{\"id\": ");
+        output_number(&generator->device, i);
+        output_text(&generator->device,
+                    ", \"name\": \"NVIDIA H200\", \"totalGlobalMem\": 150109880320, \"computeMajor\": 9, "
+                    "\"computeMinor\": 0, \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, "
+                    "\"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, \"numSms\": 132}");
+    }
 }
 
 static void write_device_frame(struct generator *generator) {
-    output_text(&generator->device,
-                "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\", "
-                "\"totalGlobalMem\": 150109880320, \"computeMajor\": 9, \"computeMinor\": 0, "
-                "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, \"regsPerBlock\": 65536, "
-                "\"warpSize\": 32, \"sharedMemPerBlock\": 49152, \"numSms\": 132}],\n  \"record_shapes\": 1,\n"
-                "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1790857026000000000,\n"
-                "  \"traceName\": \"generated.json\",\n  \"traceEvents\": [");
+    output_text(&generator->device, "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
+    write_devices(generator);
+    output_text(&generator->device, "],\n  \"record_shapes\": 1,\n");
+    if (generator->member)
+        job_member_write_info(generator->member, &generator->device);
+    output_text(&generator->device, "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1790857026000000000,\n"
+                                    "  \"traceName\": \"generated.json\",\n  \"traceEvents\": [");
 }
 
 static void write_files(struct generator *generator) {
@@ -187,33 +205,55 @@ static enum sutra_status close_both(struct generator *generator, struct sutra_er
     return status ? status : of_device;
 }
 
-static enum sutra_status open_both(struct generator *generator, struct sutra_error *error) {
+static enum sutra_status open_both(struct generator *generator, const char *host_path, const char *device_path,
+                                   struct sutra_error *error) {
     const struct generate_options *options = generator->options;
-    enum sutra_status status = output_open(&generator->host, options->host_path, &options->host_file, error);
+    enum sutra_status status = output_open(&generator->host, host_path, &options->host_file, error);
     if (status)
         return status;
-    status = output_open(&generator->device, options->device_path, &options->device_file, error);
+    status = output_open(&generator->device, device_path, &options->device_file, error);
     if (status)
         output_close(&generator->host, false, NULL);
     return status;
 }
 
-enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error) {
-    struct generate_options full = with_defaults(options);
-    struct arena arena = {0};
-    struct generator generator = {.options = &full, .values.integer_times = full.integer_times};
-    enum sutra_status status = check(&full, error);
-    if (status != SUTRA_OK)
+enum sutra_status generate_options_take(const struct generate_options *options, struct generate_options *full,
+                                        struct sutra_error *error) {
+    *full = with_defaults(options);
+    return check(full, error);
+}
+
+enum sutra_status generator_make(struct generator *generator, const struct generate_options *options,
+                                 const struct lines *lines, struct arena *arena, struct sutra_error *error) {
+    *generator = (struct generator){.options = options, .pid = PID, .values.integer_times = options->integer_times};
+    if (!reserve(generator, lines, arena))
+        return error_memory(error);
+    find_gpu_rows(generator);
+    return SUTRA_OK;
+}
+
+enum sutra_status generator_write(struct generator *generator, const char *host_path, const char *device_path,
+                                  struct sutra_error *error) {
+    generator->host_has_nodes = generator->device_has_events = false;
+    enum sutra_status status = open_both(generator, host_path, device_path, error);
+    if (status)
         return status;
-    if (!reserve(&generator, &arena))
-        status = error_memory(error);
-    if (status == SUTRA_OK)
-        status = open_both(&generator, error);
-    if (status == SUTRA_OK) {
-        find_gpu_rows(&generator);
-        write_files(&generator);
-        status = close_both(&generator, error);
-    }
+    write_files(generator);
+    return close_both(generator, error);
+}
+
+enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error) {
+    struct generate_options full;
+    struct arena arena = {0};
+    struct generator generator;
+    if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
+        return error_set(error, SUTRA_USAGE, "the two traces need a file each");
+    enum sutra_status status = generate_options_take(options, &full, error);
+    if (status)
+        return status;
+    status = generator_make(&generator, &full, NULL, &arena, error);
+    if (!status)
+        status = generator_write(&generator, full.host_path, full.device_path, error);
     arena_free(&arena);
     return status;
 }

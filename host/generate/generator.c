@@ -3,18 +3,27 @@
  */
 #include "generate/generator.h"
 
-#define PID 8123
-
-int64_t thread_tid(uint32_t thread) {
-    return PID + INT64_C(533) * thread;
+int64_t thread_tid(const struct generator *generator, uint32_t thread) {
+    return generator->pid + INT64_C(533) * thread;
 }
 
 int64_t stream_tid(uint32_t stream) {
     return 7 + INT64_C(6) * stream;
 }
 
+int64_t random_time(struct generator *generator, uint32_t low, uint32_t high, int64_t factor) {
+    int64_t time = random_between(&generator->random, low, high) * factor;
+    struct job_member *member = generator->member;
+    if (!member)
+        return time;
+    int64_t percent = random_between(&member->noise, 95, 105);
+    return time * percent * (member->rank == member->job->slow_rank ? 3 : 2) / 200;
+}
+
 void set_times(struct generator *generator, int64_t start, int64_t end) {
     int64_t unit = generator->values.integer_times ? 1000 : 1;
+    start += generator->clock_offset;
+    end += generator->clock_offset;
     generator->values.of[FIELD_TS] = start / unit;
     generator->values.of[FIELD_DUR] = end / unit - start / unit;
 }
@@ -23,7 +32,7 @@ void set_numbers(struct generator *generator, int64_t id) {
     struct random random = {(uint64_t)id};
     int64_t *of = generator->values.of;
     uint64_t bits = random_next(&random);
-    of[FIELD_PID] = PID;
+    of[FIELD_PID] = generator->pid;
     of[FIELD_SMALL] = 1 + (int64_t)(bits % 9);
     of[FIELD_FRACTION] = 100000 + (int64_t)(bits >> 8) % 900000;
     of[FIELD_WIDTH] = 16 << bits % 5;
@@ -73,7 +82,7 @@ void set_operation(struct generator *generator, const struct operation *operatio
     of[FIELD_HOST_RF] = operation->host_rf;
     of[FIELD_EXTERNAL] = operation->external;
     of[FIELD_INDEX] = operation->index;
-    of[FIELD_TID] = thread_tid(thread);
+    of[FIELD_TID] = thread_tid(generator, thread);
     of[FIELD_HOST_TID] = (int64_t)thread + 1;
     of[FIELD_INPUT] = operation->node / 2;
     of[FIELD_STORAGE] = operation->node / 2 + 1;

@@ -6,16 +6,20 @@
  *
  * A burst is one top-level operator with all that is inside it. It is planned as a whole, as a line in the device trace
  * tells the duration before anything that is inside, and then written.
+ *
+ * A rank of a job is played once more before that, beside all others and without writing, from one meeting of all ranks
+ * to the next: only then it is known when what they do together ends.
  */
 #ifndef GENERATE_GENERATOR_H
 #define GENERATE_GENERATOR_H
 
+#include "generate/collectives.h"
 #include "generate/generate.h"
 #include "generate/lines.h"
 #include "generate/output.h"
 #include "generate/random.h"
 
-enum pass { PASS_OPERATORS, PASS_GPU };
+enum pass { PASS_OPERATORS, PASS_GPU, PASS_MEETINGS };
 
 /* An operator, or a span of the user's. Times are in nanoseconds. */
 struct operation {
@@ -49,8 +53,17 @@ struct burst {
     uint32_t n_operations, n_ended, n_open, n_launches;
 };
 
+/* A span of the user's that is under way; without an event of its own where none was left. */
+struct span {
+    struct operation operation;
+    enum annotation annotation;
+    bool is_written, is_on_gpu;
+};
+
 struct generator {
-    const struct generate_options *options; /* with defaults filled in */
+    const struct generate_options *options;  /* with defaults filled in */
+    struct job_member *member;               /* of a job, or NULL */
+    int64_t pid, start_offset, clock_offset; /* when it begins, and what its clock adds to that */
     struct lines lines;
     struct output host, device;
     struct template_values values;
@@ -64,6 +77,9 @@ struct generator {
     int64_t *thread_clock, *stream_clock; /* when each is free again */
     int64_t *stream_end;                  /* when the last GPU operator of each ends */
     uint32_t first_gpu_row[N_LAUNCH_KINDS + 1];
+    struct span step; /* that is under way, if `in_step` */
+    int64_t step_number;
+    bool in_step;
 };
 
 /* The start of the run, in nanoseconds. */
@@ -88,8 +104,22 @@ static inline bool claim(struct generator *generator, uint64_t n) {
 static inline int64_t thread_node(uint32_t thread) {
     return 2 + (int64_t)thread;
 }
-int64_t thread_tid(uint32_t thread);
+int64_t thread_tid(const struct generator *generator, uint32_t thread);
 int64_t stream_tid(uint32_t stream);
+
+/* How long something takes: in [low, high] nanoseconds times `factor`, by the program; on a rank of a job a little more
+ * or less, and more on a slow one. */
+int64_t random_time(struct generator *generator, uint32_t low, uint32_t high, int64_t factor);
+
+/* The stream of collectives, which nothing else runs on in a job. */
+static inline uint32_t collective_stream(const struct generator *generator) {
+    return generator->options->n_streams - 1;
+}
+
+/* Whether a launch starts a collective of a job. */
+static inline bool is_collective(const struct generator *generator, const struct launch *launch) {
+    return generator->member && gpu_rows[launch->row].kind == LAUNCH_NCCL;
+}
 
 /* Sets start and duration of what is written next. */
 void set_times(struct generator *generator, int64_t start, int64_t end);
@@ -121,8 +151,33 @@ int64_t burst_launch(struct generator *generator, uint32_t operation, enum launc
 /* Writes the burst: its operators in the first pass, its launches in the second. */
 void burst_write(struct generator *generator);
 
+/* A launch, and what belongs to it, have so many correlations. */
+#define CORRELATIONS_OF_LAUNCH 6
+
+/* Writes the order that makes stream 0 wait for the collectives, as of thread 0. */
+void write_collectives_wait(struct generator *generator, int64_t ts, int64_t correlation);
+/* Writes a wait of thread 0 for the device. */
+void write_device_wait(struct generator *generator, int64_t start, int64_t end, int64_t correlation);
+
+/* A training run: from one meeting of all ranks to the next, which is before the optimizer; false at its end. Then what
+ * the meeting itself is. */
+bool play_until_meeting(struct generator *generator);
+void play_meeting(struct generator *generator);
+
 /* The shapes: claim all events that are left. */
 void play_steps(struct generator *generator);
 void play_operators(struct generator *generator);
+
+/* Fills in defaults and checks. */
+enum sutra_status generate_options_take(const struct generate_options *options, struct generate_options *full,
+                                        struct sutra_error *error);
+/* Makes a generator of options that were taken; `lines` may be NULL. It lives in the arena. */
+enum sutra_status generator_make(struct generator *generator, const struct generate_options *options,
+                                 const struct lines *lines, struct arena *arena, struct sutra_error *error);
+/* Goes to the start of a pass: nothing is played yet but names. */
+void generator_begin(struct generator *generator, enum pass pass);
+/* Plays the run and writes both files. */
+enum sutra_status generator_write(struct generator *generator, const char *host_path, const char *device_path,
+                                  struct sutra_error *error);
 
 #endif

@@ -49,7 +49,8 @@ void play_operators(struct generator *generator) {
         struct timing timing = timing_of(generator, i);
         struct operation operation =
             operation_start(generator, is_chained(options, i) ? previous : thread_node(thread));
-        operation.row = (uint8_t)(1 + random_below(&generator->random, (uint32_t)n_operators - 2)); /* neither span */
+        operation.row =
+            (uint8_t)(1 + random_below(&generator->random, (uint32_t)n_single_operators - 2)); /* neither span */
         operation.start = RUN_START + timing.start;
         operation.end = operation.start + timing.dur;
         burst_plan_one(generator, thread, operation);

@@ -108,7 +108,28 @@
       "-> (Tensor[], __torch__.torch.classes.c10d.Work)",                                                              \
       NONE, false, false)                                                                                              \
     X(RECORD_COMMS, "record_param_comms", "tsnnnsi", "t", "", NCCL, false, false)                                      \
-    X(COALESCED, "nccl:coalesced", "", "", "", NCCL, false, true)
+    X(COALESCED, "nccl:coalesced", "", "", "", NCCL, false, true)                                                      \
+    X(BROADCAST, "c10d::broadcast_", "tniibs", "tn",                                                                   \
+      "c10d::broadcast_(Tensor[] tensors, __torch__.torch.classes.c10d.ProcessGroup process_group, int root_rank, "    \
+      "int root_tensor, bool async_op=True, int timeout=-1) -> (Tensor[], __torch__.torch.classes.c10d.Work)",         \
+      NONE, false, false)                                                                                              \
+    X(ALL_GATHER, "c10d::_allgather_base_", "ttnbs", "tn",                                                             \
+      "c10d::_allgather_base_(Tensor output_tensor, Tensor input_tensor, __torch__.torch.classes.c10d.ProcessGroup "   \
+      "process_group, bool async_op=True, int timeout=-1) -> (Tensor, __torch__.torch.classes.c10d.Work)",             \
+      NONE, false, false)                                                                                              \
+    X(REDUCE_SCATTER, "c10d::_reduce_scatter_base_", "ttnnbs", "tn",                                                   \
+      "c10d::_reduce_scatter_base_(Tensor output_tensor, Tensor input_tensor, "                                        \
+      "__torch__.torch.classes.c10d.ProcessGroup process_group, __torch__.torch.classes.c10d.ReduceOp reduce_op, "     \
+      "bool async_op=True, int timeout=-1) -> (Tensor, __torch__.torch.classes.c10d.Work)",                            \
+      NONE, false, false)                                                                                              \
+    X(SEND, "c10d::send", "tnii", "n",                                                                                 \
+      "c10d::send(Tensor[] tensors, __torch__.torch.classes.c10d.ProcessGroup process_group, int dst, int tag) -> "    \
+      "__torch__.torch.classes.c10d.Work",                                                                             \
+      NONE, false, false)                                                                                              \
+    X(RECEIVE, "c10d::recv_", "tnii", "n",                                                                             \
+      "c10d::recv_(Tensor[] tensors, __torch__.torch.classes.c10d.ProcessGroup process_group, int src, int tag) -> "   \
+      "__torch__.torch.classes.c10d.Work",                                                                             \
+      NONE, false, false)
 
 #define ROW(id, name, inputs, outputs, schema, launch, sequence, annotation)                                           \
     {name, inputs, outputs, schema, LAUNCH_##launch, sequence, annotation},
@@ -118,6 +139,7 @@ enum operator_number { OPERATORS(NUMBER) OP_COUNT };
 
 const struct operator_row operators[] = {OPERATORS(ROW)};
 const size_t n_operators = OP_COUNT;
+const size_t n_single_operators = OP_COALESCED + 1;
 const uint8_t operator_scope = OP_SCOPE;
 
 static const uint8_t linear[] = {0, OP_LINEAR, 1, OP_T,      2, OP_TRANSPOSE,  3, OP_AS_STRIDED,
@@ -149,6 +171,11 @@ static const uint8_t update[] = {0, OP_ADDCDIV_};
 static const uint8_t step_count[] = {0, OP_ADD_, 1, OP_TO, 2, OP_TO_COPY, 3, OP_EMPTY_STRIDED, 3, OP_COPY};
 
 static const uint8_t allreduce[] = {0, OP_ALLREDUCE, 1, OP_RECORD_COMMS};
+static const uint8_t broadcast[] = {0, OP_BROADCAST, 1, OP_RECORD_COMMS};
+static const uint8_t all_gather[] = {0, OP_ALL_GATHER, 1, OP_RECORD_COMMS};
+static const uint8_t reduce_scatter[] = {0, OP_REDUCE_SCATTER, 1, OP_RECORD_COMMS};
+static const uint8_t send_to_partner[] = {0, OP_SEND, 1, OP_RECORD_COMMS};
+static const uint8_t receive_from_partner[] = {0, OP_RECEIVE, 1, OP_RECORD_COMMS};
 static const uint8_t allreduce_coalesced[] = {0, OP_ALLREDUCE, 1, OP_COALESCED, 2, OP_RECORD_COMMS};
 
 #define TREE(name, height)                                                                                             \
@@ -161,7 +188,13 @@ static const struct tree backward_trees[] = {TREE(linear_gradient, 5), TREE(line
                                              TREE(norm_gradient, 4),   TREE(accumulate, 3),      TREE(accumulate, 3)};
 static const struct tree optimizer_trees[] = {TREE(decay, 1), TREE(moment, 1), TREE(root, 1), TREE(update, 1),
                                               TREE(step_count, 4)};
-static const struct tree collective_trees[] = {TREE(allreduce, 2), TREE(allreduce, 2), TREE(allreduce_coalesced, 3)};
+static const struct tree reduction_trees[] = {TREE(allreduce, 2), TREE(allreduce, 2), TREE(allreduce_coalesced, 3)};
+
+const struct tree collective_trees[N_COLLECTIVE_KINDS] = {
+    [COLLECTIVE_ALL_REDUCE] = TREE(allreduce, 2),  [COLLECTIVE_BROADCAST] = TREE(broadcast, 2),
+    [COLLECTIVE_ALL_GATHER] = TREE(all_gather, 2), [COLLECTIVE_REDUCE_SCATTER] = TREE(reduce_scatter, 2),
+    [COLLECTIVE_SEND] = TREE(send_to_partner, 2),  [COLLECTIVE_RECEIVE] = TREE(receive_from_partner, 2),
+};
 
 #define FOREST(trees)                                                                                                  \
     { trees, sizeof trees / sizeof trees[0] }
@@ -170,7 +203,7 @@ const struct forest forests[N_PHASES] = {
     [PHASE_FORWARD] = FOREST(forward_trees),
     [PHASE_BACKWARD] = FOREST(backward_trees),
     [PHASE_OPTIMIZER] = FOREST(optimizer_trees),
-    [PHASE_COLLECTIVE] = FOREST(collective_trees),
+    [PHASE_COLLECTIVE] = FOREST(reduction_trees),
 };
 
 #define ELEMENTWISE(functor)                                                                                           \

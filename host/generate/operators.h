@@ -29,6 +29,8 @@ struct operator_row {
 
 extern const struct operator_row operators[];
 extern const size_t n_operators;
+/* The first so many are those of a single rank; only the ranks of a job run the others. */
+extern const size_t n_single_operators;
 
 /* The operator that a nesting deeper than its own wraps a tree in. */
 extern const uint8_t operator_scope;
@@ -48,6 +50,19 @@ struct forest {
 };
 
 extern const struct forest forests[N_PHASES];
+
+/* What ranks of a job do together, and the tree of operators that does it. */
+enum collective_kind {
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_BROADCAST,
+    COLLECTIVE_ALL_GATHER,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_SEND,
+    COLLECTIVE_RECEIVE,
+    N_COLLECTIVE_KINDS,
+};
+
+extern const struct tree collective_trees[N_COLLECTIVE_KINDS];
 
 /* A GPU operator: `launch` is the call that starts it, `median_us` its usual duration. */
 struct gpu_row {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "text/number_text.h"
 
 enum sutra_status output_open(struct output *output, const char *path, const struct beside_options *options,
                               struct sutra_error *error) {
@@ -32,6 +33,10 @@ void output_flush(struct output *output) {
             output->failure = errno;
     }
     output->length = 0;
+}
+
+void output_number(struct output *output, int64_t number) {
+    output->length += integer_format(number, output_reserve(output, NUMBER_TEXT_MAX));
 }
 
 static enum sutra_status failed(struct output *output, struct sutra_error *error) {

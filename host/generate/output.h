@@ -42,6 +42,8 @@ static inline char *output_reserve(struct output *output, size_t n) {
     return output->bytes + output->length;
 }
 
+void output_number(struct output *output, int64_t number);
+
 static inline void output_text(struct output *output, const char *text) {
     size_t n = strlen(text);
     memcpy(output_reserve(output, n), text, n);

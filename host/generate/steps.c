@@ -4,18 +4,12 @@
  *     thread 0   | forward ...            |  waits      | optimizer |
  *     thread 1   |                        | backward .. |           |
  *     others     |   bursts of their own, now and then              |
+ *                                              meeting of a job's ranks
  */
 #include "generate/generator.h"
 
 #define N_FORWARD   48
 #define N_OPTIMIZER 32
-
-/* A span of the user's that is under way; without an event of its own where none was left. */
-struct span {
-    struct operation operation;
-    enum annotation annotation;
-    bool is_written, is_on_gpu;
-};
 
 static struct span span_begin(struct generator *generator, enum annotation annotation, int64_t parent) {
     struct span span = {.annotation = annotation};
@@ -68,7 +62,12 @@ static void play_burst(struct generator *generator, enum phase phase, uint32_t t
     const struct forest *forest = &forests[phase];
     if (events_left(generator) == 0)
         return;
-    burst_plan(generator, &forest->trees[random_below(&generator->random, forest->n)], thread, parent, sequence);
+    const struct tree *tree = &forest->trees[random_below(&generator->random, forest->n)];
+    if (generator->member && phase == PHASE_COLLECTIVE) {
+        collective_draw(generator->member, &generator->random);
+        tree = &collective_trees[generator->member->next.kind];
+    }
+    burst_plan(generator, tree, thread, parent, sequence);
     if (generator->options->python_functions && claim(generator, 1))
         write_python_function(generator);
     burst_write(generator);
@@ -109,7 +108,7 @@ static void play_backward(struct generator *generator, int64_t step_node, int64_
         clocks[thread] = clocks[0];
     for (int i = N_FORWARD - 1; i >= 0; i--) {
         play_burst(generator, PHASE_BACKWARD, thread, parent, first_sequence + i);
-        if (generator->options->collectives && i % 8 == 0)
+        if (generator->options->collectives && i % (generator->member ? 4 : 8) == 0)
             play_burst(generator, PHASE_COLLECTIVE, thread, parent, -1);
         play_others(generator);
     }
@@ -125,13 +124,57 @@ static void play_optimizer(struct generator *generator, int64_t step_node) {
     span_end(generator, &span, 0);
 }
 
+static void begin_step(struct generator *generator) {
+    int64_t first_sequence = 1 + generator->step_number * N_FORWARD;
+    generator->step = span_begin(generator, ANNOTATION_STEP, thread_node(0));
+    play_forward(generator, generator->step.operation.node, first_sequence);
+    play_backward(generator, generator->step.operation.node, first_sequence);
+    generator->in_step = true;
+}
+
+/* A step of a job ends when the GPU is done. */
+static void wait_for_device(struct generator *generator) {
+    int64_t start = generator->thread_clock[0] + 1000, end = start + 400;
+    if (!generator->member || !claim(generator, 2))
+        return;
+    for (uint32_t i = 0; i < generator->options->n_streams; i++)
+        if (generator->stream_end[i] + 300 > end)
+            end = generator->stream_end[i] + 300;
+    write_device_wait(generator, start, end, generator->next_correlation);
+    generator->next_correlation += CORRELATIONS_OF_LAUNCH;
+    generator->thread_clock[0] = end + 500;
+}
+
+static void finish_step(struct generator *generator) {
+    play_optimizer(generator, generator->step.operation.node);
+    wait_for_device(generator);
+    span_end(generator, &generator->step, generator->step_number++);
+    generator->thread_clock[0] += random_time(generator, 200000, 3000000, 1);
+    generator->in_step = false;
+}
+
+bool play_until_meeting(struct generator *generator) {
+    if (generator->in_step)
+        finish_step(generator);
+    if (events_left(generator) == 0)
+        return false;
+    begin_step(generator);
+    return true;
+}
+
+/* Stream 0 goes on when the gradients are there. */
+void play_meeting(struct generator *generator) {
+    if (!generator->member || !claim(generator, 3))
+        return;
+    int64_t *clock = &generator->thread_clock[0], *stream = &generator->stream_clock[0];
+    write_collectives_wait(generator, *clock + 500, generator->next_correlation);
+    generator->next_correlation += CORRELATIONS_OF_LAUNCH;
+    *clock += 2500;
+    int64_t end = generator->stream_end[collective_stream(generator)];
+    *stream = *stream > end ? *stream : end;
+}
+
 void play_steps(struct generator *generator) {
-    for (int64_t step = 0; events_left(generator) > 0; step++) {
-        struct span span = span_begin(generator, ANNOTATION_STEP, thread_node(0));
-        play_forward(generator, span.operation.node, 1 + step * N_FORWARD);
-        play_backward(generator, span.operation.node, 1 + step * N_FORWARD);
-        play_optimizer(generator, span.operation.node);
-        span_end(generator, &span, step);
-        generator->thread_clock[0] += random_between(&generator->random, 200000, 3000000);
-    }
+    while (play_until_meeting(generator))
+        play_meeting(generator);
 }

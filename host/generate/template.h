@@ -39,6 +39,9 @@ enum field {
     FIELD_SMALL,    /* 1 to 9 */
     FIELD_FRACTION, /* six digits that do not start with 0 */
     FIELD_WIDTH,    /* a power of two */
+    FIELD_IN,       /* elements that a collective takes on a rank, and gives */
+    FIELD_OUT,      /* */
+    FIELD_TURN,     /* number of a collective in its group */
     FIELD_COUNT,
 };
 
