@@ -11,85 +11,14 @@
 
 #include <cmocka.h>
 
-#include "simulate/converted.h"
-#include "sutra/sutra.h"
+#include "plus_text.h"
 
-/* A node of ET+: its id, name and parent, further members, and those of its inputs. */
-struct line {
-    uint64_t id;
-    const char *name;
-    uint64_t parent;
-    const char *more;
-};
-
-#define PROCESS "[pytorch|profiler|execution_trace|process]"
-#define THREAD  "[pytorch|profiler|execution_trace|thread]"
-
-#define EMPTY_IO "{\"values\": [], \"shapes\": [], \"types\": []}"
-
-static const char attributes[] =
-    "[{\"name\": \"rf_id\", \"value\": 7}, {\"name\": \"fw_parent\", \"value\": 0}, {\"name\": \"seq_id\", \"value\": -1},"
-    " {\"name\": \"scope\", \"value\": 0}, {\"name\": \"tid\", \"value\": 1}, {\"name\": \"fw_tid\", \"value\": 0},"
-    " {\"name\": \"op_schema\", \"value\": \"\"}]";
-
-static char *text_of(const struct line *lines, size_t n) {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    assert_non_null(file);
-    fprintf(file, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 5, \"time\": \"now\", \"start_ts\": 1, "
-                  "\"finish_ts\": 2, \"nodes\": [");
-    for (size_t i = 0; i < n; i++) {
-        const char *more = lines[i].more ? lines[i].more : "";
-        fprintf(file, "%s{\"id\": %llu, \"name\": \"%s\", \"ctrl_deps\": %llu, ", i ? "," : "",
-                (unsigned long long)lines[i].id, lines[i].name, (unsigned long long)lines[i].parent);
-        if (!strstr(more, "\"inputs\""))
-            fputs("\"inputs\": " EMPTY_IO ", ", file);
-        fprintf(file, "\"outputs\": " EMPTY_IO "%s, \"attrs\": %s}", more, attributes);
-    }
-    fputs("]}", file);
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
-struct outcome {
-    struct sutra_context *context;
-    struct sutra_converted *converted;
-    struct sutra_convert_report report;
-    struct sutra_error error;
-    enum sutra_status status;
-};
-
-static struct outcome convert(const struct line *lines, size_t n, bool compat) {
-    struct outcome outcome = {.report.size = sizeof outcome.report};
+static void convert(const struct line *lines, size_t n, bool compat, struct outcome *outcome) {
     const struct sutra_convert_options options = {.size = sizeof options, .compat = compat};
-    char *text = text_of(lines, n);
-    assert_int_equal(sutra_context_create(NULL, &outcome.context, NULL), SUTRA_OK);
-    outcome.status =
-        sutra_convert_parse(outcome.context, "plus", text, strlen(text), &options, &outcome.converted, &outcome.error);
-    if (outcome.status == SUTRA_OK)
-        sutra_converted_report(outcome.converted, &outcome.report);
-    free(text);
-    return outcome;
+    convert_with(lines, n, &options, outcome);
 }
 
-#define CONVERT(lines, compat) convert(lines, sizeof(lines) / sizeof *(lines), compat)
-
-static void end(struct outcome *outcome) {
-    sutra_converted_free(outcome->converted);
-    sutra_context_free(outcome->context);
-}
-
-static row_t find(const struct et_nodes *nodes, uint64_t id) {
-    for (row_t node = 0; node < nodes->n; node++)
-        if (nodes->id[node] == id)
-            return node;
-    return ROW_NONE;
-}
-
-static bool is_there(const struct outcome *outcome, uint64_t id) {
-    return find(&outcome->converted->nodes, id) != ROW_NONE;
-}
+#define CONVERT(lines, compat, outcome) convert(lines, sizeof(lines) / sizeof *(lines), compat, outcome)
 
 /* The ids of a list as text: "4 5". */
 static const char *ids_text(const struct et_ids *ids, row_t node, char *text, size_t size) {
@@ -109,18 +38,6 @@ static void check_deps(const struct outcome *outcome, uint64_t id, const char *d
     assert_string_equal(ids_text(&nodes->ctrl, node, text, sizeof text), ctrl);
 }
 
-/* An attribute's number; it must be there. */
-static int64_t number_of(const struct outcome *outcome, uint64_t id, enum et_name name) {
-    const struct et_nodes *nodes = &outcome->converted->nodes;
-    uint64_t i = et_attribute_find(nodes, find(nodes, id), name);
-    assert_true(i != UINT64_MAX);
-    return (int64_t)nodes->attributes.value[i].bits;
-}
-
-#define TENSOR(n, size) "[5, 6, 0, " #n ", " #size ", \"cuda:0\"]"
-#define KERNEL(inputs)  ", \"cat\": \"kernel\", \"stream\": 7, \"exclusive_dur\": 12.5, \"inputs\": " inputs
-#define TENSOR_IO       "{\"values\": [" TENSOR(10, 4) "], \"shapes\": [[10]], \"types\": [\"Tensor(float)\"]}"
-
 static void nodes_depend_on_the_cpu_node_before(void **state) {
     (void)state;
     static const struct line lines[] = {
@@ -132,7 +49,8 @@ static void nodes_depend_on_the_cpu_node_before(void **state) {
         {7, THREAD, 1, NULL},
         {8, "c", 7, NULL},
     };
-    struct outcome outcome = CONVERT(lines, true);
+    struct outcome outcome;
+    CONVERT(lines, true, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     check_deps(&outcome, 3, "2", "2");
     check_deps(&outcome, 4, "3", "3");
@@ -148,11 +66,12 @@ static void absent_nodes_are_not_named(void **state) {
     (void)state;
     static const struct line lines[] = {
         {1, PROCESS, 1, NULL}, {2, THREAD, 1, NULL}, {3, "a", 2, ", \"inter_thread_dep\": 99"}};
-    struct outcome outcome = CONVERT(lines, true);
+    struct outcome outcome;
+    CONVERT(lines, true, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
     assert_non_null(strstr(outcome.error.message, "node 3: it waits for a node (inter_thread_dep)"));
     end(&outcome);
-    outcome = CONVERT(lines, false);
+    CONVERT(lines, false, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     check_deps(&outcome, 2, "", "");
     check_deps(&outcome, 3, "2", "2");
@@ -167,28 +86,18 @@ static void a_ring_is_named(void **state) {
                                         {3, "a", 2, ", \"inter_thread_dep\": 5"},
                                         {4, "b", 2, NULL},
                                         {5, "c", 2, NULL}};
-    struct outcome outcome = CONVERT(lines, true);
+    struct outcome outcome;
+    CONVERT(lines, true, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
     assert_non_null(strstr(outcome.error.message, "dependencies in a ring of 3: 3 'a' -(inter-thread)-> 5 'c' "
                                                   "-(order of the thread)-> 4 'b' -(order of the thread)-> 3"));
     end(&outcome);
-    outcome = CONVERT(lines, false);
+    CONVERT(lines, false, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     check_deps(&outcome, 3, "2", "2");
     check_deps(&outcome, 5, "4", "2");
     assert_int_equal(outcome.report.n_rings, 1);
     end(&outcome);
-}
-
-static struct outcome convert_with(const struct line *lines, size_t n, const struct sutra_convert_options *options) {
-    struct outcome outcome = {.report.size = sizeof outcome.report};
-    char *text = text_of(lines, n);
-    assert_int_equal(sutra_context_create(NULL, &outcome.context, NULL), SUTRA_OK);
-    assert_int_equal(
-        sutra_convert_parse(outcome.context, "plus", text, strlen(text), options, &outcome.converted, NULL), SUTRA_OK);
-    sutra_converted_report(outcome.converted, &outcome.report);
-    free(text);
-    return outcome;
 }
 
 static void what_is_mended_can_be_left(void **state) {
@@ -199,15 +108,17 @@ static void what_is_mended_can_be_left(void **state) {
                                         {4, "a", 2, ", \"ts\": 17.5"},
                                         {5, "alone", 99, NULL}};
     struct sutra_convert_options options = {.size = sizeof options};
-    struct outcome outcome = convert_with(lines, 5, &options);
+    struct outcome outcome;
+    convert_with(lines, 5, &options, &outcome);
     check_deps(&outcome, 2, "", "");
     check_deps(&outcome, 4, "2", "2");
     assert_true(is_there(&outcome, 5) && !is_there(&outcome, 3));
     assert_int_equal(outcome.converted->nodes.start_us[find(&outcome.converted->nodes, 4)], 17);
     assert_int_equal(outcome.report.n_metadata, 1);
+    assert_int_equal(outcome.report.n_starts, 1);
     end(&outcome);
     options.keep_absent = options.keep_metadata = options.drop_rootless = options.no_start_times = true;
-    outcome = convert_with(lines, 5, &options);
+    convert_with(lines, 5, &options, &outcome);
     check_deps(&outcome, 2, "", "1");
     check_deps(&outcome, 4, "3", "2");
     assert_true(!is_there(&outcome, 5) && is_there(&outcome, 3));
@@ -230,7 +141,8 @@ static void only_rings_are_opened(void **state) {
         {9, "e", 8, ", \"inter_thread_dep\": 7"},
         {10, "f", 8, ", \"inter_thread_dep\": 10"},
     };
-    struct outcome outcome = CONVERT(lines, false);
+    struct outcome outcome;
+    CONVERT(lines, false, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_rings, 2);
     check_deps(&outcome, 3, "2", "2");
@@ -244,7 +156,8 @@ static void only_rings_are_opened(void **state) {
 static void nodes_above_themselves_are_kept(void **state) {
     (void)state;
     static const struct line lines[] = {{1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "d", 4, NULL}};
-    struct outcome outcome = CONVERT(lines, false);
+    struct outcome outcome;
+    CONVERT(lines, false, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_nodes, 4);
     assert_int_equal(outcome.report.n_rootless, 4);
@@ -259,7 +172,8 @@ static void depth_has_no_limit(void **state) {
     assert_non_null(lines);
     for (uint64_t i = 0; i < N; i++)
         lines[i] = (struct line){N - i, i == N - 1 ? THREAD : "a", N - i - 1 ? N - i - 1 : 1, NULL};
-    struct outcome outcome = convert(lines, N, true);
+    struct outcome outcome;
+    convert(lines, N, true, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_nodes, N);
     check_deps(&outcome, N, "19999", "");
@@ -282,7 +196,8 @@ static void collectives_have_types_and_sizes(void **state) {
         {8, "nccl:recv 1<-0", 2, NULL},
         {9, "ncclDevKernel_SendRecv(x)", 8, KERNEL(TENSOR_IO)},
     };
-    struct outcome outcome = CONVERT(lines, false);
+    struct outcome outcome;
+    CONVERT(lines, false, &outcome);
     const struct et_nodes *nodes = &outcome.converted->nodes;
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(number_of(&outcome, 4, ET_NAME_COMM_TYPE), ET_ALL_REDUCE);
@@ -292,6 +207,20 @@ static void collectives_have_types_and_sizes(void **state) {
     assert_int_equal(nodes->type[find(nodes, 7)], ET_COMP);
     assert_int_equal(nodes->type[find(nodes, 9)], ET_COMM_RECV);
     assert_int_equal(outcome.report.n_collectives, 3);
+    assert_int_equal(outcome.report.n_types, 1);
+    assert_int_equal(outcome.report.n_unknown, 1);
+    assert_int_equal(outcome.report.n_nested, 1);
+    end(&outcome);
+    struct sutra_convert_options options = {.size = sizeof options, .refuse_types = true};
+    convert_with(lines, 4, &options, &outcome);
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    assert_string_equal(outcome.error.message,
+                        "node 5: 'ncclDevKernel_Reduce_Sum_f32' is no collective that chakra_converter knows");
+    end(&outcome);
+    options = (struct sutra_convert_options){.size = sizeof options, .refuse_nested = true};
+    convert_with(lines, 5, &options, &outcome);
+    assert_int_equal(outcome.status, SUTRA_DATA);
+    assert_string_equal(outcome.error.message, "node 6: its inputs hold a list of lists of tensors");
     end(&outcome);
 }
 
@@ -299,7 +228,8 @@ static void fields_of_wrong_types_are_named(void **state) {
     (void)state;
     static const struct line lines[] = {{2, THREAD, 2, NULL}, {3, "a", 2, ", \"exclusive_dur\": NaN"}};
     for (int compat = 0; compat < 2; compat++) {
-        struct outcome outcome = CONVERT(lines, compat);
+        struct outcome outcome;
+        CONVERT(lines, compat, &outcome);
         assert_int_equal(outcome.status, SUTRA_DATA);
         assert_string_equal(outcome.error.message,
                             "node 3: field 'exclusive_dur': a number from 0 to 2^64 - 1 was expected");

@@ -10,21 +10,8 @@
 #include <cmocka.h>
 
 #include "et_bytes.h"
+#include "one_context.h"
 #include "simulate/et.h"
-
-static struct sutra_context *context;
-
-static int make_context(void **state) {
-    (void)state;
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
-    return (int)sutra_context_create(&options, &context, NULL);
-}
-
-static int free_context(void **state) {
-    (void)state;
-    sutra_context_free(context);
-    return 0;
-}
 
 static void put_node(struct buffer *file, uint64_t id, uint64_t duration_us, const char *ctrl, const char *data) {
     struct buffer node = {0};

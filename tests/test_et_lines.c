@@ -12,21 +12,19 @@
 #include <cmocka.h>
 
 #include "et_bytes.h"
+#include "one_context.h"
 #include "simulate/et.h"
 #include "simulate/et_lines.h"
 
-static struct sutra_context *context;
 static char folder[] = P_tmpdir "/sutra_lines_XXXXXX";
 static char lines_path[64], et_path[64];
 
 static int begin(void **state) {
-    (void)state;
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
     if (!mkdtemp(folder))
         return -1;
     snprintf(lines_path, sizeof lines_path, "%s/lines", folder);
     snprintf(et_path, sizeof et_path, "%s/et", folder);
-    return (int)sutra_context_create(&options, &context, NULL);
+    return make_context(state);
 }
 
 static int end(void **state) {

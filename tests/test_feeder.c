@@ -8,21 +8,8 @@
 #include <unistd.h>
 
 #include "feeder_walk.h"
+#include "one_context.h"
 #include "sutra/sutra.h"
-
-static struct sutra_context *context;
-
-static int make_context(void **state) {
-    (void)state;
-    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU};
-    return (int)sutra_context_create(&options, &context, NULL);
-}
-
-static int free_context(void **state) {
-    (void)state;
-    sutra_context_free(context);
-    return 0;
-}
 
 /* ---- Files by hand ---- */
 

@@ -27,7 +27,7 @@ static bool write_groups(const void *of, struct text_out *text) {
     const struct astra_files *files = of;
     struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
     json_open(&json, '{');
-    for (uint32_t i = 0; i < files->groups->names.n; i++) {
+    for (uint32_t i = 0; i < files->groups->n_used; i++) {
         const struct comm_group *group = &files->groups->list[i];
         if (group->number.length == 1 && *group->number.bytes == '0')
             continue;

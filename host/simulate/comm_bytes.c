@@ -14,6 +14,7 @@ struct tensor_sum {
     const struct source *source;
     const struct json_index *index;
     wide total;
+    bool nested;
 };
 
 /* The elements of a list, one after the other; of an object its keys, and of anything else none. */
@@ -75,9 +76,11 @@ static bool add_list(struct tensor_sum *sum, size_t at, int level) {
         return c == '"' && sum->source->bytes[at + 1] == '"';
     for (struct elements elements = elements_of(sum, at); elements.more;) {
         size_t element = next_element(&elements).at;
-        if (!add_tensor(sum, element) &&
-            (level == 0 || sum->source->bytes[element] != '[' || !add_list(sum, element, level - 1)))
+        if (add_tensor(sum, element))
+            continue;
+        if (level == 0 || sum->source->bytes[element] != '[' || !add_list(sum, element, level - 1))
             return false;
+        sum->nested = true;
     }
     return true;
 }
@@ -93,11 +96,14 @@ static bool add_value(struct tensor_sum *sum, struct field_reader *fields, size_
         return true;
     if (length >= sizeof list - 1 && memcmp(text, list, sizeof list - 1) == 0)
         return add_list(sum, at, LEVELS);
-    return add_tensor(sum, at) || (sum->source->bytes[at] == '[' && add_list(sum, at, LEVELS));
+    if (add_tensor(sum, at))
+        return true;
+    sum->nested = true;
+    return sum->source->bytes[at] == '[' && add_list(sum, at, LEVELS);
 }
 
 bool comm_bytes_read(struct field_reader *fields, const struct json_index *index, size_t values_at, size_t types_at,
-                     int64_t *bytes) {
+                     int64_t *bytes, bool *nested) {
     struct tensor_sum sum = {.source = fields->source, .index = index};
     if (!values_at || !types_at)
         return false;
@@ -108,5 +114,6 @@ bool comm_bytes_read(struct field_reader *fields, const struct json_index *index
             return false;
     }
     *bytes = (int64_t)sum.total;
+    *nested = sum.nested;
     return *bytes == sum.total;
 }

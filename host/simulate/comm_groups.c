@@ -1,5 +1,5 @@
 /*
- * comm_groups.c - names of groups from kernels, ranks from the nodes that describe groups.
+ * comm_groups.c - names of groups from kernels and from the nodes that describe groups, ranks from the latter.
  */
 #include "simulate/comm_groups.h"
 
@@ -14,6 +14,7 @@
 
 void comm_groups_free(struct comm_groups *groups) {
     strings_free(&groups->names);
+    strings_free(&groups->uids);
     arena_free(&groups->arena);
     *groups = (struct comm_groups){0};
 }
@@ -54,7 +55,7 @@ static void number_names(struct comm_groups *groups) {
         struct et_text name = {strings_text(&groups->names, i), (uint32_t)strings_length(&groups->names, i)};
         bool number = is_number(name);
         groups->list[i].number = number ? name : make_number(&groups->arena, name);
-        groups->n_numbered += !number;
+        groups->n_numbered += !number && i < groups->n_used;
     }
 }
 
@@ -84,34 +85,83 @@ static void read_ranks(struct comm_groups *groups, struct comm_group *group, con
     }
 }
 
-/* The groups that a text describes, one object behind the other. */
-static void read_members(struct comm_groups *groups, struct et_text text) {
-    const char *end = text.bytes + text.length, *at = text.bytes;
-    while ((at = behind(at, end, "\"pg_name\": \"")) != NULL) {
-        const char *quote = memchr(at, '"', (size_t)(end - at));
-        if (!quote)
-            return;
-        uint32_t name = strings_find(&groups->names, at, (size_t)(quote - at));
-        const char *next = behind(quote, end, "\"pg_name\": \"");
-        const char *ranks = behind(quote, next ? next : end, "\"ranks\": [");
-        if (name != STRING_NONE && ranks)
-            read_ranks(groups, &groups->list[name], ranks, end);
-        at = quote;
+/* The text up to the byte `close`; false: it does not end. */
+static bool take_until(const char *at, const char *end, char close, struct et_text *text) {
+    const char *last = memchr(at, close, (size_t)(end - at));
+    *text = (struct et_text){at, last ? (uint32_t)(last - at) : 0};
+    return last != NULL;
+}
+
+/* The other name of a group in its description, from `at` to `end`. */
+static bool add_uid(struct comm_groups *groups, uint32_t group, const char *at, const char *end) {
+    static const char *const keys[] = {"\"uid\": ", "\"backend_id\": "};
+    struct et_text uid;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *value = behind(at, end, keys[i]);
+        if (!value || value == end || !take_until(value + (*value == '"'), end, *value == '"' ? '"' : ',', &uid))
+            continue;
+        uint32_t number = strings_intern(&groups->uids, uid.bytes, uid.length);
+        if (number == STRING_NONE)
+            return false;
+        groups->uid_group[number] = group;
     }
+    return true;
+}
+
+static bool read_group(struct comm_groups *groups, struct et_text name, const char *end) {
+    uint32_t group = strings_find(&groups->names, name.bytes, name.length);
+    const char *at = name.bytes + name.length, *ranks = behind(at, end, "\"ranks\": [");
+    groups->list[group].told = ranks != NULL;
+    if (ranks)
+        read_ranks(groups, &groups->list[group], ranks, end);
+    return add_uid(groups, group, at, end);
+}
+
+/* The groups that a text describes, one object behind the other: their names, or, once there is a list, the rest. */
+static bool read_groups(struct comm_groups *groups, struct et_text text) {
+    static const char key[] = "\"pg_name\": \"";
+    const char *end = text.bytes + text.length, *at = text.bytes;
+    struct et_text name;
+    while ((at = behind(at, end, key)) != NULL && take_until(at, end, '"', &name)) {
+        at += name.length;
+        const char *next = behind(at, end, key);
+        groups->n_described += !groups->list;
+        if (groups->list ? !read_group(groups, name, next ? next : end)
+                         : strings_intern(&groups->names, name.bytes, name.length) == STRING_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool read_descriptions(struct comm_groups *groups, const struct plus_nodes *nodes) {
+    for (row_t row = 0; row < nodes->n; row++)
+        if (nodes->flags[row] & PLUS_IS_META && !read_groups(groups, nodes->io[0][row]))
+            return false;
+    return true;
 }
 
 enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node_graph *graph,
                                    struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     *groups = (struct comm_groups){0};
-    if (!strings_init(&groups->names) || !add_names(groups, graph))
+    if (!strings_init(&groups->names) || !strings_init(&groups->uids) || !add_names(groups, graph))
+        return error_memory(error);
+    groups->n_used = groups->names.n;
+    if (!read_descriptions(groups, nodes))
         return error_memory(error);
     groups->list = arena_zeros(&groups->arena, groups->names.n, sizeof *groups->list);
+    groups->uid_group = arena_zeros(&groups->arena, groups->n_described * 2, sizeof *groups->uid_group);
     number_names(groups);
-    for (row_t row = 0; row < nodes->n && groups->list && groups->names.n > 0; row++)
-        if (nodes->flags[row] & PLUS_IS_META)
-            read_members(groups, nodes->io[0][row]);
-    return groups->arena.failed ? error_memory(error) : SUTRA_OK;
+    bool read = !groups->arena.failed && read_descriptions(groups, nodes);
+    return read && !groups->arena.failed ? SUTRA_OK : error_memory(error);
+}
+
+const struct comm_group *comm_group_find(const struct comm_groups *groups, struct et_text name) {
+    uint32_t found = strings_find(&groups->names, name.bytes, name.length);
+    if (found != STRING_NONE)
+        return &groups->list[found];
+    uint32_t uid = strings_find(&groups->uids, name.bytes, name.length);
+    return uid == STRING_NONE ? NULL : &groups->list[groups->uid_group[uid]];
 }
 
 struct et_text comm_group_number(const struct comm_groups *groups, struct et_text name) {

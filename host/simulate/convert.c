@@ -15,8 +15,9 @@
 #include "simulate/plus_linked.h"
 #include "simulate/plus_read.h"
 
-enum sutra_status convert_options_take(const struct sutra_convert_options *options, struct sutra_convert_options *taken,
-                                       struct sutra_error *error) {
+/* The caller's options as we know them. */
+static enum sutra_status convert_options_take(const struct sutra_convert_options *options,
+                                              struct sutra_convert_options *taken, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_convert_options, compat);
     return options_take(&form, options, taken, error);
 }
@@ -26,20 +27,32 @@ static struct graph_rules graph_rules_of(const struct sutra_convert_options *opt
     return (struct graph_rules){.drop_absent = mend && !options->keep_absent,
                                 .drop_metadata = mend && !options->keep_metadata,
                                 .keep_rootless = mend && !options->drop_rootless,
-                                .lax_attributes = mend};
+                                .lax_attributes = mend,
+                                .refuse_types = mend && options->refuse_types,
+                                .refuse_nested = mend && options->refuse_nested};
 }
 
 /* What a simulator may miss in the file. */
-static void warn_of_lacks(struct sutra_context *context, const struct sutra_convert_report *report) {
+static void warn_of_lacks(struct sutra_context *context, const struct sutra_convert_report *report,
+                          const struct comm_ends *ends) {
+    static const char then[] = "; ASTRA-sim runs them only where it replays durations (\"replay-only\": 1)";
+    uint64_t n_messages = report->n_sends + report->n_receives;
     if (report->n_unknown)
         context_warn(context, "%" PRIu64 " kernels of NCCL whose names tell no collective were taken as computation",
                      report->n_unknown);
-    if (report->n_sends + report->n_receives)
+    if (!ends && n_messages)
+        context_warn(context, "%" PRIu64 " sends and receives lack comm_src, comm_dst and comm_tag%s", n_messages,
+                     then);
+    if (ends && ends->n_without_peer)
         context_warn(context,
-                     "%" PRIu64
-                     " sends and receives lack comm_src, comm_dst and comm_tag, which the trace does not tell; "
-                     "ASTRA-sim runs them only where it replays durations (\"replay-only\": 1)",
-                     report->n_sends + report->n_receives);
+                     "%" PRIu64 " sends and receives lack comm_src, comm_dst and comm_tag: no record_param_comms, "
+                     "c10d::send or c10d::recv_ above them names a peer%s",
+                     ends->n_without_peer, then);
+    if (ends && ends->n_without_members)
+        context_warn(context,
+                     "%" PRIu64 " sends and receives lack comm_src, comm_dst and comm_tag: the trace names the peer's "
+                     "rank in a process group, but not the group's members%s",
+                     ends->n_without_members, then);
 }
 
 /* Rings are refused, or opened with a warning that names the first. */
@@ -62,6 +75,15 @@ static uint64_t attributes_lost(const struct node_graph *graph, row_t row) {
     return (uint64_t)__builtin_popcount(graph->plus->nodes.faults[row] & attributes);
 }
 
+static void count_gpu(struct sutra_convert_report *report, const struct node_graph *graph, row_t row) {
+    const struct plus_nodes *nodes = &graph->plus->nodes;
+    enum et_type type = graph_type(graph, row);
+    report->n_gpu_nodes++;
+    report->n_unknown += type == ET_COMP && kernel_is_collective(nodes->name[row]);
+    report->n_types += type == ET_COMM_COLL && kernel_collective(nodes->name[row], false) < 0;
+    report->n_nested += type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED;
+}
+
 static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
     const struct graph_counts *counts = &graph->counts;
     report->n_plus_nodes = graph->plus->nodes.n;
@@ -76,10 +98,8 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
     for (row_t i = 0; i < graph->n_made; i++) {
         row_t row = graph->message[graph->made[i]];
         report->n_attributes += graph->kept[graph->made[i]] ? attributes_lost(graph, row) : 0;
-        bool gpu = graph->kept[graph->made[i]] && graph_is_gpu(graph, row);
-        report->n_gpu_nodes += gpu;
-        report->n_unknown +=
-            gpu && graph_type(graph, row) == ET_COMP && kernel_is_collective(graph->plus->nodes.name[row]);
+        if (graph->kept[graph->made[i]] && graph_is_gpu(graph, row))
+            count_gpu(report, graph, row);
     }
 }
 
@@ -91,23 +111,29 @@ static void count_nodes(struct sutra_convert_report *report, const struct et_nod
         report->n_collectives += nodes->type[node] == ET_COMM_COLL;
         report->n_sends += nodes->type[node] == ET_COMM_SEND;
         report->n_receives += nodes->type[node] == ET_COMM_RECV;
+        report->n_starts += nodes->start_us[node] > 0;
     }
 }
 
-enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
-                                 const struct sutra_convert_options *options, struct sutra_error *error) {
+/* Makes the nodes of converted->plus. */
+static enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
+                                        const struct sutra_convert_options *options, struct sutra_error *error) {
     struct node_graph graph;
     const struct graph_rules rules = graph_rules_of(options);
-    bool names = options->compat || options->keep_group_names;
+    struct comm_ends ends = {0};
+    bool names = options->compat || options->keep_group_names, peers = !options->compat && !options->no_peers;
     const struct et_rules written = {.need_members = options->compat,
                                      .start_times = !options->compat && !options->no_start_times,
-                                     .groups = names ? NULL : &converted->groups};
+                                     .groups = names ? NULL : &converted->groups,
+                                     .ends = peers ? &ends : NULL};
     stage_begin(context, "order nodes", converted->plus.nodes.n);
     enum sutra_status status = node_graph_build(&graph, context, &converted->plus, &rules, error);
     if (!status)
         status = open_rings(&graph, options->compat || context->options.strict, error);
     if (!status)
         status = comm_groups_find(&converted->groups, &graph, error);
+    if (!status && peers)
+        status = comm_ends_find(&ends, &graph.arena, &graph, &converted->groups, error);
     stage_begin(context, "make nodes", converted->plus.nodes.n);
     if (!status)
         status = et_nodes_begin(&converted->nodes, error);
@@ -116,7 +142,8 @@ enum sutra_status converted_make(struct sutra_converted *converted, struct sutra
     if (!status) {
         count_graph(&converted->report, &graph);
         count_nodes(&converted->report, &converted->nodes);
-        warn_of_lacks(context, &converted->report);
+        converted->report.n_peers = ends.n;
+        warn_of_lacks(context, &converted->report, written.ends);
         converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }
     stage_end(context);
@@ -137,7 +164,21 @@ static enum sutra_status check_parents(const struct plus_trace *plus, struct sut
                       "with 'sutra link HOST DEVICE -o OUT.et'");
 }
 
-static enum sutra_status convert_input(struct sutra_context *context, const struct document_input *input,
+/* Where nodes are converted from: a file, or else what was linked. */
+struct convert_input {
+    const struct document_input *file;
+    const struct sutra_linked *linked;
+};
+
+static enum sutra_status read_input(struct sutra_converted *made, struct sutra_context *context,
+                                    const struct convert_input *input, struct sutra_error *error) {
+    if (!input->file)
+        return plus_linked(&made->plus, context, input->linked, error);
+    enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, error);
+    return status ? status : check_parents(&made->plus, error);
+}
+
+static enum sutra_status convert_input(struct sutra_context *context, const struct convert_input *input,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error) {
     struct sutra_convert_options taken;
@@ -147,9 +188,7 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     struct sutra_converted *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    status = plus_read(&made->plus, context, &made->document, input, error);
-    if (!status)
-        status = check_parents(&made->plus, error);
+    status = read_input(made, context, input, error);
     if (!status)
         status = converted_make(made, context, &taken, error);
     if (status)
@@ -162,33 +201,21 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
 enum sutra_status sutra_convert(struct sutra_context *context, const char *path,
                                 const struct sutra_convert_options *options, struct sutra_converted **converted,
                                 struct sutra_error *error) {
-    return convert_input(context, &(struct document_input){.name = path}, options, converted, error);
+    const struct document_input file = {.name = path};
+    return convert_input(context, &(struct convert_input){.file = &file}, options, converted, error);
 }
 
 enum sutra_status sutra_convert_parse(struct sutra_context *context, const char *name, const void *bytes,
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error) {
-    return convert_input(context, &(struct document_input){name, true, bytes, n_bytes}, options, converted, error);
+    const struct document_input file = {name, true, bytes, n_bytes};
+    return convert_input(context, &(struct convert_input){.file = &file}, options, converted, error);
 }
 
 enum sutra_status sutra_linked_convert(struct sutra_context *context, const struct sutra_linked *linked,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error) {
-    struct sutra_convert_options taken;
-    enum sutra_status status = convert_options_take(options, &taken, error);
-    if (status)
-        return status;
-    struct sutra_converted *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    status = plus_linked(&made->plus, context, linked, error);
-    if (!status)
-        status = converted_make(made, context, &taken, error);
-    if (status)
-        sutra_converted_free(made);
-    else
-        *converted = made;
-    return status;
+    return convert_input(context, &(struct convert_input){.linked = linked}, options, converted, error);
 }
 
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report) {

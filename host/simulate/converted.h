@@ -17,12 +17,4 @@ struct sutra_converted {
     struct sutra_convert_report report;
 };
 
-/* Makes the nodes of converted->plus. */
-enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
-                                 const struct sutra_convert_options *options, struct sutra_error *error);
-
-/* The caller's options as we know them. */
-enum sutra_status convert_options_take(const struct sutra_convert_options *options, struct sutra_convert_options *taken,
-                                       struct sutra_error *error);
-
 #endif

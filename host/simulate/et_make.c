@@ -14,7 +14,7 @@
 #define TASK_NODES 4096
 
 /* Most attributes of a node. */
-#define ATTRIBUTES_MAX 16
+#define ATTRIBUTES_MAX 20
 
 struct making {
     struct et_nodes *nodes;
@@ -67,6 +67,22 @@ static void list_own(const struct plus_nodes *nodes, row_t row, struct listed_at
     }
 }
 
+static void add_rank(struct listed_attributes *attributes, enum et_name name, int64_t rank) {
+    if (rank != RANK_UNTOLD)
+        attributes->list[attributes->n++] =
+            (struct listed_attribute){.name = name, .kind = ET_INT32, .bits = (uint64_t)rank};
+}
+
+/* From where to where, and which of several. */
+static void list_ends(const struct comm_ends *ends, row_t row, bool sent, struct listed_attributes *attributes) {
+    const struct comm_end *end = ends ? comm_end_of(ends, row) : NULL;
+    if (!end)
+        return;
+    add_rank(attributes, ET_NAME_COMM_SRC, sent ? ends->own : end->peer);
+    add_rank(attributes, ET_NAME_COMM_DST, sent ? end->peer : ends->own);
+    add_rank(attributes, ET_NAME_COMM_TAG, end->tag);
+}
+
 static void list_communication(const struct making *making, row_t row, struct listed_attributes *attributes) {
     const struct node_graph *graph = making->graph;
     const struct comm_groups *groups = making->rules->groups;
@@ -83,6 +99,8 @@ static void list_communication(const struct making *making, row_t row, struct li
         add_empty(attributes, ET_NAME_PG_NAME);
     else if (!(nodes->flags[group] & PLUS_PG_NULL) && name.length > 0)
         add_text(attributes, ET_NAME_PG_NAME, groups ? comm_group_number(groups, name) : name);
+    if (type != ET_COMM_COLL)
+        list_ends(making->rules->ends, row, type == ET_COMM_SEND, attributes);
 }
 
 static void list_attributes(const struct making *making, row_t row, struct listed_attributes *attributes) {

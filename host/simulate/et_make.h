@@ -4,7 +4,7 @@
 #ifndef SIMULATE_ET_MAKE_H
 #define SIMULATE_ET_MAKE_H
 
-#include "simulate/comm_groups.h"
+#include "simulate/comm_ends.h"
 #include "simulate/et_nodes.h"
 #include "simulate/node_graph.h"
 
@@ -13,6 +13,7 @@ struct et_rules {
     bool need_members;                /* the file's schema, pid, time, start_ts and finish_ts must be there */
     bool start_times;                 /* write when nodes start */
     const struct comm_groups *groups; /* numbers of process groups; NULL: they keep their names */
+    const struct comm_ends *ends;     /* of sends and receives; NULL: they do not tell them */
 };
 
 /* Fills `nodes`, whose texts lie where those of ET+ do. SUTRA_DATA: a member of the file is missing or wrong.

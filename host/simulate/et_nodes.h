@@ -15,6 +15,8 @@
 #ifndef SIMULATE_ET_NODES_H
 #define SIMULATE_ET_NODES_H
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "columns/row.h"
 #include "columns/strings.h"
@@ -191,6 +193,10 @@ enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *att
 
 /* The documentation of the i-th attribute; empty where it has none. O(log n). */
 struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i);
+
+static inline bool et_text_is(struct et_text text, const char *wanted) {
+    return text.length == strlen(wanted) && memcmp(text.bytes, wanted, text.length) == 0;
+}
 
 static inline struct et_text et_text_at(struct et_texts column, row_t row) {
     return (struct et_text){column.bytes[row], column.length[row]};

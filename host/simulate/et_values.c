@@ -6,7 +6,7 @@
 #include "simulate/et_groups.h"
 
 bool et_is_communication(int32_t type) {
-    return type == ET_COMM_SEND || type == ET_COMM_RECV || type == ET_COMM_COLL;
+    return et_is_message(type) || type == ET_COMM_COLL;
 }
 
 bool et_is_integer(uint8_t kind) {

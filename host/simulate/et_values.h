@@ -8,6 +8,11 @@
 
 bool et_is_communication(int32_t type);
 
+/* A send or a receive. */
+static inline bool et_is_message(int32_t type) {
+    return type == ET_COMM_SEND || type == ET_COMM_RECV;
+}
+
 /* Kinds of single integers, bool among them. */
 bool et_is_integer(uint8_t kind);
 

@@ -150,19 +150,15 @@ static enum sutra_status find_children(struct node_graph *graph, struct sutra_er
 
 /* ---- what nodes are and become ---- */
 
-static bool name_is(struct et_text name, const char *wanted) {
-    return name.length == strlen(wanted) && memcmp(name.bytes, wanted, name.length) == 0;
-}
-
 static bool is_thread(struct et_text name) {
-    return name_is(name, "[pytorch|profiler|execution_graph|thread]") ||
-           name_is(name, "[pytorch|profiler|execution_trace|thread]");
+    return et_text_is(name, "[pytorch|profiler|execution_graph|thread]") ||
+           et_text_is(name, "[pytorch|profiler|execution_trace|thread]");
 }
 
 /* Threads and the process, which only hold others. */
 static bool is_frame(struct et_text name) {
-    return is_thread(name) || name_is(name, "[pytorch|profiler|execution_graph|process]") ||
-           name_is(name, "[pytorch|profiler|execution_trace|process]");
+    return is_thread(name) || et_text_is(name, "[pytorch|profiler|execution_graph|process]") ||
+           et_text_is(name, "[pytorch|profiler|execution_trace|process]");
 }
 
 /* The kind of communication that the operator above a kernel names, or ET_COMP. */
@@ -174,8 +170,8 @@ static enum et_type type_by_operator(struct et_text name) {
     return kernel_name_has(name, "nccl:all_to_all") ? ET_COMM_COLL : ET_COMP;
 }
 
-static bool is_parameters(const struct plus_nodes *nodes, row_t row) {
-    return name_is(nodes->name[row], "record_param_comms");
+bool graph_is_parameters(const struct plus_nodes *nodes, row_t row) {
+    return et_text_is(nodes->name[row], "record_param_comms");
 }
 
 enum et_type graph_type(const struct node_graph *graph, row_t row) {
@@ -186,7 +182,7 @@ enum et_type graph_type(const struct node_graph *graph, row_t row) {
         return ET_COMP;
     row_t above = graph->parent[row];
     if (kernel_is_send_receive(nodes->name[row]) && above != ROW_NONE) {
-        if (is_parameters(nodes, above))
+        if (graph_is_parameters(nodes, above))
             above = graph->parent[above];
         enum et_type type = above == ROW_NONE ? ET_COMP : type_by_operator(nodes->name[above]);
         if (type != ET_COMP)
@@ -198,7 +194,7 @@ enum et_type graph_type(const struct node_graph *graph, row_t row) {
 row_t graph_group_row(const struct node_graph *graph, row_t row) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     row_t above = graph->parent[row];
-    if (!kernel_is_send_receive(nodes->name[row]) || above == ROW_NONE || !is_parameters(nodes, above))
+    if (!kernel_is_send_receive(nodes->name[row]) || above == ROW_NONE || !graph_is_parameters(nodes, above))
         return row;
     bool empty = nodes->pg_name[above].length == 0 && !(nodes->flags[above] & PLUS_PG_NULL);
     return empty && !(nodes->faults[above] & PLUS_BIT(PLUS_PG_NAME)) ? row : above;
@@ -231,11 +227,29 @@ static enum sutra_status refuse_field(const struct node_graph *graph, row_t row,
                        plus_field_expected(field));
 }
 
+/* What chakra_converter does not know of a communication, where that is to be refused. */
+static enum sutra_status check_communication(const struct node_graph *graph, row_t row, struct sutra_error *error) {
+    const struct plus_nodes *nodes = &graph->plus->nodes;
+    if (!graph_is_gpu(graph, row) || !kernel_is_collective(nodes->name[row]))
+        return SUTRA_OK;
+    enum et_type type = graph_type(graph, row);
+    bool message = type == ET_COMM_SEND || type == ET_COMM_RECV;
+    if (graph->rules.refuse_types && !message && kernel_collective(nodes->name[row], false) < 0)
+        return graph_error(graph, row, error, "'%.*s' is no collective that chakra_converter knows",
+                           (int)nodes->name[row].length, nodes->name[row].bytes);
+    if (graph->rules.refuse_nested && type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED)
+        return graph_error(graph, row, error, "its inputs hold a list of lists of tensors");
+    return SUTRA_OK;
+}
+
 static enum sutra_status make(struct node_graph *graph, row_t row, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     enum plus_field fault = fault_of(graph, row);
     if (fault != PLUS_N_FIELDS)
         return refuse_field(graph, row, fault, error);
+    enum sutra_status status = check_communication(graph, row, error);
+    if (status)
+        return status;
     row_t slot = slot_of(graph, row);
     row_t under = nodes->parent[row] == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, nodes->parent[row]);
     if (under != ROW_NONE && graph->message[under] == ROW_NONE)

@@ -24,6 +24,9 @@ struct graph_rules {
     bool drop_metadata;  /* nodes that describe process groups are left out */
     bool keep_rootless;  /* nodes below no thread are kept */
     bool lax_attributes; /* attributes that are missing or of a wrong type are left out, instead of failing */
+    /* What chakra_converter refuses is only refused where it is asked for: */
+    bool refuse_types;  /* collectives whose types it does not know */
+    bool refuse_nested; /* lists of lists of tensors */
 };
 
 /* An entry of a node's list of data dependencies. */
@@ -81,6 +84,9 @@ static inline bool graph_is_gpu(const struct node_graph *graph, row_t row) {
 
 /* What a row is made into: ET_METADATA, ET_COMP or a kind of communication. */
 enum et_type graph_type(const struct node_graph *graph, row_t row);
+
+/* The node that has been given what a communication is about. */
+bool graph_is_parameters(const struct plus_nodes *nodes, row_t row);
 
 /* The row that gives a communication node its pg_name: its own, or its record_param_comms. */
 row_t graph_group_row(const struct node_graph *graph, row_t row);

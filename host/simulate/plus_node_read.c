@@ -411,10 +411,12 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     set_fault(node, PLUS_INPUTS, !inputs.whole);
     set_fault(node, PLUS_OUTPUTS, !outputs.whole);
     set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
+    bool nested = false;
     if (node->flags & PLUS_IS_GPU && kernel_is_collective(node->name))
-        set_fault(
-            node, PLUS_COMM_BYTES,
-            !comm_bytes_read(reader->fields, reader->index, inputs.values_at, inputs.types_at, &node->comm_bytes));
+        set_fault(node, PLUS_COMM_BYTES,
+                  !comm_bytes_read(reader->fields, reader->index, inputs.values_at, inputs.types_at, &node->comm_bytes,
+                                   &nested));
+    set_flag(node, PLUS_IS_NESTED, nested);
 }
 
 void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_place place,

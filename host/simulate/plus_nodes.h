@@ -72,6 +72,7 @@ enum {
     PLUS_ID_CHANGED = 16, /* id is not what the key says */
     PLUS_IS_FLAT = 32,    /* of schema 1.0.1 */
     PLUS_NULL = 64,
+    PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1), /* comm_bytes has tensors in lists of lists */
 };
 
 /* Texts of inputs and outputs, in the order of enum et_text_column. */

@@ -35,6 +35,9 @@ struct sutra_convert_options {
     bool drop_rootless;    /* nodes below no thread go */
     bool keep_group_names; /* process groups get no numbers */
     bool no_start_times;   /* nodes do not tell when they start */
+    bool no_peers;         /* sends and receives do not tell their ranks and tags */
+    bool refuse_types;     /* collectives of other types than chakra_converter's are errors */
+    bool refuse_nested;    /* communication of lists of lists of tensors is an error */
 };
 
 /* What was made of ET+, and what was left out. */
@@ -58,6 +61,10 @@ struct sutra_convert_report {
     uint64_t n_attributes; /* left out: attributes that are missing or of a wrong type */
     uint64_t n_groups;     /* process groups of other names than numbers, which got one */
     uint64_t n_unknown;    /* collectives of an unknown type, taken as computation */
+    uint64_t n_types;      /* collectives of types that chakra_converter does not know */
+    uint64_t n_nested;     /* communication of lists of lists of tensors, which were summed */
+    uint64_t n_peers;      /* sends and receives that tell their peer and tag */
+    uint64_t n_starts;     /* nodes that tell when they start */
 };
 
 /* Reads ET+ ("-" is standard input; plain, gzip or zstd) and converts it. *converted is the caller's.

@@ -20,6 +20,7 @@ struct convert_values {
     uint64_t n_ranks;
     bool compat, simulate, lines;
     bool keep_absent, keep_metadata, drop_rootless, keep_group_names, no_start_times;
+    bool no_peers, refuse_types, refuse_nested;
 };
 
 #define AT(field) .offset = offsetof(struct convert_values, field)
@@ -69,6 +70,11 @@ static const struct option_row options[] = {
     {"keep-group-names", 0, OPTION_FLAG, AT(keep_group_names),
      .help = "leave process groups the names that they have, also where these are no numbers"},
     {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "do not write when nodes start"},
+    {"no-peers", 0, OPTION_FLAG, AT(no_peers), .help = "do not write between which ranks messages go, and their tags"},
+    {"refuse-types", 0, OPTION_FLAG, AT(refuse_types),
+     .help = "fail at collectives that chakra_converter does not know: reduce, gather, scatter, unknown names"},
+    {"refuse-nested", 0, OPTION_FLAG, AT(refuse_nested),
+     .help = "fail at communication of lists of lists of tensors, as chakra_converter does, instead of summing them"},
     {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail where dependencies in a ring would be opened"},
     ROWS_OF_ORIGINAL,
     ROWS_HOW,
@@ -122,7 +128,10 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
                                                .keep_metadata = values->keep_metadata,
                                                .drop_rootless = values->drop_rootless,
                                                .keep_group_names = values->keep_group_names,
-                                               .no_start_times = values->no_start_times};
+                                               .no_start_times = values->no_start_times,
+                                               .no_peers = values->no_peers,
+                                               .refuse_types = values->refuse_types,
+                                               .refuse_nested = values->refuse_nested};
     enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
         status = sutra_convert(job->context, values->input, &what, converted, error);

@@ -19,6 +19,10 @@
     X(n_sends, "    sends", false)                                                                                     \
     X(n_receives, "    receives", false)                                                                               \
     X(n_unknown, "    collectives of an unknown type, taken as computation", false)                                    \
+    X(n_types, "    collectives of other types than chakra_converter's", false)                                        \
+    X(n_nested, "    communication of lists of lists of tensors, summed", false)                                       \
+    X(n_peers, "    sends and receives that tell their peer and tag", false)                                           \
+    X(n_starts, "  that tell when they start", false)                                                                  \
     X(n_rootless, "  that stand below no thread", false)                                                               \
     X(n_data_deps, "data dependencies", true)                                                                          \
     X(n_inter, "  of them on other threads", false)                                                                    \
