@@ -6,11 +6,13 @@
 #include "base/error.h"
 #include "columns/strings.h"
 #include "simulate/full_path.h"
+#include "text/short_name.h"
 #include "write/json_out.h"
 #include "write/text_file.h"
 
 #define N_SHARES   25 /* that the page shows */
 #define NAME_WIDTH 24
+#define HEAD_WIDTH 60
 
 /* For the page, in JSON the same with _ in place of spaces. */
 static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
@@ -42,19 +44,6 @@ static const char *window_name(const struct sutra_full_path *path) {
 
 /* ---- The page ---- */
 
-/* Controls are shown as '?', long texts end in dots; characters stay whole. */
-static void write_name(struct text_out *text, const char *name, int width) {
-    int n = 0;
-    for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
-        if ((*at & 0xc0) != 0x80 && n++ == width - 2 && strlen((const char *)at) > 2) {
-            out_add(text, "..");
-            return;
-        }
-        bool control = *at < 0x20 || *at == 0x7f;
-        buffer_append(&text->out, control ? "?" : (const char *)at, 1);
-    }
-}
-
 static double share_of(double us, double whole) {
     return whole > 0 ? us / whole * 100 : 0;
 }
@@ -62,9 +51,9 @@ static double share_of(double us, double whole) {
 static void write_head(const struct sutra_full_path *path, struct text_out *text) {
     const struct sutra_full_report *report = &path->report;
     out_add(text, "critical path of ");
-    write_name(text, path->trace->document.source.name, 60);
+    out_add(text, short_path(path->trace->document.source.name, HEAD_WIDTH).text);
     out_add(text, "\n  window: ");
-    write_name(text, window_name(path), 60);
+    out_add(text, short_text(window_name(path), HEAD_WIDTH).text);
     out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %llu steps\n", report->us,
                report->measured_us, (unsigned long long)report->n_steps);
     out_format(text, "  graph: %llu nodes; the processor waits %llu times for the GPU on the path\n\n",
@@ -79,7 +68,7 @@ static void write_kinds(const struct sutra_full_report *report, struct text_out 
                    kind_words[kind], kind_notes[kind]);
 }
 
-static void write_share(const struct sutra_full_share *share, double whole, struct text_out *text) {
+static void write_share(const struct sutra_full_share *share, const char *name, double whole, struct text_out *text) {
     out_format(text, "%14.3f  %5.1f %%  %7llu  ", share->us, share_of(share->us, whole),
                (unsigned long long)share->n_steps);
     if (share->n_waits)
@@ -88,7 +77,7 @@ static void write_share(const struct sutra_full_share *share, double whole, stru
         out_add(text, "    -  ");
     if (share->name) {
         out_format(text, "%-14s ", kind_words[share->kind]);
-        write_name(text, share->name, NAME_WIDTH);
+        out_add(text, name);
     } else {
         out_add(text, kind_words[share->kind]);
     }
@@ -96,9 +85,15 @@ static void write_share(const struct sutra_full_share *share, double whole, stru
 }
 
 static void write_shares(const struct sutra_full_report *report, struct text_out *text) {
+    const char *names[N_SHARES];
+    struct shortened shorts[N_SHARES];
+    uint64_t n = report->n_shares < N_SHARES ? report->n_shares : N_SHARES;
+    for (uint64_t i = 0; i < n; i++)
+        names[i] = report->shares[i].name ? report->shares[i].name : "";
+    short_names(names, n, NAME_WIDTH, shorts);
     out_add(text, "\n            us    share    steps  waits  kind           name\n");
-    for (uint64_t i = 0; i < report->n_shares && i < N_SHARES; i++)
-        write_share(&report->shares[i], report->us, text);
+    for (uint64_t i = 0; i < n; i++)
+        write_share(&report->shares[i], shorts[i].text, report->us, text);
     if (report->n_shares > N_SHARES)
         out_format(text, "and %llu more\n", (unsigned long long)(report->n_shares - N_SHARES));
     out_add(text, "\nwaits: how often the processor went on because such a kernel had ended\n");

@@ -23,4 +23,14 @@ struct visible {
 /* Writes what shows `byte` to `to`; returns how many bytes that are. */
 size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]);
 
+/* A character of a name, which stands within a line: line ends and tabs are shown, too. */
+struct visible_character {
+    char bytes[VISIBLE_MAX];
+    unsigned n_bytes, n_columns;
+};
+
+/* Reads the character at `at`, which is not the text's end; returns where the next one begins. Scripts whose letters
+ * take two columns of a terminal count so. */
+const char *visible_read(const char *at, struct visible_character *character);
+
 #endif

@@ -17,8 +17,8 @@ launched() {
 }
 echo "{\"traceEvents\": [$(launched cuda_driver cuLaunchKernelEx 1 '' 5), $(launched kernel k 9 '"stream": 7, ' 5)," \
     "$(launched cuda_runtime cudaLaunchKernel 4 '' 6), $(launched kernel l 12 '"stream": 7, ' 6)]}" >driver.json
-sutra analyze hta driver.json 2>/dev/null | grep -A 4 'launches  '
-sutra analyze hta driver.json --all-launches 2>/dev/null | grep -A 4 'launches  '
+sutra analyze hta driver.json 2>/dev/null | grep -A 5 'launches  '
+sutra analyze hta driver.json --all-launches 2>/dev/null | grep -A 5 'launches  '
 
 echo '{"traceEvents": []}' >empty.json
 quietly sutra analyze hta empty.json | sed -n 1,4p

@@ -9,32 +9,19 @@
 #include <string.h>
 
 #include "cli/tool/figures.h"
+#include "cli/tool/screen.h"
 
-#define N_TOP       5
-#define NAME_WIDTH  58
-#define TRACE_WIDTH 40
+#define N_TOP         5
+#define STREAM_WIDTH  12
+#define TOP_WIDTH     27 /* of operators, before how often they ran */
+#define GROUP_WIDTH   31 /* of operators, before what most of their time goes to */
+#define SHARE_WIDTH   8
+#define COMMAND_WIDTH 26 /* of a trace in a command that people may type */
 
 struct dlrm_page {
     const struct sutra_dlrm *dlrm;
     struct sutra_dlrm_report report;
 };
-
-/* A text in at most `width` columns, cut with dots; characters stay whole. */
-static void print_text(const char *text, size_t width) {
-    size_t n = 0, bytes = 0, cut = 0;
-    for (; text[bytes]; bytes++) {
-        bool begins = ((unsigned char)text[bytes] & 0xc0) != 0x80;
-        if (begins && n == width)
-            break;
-        if (begins && n == width - 3)
-            cut = bytes;
-        n += begins;
-    }
-    if (text[bytes])
-        printf("%.*s...", (int)cut, text);
-    else
-        fputs(text, stdout);
-}
 
 static void begin(const char *what) {
     printf("  %-15s", what);
@@ -42,10 +29,10 @@ static void begin(const char *what) {
 
 static void print_head(const struct dlrm_page *page, const char *trace) {
     const struct sutra_dlrm_report *report = &page->report;
-    print_text(trace, TRACE_WIDTH);
-    printf(": %s events, %s operators, ", count_text(report->n_events).text, count_text(report->n_ops).text);
-    printf("%s of %s launches did work\n", count_text(report->n_launches_executed).text,
-           count_text(report->n_launches).text);
+    char line[80];
+    int n = snprintf(line, sizeof line, ": %s, ", counted_text(report->n_events, "event", "events").text);
+    snprintf(line + n, sizeof line - (size_t)n, "%s", counted_text(report->n_ops, "operator", "operators").text);
+    printf("%s%s\n", short_path(trace, screen_columns() - (unsigned)strlen(line)).text, line);
     if (report->trimmed)
         printf("only a part of the trace is looked at (--whole takes all of it)\n");
     putchar('\n');
@@ -61,7 +48,7 @@ static void print_queries(const struct dlrm_page *page) {
     printf("%.2f per second: %" PRIu64 " x %" PRIu64 " in %s", report->qps, report->iters, report->batch,
            time_text(report->host_us).text);
     if (report->skipped_us > 0)
-        printf(", %s of loading data left out", time_text(report->skipped_us).text);
+        printf(",\n  %15s%s of loading data left out", "", time_text(report->skipped_us).text);
     putchar('\n');
 }
 
@@ -82,6 +69,16 @@ static const struct sutra_dlrm_stream *next_fullest(const struct sutra_dlrm_repo
     return found;
 }
 
+static struct shortened stream_name(const struct dlrm_page *page, const struct sutra_dlrm_stream *stream) {
+    return short_name(sutra_dlrm_text(page->dlrm, stream->name), STREAM_WIDTH + screen_columns_more());
+}
+
+static void print_launches(const struct dlrm_page *page) {
+    begin("launches");
+    printf("%s of ", count_text(page->report.n_launches_executed).text);
+    printf("%s did work\n", count_text(page->report.n_launches).text);
+}
+
 static void print_device(const struct dlrm_page *page) {
     const struct sutra_dlrm_report *report = &page->report;
     begin("device");
@@ -89,12 +86,12 @@ static void print_device(const struct dlrm_page *page) {
         printf("no work that a launch is known of\n");
         return;
     }
-    printf("%s busy, ", time_text(report->union_us).text);
-    printf("%s idle between first and last kernel (%s)\n", time_text(report->idle_us).text,
+    printf("%s busy; ", time_text(report->union_us).text);
+    printf("%s (%s) idle between kernels\n", time_text(report->idle_us).text,
            share_text(report->idle_us, report->span_us).text);
     begin("charged");
-    printf("%s of %s device time to the operators that launched it (%s)\n", time_text(report->attributed_us).text,
-           time_text(report->device_us).text, share_text(report->attributed_us, report->device_us).text);
+    printf("%s of %s to its operators (%s)\n", time_text(report->attributed_us).text, time_text(report->device_us).text,
+           share_text(report->attributed_us, report->device_us).text);
     begin("overlap");
     printf("%s of work ran beside other work (%s of busy time)\n", time_text(report->overlap_us).text,
            share_text(report->overlap_us, report->union_us).text);
@@ -103,42 +100,51 @@ static void print_device(const struct dlrm_page *page) {
         const struct sutra_dlrm_stream *stream = next_fullest(report, last);
         last = stream;
         begin(i ? "" : "streams");
-        printf("%12s %8s of the host's time on stream ", time_text(stream->active_us).text,
-               share_text(stream->active_us, report->host_us).text);
-        print_text(sutra_dlrm_text(page->dlrm, stream->name), 20);
-        putchar('\n');
+        printf("%12s %8s of the host's time on stream %s\n", time_text(stream->active_us).text,
+               share_text(stream->active_us, report->host_us).text, stream_name(page, stream).text);
     }
     if (report->n_streams > N_TOP)
         printf("  %15s%12" PRIu64 " more\n", "", report->n_streams - N_TOP);
 }
 
 static void print_top(const struct dlrm_page *page, const struct sutra_dlrm_stream *stream) {
+    const char *names[N_TOP];
+    struct shortened shorts[N_TOP];
+    const struct sutra_dlrm_row *rows[N_TOP];
+    uint32_t n = stream->n_rows < N_TOP ? stream->n_rows : N_TOP;
+    for (uint32_t i = 0; i < n; i++) {
+        rows[i] = &page->report.rows[page->report.by_time[stream->first_row + i]];
+        names[i] = sutra_dlrm_text(page->dlrm, rows[i]->name);
+    }
+    short_names(names, n, TOP_WIDTH + screen_columns_more(), shorts);
     begin("top");
-    printf("of stream ");
-    print_text(sutra_dlrm_text(page->dlrm, stream->name), 20);
-    printf(", by what stands below no other\n");
-    for (uint32_t i = 0; i < stream->n_rows && i < N_TOP; i++) {
-        const struct sutra_dlrm_row *row = &page->report.rows[page->report.by_time[stream->first_row + i]];
+    printf("of stream %s, by what stands below no other\n", stream_name(page, stream).text);
+    for (uint32_t i = 0; i < n; i++) {
         begin("");
-        printf("%12s %8s  ", time_text(row->us).text, share_text(row->us, stream->active_us).text);
-        print_text(sutra_dlrm_text(page->dlrm, row->name), NAME_WIDTH - 16);
-        printf(", %s times\n", count_text(row->count).text);
+        printf("%12s %8s  ", time_text(rows[i]->us).text, share_text(rows[i]->us, stream->active_us).text);
+        printf("%s, %s\n", shorts[i].text, counted_text(rows[i]->count, "time", "times").text);
     }
 }
 
 static void print_dominating(const struct dlrm_page *page, const struct sutra_dlrm_stream *stream) {
     const struct sutra_dlrm_report *report = &page->report;
-    for (uint64_t i = 0; i < stream->n_groups && i < N_TOP; i++) {
-        const struct sutra_dlrm_group *group = &report->groups[stream->first_group + i];
-        const struct sutra_dlrm_variant *variant = &report->variants[group->first_variant];
-        const char *name = sutra_dlrm_text(page->dlrm, group->name);
+    const struct sutra_dlrm_group *groups = &report->groups[stream->first_group];
+    const char *names[N_TOP];
+    struct shortened shorts[N_TOP];
+    uint64_t n = stream->n_groups < N_TOP ? stream->n_groups : N_TOP;
+    for (uint64_t i = 0; i < n; i++) {
+        const char *name = sutra_dlrm_text(page->dlrm, groups[i].name);
+        names[i] = *name ? name : "labels";
+    }
+    short_names(names, n, GROUP_WIDTH + screen_columns_more(), shorts);
+    for (uint64_t i = 0; i < n; i++) {
+        const struct sutra_dlrm_variant *variant = &report->variants[groups[i].first_variant];
         begin(i ? "" : "dominating");
-        printf("%12s           ", time_text(group->us).text);
-        print_text(*name ? name : "labels", NAME_WIDTH - 16);
+        printf("%12s  %s", time_text(groups[i].us).text, shorts[i].text);
         if (variant->n_shares) {
             const struct sutra_dlrm_share *share = &report->shares[variant->first_share];
-            printf(": %s ", share_text(share->share, 1).text);
-            print_text(sutra_dlrm_text(page->dlrm, share->legend), 8);
+            const char *legend = sutra_dlrm_text(page->dlrm, share->legend);
+            printf(": %s %s", share_text(share->share, 1).text, short_text(legend, SHARE_WIDTH).text);
         }
         putchar('\n');
     }
@@ -146,9 +152,8 @@ static void print_dominating(const struct dlrm_page *page, const struct sutra_dl
 
 /* Means over all samples of a kind. */
 static void print_overheads(const struct dlrm_page *page) {
-    static const char *const what[] = {"between operators", "from an operator's start to its first launch",
-                                       "from the last launch to the operator's end", "of a launch",
-                                       "between launches, or an operator without"};
+    static const char *const what[] = {"between operators", "in one before its first launch",
+                                       "in one behind its last launch", "of a launch", "between launches, or none"};
     const struct sutra_dlrm_report *report = &page->report;
     for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++) {
         double sum = 0;
@@ -168,13 +173,13 @@ static void print_overheads(const struct dlrm_page *page) {
 }
 
 static void print_next(const char *trace, const char *output) {
-    trace = strlen(trace) > TRACE_WIDTH ? "TRACE" : trace;
     printf("\nnext:\n");
     if (output)
-        printf("  the tables are in %s; major_device_results.txt is for people\n", output);
+        printf("  the tables are in %s;\n  major_device_results.txt there is for people\n",
+               short_path(output, screen_columns() - 21).text);
     else
-        printf("  sutra analyze dlrm %s -o results   all tables\n", trace);
-    printf("  sutra critical-path %s   where the time of a step goes\n", trace);
+        printf("  sutra analyze dlrm %s -o results   all tables\n", typed_path(trace, COMMAND_WIDTH));
+    printf("  sutra critical-path %s   where the time of a step goes\n", typed_path(trace, COMMAND_WIDTH));
 }
 
 void dlrm_page_print(const struct sutra_dlrm *dlrm, const char *trace, const char *output) {
@@ -183,6 +188,7 @@ void dlrm_page_print(const struct sutra_dlrm *dlrm, const char *trace, const cha
     const struct sutra_dlrm_stream *stream = next_fullest(&page.report, NULL);
     print_head(&page, trace);
     print_queries(&page);
+    print_launches(&page);
     print_device(&page);
     if (stream) {
         print_top(&page, stream);

@@ -21,11 +21,11 @@ static void print_head(const struct sutra_dlrm_ranks *ranks) {
         n_events += rank->report->n_events;
         n_ops += rank->report->n_ops;
     }
-    printf("%s rank%s: %s events, ", count_text(n_ranks).text, n_ranks == 1 ? "" : "s", count_text(n_events).text);
-    printf("%s operators\n", count_text(n_ops).text);
+    printf("%s: ", counted_text(n_ranks, "rank", "ranks").text);
+    printf("%s, ", counted_text(n_events, "event", "events").text);
+    printf("%s\n", counted_text(n_ops, "operator", "operators").text);
     if (n_left_out > 0)
-        printf("%s trace%s left out; see the warnings\n", count_text(n_left_out).text,
-               n_left_out == 1 ? " is" : "s are");
+        printf("%s left out; see the warnings\n", counted_text(n_left_out, "trace is", "traces are").text);
     putchar('\n');
 }
 

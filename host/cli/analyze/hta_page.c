@@ -11,11 +11,14 @@
 #include <string.h>
 
 #include "cli/tool/figures.h"
+#include "cli/tool/screen.h"
 
-#define WIDTH       100
-#define N_TOP       5
-#define NAME_COLUMN 31    /* where names of kernels begin */
-#define ALIKE       0.001 /* the share by which ranks may differ without one being the slowest */
+#define N_TOP         5
+#define COMMAND_WIDTH 54 /* of a trace in a command that people may type */
+#define TEXT_COLUMN   17
+#define TYPE_COLUMN   39    /* where types of kernels begin */
+#define NAME_COLUMN   31    /* where names of kernels begin */
+#define ALIKE         0.001 /* the share by which ranks may differ without one being the slowest */
 
 struct hta_page {
     const struct sutra_hta_ranks *ranks;
@@ -33,14 +36,14 @@ static void print_head(const struct hta_page *page) {
     if (page->sums.n_ranks == 1 && page->sums.n_left_out == 0)
         printf("rank %lld: ", (long long)first->rank);
     else
-        printf("%s rank%s: ", count_text(page->sums.n_ranks).text, page->sums.n_ranks == 1 ? "" : "s");
-    printf("%s events, ", count_text(page->sums.all->n_events).text);
-    printf("%s kernels and copies on %s streams\n", count_text(page->sums.all->n_kernels).text,
-           count_text(page->sums.all->n_streams).text);
+        printf("%s: ", counted_text(page->sums.n_ranks, "rank", "ranks").text);
+    printf("%s, ", counted_text(page->sums.all->n_events, "event", "events").text);
+    printf("%s ", counted_text(page->sums.all->n_kernels, "kernel or copy", "kernels and copies").text);
+    printf("on %s\n", counted_text(page->sums.all->n_streams, "stream", "streams").text);
     if (page->sums.all->n_steps > 1)
         printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
     if (page->sums.n_left_out > 0)
-        printf("%s traces are left out; see the warnings\n", count_text(page->sums.n_left_out).text);
+        printf("%s left out; see the warnings\n", counted_text(page->sums.n_left_out, "trace is", "traces are").text);
     putchar('\n');
 }
 
@@ -68,11 +71,12 @@ static void print_span(const struct hta_page *page) {
     span_range(page->ranks, &least, &most, &n);
     begin("GPU time");
     if (n < 2) {
-        printf("%s from first to %s: ", time_text(all->span_us).text, last);
-        return;
+        printf("%s from first to %s:\n", time_text(all->span_us).text, last);
+    } else {
+        printf("%s a rank from first to %s\n", time_text(all->span_us / (double)n).text, last);
+        begin("");
+        printf("(on average; %s to %s):\n", time_text(least).text, time_text(most).text);
     }
-    printf("%s a rank on average (%s to ", time_text(all->span_us / (double)n).text, time_text(least).text);
-    printf("%s) from first to %s:\n", time_text(most).text, last);
     begin("");
 }
 
@@ -89,7 +93,8 @@ static void print_idle(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
     begin("waits");
-    printf("gaps on streams: %s for the host, ", share_text(all->host_wait_us, waits).text);
+    printf("gaps on streams: %s for the host,\n", share_text(all->host_wait_us, waits).text);
+    begin("");
     printf("%s between kernels, %s other\n", share_text(all->kernel_wait_us, waits).text,
            share_text(all->other_wait_us, waits).text);
 }
@@ -103,19 +108,9 @@ static void print_types(const struct hta_page *page) {
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         double time = us.integers ? (double)us.integers[row] : us.reals[row];
         begin(row ? "" : "kernel types");
-        printf("%12s %5.1f %%  %s\n", time_text(time).text, share.reals[row], sutra_column_text(&name, row));
+        printf("%12s %5.1f %%  ", time_text(time).text, share.reals[row]);
+        printf("%s\n", short_text(sutra_column_text(&name, row), screen_columns() - TYPE_COLUMN).text);
     }
-}
-
-/* A name in what is left of the line. */
-static void print_name(const char *name, int column) {
-    int room = WIDTH - column, length = (int)strlen(name);
-    while (length > room && ((unsigned char)name[room - 3] & 0xc0) == 0x80)
-        room--;
-    if (length > room)
-        printf("%.*s...\n", room - 3, name);
-    else
-        printf("%s\n", name);
 }
 
 /* A name with the sum over all ranks. */
@@ -134,6 +129,19 @@ static void keep_largest(struct named *top, struct named named) {
                 return;
             named = last;
         }
+}
+
+static void print_top(const struct named top[N_TOP]) {
+    const char *names[N_TOP];
+    struct shortened shorts[N_TOP];
+    size_t n = 0;
+    for (; n < N_TOP && top[n].name; n++)
+        names[n] = top[n].name;
+    short_names(names, n, screen_columns() - NAME_COLUMN, shorts);
+    for (size_t i = 0; i < n; i++) {
+        begin(i ? "" : "top kernels");
+        printf("%12s  %s\n", time_text(top[i].us).text, shorts[i].text);
+    }
 }
 
 /* The names with the largest sums of all that the table has by name: its rows of one name stand together. */
@@ -156,11 +164,7 @@ static void print_kernels(const struct hta_page *page) {
     }
     if (named.name)
         keep_largest(top, named);
-    for (int i = 0; i < N_TOP && top[i].name; i++) {
-        begin(i ? "" : "top kernels");
-        printf("%12s  ", time_text(top[i].us).text);
-        print_name(top[i].name, NAME_COLUMN);
-    }
+    print_top(top);
 }
 
 static void print_communication(const struct hta_page *page) {
@@ -173,6 +177,13 @@ static void print_communication(const struct hta_page *page) {
         printf("none (no kernel is called nccl...Kernel)\n");
 }
 
+/* No exponent where there are more. */
+static struct figure three_digits(double value) {
+    struct figure figure;
+    snprintf(figure.text, sizeof figure.text, value < 100 ? "%.3g" : "%.0f", value);
+    return figure;
+}
+
 static void print_copies(const struct hta_page *page) {
     const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_BANDWIDTH, NULL);
     struct sutra_column rank, name, median, most;
@@ -183,8 +194,9 @@ static void print_copies(const struct hta_page *page) {
     for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP && rank.integers[row] == rank.integers[0];
          row++) {
         begin(row ? "" : "copies");
-        printf("%-14s median %.3g GB/s, at most %.3g GB/s (rank %lld)\n", sutra_column_text(&name, row),
-               median.reals[row], most.reals[row], (long long)rank.integers[row]);
+        printf("%-14s median %s, ", short_text(sutra_column_text(&name, row), 20).text,
+               three_digits(median.reals[row]).text);
+        printf("at most %s GB/s (rank %lld)\n", three_digits(most.reals[row]).text, (long long)rank.integers[row]);
     }
 }
 
@@ -203,9 +215,11 @@ static void print_launches(const struct hta_page *page) {
     if (all->n_unlisted == 0)
         return;
     begin("");
-    printf("%s kernels are missing in the launch tables, by calls that HTA\n", count_text(all->n_unlisted).text);
+    printf("%s missing in the launch tables,\n", counted_text(all->n_unlisted, "kernel is", "kernels are").text);
     begin("");
-    printf("does not know, such as cuLaunchKernel: --all-launches counts them\n");
+    printf("by calls that HTA does not know, such as cuLaunchKernel:\n");
+    begin("");
+    printf("--all-launches counts them\n");
 }
 
 static void print_queue(const struct hta_page *page) {
@@ -213,8 +227,9 @@ static void print_queue(const struct hta_page *page) {
     if (all->queue_most == 0)
         return;
     begin("queue");
-    printf("at most %lld kernels wait, %.3g on average (stream %lld of rank %lld)\n", (long long)all->queue_most,
-           all->queue_mean, (long long)all->queue_stream, (long long)page->sums.queue_rank);
+    printf("%s at most, ", counted_text((uint64_t)all->queue_most, "kernel", "kernels").text);
+    printf("%s on average (stream %lld of rank %lld)\n", three_digits(all->queue_mean).text,
+           (long long)all->queue_stream, (long long)page->sums.queue_rank);
 }
 
 static void print_slowest(const struct hta_page *page) {
@@ -228,8 +243,10 @@ static void print_slowest(const struct hta_page *page) {
         printf("none: all take about %s\n", time_text(slowest.median_span_us).text);
         return;
     }
-    printf("%lld: %s, the median is %s; most of it by %s:\n", (long long)slowest.rank, time_text(slowest.span_us).text,
-           time_text(slowest.median_span_us).text, causes[slowest.cause]);
+    printf("%lld: %s, the median is %s;\n", (long long)slowest.rank, time_text(slowest.span_us).text,
+           time_text(slowest.median_span_us).text);
+    begin("");
+    printf("most of it by %s:\n", causes[slowest.cause]);
     begin("");
     printf("%s, the median is %s\n", time_text(slowest.cause_us).text, time_text(slowest.median_cause_us).text);
     if (slowest.awaited_rank < 0)
@@ -253,7 +270,7 @@ static void print_missing(const struct hta_page *page) {
         if (sutra_hta_ranks_table(page->ranks, tables[i].id, &reason))
             continue;
         begin(tables[i].what);
-        printf("cannot be computed: %s\n", reason);
+        wrapped_print(reason, TEXT_COLUMN + printf("cannot be computed:"), TEXT_COLUMN);
     }
     if (page->sums.all->n_bad_times > 0) {
         begin("left out");
@@ -283,7 +300,7 @@ static void print_next(const struct hta_page *page, const char *folder) {
         printf("  most time is communication: see what it waits for with\n");
     else
         printf("  most time is compute: see which of it matters with\n");
-    printf("    sutra critical-path %s\n", first ? first->path : "TRACE");
+    printf("    sutra critical-path %s\n", first ? typed_path(first->path, COMMAND_WIDTH) : "TRACE");
     if (!folder)
         printf("  keep the tables with -o FOLDER\n");
 }

@@ -5,13 +5,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
 #include "cli/tool/message.h"
+#include "cli/tool/screen.h"
 
-#define N_NAMES    10 /* that the page shows */
+#define N_NAMES    10 /* that the page shows, or as many as a worth was asked for */
+#define N_SHOWN    32 /* at most */
 #define NAME_WIDTH 38
 #define RANKS_MAX  16 /* that the page shows; the slowest ones of more */
 #define STUCK_MAX  8
@@ -48,20 +49,6 @@ static struct figure change_text(uint64_t after, uint64_t before) {
     return figure;
 }
 
-/* Controls in names are shown as '?', long names end in dots; characters stay whole. */
-static void print_name(const char *name, int width) {
-    int n = 0;
-    for (const unsigned char *at = (const unsigned char *)name; *at; at++) {
-        if ((*at & 0xc0) != 0x80 && n++ == width - 2 && strlen((const char *)at) > 2) {
-            printf("..");
-            return;
-        }
-        putchar(*at < 0x20 || *at == 0x7f ? '?' : *at);
-    }
-    for (; n < width; n++)
-        putchar(' ');
-}
-
 /* ---- The page ---- */
 
 static void print_head(const struct simulate_result *result) {
@@ -72,8 +59,8 @@ static void print_head(const struct simulate_result *result) {
         n_nodes += rank.n_nodes;
         n_ran += rank.n_ran;
     }
-    printf("%s simulated: %s nodes of %s rank%s", time_text(us_of(end)).text, count_text(n_nodes).text,
-           count_text(n).text, n == 1 ? "" : "s");
+    printf("%s simulated: %s of ", time_text(us_of(end)).text, counted_text(n_nodes, "node", "nodes").text);
+    printf("%s", counted_text(n, "rank", "ranks").text);
     if (n_ran < n_nodes)
         printf(", of which only %s ran", count_text(n_ran).text);
     putchar('\n');
@@ -95,7 +82,7 @@ static void print_ranks(const struct sutra_simulation *simulation) {
         printf(" %13s\n", time_text(us_of(rank.wait_ns)).text);
     }
     if (n > RANKS_MAX)
-        printf("  and %s more ranks\n", count_text(n - RANKS_MAX).text);
+        printf("  and %s\n", counted_text(n - RANKS_MAX, "more rank", "more ranks").text);
 }
 
 /* What the critical path goes through, and what of it is nobody's: which cannot be, but for a job that stands still. */
@@ -105,7 +92,7 @@ static void print_path(const struct sutra_simulation *simulation) {
         struct sutra_simulated_step step = path_step_at(simulation, i);
         sums[step.work] += step.end_ns - step.start_ns;
     }
-    printf("\ncritical path, %s steps:", count_text(n).text);
+    printf("\ncritical path, %s:", counted_text(n, "step", "steps").text);
     for (int work = 0; work < 3; work++)
         printf(" %s %s%s", works[work], share_text((double)sums[work], (double)end).text, work < 2 ? "," : "\n");
 }
@@ -113,12 +100,20 @@ static void print_path(const struct sutra_simulation *simulation) {
 static void print_names(const struct simulate_result *result) {
     uint64_t n = sutra_simulation_n_names(result->simulation), end = sutra_simulation_time_ns(result->simulation);
     uint64_t n_shown = result->n_worth > N_NAMES ? result->n_worth : N_NAMES;
-    printf("\n  %-*s %6s %12s %8s", NAME_WIDTH, "longest by name", "nodes", "execution", "of path");
+    unsigned width = NAME_WIDTH + screen_columns_more();
+    const char *names[N_SHOWN];
+    struct shortened shorts[N_SHOWN];
+    n_shown = n_shown < N_SHOWN ? n_shown : N_SHOWN;
+    n_shown = n_shown < n ? n_shown : n;
+    for (uint64_t i = 0; i < n_shown; i++)
+        names[i] = name_at(result->simulation, i).name;
+    short_names(names, n_shown, width, shorts);
+    printf("\n  %-*s %6s %12s %8s", (int)width, "longest by name", "nodes", "execution", "of path");
     puts(result->n_worth ? "  if free" : "");
-    for (uint64_t i = 0; i < n && i < n_shown; i++) {
+    for (uint64_t i = 0; i < n_shown; i++) {
         struct sutra_simulated_name name = name_at(result->simulation, i);
         printf("  ");
-        print_name(name.name, NAME_WIDTH);
+        shortened_print(&shorts[i], width);
         printf(" %6" PRIu64 " %12s", name.n_nodes, time_text(us_of(name.run_ns)).text);
         printf(" %8s", share_text((double)name.path_ns, (double)end).text);
         if (i < result->n_worth)

@@ -21,6 +21,12 @@ struct figure count_text(uint64_t count) {
     return figure;
 }
 
+struct figure counted_text(uint64_t count, const char *one, const char *several) {
+    struct figure figure;
+    snprintf(figure.text, sizeof figure.text, "%.26s %s", count_text(count).text, count == 1 ? one : several);
+    return figure;
+}
+
 struct figure bytes_text(uint64_t n_bytes) {
     static const char *const units[] = {"kB", "MB", "GB", "TB", "PB"};
     struct figure figure;

@@ -14,28 +14,10 @@
 
 #include "cli/tool/arguments.h"
 #include "cli/tool/message.h"
+#include "cli/tool/screen.h"
 #include "sutra/context.h"
 
-#define WIDTH       80
 #define HELP_COLUMN 32 /* where the words about an option begin */
-
-/* Prints words between columns `indent` and WIDTH; the cursor stands in column `column`. Ends the line. */
-static void print_wrapped(const char *text, int column, int indent) {
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > WIDTH) {
-            putchar('\n');
-            column = 0;
-        }
-        if (column < indent)
-            column += printf("%*s", indent - column, "");
-        else if (column > indent)
-            column += printf(" ");
-        column += printf("%.*s", length, text);
-        text += length + (text[length] == ' ');
-    }
-    putchar('\n');
-}
 
 void option_argument_text(const struct option_row *option, char *text, size_t size) {
     *text = '\0';
@@ -68,7 +50,7 @@ static void print_option(const struct option_row *option) {
         column = 0;
     }
     column += printf("%*s", HELP_COLUMN - column, "");
-    print_wrapped(option->help, column, HELP_COLUMN);
+    wrapped_print(option->help, column, HELP_COLUMN);
 }
 
 static void print_commands(const struct command *const *table) {
@@ -87,13 +69,13 @@ void help_command_print(const struct command *command) {
     for (size_t i = 0; command->synopses[i]; i++) {
         int column = printf("  %s", command->called);
         if (*command->synopses[i])
-            print_wrapped(command->synopses[i], column, 6);
+            wrapped_print(command->synopses[i], column, 6);
         else
             putchar('\n');
     }
     for (size_t i = 0; command->description[i]; i++) {
         putchar('\n');
-        print_wrapped(command->description[i], 0, 0);
+        wrapped_print(command->description[i], 0, 0);
     }
     if (command->commands)
         print_commands(command->commands);
@@ -119,7 +101,7 @@ void help_program_print(void) {
     for (const struct exit_code *row = exit_codes; row->meaning; row++)
         printf("  %3d  %s\n", row->code, row->meaning);
     putchar('\n');
-    print_wrapped("'sutra help COMMAND' has more on each command. Called by the name chakra_trace_link, trace_link, "
+    wrapped_print("'sutra help COMMAND' has more on each command. Called by the name chakra_trace_link, trace_link, "
                   "chakra_converter or chakra_jsonizer, the program is a command with the command line of the tool of "
                   "that name.",
                   0, 0);

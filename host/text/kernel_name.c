@@ -1,0 +1,409 @@
+/*
+ * kernel_name.c - names of functions in C++, read as spans of the text: no tree, no recursion.
+ */
+#include "text/kernel_name.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Arguments within arguments that are looked at. */
+#define LEVELS 8
+
+struct name_span {
+    const char *begin, *end;
+};
+
+/* Text that ends where its room does. */
+struct reduced {
+    char *text;
+    size_t length;
+};
+
+static void add(struct reduced *reduced, const char *text, size_t length) {
+    size_t room = KERNEL_NAME_MAX - 1 - reduced->length;
+    length = length < room ? length : room;
+    memcpy(reduced->text + reduced->length, text, length);
+    reduced->length += length;
+    reduced->text[reduced->length] = '\0';
+}
+
+static size_t length_of(struct name_span span) {
+    return (size_t)(span.end - span.begin);
+}
+
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool begins_with(struct name_span span, const char *text) {
+    size_t length = strlen(text);
+    return length_of(span) >= length && memcmp(span.begin, text, length) == 0;
+}
+
+static bool is_text(struct name_span span, const char *text) {
+    return length_of(span) == strlen(text) && begins_with(span, text);
+}
+
+static struct name_span trimmed(struct name_span span) {
+    while (span.begin < span.end && *span.begin == ' ')
+        span.begin++;
+    while (span.end > span.begin && span.end[-1] == ' ')
+        span.end--;
+    return span;
+}
+
+/* ---- Brackets ---- */
+
+/* Behind the character at `at`, or behind the bracket that closes the one there; a bracket that nothing closes ends
+ * with the span. */
+static const char *behind(const char *at, const char *end) {
+    unsigned depth = 0;
+    for (; at < end; at++) {
+        if (strchr("<({[", *at))
+            depth++;
+        else if (strchr(">)}]", *at) && depth > 0 && at[-1] != '-')
+            depth--;
+        if (depth == 0)
+            return at + 1;
+    }
+    return end;
+}
+
+static bool is_anonymous(const char *at, const char *end) {
+    return begins_with((struct name_span){at, end}, "(anonymous namespace)");
+}
+
+/* Takes the argument at the head of a list, up to a comma or the end; false: there is none. */
+static bool next_argument(struct name_span *list, struct name_span *argument) {
+    if (list->begin >= list->end)
+        return false;
+    const char *at = list->begin;
+    while (at < list->end && *at != ',')
+        at = behind(at, list->end);
+    *argument = trimmed((struct name_span){list->begin, at});
+    list->begin = at < list->end ? at + 1 : at;
+    return true;
+}
+
+/* ---- Parts of a name ---- */
+
+/* A component of a path: the word, and the template's arguments behind it. */
+struct component {
+    struct name_span word, arguments;
+    struct name_span lambda; /* parameters of the last lambda within the function of this name */
+};
+
+/* The word that ends with `end`, together with the one before it where it says nothing: "gemvx::kernel". */
+static struct name_span telling_word(struct name_span path, struct name_span word) {
+    struct name_span rest = {word.begin + (length_of(word) > 6 ? 6 : length_of(word)), word.end};
+    bool generic = begins_with(word, "kernel") || begins_with(word, "Kernel");
+    while (generic && rest.begin < rest.end)
+        generic = isdigit((unsigned char)*rest.begin++);
+    const char *at = word.begin - 2;
+    if (!generic || at <= path.begin || !is_word(at[-1]))
+        return word;
+    while (at > path.begin && is_word(at[-1]))
+        at--;
+    return (struct name_span){at, word.end};
+}
+
+static struct name_span within_lambda(const char *at, const char *end) {
+    const char *open = memchr(at, '(', (size_t)(end - at));
+    if (!open)
+        return (struct name_span){0};
+    const char *close = behind(open, end);
+    return (struct name_span){open + 1, close > open + 1 ? close - 1 : close};
+}
+
+/* The last component of a path that is neither a lambda nor a call's operator. */
+static struct component last_component(struct name_span path) {
+    struct component last = {.word = {path.begin, path.begin}};
+    for (const char *at = path.begin; at < path.end;) {
+        const char *from = at;
+        while (at < path.end && is_word(*at))
+            at++;
+        struct name_span word = {from, at};
+        if (at > from && !is_text(word, "operator") && !is_text(word, "const")) {
+            last = (struct component){.word = word};
+            if (at < path.end && *at == '<') {
+                const char *close = behind(at, path.end);
+                bool closed = close[-1] == '>';
+                last.arguments = (struct name_span){at + 1, closed ? close - 1 : close};
+                at = close;
+            }
+        } else if (at < path.end && *at == '{') {
+            last.lambda = within_lambda(at, path.end);
+        }
+        if (at < path.end)
+            at = behind(at, path.end);
+    }
+    last.word = telling_word(path, last.word);
+    return last;
+}
+
+/* Without return type and parameters; false: it has neither these nor a template's arguments. */
+static bool function_path(const char *name, struct name_span *path) {
+    const char *end = name + strlen(name), *at = name;
+    bool is_function = strncmp(name, "void ", 5) == 0;
+    *path = (struct name_span){name, end};
+    while (at < end) {
+        if (*at == '(' && !is_anonymous(at, end) && at > path->begin) {
+            is_function |= behind(at, end) == end || strstr(at, "[clone");
+            path->end = at;
+            break;
+        }
+        is_function |= *at == '<' && at > path->begin && is_word(at[-1]);
+        if (*at == ' ')
+            path->begin = at + 1;
+        at = behind(at, end);
+    }
+    return is_function && path->begin < path->end && (is_word(*path->begin) || *path->begin == '(');
+}
+
+/* ---- What computes ---- */
+
+static struct name_span without_namespaces(struct name_span argument) {
+    for (const char *at = argument.begin; at < argument.end; at = behind(at, argument.end))
+        if (*at == ':' && at + 1 < argument.end && at[1] == ':')
+            argument.begin = ++at + 1;
+        else if (*at == '<' || *at == '{' || (*at == '(' && !is_anonymous(at, argument.end)))
+            break;
+    return argument;
+}
+
+/* Numbers, values of enums, types of numbers, and what only holds data. */
+static bool is_data(struct name_span argument) {
+    static const char *const types[] = {
+        "bool",    "char",     "short",  "int",    "long",  "float",       "double",       "half",
+        "void",    "unsigned", "signed", "true",   "false", "Half",        "__half",       "complex",
+        "Array",   "array",    "BFloat", "bfloat", "Float", "__nv_bfloat", "__hip_bfloat", "OffsetCalculator",
+        "_Float_", NULL};
+    struct name_span word = without_namespaces(argument);
+    if (word.begin == word.end || !(isalpha((unsigned char)*word.begin) || *word.begin == '_'))
+        return true;
+    const char *at = word.begin;
+    while (at < word.end && is_word(*at))
+        at++;
+    word.end = at;
+    if (begins_with(word, "cublas") || begins_with(word, "Float8"))
+        return true;
+    for (size_t i = 0; i < 2; i++) {
+        const char *suffix = i ? "Metadata" : "Params";
+        size_t length = strlen(suffix);
+        if (length_of(word) >= length && memcmp(word.end - length, suffix, length) == 0)
+            return true;
+    }
+    while (word.end > word.begin && isdigit((unsigned char)word.end[-1]))
+        word.end--;
+    for (size_t i = 0; types[i]; i++)
+        if (is_text(word, types[i]))
+            return true;
+    return false;
+}
+
+/* The innermost of the first arguments that compute; false: there is none. */
+static bool find_functor(struct name_span arguments, struct component *functor) {
+    struct name_span argument;
+    bool found = false;
+    for (unsigned level = 0; level < LEVELS && next_argument(&arguments, &argument);) {
+        if (is_data(argument))
+            continue;
+        struct component component = last_component(argument);
+        if (length_of(component.word) == 0)
+            continue;
+        *functor = component;
+        arguments = component.arguments;
+        found = true;
+        level++;
+    }
+    return found;
+}
+
+/* ---- Writing ---- */
+
+/* Arguments without their namespaces. */
+static void add_arguments(struct reduced *reduced, struct name_span arguments) {
+    for (const char *at = arguments.begin; at < arguments.end;) {
+        if (is_anonymous(at, arguments.end)) {
+            at += strlen("(anonymous namespace)");
+            continue;
+        }
+        const char *from = at;
+        while (at < arguments.end && is_word(*at))
+            at++;
+        if (at + 1 < arguments.end && at[0] == ':' && at[1] == ':') {
+            at += 2;
+            continue;
+        }
+        at += at == from;
+        add(reduced, from, (size_t)(at - from));
+    }
+}
+
+static void add_in_brackets(struct reduced *reduced, const char *brackets, struct name_span arguments) {
+    add(reduced, brackets, 1);
+    add_arguments(reduced, trimmed(arguments));
+    add(reduced, brackets + 1, 1);
+}
+
+static void add_component(struct reduced *reduced, const struct component *component) {
+    add(reduced, component->word.begin, length_of(component->word));
+    if (length_of(component->arguments) > 0)
+        add_in_brackets(reduced, "<>", component->arguments);
+    else if (length_of(component->lambda) > 0)
+        add_in_brackets(reduced, "()", component->lambda);
+}
+
+static bool reduce(const char *name, struct reduced *reduced) {
+    struct name_span path;
+    struct component functor;
+    if (!function_path(name, &path))
+        return false;
+    struct component function = last_component(path);
+    if (length_of(function.word) == 0)
+        return false;
+    if (!find_functor(function.arguments, &functor)) {
+        add_component(reduced, &function);
+        return true;
+    }
+    const char kernel[] = "_kernel";
+    size_t length = length_of(function.word), rest = sizeof kernel - 1;
+    bool ends = length > rest && memcmp(function.word.end - rest, kernel, rest) == 0;
+    add(reduced, function.word.begin, ends ? length - rest : length);
+    add(reduced, " ", 1);
+    add_component(reduced, &functor);
+    return true;
+}
+
+/* ---- Mangled names ---- */
+
+/* A word behind its length, "3add"; false: there is none. */
+static bool read_word(const char **at, struct name_span *word) {
+    size_t length = 0;
+    const char *digits = *at;
+    while (isdigit((unsigned char)*digits) && length < UINT16_MAX)
+        length = length * 10 + (size_t)(*digits++ - '0');
+    if (length == 0 || strnlen(digits, length) < length)
+        return false;
+    *word = (struct name_span){digits, digits + length};
+    *at = word->end;
+    return true;
+}
+
+/* Behind "St", "S_" or "S1A_", which stand for what was said before. */
+static const char *behind_substitution(const char *at) {
+    if (at[0] != 'S')
+        return at;
+    const char *end = at + 1;
+    while (isdigit((unsigned char)*end) || isupper((unsigned char)*end))
+        end++;
+    return *end == '_' || (*end == 't' && end == at + 1) ? end + 1 : at;
+}
+
+/* The last word of a path; false: there is none. */
+static bool read_path(const char **at, struct name_span *word) {
+    bool nested = **at == 'N', found = false;
+    *at += nested;
+    while (strchr("KVr", **at) && **at)
+        ++*at;
+    *at = behind_substitution(*at);
+    while (read_word(at, word)) {
+        found = true;
+        if (!nested)
+            return true;
+    }
+    if (nested && **at == 'E')
+        ++*at;
+    return found;
+}
+
+static const char *read_type(const char **at) {
+    static const struct {
+        const char *code, *type;
+    } types[] = {{"DF16b", "bfloat16"},  {"DF16_", "_Float16"}, {"Dh", "half"},
+                 {"b", "bool"},          {"c", "char"},         {"a", "signed char"},
+                 {"h", "unsigned char"}, {"s", "short"},        {"t", "unsigned short"},
+                 {"i", "int"},           {"j", "unsigned int"}, {"l", "long"},
+                 {"m", "unsigned long"}, {"x", "long long"},    {"y", "unsigned long long"},
+                 {"f", "float"},         {"d", "double"},       {"v", "void"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t length = strlen(types[i].code);
+        if (strncmp(*at, types[i].code, length) == 0) {
+            *at += length;
+            return types[i].type;
+        }
+    }
+    return NULL;
+}
+
+/* "Li256E", "Lb0E" */
+static bool read_literal(const char **at, struct reduced *reduced) {
+    bool truth = (*at)[1] == 'b';
+    const char *from = *at + 1;
+    if (!read_type(&from))
+        return false;
+    const char *end = from + (*from == 'n');
+    while (isdigit((unsigned char)*end))
+        end++;
+    if (*end != 'E')
+        return false;
+    if (truth)
+        add(reduced, *from == '0' ? "false" : "true", *from == '0' ? 5 : 4);
+    else
+        add(reduced, *from == 'n' ? "-" : "", *from == 'n');
+    if (!truth)
+        add(reduced, from + (*from == 'n'), (size_t)(end - from - (*from == 'n')));
+    *at = end + 1;
+    return true;
+}
+
+/* One argument; false: it is beyond what is read here. */
+static bool read_argument(const char **at, struct reduced *reduced) {
+    struct name_span word;
+    if (**at == 'L')
+        return read_literal(at, reduced);
+    const char *type = read_type(at);
+    if (type) {
+        add(reduced, type, strlen(type));
+        return true;
+    }
+    if (!read_path(at, &word))
+        return false;
+    add(reduced, word.begin, length_of(word));
+    return **at != 'I';
+}
+
+static bool demangle(const char *name, struct reduced *reduced) {
+    const char *at = name + 2;
+    struct name_span word;
+    if (strncmp(name, "_Z", 2) != 0 || !read_path(&at, &word))
+        return false;
+    add(reduced, word.begin, length_of(word));
+    if (*at != 'I')
+        return true;
+    at++;
+    for (const char *before = "<"; *at && *at != 'E'; before = ", ") {
+        add(reduced, before, strlen(before));
+        if (!read_argument(&at, reduced)) {
+            add(reduced, "..", 2);
+            break;
+        }
+    }
+    add(reduced, ">", 1);
+    return true;
+}
+
+bool kernel_name_reduce(const char *name, char text[KERNEL_NAME_MAX]) {
+    struct reduced reduced = {.text = text};
+    char plain[KERNEL_NAME_MAX];
+    struct reduced demangled = {.text = plain};
+    bool mangled = demangle(name, &demangled);
+    text[0] = '\0';
+    if (mangled)
+        name = plain;
+    if (!reduce(name, &reduced))
+        add_arguments(&reduced, (struct name_span){name, name + strlen(name)});
+    return mangled || reduced.length < strlen(name);
+}
