@@ -11,7 +11,7 @@
 #include "text/number_text.h"
 
 bool values_init(struct values *values) {
-    values->n_nan = 0;
+    *values = (struct values){0};
     pthread_mutex_init(&values->mutex, NULL);
     return strings_init(&values->strings);
 }
@@ -19,6 +19,39 @@ bool values_init(struct values *values) {
 void values_free(struct values *values) {
     pthread_mutex_destroy(&values->mutex);
     strings_free(&values->strings);
+    arena_free(&values->arena);
+}
+
+/* In which list a value stands; its place there is what is left of number + 1 without its first binary digit. */
+static unsigned list_of(uint32_t number) {
+    return 31 - (unsigned)__builtin_clz(number + 1);
+}
+
+static uint32_t place_of(uint32_t number) {
+    return number + 1 - ((uint32_t)1 << list_of(number));
+}
+
+/* Copies the table's last string to where it stays. */
+static bool keep(struct values *values, const char *text, size_t length) {
+    uint32_t number = values->n;
+    struct value **list = &values->lists[list_of(number)];
+    if (!*list)
+        *list = arena_take(&values->arena, (size_t)number + 1, sizeof **list);
+    char *copy = arena_take(&values->arena, length, 1);
+    if (!*list || !copy)
+        return false;
+    memcpy(copy, text + 1, length - 1);
+    (*list)[place_of(number)] = (struct value){copy, length - 1, text[0]};
+    values->n++;
+    return true;
+}
+
+/* Without memory for the copy a string has a number but is no value, nor is any that comes later. */
+static uint32_t intern_guarded(struct values *values, const char *text, size_t length) {
+    uint32_t number = strings_intern(&values->strings, text, length);
+    if (number == values->n && !keep(values, text, length))
+        return STRING_NONE;
+    return number < values->n ? number : STRING_NONE;
 }
 
 static value_key intern(struct values *values, char type, const void *bytes, size_t length) {
@@ -28,7 +61,7 @@ static value_key intern(struct values *values, char type, const void *bytes, siz
     text[0] = type;
     memcpy(text + 1, bytes, length);
     pthread_mutex_lock(&values->mutex);
-    uint32_t number = strings_intern(&values->strings, text, length + 1);
+    uint32_t number = intern_guarded(values, text, length + 1);
     pthread_mutex_unlock(&values->mutex);
     if (text != small)
         free(text);
@@ -71,6 +104,11 @@ value_key values_double(struct values *values, double value) {
     return intern(values, VALUES_DOUBLE, &value, sizeof value);
 }
 
+struct value values_at(const struct values *values, value_key key) {
+    uint32_t number = (uint32_t)(key - KEY_VALUES);
+    return values->lists[list_of(number)][place_of(number)];
+}
+
 const char *values_text(const struct values *values, value_key key, char *room, size_t *length) {
     double number;
     if (key_is_integer(key)) {
@@ -81,18 +119,17 @@ const char *values_text(const struct values *values, value_key key, char *room, 
         *length = strlen("None");
         return "None";
     }
-    uint32_t string = (uint32_t)(key - KEY_VALUES); /* a letter for the type, then the value */
-    const char *value = strings_text(&values->strings, string) + 1;
-    switch (value[-1]) {
+    struct value value = values_at(values, key);
+    switch (value.type) {
     case VALUES_DOUBLE:
-        memcpy(&number, value, sizeof number);
+        memcpy(&number, value.text, sizeof number);
         *length = double_format(number, room);
         return room;
     case VALUES_NAN:
         *length = strlen("nan");
         return "nan";
     default:
-        *length = strings_length(&values->strings, string) - 1;
-        return value;
+        *length = value.length;
+        return value.text;
     }
 }

@@ -32,14 +32,15 @@ struct chain {
 
 /* ---- The order of threads: by pid, then by tid; numbers before strings ---- */
 
-static int compare_strings(const struct strings *strings, uint32_t a, uint32_t b) {
-    size_t a_length = strings_length(strings, a), b_length = strings_length(strings, b);
-    int order = memcmp(strings_text(strings, a), strings_text(strings, b), a_length < b_length ? a_length : b_length);
-    return order ? order : (a_length > b_length) - (a_length < b_length);
+static int compare_values(struct value a, struct value b) {
+    if (a.type != b.type)
+        return a.type < b.type ? -1 : 1;
+    int order = memcmp(a.text, b.text, a.length < b.length ? a.length : b.length);
+    return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
 /* Odd ids sort behind integers by their text (see values.h), which puts strings in their order. */
-static int compare_ids(const struct strings *odd, value_key a, value_key b) {
+static int compare_ids(const struct values *odd, value_key a, value_key b) {
     bool a_whole = key_is_integer(a), b_whole = key_is_integer(b);
     if (a == b)
         return 0;
@@ -47,13 +48,13 @@ static int compare_ids(const struct strings *odd, value_key a, value_key b) {
         return a < b ? -1 : 1;
     if (a_whole || b_whole)
         return a_whole ? -1 : 1;
-    return compare_strings(odd, (uint32_t)(a - KEY_VALUES), (uint32_t)(b - KEY_VALUES));
+    return compare_values(values_at(odd, a), values_at(odd, b));
 }
 
 struct ranked {
     struct tuple id;
     uint32_t number;
-    const struct strings *odd;
+    const struct values *odd;
 };
 
 static int compare_ranked(const void *left, const void *right) {
@@ -70,7 +71,7 @@ static enum sutra_status rank_threads(struct path_work *work, struct threads *th
     if (status)
         return status;
     for (uint32_t i = 0; i < n; i++)
-        list[i] = (struct ranked){threads->ids.list[i], i, &work->context->values.strings};
+        list[i] = (struct ranked){threads->ids.list[i], i, &work->context->values};
     qsort(list, n, sizeof *list, compare_ranked);
     for (uint32_t i = 0; i < n; i++)
         threads->rank[list[i].number] = i;

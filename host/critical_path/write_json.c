@@ -42,7 +42,7 @@ static int compare_pairs(const void *left, const void *right) {
 }
 
 /* An id as a JSON value, or as a key. */
-static void write_id(const struct strings *odd, struct text_out *text, value_key id, bool as_key) {
+static void write_id(const struct values *odd, struct text_out *text, value_key id, bool as_key) {
     if (key_is_integer(id)) {
         out_add(text, as_key ? "\"" : "");
         out_integer(text, id);
@@ -50,8 +50,8 @@ static void write_id(const struct strings *odd, struct text_out *text, value_key
     } else if (id < KEY_VALUES) {
         out_add(text, as_key ? "\"None\"" : "null");
     } else {
-        uint32_t string = (uint32_t)(id - KEY_VALUES); /* a letter for the type, then the value */
-        out_string(text, strings_text(odd, string) + 1, strings_length(odd, string) - 1);
+        struct value value = values_at(odd, id);
+        out_string(text, value.text, value.length);
     }
 }
 
@@ -68,10 +68,10 @@ static bool write_map(const struct sutra_critical_path *path, struct text_out *t
         bool begins = i == 0 || pairs[i].end != pairs[i - 1].end;
         if (begins) {
             out_add(text, i ? "], " : "");
-            write_id(&path->context->values.strings, text, pairs[i].end, true);
+            write_id(&path->context->values, text, pairs[i].end, true);
         }
         out_add(text, begins ? ": [" : ", ");
-        write_id(&path->context->values.strings, text, pairs[i].start, false);
+        write_id(&path->context->values, text, pairs[i].start, false);
     }
     out_add(text, map->n ? "]},\n" : "},\n");
     free(pairs);

@@ -96,7 +96,7 @@ static const struct name_line names[] = {
     {"nccl:coalesced", TEXT_IS, NAME_COALESCED, L},
 };
 
-/* Those with capitals and without a prefix are Kineto's until 2021. */
+/* Those with capitals and without a prefix are Kineto's until 2021; its flows from launches have had four names. */
 static const struct name_line categories[] = {
     {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T | S},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, E | D | T | I},
@@ -117,6 +117,9 @@ static const struct name_line categories[] = {
     {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, D | T | S},
     {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},
     {"ac2g", TEXT_IS, CATEGORY_LAUNCH_FLOW, L | O | T},
+    {"async_cpu_to_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
+    {"async_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
+    {"async", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"fwdbwd", TEXT_IS, CATEGORY_AUTOGRAD_FLOW, T},
     {"forward_backward", TEXT_IS, CATEGORY_AUTOGRAD_FLOW, T},
     {"python_function", TEXT_IS, CATEGORY_PYTHON, T},

@@ -22,7 +22,6 @@
 
 /* The integer that Python's int() makes of an id; false for others, and for those beyond 64 bits. */
 static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *value) {
-    const struct strings *odd = &work->context->values.strings;
     char text[24];
     if (key_is_integer(id)) {
         *value = id;
@@ -30,11 +29,10 @@ static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *valu
     }
     if (id < KEY_VALUES)
         return false;
-    uint32_t string = (uint32_t)(id - KEY_VALUES); /* a letter for the type, then the value */
-    size_t length = strings_length(odd, string) - 1;
-    if (strings_text(odd, string)[0] != VALUES_STRING || length >= sizeof text)
+    struct value odd = values_at(&work->context->values, id);
+    if (odd.type != VALUES_STRING || odd.length >= sizeof text)
         return false;
-    size_t n = python_int(strings_text(odd, string) + 1, length, text);
+    size_t n = python_int(odd.text, odd.length, text);
     text[n] = 0;
     *value = strtoll(text, NULL, 10);
     return n > 0;

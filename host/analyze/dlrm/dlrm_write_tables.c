@@ -100,15 +100,14 @@ static void write_kernels(const struct sutra_dlrm *dlrm, struct json_out *json, 
 
 static void write_id_key(const struct sutra_dlrm *dlrm, struct json_out *json, value_key id) {
     char text[40];
-    const struct strings *odd = &dlrm->context->values.strings;
     if (key_is_integer(id)) {
         snprintf(text, sizeof text, dlrm->options.compat ? "%lld" : "('op', %lld)", (long long)id);
         json_key(json, text, strlen(text));
     } else if (id < KEY_VALUES) {
         json_name(json, "None");
     } else {
-        uint32_t string = (uint32_t)(id - KEY_VALUES); /* a letter for the type, then the value */
-        json_key(json, strings_text(odd, string) + 1, strings_length(odd, string) - 1);
+        struct value value = values_at(&dlrm->context->values, id);
+        json_key(json, value.text, value.length);
     }
 }
 

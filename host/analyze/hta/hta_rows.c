@@ -66,19 +66,17 @@ static bool put_times(struct row_reading *reading, row_t event) {
 static int64_t stream_of_value(const struct values *values, value_key key) {
     if (key < KEY_VALUES)
         return STREAM_NONE;
-    uint32_t string = (uint32_t)(key - KEY_VALUES); /* a letter for the type, then the value */
-    const char *text = strings_text(&values->strings, string);
-    size_t length = strings_length(&values->strings, string) - 1;
+    struct value value = values_at(values, key);
     double real;
-    if (*text == 'd' && length == sizeof real) {
-        memcpy(&real, text + 1, sizeof real);
+    if (value.type == VALUES_DOUBLE && value.length == sizeof real) {
+        memcpy(&real, value.text, sizeof real);
         return fabs(real) < US_LIMIT ? (int64_t)real : STREAM_NONE;
     }
     char digits[64 + NUMBER_TEXT_MAX] = "";
     int64_t stream;
-    if (*text != 's' || length >= 64)
+    if (value.type != VALUES_STRING || value.length >= 64)
         return STREAM_NONE;
-    size_t n_digits = python_int(text + 1, length, digits);
+    size_t n_digits = python_int(value.text, value.length, digits);
     return n_digits && integer_parse(digits, n_digits, &stream) ? stream : STREAM_NONE;
 }
 
