@@ -19,7 +19,7 @@ edge_bad_escape       65 byte 387, line 1: bad escape in a string
 edge_bad_utf8         65 byte 390, line 1: byte 0xff is not valid UTF-8
 edge_bigint_5000      65 an integer of at most 4300 digits
 edge_bom              65 byte 0, line 1: the file begins with a byte order mark
-edge_dup_corr         65 event 171: a second launch with correlation 40875
+edge_dup_corr         0  event 171: a second launch with correlation 40875
 edge_empty_kineto     65 device.json.gz: is empty
 edge_et_bad_schema    0  the schema is "9.9.9", which is unknown
 edge_et_bad_tensor    0  -

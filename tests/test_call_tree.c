@@ -122,10 +122,27 @@ static const struct tree_case cases[] = {
          TRACE(OP("a", "1", "10", "9.5", "") ",{'ph':'i','cat':'cpu_instant_event','name':'[memory]','pid':1,'tid':1,"
                                              "'ts':12,'args':{'Addr':5,'Bytes':-8}}"),
      .tree = "a<- [memory]<a "},
-    {.name = "a_second_start_of_a_flow_is_an_error",
+    {.name = "of_two_starts_of_a_flow_the_last_one_before_its_end_counts",
+     .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," GPU("j", "14", "1", "") "," GPU(
+         "k", "40", "9", "") "," FLOW("ac2g", "s", "7", "1", "1",
+                                      "13") "," FLOW("ac2g", "s", "7", "1", "1",
+                                                     "16") "," FLOW("ac2g", "f", "7", "0", "7",
+                                                                    "14") "," FLOW("ac2"
+                                                                                   "g",
+                                                                                   "f", "7", "0", "7", "40")),
+     .tree = "l<- j<l m<- k<m ",
+     .warning = "1 flows start twice: the last start before its end counts"},
+    {.name = "so_does_of_two_calls_with_a_correlation",
+     .trace =
+         TRACE(CALL("l", "1", "13", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':7") "," GPU(
+             "j", "14", "1", "'correlation':7") "," GPU("k", "40", "9", "'correlation':7") "," GPU("i", "1", "2",
+                                                                                                   "'correlation':7")),
+     .tree = "i<l l<- j<l m<- k<m "},
+    {.name = "two_starts_without_an_end_are_counted",
      .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," FLOW(
          "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16")),
-     .tree = "trace: flow 7 starts twice (--rocm lets the first start count)"},
+     .tree = "l<- m<- ",
+     .warning = "1 flows start twice"},
     {.name = "with_rocm_it_is_passed_over",
      .trace =
          TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," GPU("k", "40", "9", "") "," FLOW(

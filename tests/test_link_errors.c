@@ -183,12 +183,6 @@ static void what_is_no_device_trace_is_told(void **state) {
         {"{'traceEvents':[{'args':{'a':1,@}}]}", "a key in double quotes"},
         {"{'traceEvents':[{'args':{'External id'@}}]}", "':' after a key"},
         {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
-        {DEVICE_OF(LAUNCH("1", "1", "5") ",\n@" LAUNCH("2", "2", "5.0")),
-         "event 1: a second launch with correlation 5"},
-        {DEVICE_OF(LAUNCH("1", "1", "'x'") ",@" LAUNCH("2", "2", "'x'")), "event 1: a second launch with correlation"},
-        {DEVICE_OF(EVENT("cuda_driver", "cuLaunchKernel", "1", "2", "3", "") ",@" EVENT("cuda_driver", "cuLaunchKernel",
-                                                                                        "1", "2", "3", "")),
-         "event 1: a second launch with correlation -1"},
     };
     char *host = quotes_doubled(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
@@ -213,7 +207,8 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         {FIRST "{'ts':@null}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@'12'}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@[1]}]}", "event 1: field ts: a number"},
-        {FIRST "{'ts':@NaN}]}", "event 1: field ts: a number"},
+        {FIRST "{'ts':@NaN}]}", "event 1: field ts: NaN is no time"},
+        {FIRST "{'ts':1,'dur':@NaN}]}", "event 1: field dur: NaN is no time"},
         {FIRST "{'ts':@4611686018427387905}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@-99999999999999999999}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':1,\n'dur':@'x'}]}", "event 1: field dur: a number"},
@@ -429,6 +424,38 @@ static void a_strict_link_of_a_good_pair_says_nothing(void **state) {
     free(outcome.text);
 }
 
+static void times_of_a_host_trace_may_be_no_numbers(void **state) {
+    (void)state;
+    struct outcome outcome =
+        link_texts("{'schema':'1.1.1-chakra.0.0.4','pid':1,'time':NaN,'start_ts':NaN,"
+                   "'nodes':[" ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("7")) "],"
+                                                                                    "'finish_ts':NaN}",
+                   GOOD_DEVICE, CASE_STRICT);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    assert_int_equal(outcome.report.n_host_linked, 1);
+    free(outcome.text);
+}
+
+/* Two operators launch with correlation 5; the kernel at 60 began before the second launch, that at 200 behind it. */
+static void of_launches_with_one_correlation_the_last_before_a_kernel_counts(void **state) {
+    (void)state;
+    static const char device[] = DEVICE_OF(CPU("a", "1", "10", "100", "1", "7") "," LAUNCH("1", "40", "5") "," CPU(
+        "b", "1", "120", "50", "2",
+        "8") "," LAUNCH("1", "130", "5.0") "," KERNEL("k", "60", "5", "1") "," KERNEL("j", "200", "5", "2"));
+    static const char host[] =
+        HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", RF_ATTRIBUTE("7")) "," NODE_TEXT("3", "1", "b", RF_ATTRIBUTE("8")));
+    struct outcome outcome = link_texts(host, device, 0);
+    assert_int_equal(outcome.status, SUTRA_OK);
+    char *line = nodes_show(outcome.text, "id name ctrl_deps ts");
+    assert_string_equal(line, "0 root 0 -; 1 a 0 10; 2 k 1 60; 3 b 0 120; 4 j 3 200");
+    assert_non_null(strstr(outcome.warnings, "event 3: a second launch with correlation 5"));
+    free(line);
+    free(outcome.text);
+    outcome = link_texts(host, device, CASE_STRICT);
+    assert_int_equal(outcome.status, SUTRA_STRICT);
+    assert_non_null(strstr(outcome.error.message, "event 3: a second launch with correlation 5: each launch needs"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_json_is_told_with_its_place),
@@ -442,6 +469,8 @@ int main(void) {
         cmocka_unit_test(negative_durations_are_mended_or_stop_a_strict_link),
         cmocka_unit_test(traces_without_anything_in_common_give_the_host_trace_alone),
         cmocka_unit_test(a_strict_link_of_a_good_pair_says_nothing),
+        cmocka_unit_test(times_of_a_host_trace_may_be_no_numbers),
+        cmocka_unit_test(of_launches_with_one_correlation_the_last_before_a_kernel_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static enum sutra_status trace_back(const struct path_work *work, const struct g
     for (node_t i = 0; i < longest->n; i++)
         if (end == NODE_NONE || longest->distance[longest->order[i]] > longest->distance[end])
             end = longest->order[i];
-    if (end == NODE_NONE || !longest->edge[end])
+    if (end == NODE_NONE || (!longest->edge[end] && !work->rules.extended))
         return stop_crash(work, "the critical path has no edge");
     for (node_t node = end; longest->edge[node]; node = edge_begin(graph, longest, longest->edge[node] - 1))
         n++;

@@ -105,6 +105,7 @@ struct path_window {
     row_t annotation; /* row of the window, or ROW_NONE: all */
     int64_t begin;
     double end;
+    bool timeless;  /* by extended rules: no row in it takes any time, and all count */
     row_t *rows, n; /* rising */
 };
 

@@ -151,7 +151,15 @@ static bool begins_inside(const struct path_rows *rows, const struct path_window
 }
 
 static bool is_inside(const struct path_rows *rows, const struct path_window *window, row_t event) {
-    return begins_inside(rows, window, event) && rows->dur[event] > 0;
+    return begins_inside(rows, window, event) && (rows->dur[event] > 0 || (window->timeless && rows->dur[event] >= 0));
+}
+
+/* Whether no row in the window takes any time: by extended rules they count nevertheless. */
+static bool is_timeless(const struct path_rows *rows, const struct path_window *window) {
+    for (row_t i = 0; i < rows->n; i++)
+        if (begins_inside(rows, window, rows->list[i]) && rows->dur[rows->list[i]] > 0)
+            return false;
+    return true;
 }
 
 /* Calls per row that they caused, up to 2. */
@@ -231,6 +239,7 @@ enum sutra_status window_find(struct path_work *work, struct path_rows *rows, st
         rows->state[rows->list[i]] |= ROW_FULL;
     if (!status)
         status = set_window(work, rows, window);
+    window->timeless = !status && work->rules.extended && is_timeless(rows, window);
     if (!status)
         status = clip(work, rows, window);
     return status;

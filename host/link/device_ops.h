@@ -38,8 +38,8 @@ struct device_ops {
     struct exclusive_anomalies anomalies;
 };
 
-/* Makes the tables, which live in the arena but for the indexes. SUTRA_DATA: a launch's correlation repeats, or an
- * operator has a field of a wrong type. */
+/* Makes the tables, which live in the arena but for the indexes. SUTRA_DATA: an operator has a field of a wrong type;
+ * SUTRA_STRICT: a launch's correlation repeats. */
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, struct arena *arena,
                                    struct sutra_error *error);

@@ -95,7 +95,52 @@ static value_key correlation_of(const struct device_events *events, row_t event)
     return key == KEY_UNHASHABLE ? -1 : key;
 }
 
-static enum sutra_status index_launches(const struct parent_search *search, struct key_index *index,
+/* Launches by correlation, sorted by start within one. */
+struct launch_chains {
+    struct key_index index; /* correlation -> first launch */
+    row_t *at;              /* of a first launch: the last one so far that began before a GPU operator */
+    row_t *next;            /* launch of the same correlation, or ROW_NONE; NULL: none repeats */
+};
+
+/* Which correlation several launches have: an error in strict mode, else told. */
+static enum sutra_status judge_repetition(const struct parent_search *search, value_key key, row_t launch,
+                                          struct sutra_error *error) {
+    row_t event = search->lists->launch[launch];
+    char text[48] = "that is no integer";
+    if (key_is_integer(key))
+        snprintf(text, sizeof text, "%" PRId64, key);
+    if (!search->context->options.strict) {
+        context_warn(search->context,
+                     "event %u: a second launch with correlation %s, and perhaps others: of several, the last one that "
+                     "begins before a GPU operator counts for it",
+                     event, text);
+        return SUTRA_OK;
+    }
+    source_error(&search->trace->document.source, error, search->trace->events.text[event],
+                 "event %u: a second launch with correlation %s: each launch needs its own", event, text);
+    if (error)
+        error->status = SUTRA_STRICT;
+    return SUTRA_STRICT;
+}
+
+/* Ties launches of one correlation to each other, from the last to the first. */
+static enum sutra_status chain_launches(const struct parent_search *search, struct launch_chains *chains,
+                                        const value_key *keys, row_t n, struct sutra_error *error) {
+    chains->at = arena_take(search->arena, n, sizeof *chains->at);
+    chains->next = arena_take(search->arena, n, sizeof *chains->next);
+    if (!chains->at || !chains->next)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        chains->at[i] = ROW_NONE;
+    for (row_t i = n; i-- > 0;) {
+        row_t first = key_index_find(&chains->index, keys[i]);
+        chains->next[i] = chains->at[first];
+        chains->at[first] = i;
+    }
+    return SUTRA_OK;
+}
+
+static enum sutra_status index_launches(const struct parent_search *search, struct launch_chains *chains,
                                         struct sutra_error *error) {
     const struct operator_lists *lists = search->lists;
     value_key *keys = arena_take(search->arena, lists->n_launches, sizeof *keys);
@@ -105,16 +150,25 @@ static enum sutra_status index_launches(const struct parent_search *search, stru
         keys[i] = correlation_of(&search->trace->events, lists->launch[i]);
     row_t second;
     enum sutra_status status =
-        key_index_build(index, &search->context->engine, keys, lists->n_launches, KEY_FIRST, &second, error);
-    if (!status && second != ROW_NONE) {
-        row_t event = lists->launch[second];
-        char text[48] = "that is no integer";
-        if (key_is_integer(keys[second]))
-            snprintf(text, sizeof text, "%" PRId64, keys[second]);
-        status = source_error(&search->trace->document.source, error, search->trace->events.text[event],
-                              "event %u: a second launch with correlation %s: each launch needs its own", event, text);
-    }
-    return status;
+        key_index_build(&chains->index, &search->context->engine, keys, lists->n_launches, KEY_FIRST, &second, error);
+    if (status || second == ROW_NONE)
+        return status;
+    status = judge_repetition(search, keys[second], second, error);
+    return status ? status : chain_launches(search, chains, keys, lists->n_launches, error);
+}
+
+/* The launch of a GPU operator, whose starts rise from call to call; ROW_NONE: there is none. */
+static row_t launch_of(const struct parent_search *search, struct launch_chains *chains, row_t gpu) {
+    const struct device_events *events = &search->trace->events;
+    row_t first = key_index_find(&chains->index, correlation_of(events, gpu));
+    if (first == ROW_NONE || !chains->next)
+        return first;
+    row_t *at = &chains->at[first];
+    while (chains->next[*at] != ROW_NONE &&
+           number_compare(number_at(events->ts, search->lists->launch[chains->next[*at]]),
+                          number_at(events->ts, gpu)) <= 0)
+        *at = chains->next[*at];
+    return *at;
 }
 
 /* The columns of the queries, which the engine reads. */
@@ -147,13 +201,13 @@ static void put_query(const struct parent_search *search, struct queries *querie
 }
 
 /* A query for each GPU operator that has a launch; those operators go to search->gpu. */
-static enum sutra_status make_queries(struct parent_search *search, const struct key_index *launches,
+static enum sutra_status make_queries(struct parent_search *search, struct launch_chains *launches,
                                       struct queries *queries, struct sutra_error *error) {
     const struct operator_lists *lists = search->lists;
     const struct device_events *events = &search->trace->events;
     row_t n = 0;
     for (row_t i = 0; i < lists->n_gpu; i++) {
-        row_t gpu = lists->gpu[i], launch = key_index_find(launches, correlation_of(events, gpu));
+        row_t gpu = lists->gpu[i], launch = launch_of(search, launches, gpu);
         if (launch == ROW_NONE) {
             search->n_without_launch++;
             continue;
@@ -187,7 +241,7 @@ static void keep_found(struct parent_search *search, const struct queries *queri
 static enum sutra_status search_parents(struct parent_search *search, const struct op_markers *markers,
                                         struct sutra_error *error) {
     const struct engine *engine = &search->context->engine;
-    struct key_index launches = {0};
+    struct launch_chains launches = {0};
     row_t n = search->lists->n_gpu;
     struct queries queries = queries_take(search->arena, n);
     search->gpu = arena_take(search->arena, n, sizeof *search->gpu);
@@ -202,7 +256,7 @@ static enum sutra_status search_parents(struct parent_search *search, const stru
         status = engine->parents(engine->state, &step, error);
     if (!status)
         keep_found(search, &queries);
-    key_index_free(&launches);
+    key_index_free(&launches.index);
     return status;
 }
 

@@ -35,7 +35,7 @@ struct parent_search {
     row_t n_found, n_without_launch, n_without_parent;
 };
 
-/* SUTRA_DATA: two launches with one correlation, or a GPU operator without a proper name. */
+/* SUTRA_STRICT: two launches with one correlation; SUTRA_DATA: a GPU operator without a proper name. */
 enum sutra_status parent_search_run(struct parent_search *search, struct sutra_error *error);
 
 #endif

@@ -193,10 +193,15 @@ static enum sutra_status type_error(const struct event_part *part, struct sutra_
     if (part->bad == FIELD_NONE)
         return source_error(source, error, part->bad_at,
                             "event %u is not an object (--lenient takes it as an empty one)", row);
-    const char *expected = part->bad == FIELD_ARGS                           ? "an object"
-                           : part->bad == FIELD_TID                          ? "a number or a string"
-                           : part->bad == FIELD_TS || part->bad == FIELD_DUR ? "a number below 2^62"
-                                                                             : "an integer";
+    bool is_time = part->bad == FIELD_TS || part->bad == FIELD_DUR;
+    if (is_time && source->bytes[part->bad_at] == 'N')
+        return source_error(source, error, part->bad_at,
+                            "event %u: field %s: NaN is no time (--lenient takes such fields as absent)", row,
+                            event_field_name(part->bad));
+    const char *expected = part->bad == FIELD_ARGS  ? "an object"
+                           : part->bad == FIELD_TID ? "a number or a string"
+                           : is_time                ? "a number below 2^62"
+                                                    : "an integer";
     return source_error(source, error, part->bad_at,
                         "event %u: field %s: %s was expected (--lenient takes such fields as absent)", row,
                         event_field_name(part->bad), expected);

@@ -3,10 +3,13 @@
  * the operator of their external id.
  *
  * A flow's halves are bound to events by thread and time; of several there, the one with the flow's id as correlation
- * is meant. Where a trace lacks a flow for work on the device, the call of the same correlation starts one. An external
- * id is a link only if ids differ from correlations somewhere: older traces just repeat the correlation there. O(n).
+ * is meant. Where a trace lacks a flow for work on the device, the call of the same correlation starts one; of several
+ * starts with one id, as where traces were joined, the last one before the end is meant. An external
+ * id is a link only if ids differ from correlations somewhere: older traces just repeat the correlation there. O(n) but for sorts.
  */
-#include "match/key_index.h"
+#include "base/bisect.h"
+#include "columns/number.h"
+#include "match/engine.h"
 #include "tree/take_trace.h"
 
 /* The trace's column of correlations; ids that are none are below 0. */
@@ -108,38 +111,116 @@ static bool runs_on_device(const struct sutra_profile *profile, row_t row) {
     return profile->gpu[row] != EVENT_ON_HOST;
 }
 
-/* Notes which row starts the flow of an id: flows of the trace first, then calls without one. */
-static bool note_starts(const struct sutra_profile *profile, struct pair_table *starts) {
-    bool ok = true;
-    for (int pass = 0; pass < 2; pass++)
-        for (row_t row = 0; row < profile->n && ok; row++) {
-            bool starts_flow = profile->flow_role[row] == SUTRA_FLOW_START;
-            bool call = profile->kind[row] == SUTRA_EVENT_KINETO && !runs_on_device(profile, row);
-            value_key id = pass == 0 ? profile->flow[row] : correlation_of(profile, row);
-            if ((pass == 0) == starts_flow && call && id >= 0)
-                ok = pair_table_note(starts, (uint64_t)id, 0, row);
-        }
-    return ok;
+/* What may start flows, by rising (id, start). */
+struct start_list {
+    const struct sutra_profile *profile;
+    uint64_t *id;
+    row_t *row;
+    row_t n;
+    bool first_counts; /* of several with an id, whatever their times */
+};
+
+/* Calls of the host: those that start a flow of the trace, with its id, or those that start none, with their
+ * correlation. */
+static void list_starts(struct start_list *list, bool by_flow) {
+    const struct sutra_profile *profile = list->profile;
+    for (row_t row = 0; row < profile->n; row++) {
+        bool starts_flow = profile->flow_role[row] == SUTRA_FLOW_START;
+        bool call = profile->kind[row] == SUTRA_EVENT_KINETO && !runs_on_device(profile, row);
+        if (call && starts_flow == by_flow && (by_flow || correlation_of(profile, row) >= 0))
+            list->row[list->n++] = row;
+    }
+}
+
+static value_key start_id(const struct start_list *list, row_t row, bool by_flow) {
+    return by_flow ? list->profile->flow[row] : correlation_of(list->profile, row);
+}
+
+/* Sorts by start and then, which leaves equal ones as they are, by id. */
+static enum sutra_status sort_starts(struct start_list *list, const struct engine *engine, bool by_flow,
+                                     struct sutra_error *error) {
+    struct sort_keys_step sort = {list->id, list->row, list->n};
+    enum sutra_status status = SUTRA_OK;
+    for (row_t i = 0; i < list->n; i++)
+        list->id[i] = integer_sort_key(list->profile->start[list->row[i]]);
+    if (!list->first_counts)
+        status = engine->sort_keys(engine->state, &sort, error);
+    for (row_t i = 0; i < list->n; i++)
+        list->id[i] = integer_sort_key(start_id(list, list->row[i], by_flow));
+    return status ? status : engine->sort_keys(engine->state, &sort, error);
+}
+
+static enum sutra_status start_list_make(struct start_list *list, const struct engine *engine, bool by_flow,
+                                         struct arena *arena, struct sutra_error *error) {
+    list->id = arena_take(arena, list->profile->n, sizeof *list->id);
+    list->row = arena_take(arena, list->profile->n, sizeof *list->row);
+    if (arena->failed)
+        return error_memory(error);
+    list_starts(list, by_flow);
+    return sort_starts(list, engine, by_flow, error);
+}
+
+/* What starts the flow that a row ends: of those with the id the last one before the row, or else the first. */
+static row_t start_of(const struct start_list *list, value_key id, row_t end) {
+    uint64_t key = integer_sort_key(id);
+    struct bisection first = {0, list->n};
+    while (first.low < first.high)
+        bisect(&first, list->id[bisect_middle(first)] < key);
+    if (first.low == list->n || list->id[first.low] != key)
+        return ROW_NONE;
+    struct bisection after = {first.low + 1, list->first_counts ? first.low + 1 : list->n};
+    while (after.low < after.high) {
+        row_t middle = bisect_middle(after);
+        bisect(&after, list->id[middle] == key && list->profile->start[list->row[middle]] <= list->profile->start[end]);
+    }
+    return list->row[after.low - 1];
+}
+
+static uint64_t count_repeated(const struct start_list *list) {
+    uint64_t n = 0;
+    for (row_t i = 1; i < list->n; i++)
+        n += list->id[i] == list->id[i - 1];
+    return n;
+}
+
+/* Ties work on the device to what started it, by the flow's id or the correlation. From here on the id of a flow is the
+ * row that starts it, so that none starts twice. */
+static void tie_flows(struct sutra_profile *profile, const struct start_list *flows, const struct start_list *calls) {
+    for (row_t row = 0; row < profile->n; row++)
+        if (profile->flow_role[row] == SUTRA_FLOW_START)
+            profile->flow[row] = row;
+    for (row_t row = 0; row < profile->n; row++) {
+        bool ends = profile->flow_role[row] == SUTRA_FLOW_END;
+        if (!ends && !runs_on_device(profile, row))
+            continue;
+        value_key id = ends ? profile->flow[row] : correlation_of(profile, row);
+        row_t start = ends || id >= 0 ? start_of(flows, id, row) : ROW_NONE;
+        if (start == ROW_NONE && id >= 0 && runs_on_device(profile, row))
+            start = start_of(calls, id, row);
+        if (ends)
+            profile->flow[row] = row;
+        if (start == ROW_NONE)
+            continue;
+        profile->flow_role[row] = SUTRA_FLOW_END;
+        profile->flow_role[start] = SUTRA_FLOW_START;
+        profile->flow[row] = profile->flow[start] = (value_key)start;
+    }
 }
 
 /* Lets calls start flows that the trace lacks, for work on the device whose correlation they have. */
-static enum sutra_status bind_correlations(struct sutra_profile *profile, struct sutra_error *error) {
-    struct pair_table starts; /* of an id: the row that starts its flow */
-    bool ok = pair_table_init(&starts) && note_starts(profile, &starts);
-    for (row_t row = 0; row < profile->n && ok; row++) {
-        if (!runs_on_device(profile, row))
-            continue;
-        bool ends = profile->flow_role[row] == SUTRA_FLOW_END;
-        value_key id = ends ? profile->flow[row] : correlation_of(profile, row);
-        row_t call = id < 0 ? ROW_NONE : pair_table_find(&starts, (uint64_t)id, 0);
-        if (call == ROW_NONE)
-            continue;
-        profile->flow_role[row] = SUTRA_FLOW_END;
-        profile->flow_role[call] = SUTRA_FLOW_START;
-        profile->flow[row] = profile->flow[call] = id;
+static enum sutra_status bind_correlations(struct sutra_profile *profile, const struct engine *engine, bool rocm,
+                                           struct arena *arena, uint64_t *n_repeated, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    struct start_list flows = {.profile = profile, .first_counts = rocm}, calls = flows;
+    enum sutra_status status = start_list_make(&flows, engine, true, arena, error);
+    if (!status)
+        status = start_list_make(&calls, engine, false, arena, error);
+    if (!status) {
+        *n_repeated = count_repeated(&flows);
+        tie_flows(profile, &flows, &calls);
     }
-    pair_table_free(&starts);
-    return ok ? SUTRA_OK : error_memory(error);
+    arena_release(arena, mark);
+    return status;
 }
 
 /* Whether external ids of Kineto's events are more than their correlations once more. */
@@ -199,7 +280,7 @@ static enum sutra_status set_parents(struct sutra_profile *profile, const uint32
 }
 
 static void warn(struct sutra_context *context, const struct sutra_profile *profile,
-                 const struct sutra_kineto_report *report, uint64_t n_unbound) {
+                 const struct sutra_kineto_report *report, uint64_t n_unbound, uint64_t n_repeated, bool rocm) {
     uint64_t n_alone = 0;
     for (row_t row = 0; row < profile->n; row++)
         n_alone += profile->gpu[row] == EVENT_GPU_OPERATOR && profile->parent[row] == ROW_NONE;
@@ -208,7 +289,8 @@ static void warn(struct sutra_context *context, const struct sutra_profile *prof
         const char *what;
     } lines[] = {{n_unbound, "halves of flows from launch to kernel have no event at their place"},
                  {n_alone, "GPU operators have no launch: they stand at the top"},
-                 {report->n_repeated, "flows start twice: the first start counts"},
+                 {n_repeated, rocm ? "flows start twice: the first start counts"
+                                   : "flows start twice: the last start before its end counts"},
                  {report->n_in_cycles, "cycles of flows and links were cut"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (lines[i].n)
@@ -219,11 +301,11 @@ enum sutra_status take_parents(struct sutra_profile *profile, struct sutra_conte
                                const struct trace_rows *rows, bool rocm, struct sutra_error *error) {
     struct sutra_kineto_report report = {.size = sizeof report};
     struct arena scratch = {0};
-    uint64_t n_unbound = 0;
+    uint64_t n_unbound = 0, n_repeated = 0;
     uint32_t *linked = arena_take(&scratch, profile->n, sizeof *linked);
     enum sutra_status status = bind_flows(profile, rows, &scratch, &n_unbound, error);
     if (!status)
-        status = bind_correlations(profile, error);
+        status = bind_correlations(profile, &context->engine, rocm, &scratch, &n_repeated, error);
     if (!status)
         status = find_links(profile, linked, error);
     if (!status)
@@ -233,6 +315,6 @@ enum sutra_status take_parents(struct sutra_profile *profile, struct sutra_conte
         return error_name_file(error, status, profile->trace->document.source.name);
     profile->report.n_launched = report.n_by_flow;
     profile->report.n_linked = report.n_by_link;
-    warn(context, profile, &report, n_unbound);
+    warn(context, profile, &report, n_unbound, n_repeated, rocm);
     return SUTRA_OK;
 }

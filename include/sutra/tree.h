@@ -236,7 +236,7 @@ enum sutra_thread_source {
 
 struct sutra_profile_options {
     size_t size;
-    bool rocm;   /* second starts of a flow are passed over; else they are an error */
+    bool rocm;   /* of several starts of a flow the first counts; else the last one before its end */
     bool inputs; /* take types and shapes of inputs from the trace where there is no host trace */
 };
 
