@@ -595,7 +595,7 @@ static void sources_are_whole_and_padded(void **state) {
         struct source source;
         struct sutra_error error;
         write_file(path, text, size);
-        assert_int_equal(source_open(&source, path, &error), SUTRA_OK);
+        assert_int_equal(source_open(&source, path, 0, &error), SUTRA_OK);
         check_source(&source, text, size);
         source_close(&source);
         assert_int_equal(source_copy(&source, "copy", text, size, &error), SUTRA_OK);
@@ -608,7 +608,7 @@ static void sources_are_whole_and_padded(void **state) {
                     assert_true(compress_piece((enum compression)kind, text + at, size - at < part ? size - at : part,
                                                &packed));
                 write_file(path, packed.bytes, packed.length);
-                assert_int_equal(source_open(&source, path, &error), SUTRA_OK);
+                assert_int_equal(source_open(&source, path, 0, &error), SUTRA_OK);
                 check_source(&source, text, size);
                 source_close(&source);
                 buffer_free(&packed);

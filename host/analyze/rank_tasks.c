@@ -97,6 +97,7 @@ static void run_task(void *arg, size_t number) {
                                             .device = SUTRA_DEVICE_CPU, /* as many at a time as there are threads */
                                             .strict = run->context->options.strict,
                                             .lenient = run->context->options.lenient,
+                                            .most_input_bytes = run->context->options.most_input_bytes,
                                             .warning = keep_warning,
                                             .arg = task};
     struct sutra_context *context = NULL;

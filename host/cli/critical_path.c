@@ -34,6 +34,7 @@ static const struct option_row options[] = {
      .help = "which of the events of that name, the first is 0 (default: 0)"},
     WHERE_ROWS(job.where),
     JOB_ROW_LENIENT(job),
+    JOB_ROW_INPUT(job.most_input_bytes),
     {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
     JOB_ROW_VERBOSE(job),
     {0},

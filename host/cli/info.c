@@ -29,6 +29,7 @@ static const struct option_row options[] = {
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
      .help = "how many threads, 0 for one per processor (default: 0)"},
     JOB_ROW_LENIENT(job),
+    JOB_ROW_INPUT(job.most_input_bytes),
     {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
     {0},
 };

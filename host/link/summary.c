@@ -19,7 +19,7 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     struct document document = {0};
     const struct document_reader reader = {.index_stage = "index trace", .read_stage = "look at trace"};
     stage_begin(context, "open trace", 0);
-    enum sutra_status status = source_open(&document.source, path, error);
+    enum sutra_status status = source_open(&document.source, path, context->options.most_input_bytes, error);
     if (!status)
         status = document_read(&document, context, &reader, error);
     if (!status) {

@@ -25,9 +25,9 @@ bool is_zstd(const char *bytes, size_t size) {
 
 static enum sutra_status too_large(const char *name, size_t size, size_t limit, struct sutra_error *error) {
     return error_file(error, SUTRA_DATA, name,
-                      "%zu compressed bytes stand for more than %zu MB, which is the limit: decompress it to a file if "
-                      "that is meant",
-                      size, limit / 1000000);
+                      "%zu compressed bytes stand for more than %.6g MB, which is the limit: decompress it to a file "
+                      "if that is meant, or raise the limit (--max-input)",
+                      size, (double)limit / 1e6);
 }
 
 /* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
@@ -55,13 +55,13 @@ static enum libdeflate_result one_member(struct libdeflate_decompressor *decompr
     }
 }
 
-enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error) {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
     if (!decompressor)
         return error_memory(error);
     enum libdeflate_result result = LIBDEFLATE_SUCCESS;
-    size_t limit = input_limit_expanded(size);
+    size_t limit = input_limit_expanded(size, most);
     for (size_t at = 0, used = 0; at < size && result == LIBDEFLATE_SUCCESS; at += used) {
         if (at > 0 && !is_gzip(bytes + at, size - at))
             break; /* padding behind the last member, which gzip ignores too */
@@ -79,7 +79,7 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
     return SUTRA_OK;
 }
 
-enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error) {
     ZSTD_DCtx *stream = ZSTD_createDCtx();
     if (!stream)
@@ -87,7 +87,7 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     const ZSTD_bounds windows = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
     size_t left = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, windows.upperBound); /* as --long=31 writes */
     ZSTD_inBuffer in = {bytes, size, 0};
-    size_t step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size);
+    size_t step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size, most);
     while (!ZSTD_isError(left) && !out->failed && out->length <= limit) {
         char *to = buffer_reserve(out, step);
         if (!to)

@@ -13,11 +13,11 @@
 bool is_gzip(const char *bytes, size_t size);
 bool is_zstd(const char *bytes, size_t size);
 
-/* Appends the decompressed bytes to `out`, at most as many as input_limit_expanded() says. SUTRA_DATA: damaged, cut off,
+/* Appends the decompressed bytes to `out`, at most as many as input_limit_expanded() says of `most`. SUTRA_DATA: damaged, cut off,
  * or more than that; `name` stands in the error. */
-enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error);
-enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, struct buffer *out,
+enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error);
 
 /* The first bytes that they would give, up to n; returns how many. Fewer, or none, are no error. */

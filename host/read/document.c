@@ -351,7 +351,7 @@ static enum sutra_status open_source(struct source *source, struct sutra_context
     if (input->in_memory)
         return source_copy(source, input->name, input->bytes, input->size, error);
     stage_begin(context, stage, 0);
-    return source_open(source, input->name, error);
+    return source_open(source, input->name, context->options.most_input_bytes, error);
 }
 
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,

@@ -3,7 +3,6 @@
  */
 #include "read/input_limit.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,10 +21,12 @@ static uint64_t memory_of_group(void) {
     return n == 1 ? bytes : UINT64_MAX;
 }
 
-size_t input_limit(void) {
+size_t input_limit(uint64_t most) {
     struct rlimit space;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t limit = SIZE_MAX / 2;
+    if (most)
+        return least(limit, most);
     if (pages > 0 && page > 0)
         limit = least(limit, (uint64_t)pages * (uint64_t)page / 2);
     limit = least(limit, memory_of_group() / 2);
@@ -34,7 +35,9 @@ size_t input_limit(void) {
     return limit;
 }
 
-size_t input_limit_expanded(size_t size) {
+size_t input_limit_expanded(size_t size, uint64_t most) {
+    if (most)
+        return input_limit(most);
     size_t expanded = size < SIZE_MAX / EXPANSION_MAX ? size * EXPANSION_MAX : SIZE_MAX;
-    return least(input_limit(), expanded < EXPANSION_SMALL ? EXPANSION_SMALL : expanded);
+    return least(input_limit(0), expanded < EXPANSION_SMALL ? EXPANSION_SMALL : expanded);
 }

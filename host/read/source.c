@@ -57,17 +57,22 @@ static enum sutra_status keep_buffer(struct source *source, struct buffer *buffe
     return SUTRA_OK;
 }
 
-/* Whether the rest of an input need not be read: it is no JSON, and no compressed one. */
+/* Whether what begins so is not of the kind that is wanted. */
+static bool is_other(const struct source *source, const char *bytes, size_t n) {
+    return source->kind != SOURCE_ANY && may_be_json(bytes, n) == (source->kind == SOURCE_NO_JSON);
+}
+
+/* Whether the rest of an input need not be read: it is of another kind, and not compressed. */
 static bool is_told(const struct source *source, const struct buffer *buffer) {
-    return source->json && !may_be_json(buffer->bytes, buffer->length) && !is_gzip(buffer->bytes, buffer->length) &&
-           !is_zstd(buffer->bytes, buffer->length) && buffer->length >= BEGINNING;
+    return buffer->length >= BEGINNING && is_other(source, buffer->bytes, buffer->length) &&
+           !is_gzip(buffer->bytes, buffer->length) && !is_zstd(buffer->bytes, buffer->length);
 }
 
 /* A stream may have no end. */
 static enum sutra_status read_all(struct source *source, int file, struct sutra_error *error) {
     struct buffer buffer = {0};
     enum sutra_status status = SUTRA_OK;
-    size_t limit = input_limit();
+    size_t limit = input_limit(source->most);
     while (!status && !is_told(source, &buffer)) {
         char *to = buffer_reserve(&buffer, 1 << 16);
         if (!to) {
@@ -83,9 +88,11 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
             break;
         buffer.length += (size_t)n;
         if (buffer.length > limit)
-            status = error_file(error, SUTRA_DATA, source->name,
-                                "more than %zu MB that are no file, which is the limit: write them to a file first",
-                                limit / 1000000);
+            status = error_file(
+                error, SUTRA_DATA, source->name,
+                "more than %.6g MB that are no file, which is the limit: write them to a file first, or raise "
+                "the limit (--max-input)",
+                (double)limit / 1e6);
     }
     if (!status)
         status = keep_buffer(source, &buffer, error);
@@ -101,11 +108,11 @@ static void drop_bytes(struct source *source) {
     source->memory = NULL;
 }
 
-/* Of compressed bytes that stand for no JSON the beginning is enough: it is all that is told of them. */
+/* Of compressed bytes that stand for another kind the beginning is enough: it is all that is told of them. */
 static bool keep_beginning(const struct source *source, bool gzip, struct buffer *buffer) {
     char beginning[BEGINNING];
     size_t n = (gzip ? gzip_begin : zstd_begin)(source->bytes, source->size, beginning, sizeof beginning);
-    if (n < sizeof beginning || may_be_json(beginning, n))
+    if (n < sizeof beginning || !is_other(source, beginning, n))
         return false;
     buffer_append(buffer, beginning, n);
     return !buffer->failed;
@@ -117,12 +124,12 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
     if (!gzip && !is_zstd(source->bytes, source->size))
         return SUTRA_OK;
     struct buffer buffer = {0};
-    if (source->json && keep_beginning(source, gzip, &buffer)) {
+    if (source->kind != SOURCE_ANY && keep_beginning(source, gzip, &buffer)) {
         drop_bytes(source);
         return keep_buffer(source, &buffer, error);
     }
-    enum sutra_status status =
-        (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size, &buffer, error);
+    enum sutra_status status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size,
+                                                                          source->most, &buffer, error);
     if (!status) {
         drop_bytes(source);
         status = keep_buffer(source, &buffer, error);
@@ -158,9 +165,10 @@ static enum sutra_status refuse_empty(struct source *source, enum sutra_status s
     return status;
 }
 
-static enum sutra_status open_source(struct source *source, const char *path, bool json, struct sutra_error *error) {
+static enum sutra_status open_source(struct source *source, const char *path, enum source_kind kind, uint64_t most,
+                                     struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
-    *source = (struct source){.name = strdup(standard ? "standard input" : path), .json = json};
+    *source = (struct source){.name = strdup(standard ? "standard input" : path), .kind = kind, .most = most};
     if (!source->name)
         return error_memory(error);
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -174,8 +182,12 @@ static enum sutra_status open_source(struct source *source, const char *path, bo
     return finish_open(source, status, error);
 }
 
-enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error) {
-    return open_source(source, path, false, error);
+enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
+    return open_source(source, path, SOURCE_ANY, most, error);
+}
+
+enum sutra_status source_open_other(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
+    return open_source(source, path, SOURCE_NO_JSON, most, error);
 }
 
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
@@ -190,8 +202,8 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
     return finish_open(source, status, error);
 }
 
-enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error) {
-    return refuse_empty(source, open_source(source, path, true, error), error);
+enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
+    return refuse_empty(source, open_source(source, path, SOURCE_JSON, most, error), error);
 }
 
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

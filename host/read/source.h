@@ -16,26 +16,33 @@
 
 #define SOURCE_PADDING 64
 
+enum source_kind { SOURCE_ANY, SOURCE_JSON, SOURCE_NO_JSON };
+
 struct source {
     char *name;
     const char *bytes;
     size_t size;
     void *mapping; /* what to unmap, or NULL */
     size_t mapping_size;
-    char *memory; /* what to free, or NULL */
-    bool json;    /* what is none is not read to its end, nor decompressed */
+    char *memory;          /* what to free, or NULL */
+    enum source_kind kind; /* what is of another one is not read to its end, nor decompressed */
+    uint64_t most;         /* bytes to hold in memory, as input_limit() takes them */
 };
 
 /* Opens `path`; "-" is standard input. Of what is no JSON by its first bytes, and comes in a stream or compressed, there
- * may be no more than these. */
-enum sutra_status source_open(struct source *source, const char *path, struct sutra_error *error);
+ * may be no more than these. `most` is for input_limit.h. */
+enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
 /* The same from bytes in memory, which are copied (and decompressed if they are compressed). */
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
                               struct sutra_error *error);
 
+/* Opens what may be of another format: of JSON that comes in a stream or compressed there may be no more than its first
+ * bytes. */
+enum sutra_status source_open_other(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
+
 /* Both for formats in which a file may be empty, and which are not JSON. */
-enum sutra_status source_open_any(struct source *source, const char *path, struct sutra_error *error);
+enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
 

@@ -27,8 +27,9 @@ struct et_input {
 static enum sutra_status read_input(struct sutra_context *context, struct sutra_et *et, const struct et_input *input,
                                     bool damaged, struct sutra_error *error) {
     struct source *source = &et->file.source;
-    enum sutra_status status = input->bytes ? source_copy_any(source, input->name, input->bytes, input->size, error)
-                                            : source_open_any(source, input->name, error);
+    enum sutra_status status = input->bytes
+                                   ? source_copy_any(source, input->name, input->bytes, input->size, error)
+                                   : source_open_any(source, input->name, context->options.most_input_bytes, error);
     if (status)
         return status;
     stage_begin(context, "read .et", source->size);
@@ -93,7 +94,7 @@ void sutra_et_free(struct sutra_et *et) {
 
 enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
     struct source source;
-    enum sutra_status status = source_open_any(&source, path, error);
+    enum sutra_status status = source_open_other(&source, path, 0, error);
     if (status)
         return status;
     *known = et_looks_like(source.bytes, source.size);

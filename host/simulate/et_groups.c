@@ -140,7 +140,7 @@ static enum sutra_status read_source(struct et_groups *groups, struct sutra_cont
 enum sutra_status et_groups_read(struct et_groups *groups, struct sutra_context *context, const char *path,
                                  struct arena *arena, struct sutra_error *error) {
     struct source source;
-    enum sutra_status status = source_open(&source, path, error);
+    enum sutra_status status = source_open(&source, path, context->options.most_input_bytes, error);
     return status ? status : read_source(groups, context, &source, read_file_groups, arena, error);
 }
 

@@ -355,7 +355,8 @@ enum sutra_status sutra_profile_read(struct sutra_context *context, const char *
                                      struct sutra_error *error) {
     struct event_reader reader = {.context = context, .error = error};
     stage_begin(context, "open events", 0);
-    return finish(&reader, source_open(&reader.document.source, path, error), profile);
+    return finish(&reader, source_open(&reader.document.source, path, context->options.most_input_bytes, error),
+                  profile);
 }
 
 enum sutra_status sutra_profile_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,

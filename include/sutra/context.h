@@ -50,6 +50,8 @@ struct sutra_context_options {
                                the calling thread's current one */
     uint64_t device_memory; /* most bytes to take on it; 0: nine tenths of what is free */
     bool force;             /* replace outputs that are read-only, instead of refusing to */
+    uint64_t most_input_bytes; /* of an input that comes in a stream or is compressed, held in memory; 0: half of the
+                                  memory, and 1,000 times the compressed bytes */
 };
 
 /* Makes a context and its threads. *context is the caller's; free it with sutra_context_free(). `options` may be NULL.

@@ -6,7 +6,7 @@ need zstd
 strange_traces
 fails() {
     sutra link host.json "$1" -o out.json --log-level critical 2>err
-    echo "exit $?: $(sed -E 's/[0-9]+ MB/N MB/' err)"
+    echo "exit $?: $(sed -E 's/[0-9.]+ MB/N MB/' err)"
 }
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >lfs.json
 printf '\n<!DOCTYPE html><html>' >page.json

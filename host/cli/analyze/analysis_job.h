@@ -24,7 +24,8 @@ struct analysis_values {
      .help = "print the path of the report, and its address for a browser"},                                           \
         WHERE_ROWS(analysis.job.where)
 #define ANALYSIS_ROWS_HOW                                                                                              \
-    JOB_ROW_LENIENT(analysis.job), JOB_ROW_FORCE(analysis.job.force), JOB_ROW_STATS(analysis.job),                     \
+    JOB_ROW_LENIENT(analysis.job), JOB_ROW_INPUT(analysis.job.most_input_bytes), JOB_ROW_FORCE(analysis.job.force),    \
+        JOB_ROW_STATS(analysis.job),                                                                                   \
         {"quiet", 'q', OPTION_FLAG, AT(analysis.job.quiet),                                                            \
          .help = "no progress and no page, only warnings and errors"},                                                 \
         JOB_ROW_VERBOSE(analysis.job)

@@ -25,7 +25,7 @@ struct pair_values {
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define PAIR_ROWS_STATS                                                                                                \
-    JOB_ROW_FORCE(pair.job.force), JOB_ROW_STATS(pair.job), {                                                          \
+    JOB_ROW_INPUT(pair.job.most_input_bytes), JOB_ROW_FORCE(pair.job.force), JOB_ROW_STATS(pair.job), {                \
         "quiet", 'q', OPTION_FLAG, AT(pair.job.quiet), .help = "no progress and no summary, only warnings and errors"  \
     }
 #define PAIR_ROW_LOG_LEVEL                                                                                             \

@@ -28,6 +28,7 @@ static const struct option_row options[] = {
      .help = "ASTRA-sim's reader: v3 of today, or v1 before it (default: v3)"},
     {"roofline", 0, OPTION_FLAG, AT(roofline), .help = "check for runs with ASTRA-sim's roofline model turned on"},
     {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
+    JOB_ROW_INPUT(job.most_input_bytes),
     {"quiet", 'q', OPTION_FLAG, AT(job.quiet),
      .help = "print nothing but what keeps from checking: the exit code tells"},
     {0},

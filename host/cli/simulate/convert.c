@@ -47,7 +47,7 @@ struct convert_values {
      AT(job.where.n_threads),                                                                                          \
      .maximum = 256,                                                                                                   \
      .help = "how many threads, 0 for one per processor (default: 0)"},                                                \
-        JOB_ROW_FORCE(job.force), JOB_ROW_STATS(job),                                                                  \
+        JOB_ROW_INPUT(job.most_input_bytes), JOB_ROW_FORCE(job.force), JOB_ROW_STATS(job),                             \
         {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no summary, only warnings and errors"},    \
         JOB_ROW_VERBOSE(job)
 

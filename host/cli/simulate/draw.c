@@ -42,6 +42,7 @@ static const struct option_row options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "svg, which needs Graphviz, dot or graphml (default: by the end of the output's name, else dot)"},
     JOB_ROW_OUTPUT(job),
+    JOB_ROW_INPUT(job.most_input_bytes),
     {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress, warnings and summary"},
     {0},
 };

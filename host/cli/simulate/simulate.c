@@ -21,6 +21,7 @@ struct simulate_values {
     int gpu, cpu, format, overlap;
     struct word_list scales, removals;
     const char *bandwidth, *trace;
+    uint64_t most_input_bytes;
     bool no_latency, alone, sensitivity, force, quiet;
 };
 
@@ -54,6 +55,7 @@ static const struct option_row options[] = {
     {"trace", 't', OPTION_FILE, "OUT", AT(trace),
      .help = "write the simulated times as a trace for Perfetto; compressed if it ends in .gz or .zst"},
     JOB_ROW_FORCE(force),
+    JOB_ROW_INPUT(most_input_bytes),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, or json (default: text)"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
@@ -171,6 +173,7 @@ static enum sutra_status job_run(struct simulate_job *job, char *const *paths, s
     struct sutra_context_options context_options = {.size = sizeof context_options, .device = SUTRA_DEVICE_CPU};
     const struct simulate_values *values = job->values;
     context_options.force = values->force;
+    context_options.most_input_bytes = values->most_input_bytes;
     watch_attach(&job->watch, &context_options);
     number_ranks(job, paths);
     enum sutra_status status = collect_changes(job, error);

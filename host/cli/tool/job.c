@@ -28,8 +28,11 @@ struct job job_start(const struct job_values *values, bool progress, bool warnin
 
 enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error) {
     const struct job_values *values = job->values;
-    struct sutra_context_options options = {
-        .size = sizeof options, .strict = values->strict, .lenient = values->lenient, .force = values->force};
+    struct sutra_context_options options = {.size = sizeof options,
+                                            .strict = values->strict,
+                                            .lenient = values->lenient,
+                                            .force = values->force,
+                                            .most_input_bytes = values->most_input_bytes};
     where_set(&values->where, &options);
     watch_attach(&job->watch, &options);
     enum sutra_status status = output && !values->force ? sutra_output_check(output, error) : SUTRA_OK;

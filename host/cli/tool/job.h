@@ -21,6 +21,7 @@
 struct job_values {
     const char *output, *stats;
     struct where where;
+    uint64_t most_input_bytes;
     bool strict, lenient, force, quiet, verbose;
 };
 
@@ -35,6 +36,13 @@ struct job_values {
         JOB_ROW_FORCE(job.force)
 #define JOB_ROW_LENIENT(job)                                                                                           \
     { "lenient", 0, OPTION_FLAG, AT(job.lenient), .help = "take fields of a wrong type as absent instead of failing" }
+#define JOB_ROW_INPUT(field)                                                                                           \
+    {                                                                                                                  \
+        "max-input", 0, OPTION_NUMBER, "BYTES", AT(field),                                                             \
+            .maximum = UINT64_MAX,                                                                                     \
+            .help = "hold up to BYTES of an input in memory, where it is compressed or a pipe "                        \
+                    "(default: half of the memory, 1,000 times what is compressed)"                                    \
+    }
 #define JOB_ROW_STATS(job)                                                                                             \
     {                                                                                                                  \
         "stats", 0, OPTION_FILE, "FILE", AT(job.stats),                                                                \

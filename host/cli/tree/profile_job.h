@@ -34,8 +34,9 @@ struct profile_values {
      .choices = profile_editions,                                                                                      \
      .help = "whose rules: 2 for PyTorch 2, 1.13 for those up to PyTorch 1.13 (default: 2)"},                          \
         {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
-         .help = "of several starts of a flow let the first count, not the last one before its end"},                            \
-        WHERE_ROWS(profile.job.where), JOB_ROW_LENIENT(profile.job), JOB_ROW_STATS(profile.job),                       \
+         .help = "of several starts of a flow let the first count, not the last one before its end"},                  \
+        WHERE_ROWS(profile.job.where), JOB_ROW_LENIENT(profile.job), JOB_ROW_INPUT(profile.job.most_input_bytes),      \
+        JOB_ROW_STATS(profile.job),                                                                                    \
         {"quiet", 'q', OPTION_FLAG, AT(profile.job.quiet), .help = "no progress, no summary and no warnings"},         \
         JOB_ROW_VERBOSE(profile.job)
 
