@@ -53,6 +53,15 @@ while read -r name sum; do
     check "$name: linked, plain" same "$work/plain.et" "$work/linked.et"
 done <tests/data/convert/sha256
 
+# Nodes of schema 1.0.1 name their parents by other ids once they are linked.
+"$SUTRA" gen --events 3000 --seed 3 --schema 1.0.1 --host "$work/host.json" --device "$work/device.json" --quiet
+"$SUTRA" link "$work/host.json" "$work/device.json" -o "$work/old.json" -q --no-sync
+for how in --plain --compat; do
+    "$SUTRA" link "$work/host.json" "$work/device.json" -o "$work/linked.et" -q --no-sync $how
+    "$SUTRA" convert "$work/old.json" -o "$work/old.et" -q ${how#--plain}
+    check "schema 1.0.1: linked, $how" same "$work/old.et" "$work/linked.et"
+done
+
 ln -s "$SUTRA" "$work/chakra_converter"
 "$work/chakra_converter" --log-filename "$work/log" PyTorch --input "$work/plus.json" --output "$work/other.et" \
     --simulate 2>"$work/err"

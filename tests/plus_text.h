@@ -63,18 +63,24 @@ static inline void note_warning(void *arg, const char *message) {
     strncat(warnings, message, 999 - strlen(warnings));
 }
 
-/* Converts ET+ with these nodes; to be ended by end(). */
-static inline void convert_with(const struct line *lines, size_t n, const struct sutra_convert_options *options,
+/* Converts ET+; to be ended by end(). */
+static inline void convert_text(const char *text, const struct sutra_convert_options *options,
                                 struct outcome *outcome) {
     *outcome = (struct outcome){.report.size = sizeof outcome->report};
     const struct sutra_context_options how = {
         .size = sizeof how, .n_threads = 2, .warning = note_warning, .arg = outcome->warnings};
-    char *text = text_of(lines, n);
     assert_int_equal(sutra_context_create(&how, &outcome->context, NULL), SUTRA_OK);
     outcome->status = sutra_convert_parse(outcome->context, "plus", text, strlen(text), options, &outcome->converted,
                                           &outcome->error);
     if (outcome->status == SUTRA_OK)
         sutra_converted_report(outcome->converted, &outcome->report);
+}
+
+/* The same of ET+ with these nodes. */
+static inline void convert_with(const struct line *lines, size_t n, const struct sutra_convert_options *options,
+                                struct outcome *outcome) {
+    char *text = text_of(lines, n);
+    convert_text(text, options, outcome);
     free(text);
 }
 

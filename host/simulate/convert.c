@@ -12,6 +12,7 @@
 #include "simulate/kernel_names.h"
 #include "simulate/node_graph.h"
 #include "simulate/node_rings.h"
+#include "simulate/old_parents.h"
 #include "simulate/plus_linked.h"
 #include "simulate/plus_read.h"
 
@@ -152,18 +153,6 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
     return status;
 }
 
-/* Linking gives nodes new ids, but those of schema 1.0.1 go on to name their parents by the old ones. */
-static enum sutra_status check_parents(const struct plus_trace *plus, struct sutra_error *error) {
-    uint32_t flags = 0;
-    for (row_t row = 0; row < plus->nodes.n; row++)
-        flags |= plus->nodes.flags[row];
-    if (!(flags & PLUS_IS_FLAT) || !(flags & PLUS_IS_GPU))
-        return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, plus->document->source.name,
-                      "linked nodes of schema 1.0.1 do not tell who their parents are: make the file from both traces, "
-                      "with 'sutra link HOST DEVICE -o OUT.et'");
-}
-
 /* Where nodes are converted from: a file, or else what was linked. */
 struct convert_input {
     const struct document_input *file;
@@ -175,7 +164,7 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     if (!input->file)
         return plus_linked(&made->plus, context, input->linked, error);
     enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, error);
-    return status ? status : check_parents(&made->plus, error);
+    return status ? status : old_parents_replace(&made->plus.nodes, context, error);
 }
 
 static enum sutra_status convert_input(struct sutra_context *context, const struct convert_input *input,

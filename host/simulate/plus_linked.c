@@ -78,12 +78,13 @@ static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_
     fault(node, PLUS_INTER, false);
 }
 
-/* The parent of a node of schema 1.0.1, by its new id. */
+/* The parent of a node of schema 1.0.1, by its new id; none, if it is not there: another node may have its id now. */
 static void set_flat_parent(const struct sutra_linked *linked, row_t row, struct plus_node *node) {
     value_key parent = linked->host->nodes.parent[row];
     row_t unit = parent == KEY_ABSENT ? ROW_NONE : key_index_find(&linked->units.ids, parent);
-    if (unit != ROW_NONE)
-        set_parent(node, linked->unit_id[unit]);
+    set_parent(node, unit == ROW_NONE ? 0 : linked->unit_id[unit]);
+    if (unit == ROW_NONE)
+        node->parent = KEY_ABSENT;
 }
 
 static void read_cpu(struct linked_reader *reading, row_t unit, row_t sorted, struct plus_node *node) {

@@ -403,7 +403,7 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     for (int field = 0; field <= PLUS_OP_SCHEMA; field++)
         if (places->attribute[field].at && field != PLUS_INPUTS && field != PLUS_OUTPUTS)
             set_field(reader, node, (enum plus_field)field, places->attribute[field]);
-    set_flag(node, PLUS_IS_FLAT, places->flat);
+    set_flag(node, PLUS_HAS_OLD_PARENT, places->flat && !places->direct[PLUS_PARENT].at);
     set_flag(node, PLUS_ID_CHANGED, places->attribute[PLUS_ID].at != 0);
     struct plus_io inputs = read_side(reader, places, true), outputs = read_side(reader, places, false);
     set_io(node, true, &inputs);

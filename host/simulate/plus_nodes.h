@@ -65,12 +65,12 @@ enum plus_field {
 
 /* Flags. An attribute that is null has the bit PLUS_NULL << (field - PLUS_FIRST_NUMBER). */
 enum {
-    PLUS_IS_GPU = 1,      /* has a category */
-    PLUS_IS_META = 2,     /* its name says process_group:init */
-    PLUS_NO_STREAM = 4,   /* stream is null */
-    PLUS_PG_NULL = 8,     /* pg_name is null */
-    PLUS_ID_CHANGED = 16, /* id is not what the key says */
-    PLUS_IS_FLAT = 32,    /* of schema 1.0.1 */
+    PLUS_IS_GPU = 1,          /* has a category */
+    PLUS_IS_META = 2,         /* its name says process_group:init */
+    PLUS_NO_STREAM = 4,       /* stream is null */
+    PLUS_PG_NULL = 8,         /* pg_name is null */
+    PLUS_ID_CHANGED = 16,     /* id is not what the key says */
+    PLUS_HAS_OLD_PARENT = 32, /* of schema 1.0.1: its parent is named as in the host trace */
     PLUS_NULL = 64,
     PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1), /* comm_bytes has tensors in lists of lists */
 };
