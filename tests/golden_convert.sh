@@ -54,7 +54,8 @@ while read -r name sum; do
 done <tests/data/convert/sha256
 
 # Nodes of schema 1.0.1 name their parents by other ids once they are linked.
-"$SUTRA" gen --events 3000 --seed 3 --schema 1.0.1 --host "$work/host.json" --device "$work/device.json" --quiet
+"$SUTRA" gen --events 3000 --seed 3 --schema 1.0.1 --host "$work/host.json" --device "$work/device.json" \
+    2>"$work/err"
 "$SUTRA" link "$work/host.json" "$work/device.json" -o "$work/old.json" -q --no-sync
 for how in --plain --compat; do
     "$SUTRA" link "$work/host.json" "$work/device.json" -o "$work/linked.et" -q --no-sync $how
