@@ -69,7 +69,8 @@ enum op_formula {
     FORMULA_BADDBMM, /* bias, a, b, batches */
     FORMULA_SCALED_MM,
     FORMULA_CONV,           /* aten::convolution */
-    FORMULA_CONV_DIRECT,    /* those of cuDNN and MIOpen, below it */
+    FORMULA_CONV_CUDNN,     /* those of libraries, below it */
+    FORMULA_CONV_MIOPEN,    /* */
     FORMULA_CONV_BACKWARD,  /* aten::convolution_backward */
     FORMULA_SDPA_CUDNN,     /* query, key and value of (batch, heads, length, width) */
     FORMULA_SDPA_EFFICIENT, /* another place for "causal" each */
@@ -88,8 +89,12 @@ enum op_formula {
     FORMULA_UNARY,     /* element by element of one input; a second one is the output */
     FORMULA_BINARY,    /* of two */
     FORMULA_GENERAL,   /* of any number */
+    FORMULA_COMPARE,   /* the same, with truth values for results */
     FORMULA_COPY,      /* moves and computes nothing */
     FORMULA_FILL,      /* writes only */
+    FORMULA_RESIZE,    /* to a size in space that is told */
+    FORMULA_PAD,       /* by edges */
+    FORMULA_GATED,     /* silu of one half, times the other */
     FORMULA_FOREACH,   /* element by element of lists of tensors */
     FORMULA_OPTIMIZER, /* lists of parameters, gradients and states */
     FORMULA_REDUCE,
@@ -99,12 +104,13 @@ enum op_formula {
     FORMULA_BATCH_NORM,
     FORMULA_LAYER_NORM,
     FORMULA_GROUP_NORM,
+    FORMULA_NATIVE_GROUP_NORM,
     FORMULA_INSTANCE_NORM,
     FORMULA_RMS_NORM,
     FORMULA_BATCH_NORM_BACKWARD,
+    FORMULA_VENDOR_BATCH_NORM_BACKWARD, /* of cuDNN and MIOpen: the input first */
     FORMULA_LAYER_NORM_BACKWARD,
     FORMULA_GROUP_NORM_BACKWARD,
-    FORMULA_INSTANCE_NORM_BACKWARD,
     FORMULA_RMS_NORM_BACKWARD,
     N_FORMULAS
 };

@@ -1,0 +1,271 @@
+/*
+ * flops_matrix.c - products of matrices, and convolutions.
+ *
+ *     (M, K) x (K, N)      2 M N K, and M N for a bias
+ *     convolution          a product for each element of the output, with as many terms as the filter has weights
+ */
+#include "facts/flops_rules.h"
+
+/* ---- Products ---- */
+
+/* Where a product's operands are. */
+struct gemm_places {
+    uint32_t a, bias, out, rank;
+    bool has_bias;
+};
+
+static struct gemm_places gemm_places_of(enum op_formula formula) {
+    switch (formula) {
+    case FORMULA_ADDMM:
+        return (struct gemm_places){.a = 1, .bias = 0, .out = 5, .rank = 2, .has_bias = true};
+    case FORMULA_BADDBMM:
+        return (struct gemm_places){.a = 1, .bias = 0, .out = 5, .rank = 3, .has_bias = true};
+    case FORMULA_BMM:
+        return (struct gemm_places){.out = 2, .rank = 3};
+    case FORMULA_SCALED_MM:
+        return (struct gemm_places){.bias = 4, .out = 8, .rank = 2};
+    default:
+        return (struct gemm_places){.out = 2, .rank = 2};
+    }
+}
+
+struct gemm {
+    double batch, m, n, k;
+};
+
+static struct gemm gemm_of(const struct input_tensor *a, const struct input_tensor *b, uint32_t rank) {
+    return (struct gemm){.batch = rank == 3 ? (double)a->dims[0] : 1,
+                         .m = (double)a->dims[rank - 2],
+                         .n = (double)b->dims[rank - 1],
+                         .k = (double)a->dims[rank - 1]};
+}
+
+static struct op_flops gemm_tracelens(const struct flops_case *at, struct gemm_places places, struct gemm gemm) {
+    bool bias = at->formula == FORMULA_SCALED_MM ? at->inputs->n_shapes == 3 : places.has_bias;
+    double bytes = case_bytes(at, places.a), out = bytes;
+    if (at->inputs->n_types <= places.a + 1 || (at->inputs->has_strides && at->inputs->n_strides <= places.a + 1))
+        return flops_unknown("types or strides of its operands are absent");
+    if (at->formula == FORMULA_SCALED_MM) {
+        if (isnan(bytes) || isnan(case_bytes(at, places.a + 1)))
+            return flops_unknown("the types of its operands are unknown");
+        out = bytes == 1 ? 2 : bytes > 4 ? NAN : bytes;
+    }
+    double flops = 2 * gemm.m * gemm.n * gemm.k + (bias ? gemm.m * gemm.n : 0);
+    double moved = bytes * (gemm.m * gemm.k + gemm.k * gemm.n + (bias ? gemm.n : 0)) + out * gemm.m * gemm.n;
+    return flops_known(at, gemm.batch * flops, gemm.batch * moved, UNIT_MATRIX, places.a);
+}
+
+/* Bytes of an element of the result: of the tensor that it is written to, of the type that is asked for, as wide as
+ * sums of small integers are, or else the operands'. */
+static double gemm_out_bytes(const struct flops_case *at, struct gemm_places places) {
+    int64_t number;
+    uint32_t n;
+    const struct data_type *type = case_type(at, places.a);
+    if (case_is_tensor(at, places.out))
+        return case_bytes(at, places.out);
+    if (at->formula == FORMULA_SCALED_MM && case_numbers(at, 6, &number, 1, &n) && n == 1) {
+        const struct data_type *asked = data_type_of_number(number);
+        return asked ? asked->bytes : case_bytes(at, places.a);
+    }
+    if (type && type->kind == ELEMENT_INTEGER && type->bytes == 1)
+        return 4;
+    return case_bytes(at, places.a);
+}
+
+/* With beta = 0 what would be added is not read. */
+static bool gemm_has_bias(const struct flops_case *at, struct gemm_places places) {
+    int64_t beta;
+    uint32_t n;
+    if (at->formula == FORMULA_SCALED_MM)
+        return case_is_tensor(at, places.bias);
+    return places.has_bias && !(case_numbers(at, 3, &beta, 1, &n) && n == 1 && beta == 0);
+}
+
+struct op_flops flops_gemm(const struct flops_case *at) {
+    struct gemm_places places = gemm_places_of(at->formula);
+    struct input_tensor a = case_input(at, places.a).tensor, b = case_input(at, places.a + 1).tensor;
+    bool fits = places.rank == 3 ? a.n_dims == 3 && b.n_dims == 3 : a.n_dims >= 2 && b.n_dims >= 2;
+    if (!fits)
+        return flops_unknown("its operands are no matrices");
+    struct gemm gemm = gemm_of(&a, &b, places.rank);
+    if (at->tracelens)
+        return gemm_tracelens(at, places, gemm);
+    if (a.n_dims != places.rank || b.n_dims != places.rank || gemm.k != (double)b.dims[places.rank - 2])
+        return flops_unknown("its matrices do not fit");
+    bool bias = gemm_has_bias(at, places);
+    const struct data_type *type = case_type(at, places.a);
+    double results = gemm.batch * gemm.m * gemm.n, terms = gemm.k * (type ? type->packed : 1);
+    double bytes = case_read(at, places.a) + case_read(at, places.a + 1) + (bias ? case_read(at, places.bias) : 0) +
+                   results * gemm_out_bytes(at, places);
+    return flops_known(at, 2 * results * terms + (bias ? results : 0), bytes, UNIT_MATRIX, places.a);
+}
+
+/* ---- Convolutions ---- */
+
+#define CONV_DIMS 3
+
+struct conv {
+    const struct input_tensor *x, *w;
+    uint32_t n_dims; /* in space */
+    bool transposed;
+    double groups;
+    double window[CONV_DIMS];           /* elements in space of the output */
+    double n_x, n_w, n_out, n_channels; /* elements */
+};
+
+/* Where a convolution's arguments are. */
+struct conv_places {
+    uint32_t x, stride, padding, dilation, transposed, output_padding, groups;
+    bool can_transpose;
+};
+
+static struct conv_places conv_places_of(enum op_formula formula) {
+    switch (formula) {
+    case FORMULA_CONV_CUDNN:
+        return (struct conv_places){.padding = 2, .stride = 3, .dilation = 4, .groups = 5};
+    case FORMULA_CONV_MIOPEN:
+        return (struct conv_places){.padding = 3, .stride = 4, .dilation = 5, .groups = 6};
+    case FORMULA_CONV_BACKWARD:
+        return (struct conv_places){1, 4, 5, 6, 7, 8, 9, true};
+    default:
+        return (struct conv_places){0, 3, 4, 5, 6, 7, 8, true};
+    }
+}
+
+/* A number for each dimension: one for all stands for each, nothing for `otherwise`. */
+static bool conv_numbers(const struct flops_case *at, uint32_t place, uint32_t n_dims, int64_t otherwise,
+                         int64_t *numbers) {
+    uint32_t n = 0;
+    struct input_text value = case_input(at, place).value;
+    if (!value.at || (at->tracelens && place >= at->inputs->n_values))
+        return false;
+    for (uint32_t i = 0; i < n_dims; i++)
+        numbers[i] = otherwise;
+    if (value.length == 0)
+        return true;
+    if (!case_numbers(at, place, numbers, CONV_DIMS, &n) || n == 0)
+        return false;
+    for (uint32_t i = n; n == 1 && i < n_dims; i++)
+        numbers[i] = numbers[0];
+    return n == 1 || n >= n_dims;
+}
+
+/* Elements in space of the output. False: arguments are absent or make none. */
+static bool conv_window(const struct flops_case *at, struct conv_places places, struct conv *conv) {
+    int64_t stride[CONV_DIMS], padding[CONV_DIMS], dilation[CONV_DIMS], extra[CONV_DIMS] = {0};
+    if (!conv_numbers(at, places.stride, conv->n_dims, 1, stride) ||
+        !conv_numbers(at, places.padding, conv->n_dims, 0, padding) ||
+        !conv_numbers(at, places.dilation, conv->n_dims, 1, dilation) ||
+        (places.can_transpose && !conv_numbers(at, places.output_padding, conv->n_dims, 0, extra)))
+        return false;
+    for (uint32_t i = 0; i < conv->n_dims; i++) {
+        double in = (double)conv->x->dims[2 + i], pad = 2 * (double)padding[i], step = (double)stride[i];
+        double reach = (double)dilation[i] * ((double)conv->w->dims[2 + i] - 1);
+        if (step <= 0)
+            return false;
+        conv->window[i] = conv->transposed ? (in - 1) * step - pad + reach + (double)extra[i] + 1
+                                           : trunc((in + pad - reach - 1) / step + 1);
+    }
+    return true;
+}
+
+/* Reads shapes and arguments. Why it cannot, or NULL. */
+static const char *conv_read(const struct flops_case *at, struct conv_places places, const struct input_tensor *x,
+                             const struct input_tensor *w, struct conv *conv) {
+    int64_t groups = 1;
+    uint32_t n = 0;
+    *conv = (struct conv){.x = x, .w = w, .n_dims = x->n_dims - 2};
+    if (x->n_dims < 3 || x->n_dims > 2 + CONV_DIMS || w->n_dims != x->n_dims)
+        return "its input and its weights are no images of one to three dimensions";
+    if (!case_numbers(at, places.groups, &groups, 1, &n) || n != 1)
+        return "its groups are not told";
+    conv->groups = (double)groups;
+    conv->transposed = places.can_transpose && case_is_true(at, places.transposed);
+    if (!conv_window(at, places, conv))
+        return "its stride, padding or dilation does not fit";
+    conv->n_x = tensor_elements(x);
+    conv->n_w = tensor_elements(w);
+    conv->n_channels = (double)w->dims[conv->transposed ? 1 : 0];
+    if (conv->transposed && !at->tracelens)
+        conv->n_channels *= conv->groups;
+    conv->n_out = (double)x->dims[0] * conv->n_channels;
+    for (uint32_t i = 0; i < conv->n_dims; i++)
+        conv->n_out *= conv->window[i];
+    return NULL;
+}
+
+/* Operations that bring input and output together: a multiplication and an addition for each weight of a filter at
+ * each element of the output, or where the convolution is transposed at each of the input. */
+static double conv_products(const struct conv *conv) {
+    double weights = conv->w->dims[0] ? conv->n_w / (double)conv->w->dims[0] : 0;
+    return 2 * weights * (conv->transposed ? conv->n_x : conv->n_out);
+}
+
+/* What TraceLens needs besides: types that are equal, and a list of strides that is long enough, or none. */
+static bool conv_fits_tracelens(const struct flops_case *at, uint32_t x) {
+    struct operator_input a = case_input(at, x), b = case_input(at, x + 1);
+    bool equal =
+        a.type.at && b.type.at && a.type.length == b.type.length && memcmp(a.type.at, b.type.at, a.type.length) == 0;
+    return equal && (!at->inputs->has_strides || at->inputs->n_strides > x + 1);
+}
+
+struct op_flops flops_convolution(const struct flops_case *at) {
+    struct conv conv;
+    struct input_tensor x = case_input(at, 0).tensor, w = case_input(at, 1).tensor;
+    const char *why = conv_read(at, conv_places_of(at->formula), &x, &w, &conv);
+    if (why)
+        return flops_unknown(why);
+    if (at->tracelens && !conv_fits_tracelens(at, 0))
+        return flops_unknown("input and weights are of different types");
+    bool bias = at->tracelens ? at->inputs->n_shapes == 3 : at->formula != FORMULA_CONV_CUDNN && case_is_tensor(at, 2);
+    double flops = conv_products(&conv) + (bias ? conv.n_out : 0);
+    double bytes =
+        case_read(at, 0) + case_read(at, 1) + case_bytes(at, 0) * (conv.n_out + (bias ? conv.n_channels : 0));
+    return flops_known(at, flops, bytes, UNIT_MATRIX, 0);
+}
+
+/* The gradient of the weights: each weight meets each element of the smaller side's space in each image. */
+static double conv_weight_products(const struct conv *conv) {
+    double space = (double)conv->x->dims[0];
+    for (uint32_t i = 0; i < conv->n_dims; i++)
+        space *= conv->transposed ? (double)conv->x->dims[2 + i] : conv->window[i];
+    return 2 * space * conv->n_w;
+}
+
+static struct op_flops conv_backward_tracelens(const struct flops_case *at, const struct conv *conv) {
+    double bytes = case_bytes(at, 1);
+    struct operator_input sizes = case_input(at, 3);
+    bool bias = sizes.tensor.n_dims || sizes.n_members; /* which a trace does not tell there */
+    if (!conv_fits_tracelens(at, 1))
+        return flops_unknown("input and weights are of different types");
+    double flops = conv_products(conv) + conv_weight_products(conv) + (bias ? conv->n_out : 0);
+    double moved = 2 * bytes * (conv->n_out + conv->n_w + conv->n_x) + (bias ? conv->n_out + conv->n_channels : 0);
+    return flops_known(at, flops, moved, UNIT_MATRIX, 1);
+}
+
+struct op_flops flops_convolution_backward(const struct flops_case *at) {
+    struct conv conv;
+    int64_t mask[3] = {1, 1, 0};
+    uint32_t n = 0;
+    struct input_tensor x = case_input(at, 1).tensor, w = case_input(at, 2).tensor;
+    const char *why = conv_read(at, conv_places_of(at->formula), &x, &w, &conv);
+    if (why)
+        return flops_unknown(why);
+    if (at->tracelens)
+        return conv_backward_tracelens(at, &conv);
+    case_numbers(at, 10, mask, 3, &n);
+    double gradient = case_read(at, 0), weights = case_read(at, 2), input = case_read(at, 1), flops = 0, bytes = 0;
+    if (mask[0]) {
+        flops += conv_products(&conv);
+        bytes += gradient + weights + case_bytes(at, 1) * conv.n_x;
+    }
+    if (mask[1]) {
+        flops += conv_weight_products(&conv);
+        bytes += gradient + input + case_bytes(at, 2) * conv.n_w;
+    }
+    if (mask[2]) {
+        flops += conv.n_out;
+        bytes += gradient + case_bytes(at, 0) * conv.n_channels;
+    }
+    return flops_known(at, flops, bytes, UNIT_MATRIX, 1);
+}

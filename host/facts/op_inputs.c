@@ -1,0 +1,316 @@
+/*
+ * op_inputs.c - four texts to one list of inputs.
+ *
+ * Shapes and strides are read into a flat list of records each: numbers lie in one array, and a record says which of
+ * them are its own, or how many records behind it are its members. Pointers are set when nothing grows any more.
+ */
+#include "facts/op_inputs.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* An element of the list of shapes, or of strides: its numbers, or its members, which are the records behind it. */
+struct shape_record {
+    uint32_t first, n;
+    uint32_t n_members;
+    bool is_list;
+};
+
+struct shape_list {
+    size_t first_record;
+    uint32_t n, n_members; /* elements, and members of all of them */
+    bool there;
+};
+
+struct cursor {
+    const char *at, *end;
+};
+
+/* Also over a text that is not there. */
+static struct cursor over(struct input_text text) {
+    const char *at = text.at ? text.at : "";
+    return (struct cursor){at, at + (text.at ? text.length : 0)};
+}
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool opens(char c) {
+    return c == '[' || c == '(' || c == '{';
+}
+
+static bool closes(char c) {
+    return c == ']' || c == ')' || c == '}';
+}
+
+static bool quotes(char c) {
+    return c == '"' || c == '\'';
+}
+
+static void skip_space(struct cursor *cursor) {
+    while (cursor->at < cursor->end && is_space(*cursor->at))
+        cursor->at++;
+}
+
+/* Behind the string at the cursor. */
+static void skip_string(struct cursor *cursor) {
+    char quote = *cursor->at++;
+    while (cursor->at < cursor->end && *cursor->at != quote)
+        cursor->at += *cursor->at == '\\' && cursor->end - cursor->at > 1 ? 2 : 1;
+    cursor->at += cursor->at < cursor->end;
+}
+
+/* Behind the value at the cursor, whatever it is, and however deep. */
+static void skip_value(struct cursor *cursor) {
+    size_t depth = 0;
+    while (cursor->at < cursor->end) {
+        char c = *cursor->at;
+        if (depth == 0 && (c == ',' || closes(c)))
+            return;
+        if (quotes(c)) {
+            skip_string(cursor);
+            continue;
+        }
+        depth += opens(c) ? 1 : 0;
+        depth -= closes(c) ? 1 : 0;
+        cursor->at++;
+    }
+}
+
+/* Goes into the list at the cursor; false: there is none. */
+static bool enter(struct cursor *cursor) {
+    skip_space(cursor);
+    if (cursor->at == cursor->end || !opens(*cursor->at))
+        return false;
+    cursor->at++;
+    return true;
+}
+
+/* Whether another element begins at the cursor, behind what was read of the one before; else leaves the list. */
+static bool more(struct cursor *cursor) {
+    skip_value(cursor);
+    skip_space(cursor);
+    if (cursor->at < cursor->end && *cursor->at == ',') {
+        cursor->at++;
+        skip_space(cursor);
+    }
+    if (cursor->at < cursor->end && !closes(*cursor->at))
+        return true;
+    cursor->at += cursor->at < cursor->end;
+    return false;
+}
+
+/* Whether the list that was just entered has an element. */
+static bool first(struct cursor *cursor) {
+    skip_space(cursor);
+    if (cursor->at < cursor->end && !closes(*cursor->at))
+        return true;
+    cursor->at += cursor->at < cursor->end;
+    return false;
+}
+
+/* A whole number of at most 18 digits; anything else is no size. */
+static bool read_number(struct cursor *cursor, int64_t *number) {
+    const char *at = cursor->at;
+    bool negative = at < cursor->end && *at == '-';
+    at += negative;
+    const char *digits = at;
+    int64_t value = 0;
+    while (at < cursor->end && *at >= '0' && *at <= '9' && at - digits < 18)
+        value = value * 10 + (*at++ - '0');
+    if (at == digits || (at < cursor->end && !closes(*at) && *at != ',' && !is_space(*at)))
+        return false;
+    cursor->at = at;
+    *number = negative ? -value : value;
+    return true;
+}
+
+/* The numbers of the list that was just entered, into a record. */
+static void read_numbers(struct op_inputs_parser *parser, struct cursor *cursor, struct shape_record *record) {
+    record->first = (uint32_t)(parser->numbers.length / sizeof(int64_t));
+    for (bool there = first(cursor); there; there = more(cursor)) {
+        int64_t number;
+        if (read_number(cursor, &number)) {
+            buffer_append(&parser->numbers, &number, sizeof number);
+            record->n++;
+        }
+    }
+}
+
+/* The element at the cursor, and its members behind it. */
+static uint32_t read_shape(struct op_inputs_parser *parser, struct cursor *cursor) {
+    struct shape_record record = {0};
+    size_t place = parser->shapes.length;
+    buffer_append(&parser->shapes, &record, sizeof record);
+    if (!enter(cursor))
+        return 0;
+    struct cursor inside = *cursor;
+    skip_space(&inside);
+    record.is_list = inside.at < inside.end && opens(*inside.at);
+    if (!record.is_list) {
+        read_numbers(parser, cursor, &record);
+    } else {
+        for (bool there = first(cursor); there; there = more(cursor)) {
+            struct shape_record member = {0};
+            if (enter(cursor))
+                read_numbers(parser, cursor, &member);
+            buffer_append(&parser->shapes, &member, sizeof member);
+            record.n_members++;
+        }
+    }
+    if (!parser->shapes.failed)
+        memcpy(parser->shapes.bytes + place, &record, sizeof record);
+    return record.n_members;
+}
+
+static struct shape_list read_shapes(struct op_inputs_parser *parser, struct input_text text) {
+    struct shape_list list = {.first_record = parser->shapes.length / sizeof(struct shape_record)};
+    struct cursor cursor = over(text);
+    if (!enter(&cursor))
+        return list;
+    list.there = true;
+    for (bool there = first(&cursor); there; there = more(&cursor), list.n++)
+        list.n_members += read_shape(parser, &cursor);
+    return list;
+}
+
+/* The value at the cursor: a string without its quotes, anything else as it is, without white space behind it. */
+static struct input_text read_text(struct cursor *cursor) {
+    struct input_text text = {.at = cursor->at};
+    if (quotes(*cursor->at)) {
+        skip_string(cursor);
+        text.at++;
+        bool closed = cursor->at - text.at > 0 && cursor->at[-1] == text.at[-1];
+        text.length = (size_t)(cursor->at - text.at) - (closed ? 1 : 0);
+        return text;
+    }
+    skip_value(cursor);
+    const char *end = cursor->at;
+    while (end > text.at && is_space(end[-1]))
+        end--;
+    text.length = (size_t)(end - text.at);
+    return text;
+}
+
+/* Places that the text has; where `to` is given, sets the type or the value of these inputs. */
+static uint32_t read_texts(struct input_text list, struct operator_input *to, bool types) {
+    struct cursor cursor = over(list);
+    uint32_t n = 0;
+    if (!enter(&cursor))
+        return 0;
+    for (bool there = first(&cursor); there; there = more(&cursor), n++) {
+        struct input_text text = read_text(&cursor);
+        if (to && types)
+            to[n].type = text;
+        else if (to)
+            to[n].value = text;
+    }
+    return n;
+}
+
+static struct input_tensor tensor_of(const struct op_inputs_parser *parser, struct shape_record record) {
+    const int64_t *numbers = (const int64_t *)(const void *)parser->numbers.bytes;
+    return (struct input_tensor){.dims = record.n ? numbers + record.first : NULL, .n_dims = record.n};
+}
+
+/* The numbers of a record of strides, if there are as many as the tensor has dimensions. */
+static void set_strides(const struct op_inputs_parser *parser, const struct shape_record *record,
+                        struct input_tensor *tensor) {
+    if (record && record->n == tensor->n_dims && record->n)
+        tensor->strides = (const int64_t *)(const void *)parser->numbers.bytes + record->first;
+}
+
+/* Sets shapes and strides of the inputs, side by side. */
+static void set_shapes(const struct op_inputs_parser *parser, const struct shape_list *shapes,
+                       const struct shape_list *strides, struct operator_input *inputs, struct input_tensor *members) {
+    const struct shape_record *records = (const struct shape_record *)(const void *)parser->shapes.bytes;
+    const struct shape_record *shape = records + shapes->first_record, *stride = records + strides->first_record;
+    for (uint32_t i = 0; i < shapes->n; i++) {
+        const struct shape_record *beside = i < strides->n ? stride : NULL;
+        struct operator_input *input = &inputs[i];
+        input->tensor = tensor_of(parser, *shape);
+        set_strides(parser, beside, &input->tensor);
+        input->is_list = shape->is_list;
+        input->n_members = shape->n_members;
+        input->members = members;
+        for (uint32_t j = 0; j < shape->n_members; j++) {
+            *members = tensor_of(parser, shape[1 + j]);
+            set_strides(parser, beside && j < beside->n_members ? beside + 1 + j : NULL, members++);
+        }
+        shape += 1 + shape->n_members;
+        stride += beside ? 1 + beside->n_members : 0;
+    }
+}
+
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+/* Room for n elements of zeros, in place of what was there. */
+static void *take(struct buffer *buffer, uint32_t n, size_t size) {
+    buffer->length = 0;
+    char *room = buffer_reserve(buffer, n * size);
+    if (room)
+        memset(room, 0, n * size);
+    return room;
+}
+
+bool op_inputs_parse(struct op_inputs_parser *parser, const struct op_input_texts *texts, struct op_inputs *inputs) {
+    parser->numbers.length = parser->shapes.length = 0;
+    struct shape_list shapes = read_shapes(parser, texts->shapes), strides = read_shapes(parser, texts->strides);
+    struct op_inputs made = {.n_shapes = shapes.n,
+                             .n_strides = strides.n,
+                             .n_types = read_texts(texts->types, NULL, true),
+                             .n_values = read_texts(texts->values, NULL, false),
+                             .has_strides = strides.there};
+    made.n = larger(larger(made.n_shapes, made.n_strides), larger(made.n_types, made.n_values));
+    struct operator_input *room = take(&parser->inputs, made.n, sizeof *room);
+    struct input_tensor *members = take(&parser->members, shapes.n_members, sizeof *members);
+    if (!room || !members || parser->numbers.failed || parser->shapes.failed)
+        return false;
+    if (shapes.n)
+        set_shapes(parser, &shapes, &strides, room, members);
+    read_texts(texts->types, room, true);
+    read_texts(texts->values, room, false);
+    made.input = room;
+    *inputs = made;
+    return true;
+}
+
+void op_inputs_parser_free(struct op_inputs_parser *parser) {
+    buffer_free(&parser->numbers);
+    buffer_free(&parser->shapes);
+    buffer_free(&parser->inputs);
+    buffer_free(&parser->members);
+}
+
+struct operator_input op_input_at(const struct op_inputs *inputs, uint32_t place) {
+    return place < inputs->n ? inputs->input[place] : (struct operator_input){0};
+}
+
+bool input_is(struct input_text value, const char *word) {
+    return value.length == strlen(word) && strncasecmp(value.at ? value.at : "", word, value.length) == 0;
+}
+
+/* The number or the word at the cursor. */
+static bool read_numeral(struct cursor *cursor, int64_t *number) {
+    if (read_number(cursor, number))
+        return true;
+    struct input_text word = read_text(cursor);
+    *number = input_is(word, "true");
+    return *number || input_is(word, "false");
+}
+
+bool input_numbers(struct input_text value, int64_t *numbers, uint32_t most, uint32_t *n) {
+    struct cursor cursor = over(value);
+    uint32_t found = 0;
+    if (!value.length)
+        return false;
+    bool list = enter(&cursor);
+    for (bool there = first(&cursor); there; there = list && more(&cursor), found++)
+        if (found == most || !read_numeral(&cursor, &numbers[found]))
+            return false;
+    *n = found;
+    return true;
+}

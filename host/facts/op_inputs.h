@@ -1,0 +1,73 @@
+/*
+ * op_inputs.h - an operator's inputs, as traces describe them: shapes, types, strides and values.
+ *
+ *     "[[8, 3], [[2], [4]], []]"  "['float', 'TensorList', 'Scalar']"  "[[3, 1], [[1], [1]], []]"  "['', '', '0.5']"
+ *          shapes                      types                                strides                     values
+ *                        \-----------------------------|------------------------------/
+ *                                 inputs[0] a tensor, [1] a list of tensors, [2] the value 0.5
+ *
+ * Texts may be JSON, as the fields of a device trace are, or Python's, as ET+ and Chakra's files have them; a value is
+ * a string, or anything else as it is written. What is malformed or nested deeper is left out, never read beyond.
+ *
+ * Cost: O(length of the texts). A parser keeps its memory for the next operator.
+ */
+#ifndef FACTS_OP_INPUTS_H
+#define FACTS_OP_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+
+struct input_text {
+    const char *at;
+    size_t length;
+};
+
+struct input_tensor {
+    const int64_t *dims;
+    const int64_t *strides; /* as many; NULL: not told */
+    uint32_t n_dims;
+};
+
+struct operator_input {
+    struct input_tensor tensor;         /* without dimensions: a tensor of one element, a scalar or anything else */
+    const struct input_tensor *members; /* of a list of tensors */
+    uint32_t n_members;
+    bool is_list;
+    struct input_text type, value; /* {NULL, 0}: not told */
+};
+
+struct op_inputs {
+    const struct operator_input *input;
+    uint32_t n;                                      /* length of the longest of the four lists */
+    uint32_t n_shapes, n_types, n_strides, n_values; /* of each */
+    bool has_strides;                                /* that list is there, though it may be empty */
+};
+
+/* The four lists; {NULL, 0} where one is absent. */
+struct op_input_texts {
+    struct input_text shapes, types, strides, values;
+};
+
+/* Begin with zeros; the members are the parser's. */
+struct op_inputs_parser {
+    struct buffer numbers, shapes, inputs, members;
+};
+
+/* What it gives lives until the next call, and the texts must. False: out of memory. */
+bool op_inputs_parse(struct op_inputs_parser *parser, const struct op_input_texts *texts, struct op_inputs *inputs);
+void op_inputs_parser_free(struct op_inputs_parser *parser);
+
+/* The input at a place; an empty one behind the last. */
+struct operator_input op_input_at(const struct op_inputs *inputs, uint32_t place);
+
+/* The numbers of a value such as "[1, -2]", at most `most` of them, also of "3"; how many there are. A word counts as
+ * 1 if it is True and as 0 if it is False. False: it is nothing of that kind. */
+bool input_numbers(struct input_text value, int64_t *numbers, uint32_t most, uint32_t *n);
+
+/* Whether a value is the word, in any case: "True", "true". */
+bool input_is(struct input_text value, const char *word);
+
+#endif
