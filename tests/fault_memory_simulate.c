@@ -1,12 +1,13 @@
 /*
  * fault_memory_simulate.c - runs out of memory at every allocation, one after the other, while a job of two ranks is
- * read, simulated with changes and written as a trace, and while a pair of traces becomes a file with measured times.
+ * read, simulated with changes and written as a trace, and while a pair of traces, and ET+, become files with measured
+ * times.
  *
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
  */
 #include "fault_files.h"
 
-enum { FILE_TRACE, FILE_ET, FILE_STREAMS, N_FILES };
+enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, N_FILES };
 
 #define ET_NODE(id, name, type, us, deps, attributes)                                                                  \
     "{'id':'" id "','name':'" name "','type':'" type "','durationMicros':'" us "','dataDeps':[" deps                   \
@@ -59,8 +60,19 @@ static const char device_source[] = DEVICE_OF(
                                                                                                                                                                                                                                                                                                                                                                                              "-1",
                                                                                                                                                                                                                                                                                                                                                                                              ""));
 
+/* Kernels that overlap, and an operator that waited for one of them. */
+#define TIMED(id, name, more)                                                                                          \
+    "{'id':" id ",'name':'" name "','ctrl_deps':" more ",'inputs':" NO_IO ",'outputs':" NO_IO ",'attrs':[]}"
+static const char plus_source[] =
+    "{'schema':'1.1.1-chakra.0.0.4','nodes':[" TIMED("1", "root", "1") "," TIMED("2", "a", "1,'ts':10,'inclusive_dur':40") "," TIMED(
+        "3", "b",
+        "1,'ts':100,'inclusive_dur':40,'sync_dep':[5]") "," TIMED("4", "k1",
+                                                                  "2,'ts':20,'inclusive_dur':60,'cat':'kernel','stream':7") "," TIMED("5",
+                                                                                                                                      "k2",
+                                                                                                                                      "2,'ts':30,'inclusive_dur':40,'cat':'kernel','stream':8") "]}";
+
 struct simulate_texts {
-    char *rank[2], *host, *device;
+    char *rank[2], *host, *device, *plus;
 };
 
 static enum sutra_status simulate(struct sutra_context *context, const struct sutra_et *const *ets,
@@ -91,11 +103,16 @@ static enum sutra_status run_job(struct sutra_context *context, const struct fau
     return status;
 }
 
-static enum sutra_status make_faithful(struct sutra_context *context, const struct sutra_linked *linked,
-                                       bool gpu_streams, const char *path, struct sutra_error *error) {
+/* Of what was linked, or of ET+ where that is NULL. */
+static enum sutra_status make_faithful(struct sutra_context *context, const struct simulate_texts *texts,
+                                       const struct sutra_linked *linked, bool gpu_streams, const char *path,
+                                       struct sutra_error *error) {
     const struct sutra_faithful_options options = {.size = sizeof options, .gpu_streams = gpu_streams};
+    const struct sutra_convert_options timed = {.size = sizeof timed, .keep_times = true};
     struct sutra_converted *converted = NULL;
-    enum sutra_status status = sutra_linked_convert(context, linked, NULL, &converted, error);
+    enum sutra_status status =
+        linked ? sutra_linked_convert(context, linked, NULL, &converted, error)
+               : sutra_convert_parse(context, "plus", texts->plus, strlen(texts->plus), &timed, &converted, error);
     if (!status)
         status = sutra_converted_make_faithful(context, converted, linked, &options, NULL, error);
     if (!status)
@@ -116,9 +133,9 @@ static enum sutra_status run_linked(struct sutra_context *context, const struct 
     if (!status)
         status = sutra_link(context, host, device, NULL, &linked, error);
     if (!status)
-        status = make_faithful(context, linked, false, files->path[FILE_ET], error);
+        status = make_faithful(context, texts, linked, false, files->path[FILE_ET], error);
     if (!status)
-        status = make_faithful(context, linked, true, files->path[FILE_STREAMS], error);
+        status = make_faithful(context, texts, linked, true, files->path[FILE_STREAMS], error);
     sutra_linked_free(linked);
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);
@@ -133,14 +150,18 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
         status = run_job(context, files, error);
     if (!status)
         status = run_linked(context, files, error);
+    if (!status)
+        status = make_faithful(context, files->of, NULL, false, files->path[FILE_PLUS], error);
     sutra_context_free(context);
     return status;
 }
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    struct simulate_texts texts = {
-        {quotes_doubled(rank_0), quotes_doubled(rank_1)}, quotes_doubled(host_source), quotes_doubled(device_source)};
+    struct simulate_texts texts = {{quotes_doubled(rank_0), quotes_doubled(rank_1)},
+                                   quotes_doubled(host_source),
+                                   quotes_doubled(device_source),
+                                   quotes_doubled(plus_source)};
     struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
     files_expect(&files);
     assert_non_null(strstr(files.expected[FILE_TRACE], "all-reduce"));
@@ -149,6 +170,7 @@ static void any_allocation_may_fail(void **state) {
     free(texts.rank[1]);
     free(texts.host);
     free(texts.device);
+    free(texts.plus);
 }
 
 int main(void) {

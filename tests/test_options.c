@@ -250,6 +250,13 @@ static enum sutra_status make_faithful(const void *options, struct sutra_faithfu
     return status;
 }
 
+static enum sutra_status use_convert(const void *options, struct sutra_error *error) {
+    struct sutra_converted *converted = NULL;
+    enum sutra_status status = sutra_linked_convert(all.context, all.linked, options, &converted, error);
+    sutra_converted_free(converted);
+    return status;
+}
+
 static enum sutra_status use_faithful(const void *options, struct sutra_error *error) {
     return make_faithful(options, NULL, error);
 }
@@ -278,6 +285,7 @@ static const struct {
     {FIRST(sutra_et_read_options, damaged), use_et},
     {FIRST(sutra_et_check_options, groups), use_check},
     {FIRST(sutra_simulate_options, no_launch_latency), use_simulate},
+    {FIRST(sutra_convert_options, compat), use_convert},
     {FIRST(sutra_faithful_options, gpu_streams), use_faithful},
 };
 

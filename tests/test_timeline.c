@@ -358,6 +358,23 @@ static void three_kernels_that_overlap_take_no_longer(void **state) {
     expect_times(&drawn, 100, 65, 190);
 }
 
+/* As kernels of a graph do: no ring, whichever is interrupted. */
+static void kernels_of_a_stream_may_overlap(void **state) {
+    (void)state;
+    const struct drawn drawn = {
+        .ops = {{0, 10, 0}, {200, 210, 0}},
+        .kernels = {{5, 6, 10, 100, 0, 0, 0}, {6, 7, 20, 60, 0, 0, 0}, {7, 8, 99.5, 150, 0, 0, 0}},
+        .calls = {{10, 160, 10, 0, 0}},
+    };
+    expect_times(&drawn, 210, 145, 340); /* 10 us are latency */
+    struct drawn streams = drawn;
+    streams.per_stream = true;
+    struct result result;
+    make(&streams, &result);
+    simulate(&streams, &result, 1);
+    arena_free(&result.arena);
+}
+
 static void streams_of_their_own_overlap(void **state) {
     (void)state;
     const struct drawn drawn = {
@@ -499,6 +516,7 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_nothing_explains_is_held_to_the_processors_clock),
         cmocka_unit_test(kernels_that_overlap_share_the_gpu),
         cmocka_unit_test(three_kernels_that_overlap_take_no_longer),
+        cmocka_unit_test(kernels_of_a_stream_may_overlap),
         cmocka_unit_test(streams_of_their_own_overlap),
         cmocka_unit_test(communication_has_a_resource_of_its_own),
         cmocka_unit_test(an_operator_is_cut_at_a_launch_that_it_outlasts),

@@ -4,6 +4,7 @@
 #include "columns/row_list.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_rows(const void *a, const void *b) {
     row_t x = *(const row_t *)a, y = *(const row_t *)b;
@@ -22,4 +23,32 @@ uint64_t rows_sort_unique(row_t *rows, uint64_t n) {
         if (i == 0 || rows[i] != rows[i - 1])
             rows[kept++] = rows[i];
     return kept;
+}
+
+void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first, row_t *sorted) {
+    memset(first, 0, ((size_t)n_numbers + 1) * sizeof *first);
+    for (row_t i = 0; i < n; i++)
+        first[number[rows[i]]]++;
+    row_t end = 0;
+    for (uint32_t b = 0; b <= n_numbers; b++) {
+        end += first[b];
+        first[b] = end;
+    }
+    for (row_t i = n; i-- > 0;)
+        sorted[--first[number[rows[i]]]] = rows[i];
+}
+
+void rows_turn(row_t n, const uint64_t *first, const row_t *lists, uint64_t *turned_first, row_t *turned) {
+    for (uint64_t i = 0; i < first[n]; i++)
+        if (lists[i] != ROW_NONE)
+            turned_first[lists[i]]++;
+    uint64_t end = 0;
+    for (row_t r = 0; r <= n; r++) {
+        end += turned_first[r];
+        turned_first[r] = end;
+    }
+    for (row_t row = n; row-- > 0;)
+        for (uint64_t i = first[row + 1]; i-- > first[row];)
+            if (lists[i] != ROW_NONE)
+                turned[--turned_first[lists[i]]] = row;
 }

@@ -15,6 +15,7 @@
 #include "simulate/old_parents.h"
 #include "simulate/plus_linked.h"
 #include "simulate/plus_read.h"
+#include "simulate/plus_timeline.h"
 
 /* The caller's options as we know them. */
 static enum sutra_status convert_options_take(const struct sutra_convert_options *options,
@@ -140,6 +141,10 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
         status = et_nodes_begin(&converted->nodes, error);
     if (!status)
         status = et_make(&converted->nodes, &graph, &written, error);
+    if (!status && options->keep_times && !options->compat) {
+        status = plus_timeline_read(&graph, &converted->times_arena, &converted->times, error);
+        converted->has_times = true;
+    }
     if (!status) {
         count_graph(&converted->report, &graph);
         count_nodes(&converted->report, &converted->nodes);
@@ -223,5 +228,6 @@ void sutra_converted_free(struct sutra_converted *converted) {
     comm_groups_free(&converted->groups);
     plus_trace_free(&converted->plus);
     document_free(&converted->document);
+    arena_free(&converted->times_arena);
     free(converted);
 }

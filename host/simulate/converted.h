@@ -7,6 +7,7 @@
 #include "simulate/comm_groups.h"
 #include "simulate/et_nodes.h"
 #include "simulate/plus_nodes.h"
+#include "simulate/timeline.h"
 #include "sutra/convert.h"
 
 struct sutra_converted {
@@ -15,6 +16,9 @@ struct sutra_converted {
     struct et_nodes nodes;
     struct comm_groups groups; /* which compat leaves alone */
     struct sutra_convert_report report;
+    struct timeline_input times; /* of ET+, if they are kept: in the arena */
+    struct arena times_arena;
+    bool has_times;
 };
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "columns/pair_table.h"
 #include "columns/row_heap.h"
+#include "columns/row_list.h"
 
 /* From ids to rows: an array where ids lie close together, as they mostly do, else a table. */
 struct id_rows {
@@ -86,25 +87,6 @@ static void fill_up(const struct et_nodes *nodes, const struct id_rows *rows, en
     graph->up.first[nodes->n] = n;
 }
 
-/* The same edges the other way round; `first` is counted, summed up, and moved on while the rows are put in. */
-static void turn_round(const struct et_lists *up, row_t n, struct et_lists *down) {
-    for (uint64_t i = 0; i < up->first[n]; i++)
-        if (up->rows[i] != ROW_NONE)
-            down->first[up->rows[i]]++;
-    uint64_t sum = 0;
-    for (row_t row = 0; row <= n; row++) {
-        uint64_t count = down->first[row];
-        down->first[row] = sum;
-        sum += count;
-    }
-    for (row_t row = 0; row < n; row++)
-        for (uint64_t i = up->first[row]; i < up->first[row + 1]; i++)
-            if (up->rows[i] != ROW_NONE)
-                down->rows[down->first[up->rows[i]]++] = row;
-    memmove(down->first + 1, down->first, n * sizeof *down->first);
-    down->first[0] = 0;
-}
-
 static void find_order(struct et_graph *graph, uint64_t *n_waits, row_t *free_rows) {
     struct row_heap idle = {free_rows, 0};
     for (row_t row = 0; row < graph->n; row++) {
@@ -147,7 +129,7 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
     bool found = find_rows(nodes, &rows, graph);
     if (found) {
         fill_up(nodes, &rows, kinds, graph);
-        turn_round(&graph->up, n, &graph->down);
+        rows_turn(n, graph->up.first, graph->up.rows, graph->down.first, graph->down.rows);
         find_order(graph, n_waits, free_rows);
     }
     rows_end(&rows);

@@ -80,34 +80,28 @@ static enum sutra_status prove(const struct et_nodes *nodes, bool per_stream, st
 
 /* ---- All of it ---- */
 
-static enum sutra_status make(struct sutra_context *context, const struct sutra_linked *linked,
-                              const struct timeline_options *options, const struct et_nodes *plain,
-                              struct et_nodes *made, struct arena *arena, struct timeline_report *report,
-                              struct sutra_error *error) {
-    struct timeline_input input = {.options = *options};
+static enum sutra_status make(struct sutra_context *context, struct timeline_input *input, const struct et_nodes *plain,
+                              struct et_nodes *made, struct timeline_report *report, struct sutra_error *error) {
+    struct arena arena = {0};
     struct timeline_nodes timeline;
-    enum sutra_status status = linked_timeline_read(context, linked, arena, &input, error);
-    if (status)
-        return status;
-    et_timeline_prepare(plain, &input);
-    status = timeline_build(&input, &context->engine, arena, &timeline, report, error);
-    return status ? status : et_timeline_make(made, plain, &input, &timeline, &context->engine, error);
+    et_timeline_prepare(plain, input);
+    enum sutra_status status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
+    if (!status)
+        status = et_timeline_make(made, plain, input, &timeline, &context->engine, error);
+    arena_free(&arena);
+    return status;
 }
 
-enum sutra_status faithful_make(struct sutra_context *context, const struct sutra_linked *linked,
-                                const struct timeline_options *options, struct et_nodes *nodes,
+enum sutra_status faithful_make(struct sutra_context *context, struct timeline_input *input, struct et_nodes *nodes,
                                 struct faithful_report *report, struct sutra_error *error) {
-    struct arena arena = {0};
     struct et_nodes made;
     *report = (struct faithful_report){.departs = ROW_NONE};
-    stage_begin(context, "measured times", linked->device->events.n);
     enum sutra_status status = et_nodes_begin(&made, error);
     if (!status)
-        status = make(context, linked, options, nodes, &made, &arena, &report->timeline, error);
-    arena_free(&arena);
+        status = make(context, input, nodes, &made, &report->timeline, error);
     stage_begin(context, "simulate", made.n);
     if (!status)
-        status = prove(&made, options->per_stream, report, error);
+        status = prove(&made, input->options.per_stream, report, error);
     stage_end(context);
     if (status) {
         et_nodes_free(&made);
@@ -149,6 +143,12 @@ static void tell(const struct faithful_report *made, const struct et_nodes *node
     report_give(report, &told, sizeof told);
 }
 
+static struct timeline_options options_of(const struct sutra_faithful_options *options) {
+    double rest_us = options->rest_us > 0 ? options->rest_us : REST_US;
+    return (struct timeline_options){.rest_us = options->rest_us < 0 ? INFINITY : rest_us,
+                                     .per_stream = options->gpu_streams};
+}
+
 enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
                                                 const struct sutra_linked *linked,
                                                 const struct sutra_faithful_options *options,
@@ -156,14 +156,23 @@ enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, s
     static const struct options_form form = OPTIONS_FORM(sutra_faithful_options, gpu_streams);
     struct sutra_faithful_options taken;
     struct faithful_report made;
+    struct timeline_input *times = &converted->times;
     enum sutra_status status = options_take(&form, options, &taken, error);
     if (status)
         return status;
-    const struct timeline_options how = {.rest_us = taken.rest_us < 0   ? INFINITY
-                                                    : taken.rest_us > 0 ? taken.rest_us
-                                                                        : REST_US,
-                                         .per_stream = taken.gpu_streams};
-    status = faithful_make(context, linked, &how, &converted->nodes, &made, error);
+    if (!linked && !converted->has_times)
+        return error_set(error, SUTRA_USAGE, "the nodes were made of ET+ without keep_times");
+    if (!linked && times->ops.n + times->kernels.n == 0)
+        return error_set(error, SUTRA_DATA, "no node has times, \"ts\" and \"inclusive_dur\": nothing is linked");
+    stage_begin(context, "measured times", converted->nodes.n);
+    if (linked)
+        status = linked_timeline_read(context, linked, &converted->times_arena, times, error);
+    converted->has_times = false;
+    times->options = options_of(&taken);
+    if (!status)
+        status = faithful_make(context, times, &converted->nodes, &made, error);
+    arena_free(&converted->times_arena);
+    stage_end(context);
     if (!status)
         tell(&made, &converted->nodes, report);
     return status;

@@ -1,13 +1,14 @@
 /*
  * faithful.h - from plain nodes to nodes that take the measured time, and the proof: they are simulated once.
  *
- *     linked traces --linked_timeline--> timeline --timeline--> nodes --et_timeline--> .et nodes --replay--> time
+ *     linked traces --linked_timeline--\
+ *                                       timeline --timeline--> nodes --et_timeline--> .et nodes --replay--> time
+ *     ET+ -----------plus_timeline-----/
  */
 #ifndef SIMULATE_FAITHFUL_H
 #define SIMULATE_FAITHFUL_H
 
 #include "context/context.h"
-#include "link/linked.h"
 #include "simulate/et_nodes.h"
 #include "simulate/timeline.h"
 
@@ -19,10 +20,9 @@ struct faithful_report {
     double departs_us;    /* by how much: simulated less measured */
 };
 
-/* Puts the faithful nodes in place of the plain ones that were made of the linked traces. SUTRA_SYSTEM: out of memory.
- * O(n log n). */
-enum sutra_status faithful_make(struct sutra_context *context, const struct sutra_linked *linked,
-                                const struct timeline_options *options, struct et_nodes *nodes,
+/* Puts the faithful nodes in place of the plain ones. In `input` it says which kernels communicate, and the first new
+ * id. SUTRA_SYSTEM: out of memory. O(n log n). */
+enum sutra_status faithful_make(struct sutra_context *context, struct timeline_input *input, struct et_nodes *nodes,
                                 struct faithful_report *report, struct sutra_error *error);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "columns/row_list.h"
 #include "context/context.h"
 #include "facts/names.h"
 #include "simulate/device_timeline.h"
@@ -90,7 +91,7 @@ static bool make_run(struct path_making *making, struct replay_graph *run) {
         dur_ns[i] = nodes->duration_us[i] * 1000;
         n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
     }
-    replay_turn_deps(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
+    rows_turn(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
     *run = (struct replay_graph){.n = nodes->n,
                                  .dur_ns = dur_ns,
                                  .resource = resource,

@@ -230,13 +230,18 @@ static bool read_int(struct plus_reader *reader, struct json_place place, uint64
     return form == NUMBER_FORM_INTEGER && unsigned_parse(value, number);
 }
 
-/* The time at which a node starts; 0 where it has none. */
-static uint64_t read_start(const char *value) {
+/* The time at which a node starts; in whole microseconds 0 where it has none. */
+static void read_start(const char *value, struct plus_node *node) {
     struct number number;
-    uint64_t start = 0;
-    if (field_number(value, &number))
-        truncate_double(number_as_double(number), &start);
-    return start;
+    node->start_us = 0;
+    node->start = field_number(value, &number) ? number_as_double(number) : NAN;
+    truncate_double(node->start, &node->start_us);
+}
+
+/* When it ends, once its start is known. */
+static double read_end(const char *value, double start) {
+    struct number number;
+    return field_number(value, &number) ? start + number_as_double(number) : NAN;
 }
 
 /* An empty list or object. */
@@ -321,7 +326,13 @@ static bool set_value(struct plus_reader *reader, struct plus_node *node, enum p
     case PLUS_PG_NAME:
         return set_pg_name(reader, node, place);
     case PLUS_START:
-        node->start_us = read_start(value);
+        read_start(value, node);
+        return true;
+    case PLUS_SPAN:
+        node->end = read_end(value, node->start);
+        return true;
+    case PLUS_SYNC:
+        node->sync = *value == '[' ? place.at : 0;
         return true;
     default:
         return set_attribute(reader, node, field, place);
@@ -369,10 +380,11 @@ static struct json_place direct_place(const struct plus_places *places, enum plu
 
 void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
     static const enum plus_field fields[] = {
-        PLUS_ID,    PLUS_NAME,  PLUS_PARENT, PLUS_DURATION,  PLUS_INTER, PLUS_CATEGORY, PLUS_STREAM, PLUS_PG_NAME,
-        PLUS_START, PLUS_RF_ID, PLUS_SEQ_ID, PLUS_FW_PARENT, PLUS_SCOPE, PLUS_TID,      PLUS_FW_TID, PLUS_OP_SCHEMA,
+        PLUS_ID,     PLUS_NAME,      PLUS_PARENT, PLUS_DURATION, PLUS_INTER,  PLUS_CATEGORY,
+        PLUS_STREAM, PLUS_PG_NAME,   PLUS_START,  PLUS_SPAN,     PLUS_SYNC,   PLUS_RF_ID,
+        PLUS_SEQ_ID, PLUS_FW_PARENT, PLUS_SCOPE,  PLUS_TID,      PLUS_FW_TID, PLUS_OP_SCHEMA,
     };
-    *node = (struct plus_node){.text = places->text, .parent = KEY_ABSENT, .inter = KEY_NULL};
+    *node = (struct plus_node){.text = places->text, .parent = KEY_ABSENT, .inter = KEY_NULL, .start = NAN, .end = NAN};
     node->faults = PLUS_BIT(PLUS_ID) | PLUS_BIT(PLUS_NAME) | PLUS_BIT(PLUS_PARENT);
     for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
         node->faults |= PLUS_BIT(field);

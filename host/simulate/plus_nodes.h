@@ -6,6 +6,8 @@
  *     parent       key of ctrl_deps; KEY_ABSENT where there is none
  *     inter        key of inter_thread_dep; KEY_NULL where there is none, or what Python takes as false
  *     start_us, duration_us, stream, rf_id, ...    numbers
+ *     start, end   microseconds with their fraction; NaN where the text of ET+ tells none
+ *     sync         where the list of its sync_dep begins, or 0
  *     name, op_schema, pg_name, values of inputs, ...    texts; those without escapes lie in the file itself
  *     comm_bytes   bytes of the tensors among the inputs of a communication kernel
  *     faults       a bit for each field that is missing or of a wrong type (enum plus_field)
@@ -43,6 +45,8 @@
     X(OP_SCHEMA, "op_schema", "op_schema", "a string that can be encoded in UTF-8")                                    \
     X(COMM_BYTES, "inputs", "", "tensors, as lists with a number of elements and an element's size,")                  \
     X(START, "ts", "", "a number")                                                                                     \
+    X(SPAN, "inclusive_dur", "", "a number")                                                                           \
+    X(SYNC, "sync_dep", "", "a list of nodes' ids")                                                                    \
     X(FLAT_PARENT, "parent", "", "a node's id")                                                                        \
     X(INPUT_SHAPES, "input_shapes", "", "a list")                                                                      \
     X(INPUT_TYPES, "input_types", "", "a list")                                                                        \
@@ -81,7 +85,8 @@ enum { PLUS_N_IO = 6 };
 struct plus_node {
     uint64_t text;
     value_key key, parent, inter;
-    uint64_t id, start_us, duration_us;
+    uint64_t id, start_us, duration_us, sync;
+    double start, end;
     int64_t stream, comm_bytes;
     int64_t number[PLUS_N_NUMBERS];
     struct et_text name, op_schema, pg_name;
@@ -98,6 +103,9 @@ struct plus_node {
     X(uint64_t, id)                                                                                                    \
     X(uint64_t, start_us)                                                                                              \
     X(uint64_t, duration_us)                                                                                           \
+    X(uint64_t, sync)                                                                                                  \
+    X(double, start)                                                                                                   \
+    X(double, end)                                                                                                     \
     X(int64_t, stream)                                                                                                 \
     X(int64_t, comm_bytes)                                                                                             \
     X(struct et_text, name)                                                                                            \

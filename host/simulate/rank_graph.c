@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "columns/pair_table.h"
 #include "columns/row_list.h"
+#include "simulate/et_values.h"
 
 #define NS_PER_US 1000
 
@@ -61,21 +62,16 @@ static row_t find_node(const struct rank_graph *graph, uint64_t id) {
 
 /* ---- What nodes are ---- */
 
-/* An attribute that is a number of any kind but a fraction; `other` where there is none. */
-static int64_t attribute_integer(const struct et_nodes *nodes, row_t node, enum et_name name, int64_t other) {
-    uint64_t i = et_attribute_find(nodes, node, name);
-    if (i == UINT64_MAX || et_kind_is_text(nodes->attributes.kind[i]) || nodes->attributes.kind[i] == ET_NO_VALUE ||
-        nodes->attributes.kind[i] == ET_DOUBLE || nodes->attributes.kind[i] == ET_FLOAT)
-        return other;
-    return (int64_t)nodes->attributes.value[i].bits;
+/* An attribute that is an integer; `other` where there is none. */
+static int64_t integer_or(const struct et_nodes *nodes, row_t node, enum et_name name, int64_t other) {
+    int64_t value;
+    return et_integer(nodes, node, name, &value) ? value : other;
 }
 
 static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
-    if (attribute_integer(nodes, node, ET_NAME_IS_CPU_OP, 0) || nodes->type[node] == ET_METADATA)
+    if (!et_is_gpu(nodes, node) || nodes->type[node] == ET_METADATA)
         return WORK_CPU;
-    bool communicates =
-        nodes->type[node] == ET_COMM_COLL || nodes->type[node] == ET_COMM_SEND || nodes->type[node] == ET_COMM_RECV;
-    return communicates ? WORK_COMMUNICATION : WORK_COMPUTATION;
+    return et_is_communication(nodes->type[node]) ? WORK_COMMUNICATION : WORK_COMPUTATION;
 }
 
 static bool describe_nodes(struct rank_graph *graph, struct strings *names, struct arena *arena) {
@@ -94,10 +90,10 @@ static bool describe_nodes(struct rank_graph *graph, struct strings *names, stru
         graph->work[i] = (uint8_t)node_work(nodes, node);
         graph->name[i] = names ? strings_intern(names, name.bytes, name.length) : 0;
         graph->dur_ns[i] = dur;
-        int64_t run = attribute_integer(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
+        int64_t run = integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
         graph->run_ns[i] = run >= 0 && (uint64_t)run < dur && graph->work[i] != WORK_CPU ? (uint64_t)run : dur;
         enum et_name lane = graph->work[i] == WORK_CPU ? ET_NAME_TID : ET_NAME_STREAM;
-        graph->lane[i] = attribute_integer(nodes, node, lane, 0);
+        graph->lane[i] = integer_or(nodes, node, lane, 0);
         if (graph->name[i] == STRING_NONE)
             return false;
     }
@@ -152,7 +148,7 @@ static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
     graph->waiters = arena_take(arena, graph->n_deps, sizeof *graph->waiters);
     if (arena->failed)
         return false;
-    replay_turn_deps(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
+    rows_turn(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
     return true;
 }
 
@@ -210,12 +206,10 @@ struct meeting_numbers {
 
 /* The group in which a node meets others, interned; STRING_NONE: out of memory. */
 static uint32_t collective_group(struct meeting_numbers *numbers, const struct et_nodes *nodes, row_t node) {
-    uint64_t i = et_attribute_find(nodes, node, ET_NAME_PG_NAME);
-    if (i == UINT64_MAX || nodes->attributes.kind[i] != ET_STRING)
-        return strings_intern(&numbers->groups, "0", 1); /* all ranks, as simulators take it */
-    const char *bytes = nodes->attributes.value[i].bytes;
-    uint32_t length = nodes->attributes.length[i];
-    return length ? strings_intern(&numbers->groups, bytes, length) : strings_intern(&numbers->groups, "0", 1);
+    struct et_text name = et_group_name(nodes, node);
+    if (name.length == 0)
+        name = (struct et_text){"0", 1}; /* all ranks, as simulators take it */
+    return strings_intern(&numbers->groups, name.bytes, name.length);
 }
 
 /* The same for a send or receive; UINT32_MAX - 1 where the file does not say with whom. */
@@ -223,8 +217,8 @@ static uint32_t collective_group(struct meeting_numbers *numbers, const struct e
 
 static uint32_t pair_group(struct meeting_numbers *numbers, const struct et_nodes *nodes, row_t node, uint64_t rank) {
     bool sends = nodes->type[node] == ET_COMM_SEND;
-    int64_t peer = attribute_integer(nodes, node, sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
-    int64_t tag = attribute_integer(nodes, node, ET_NAME_COMM_TAG, 0);
+    int64_t peer = integer_or(nodes, node, sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
+    int64_t tag = integer_or(nodes, node, ET_NAME_COMM_TAG, 0);
     char text[96];
     if (peer < 0)
         return GROUP_UNKNOWN;
@@ -253,7 +247,7 @@ static bool number_meeting(struct meeting_numbers *numbers, uint32_t rank, uint3
 static bool number_rank(struct meeting_numbers *numbers, struct rank_graph *graph, uint32_t number, uint64_t rank) {
     for (row_t i = 0; i < graph->n; i++) {
         graph->meeting[i] = NO_MEETING;
-        if (!rank_node_meets(graph, i) || graph->work[i] == WORK_CPU)
+        if (!et_is_communication(graph->nodes->type[graph->node[i]]) || graph->work[i] == WORK_CPU)
             continue;
         row_t node = graph->node[i];
         uint32_t group = graph->nodes->type[node] == ET_COMM_COLL ? collective_group(numbers, graph->nodes, node)

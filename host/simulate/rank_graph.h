@@ -50,8 +50,7 @@ struct rank_resources {
     bool per_thread, per_stream;
 };
 
-/* Makes the graph; its columns are the arena's. Names are interned in `names`,
- * unless that is NULL. SUTRA_DATA: durations
+/* Makes the graph; its columns are the arena's. Names are interned in `names`, unless that is NULL. SUTRA_DATA: durations
  * that are no times. SUTRA_SYSTEM: out of memory. */
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
                                   struct arena *arena, struct sutra_error *error);
@@ -63,11 +62,5 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resourc
 /* Numbers the meetings of n ranks, of which number i is rank ranks[i] of its job; gives how many there are. */
 enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, uint32_t n, struct arena *arena,
                                    uint32_t *n_meetings, struct sutra_error *error);
-
-/* Whether the rank's node i is a collective, or a send or receive. */
-static inline bool rank_node_meets(const struct rank_graph *graph, row_t i) {
-    int32_t type = graph->nodes->type[graph->node[i]];
-    return type == ET_COMM_COLL || type == ET_COMM_SEND || type == ET_COMM_RECV;
-}
 
 #endif

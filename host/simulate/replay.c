@@ -224,18 +224,3 @@ enum sutra_status replay(const struct replay_job *job, struct replay_times *time
     arena_free(&arena);
     return status;
 }
-
-/* ---- Graphs ---- */
-
-void replay_turn_deps(row_t n, const uint64_t *first_dep, const row_t *deps, uint64_t *first_waiter, row_t *waiters) {
-    for (uint64_t d = 0; d < first_dep[n]; d++)
-        first_waiter[deps[d]]++;
-    uint64_t end = 0;
-    for (row_t i = 0; i <= n; i++) {
-        end += first_waiter[i];
-        first_waiter[i] = end;
-    }
-    for (row_t i = n; i-- > 0;)
-        for (uint64_t d = first_dep[i + 1]; d-- > first_dep[i];)
-            waiters[--first_waiter[deps[d]]] = i;
-}

@@ -61,10 +61,6 @@ struct replay_times {
     uint64_t finish_ns; /* when the last of its nodes ended */
 };
 
-/* Turns dependencies around: node i depends on deps[first_dep[i]] .., and waiters[first_waiter[i]] .. will be those that
- * depend on it, by rising row. first_waiter, n + 1, is 0 before; waiters has room for all. */
-void replay_turn_deps(row_t n, const uint64_t *first_dep, const row_t *deps, uint64_t *first_waiter, row_t *waiters);
-
 /* Runs the job. Nodes that nothing lets start keep TIME_NEVER: n_ran tells. SUTRA_SYSTEM: out of memory. */
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error);
 

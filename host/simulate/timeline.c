@@ -102,10 +102,11 @@ static void put_kernel(const struct timeline_work *work, row_t place, row_t kern
 }
 
 /* Kernels as they are. */
-static void put_kernels(const struct timeline_work *work, const double *ready, struct timeline_nodes *nodes) {
+static void put_kernels(const struct timeline_work *work, const struct timeline_spans *spans,
+                        struct timeline_nodes *nodes) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     for (row_t k = 0; k < kernels->n; k++) {
-        put_kernel(work, k, k, ready[k], kernels->end[k], nodes);
+        put_kernel(work, k, k, spans->ready[k], spans->done[k], nodes);
         nodes->id[k] = kernels->id[k];
     }
 }
@@ -172,12 +173,12 @@ static bool put_all(const struct timeline_work *work, const struct timeline_queu
     uint64_t next_id = work->input->first_new_id, capacity = chain->n + n_awaited + work->input->orders.n;
     struct timeline_edges edges;
     struct timeline_parts parts = {0};
-    double *ready = arena_take(work->arena, n_kernels, sizeof *ready);
+    struct timeline_spans spans;
     row_t *first_part = arena_take(work->arena, n_kernels, sizeof *first_part);
     if (!take_edges(work->arena, capacity + (uint64_t)n_kernels * (KERNEL_EDGES + 4), &edges) ||
-        !timeline_ready_kernels(work, queues, chain, ready, &edges, report))
+        !timeline_ready_kernels(work, queues, chain, &spans, &edges, report))
         return false;
-    if (!work->input->options.per_stream && !timeline_share_gpu(work, queues, ready, &parts))
+    if (!work->input->options.per_stream && !timeline_share_gpu(work, queues, &spans, &parts))
         return false;
     report->n_parts = parts.n ? parts.n - n_kernels : 0;
     if (!take_nodes(work->arena, n_kernels + chain->n + (row_t)report->n_parts, nodes))
@@ -185,7 +186,7 @@ static bool put_all(const struct timeline_work *work, const struct timeline_queu
     uint64_t n_kernel_edges = edges.n;
     put_chain(work, chain, waits, nodes, &edges, &next_id);
     if (work->input->options.per_stream) {
-        put_kernels(work, ready, nodes);
+        put_kernels(work, &spans, nodes);
     } else {
         put_parts(work, &parts, n_kernels + chain->n, nodes, &edges, first_part, &next_id);
         for (uint64_t i = 0; i < n_kernel_edges; i++)

@@ -13,12 +13,12 @@
 
 #include "simulate/timeline_stages.h"
 
-/* The longest launch latency, or gap of a stream; and how long before the start of a kernel another one may end that it
- * seems to have waited for. */
-#define LATENCY_US 20.0
 /* A cut may be so much later than the start of a kernel. */
 #define LATE_CUT_US 2.0
-/* Kernels of other streams that are looked at, at most; that many seldom end within LATENCY_US. */
+/* What waits for a kernel may be written down as so much earlier than its end. */
+#define EARLY_START_US 1.0
+/* Kernels of other streams that are looked at, at most, that many seldom end within LATENCY_US; and kernels of a stream
+ * that overlap. */
 #define CANDIDATES_MAX 256
 
 void timeline_edge(struct timeline_edges *edges, row_t node, row_t dep) {
@@ -91,7 +91,7 @@ static bool find_obeyed(const struct timeline_work *work, const struct timeline_
         row_t held = timeline_next_launched(work, queues, orders->stream[o], orders->call_start[o]);
         if (awaited == ROW_NONE || held == ROW_NONE)
             continue;
-        if (kernels->end[awaited] > kernels->start[held] + 1 || !is_earlier(kernels, awaited, held)) {
+        if (kernels->end[awaited] > kernels->start[held] + EARLY_START_US || !is_earlier(kernels, awaited, held)) {
             report->n_orders_against_time++;
             continue;
         }
@@ -113,6 +113,8 @@ struct readying {
     const row_t *by_end;    /* kernels by (end, id) */
     const double *end_time; /* of these */
     row_t *stream_last;     /* per stream: its kernel before, or ROW_NONE */
+    row_t *before;          /* per kernel: the same */
+    double *done;           /* as in timeline_spans */
     struct timeline_edges *edges;
     struct timeline_report *report;
 };
@@ -133,8 +135,25 @@ static row_t launching_node(const struct readying *readying, row_t kernel) {
 
 /* Adds an edge to a kernel, and gives when it ends, or `ready` if that is later. */
 static double wait_for_kernel(const struct readying *readying, row_t kernel, row_t awaited, double ready) {
+    const struct timeline_kernels *kernels = &readying->work->input->kernels;
     timeline_edge(readying->edges, kernel, awaited);
-    return fmax(ready, readying->work->input->kernels.end[awaited]);
+    readying->done[awaited] = fmin(readying->done[awaited], kernels->start[kernel]);
+    return fmax(ready, kernels->end[awaited]);
+}
+
+/* The last kernel of the same stream that had ended when this one began: a stream's kernels may overlap, where they are
+ * launched by a graph or by each other. */
+static row_t stream_before(const struct readying *readying, row_t kernel) {
+    const struct timeline_kernels *kernels = &readying->work->input->kernels;
+    row_t *last = &readying->stream_last[kernels->stream[kernel]], before = *last;
+    readying->before[kernel] = before;
+    *last = kernel;
+    for (row_t looked = 0; before != ROW_NONE && looked < CANDIDATES_MAX; looked++) {
+        if (kernels->end[before] <= kernels->start[kernel] + EARLY_START_US)
+            return before;
+        before = readying->before[before];
+    }
+    return ROW_NONE;
 }
 
 /* What the traces say. */
@@ -145,10 +164,9 @@ static double recorded_ready(const struct readying *readying, row_t kernel) {
         timeline_edge(readying->edges, kernel, timeline_chain_place(readying->work, node));
         ready = fmax(ready, readying->chain->cut[node]);
     }
-    row_t *before = &readying->stream_last[readying->work->input->kernels.stream[kernel]];
-    if (*before != ROW_NONE)
-        ready = wait_for_kernel(readying, kernel, *before, ready);
-    *before = kernel;
+    row_t before = stream_before(readying, kernel);
+    if (before != ROW_NONE)
+        ready = wait_for_kernel(readying, kernel, before, ready);
     for (row_t o = readying->obeyed.first[kernel]; o != ROW_NONE; o = readying->obeyed.next[o])
         ready = wait_for_kernel(readying, kernel, readying->obeyed.awaited[o], ready);
     return ready;
@@ -162,7 +180,7 @@ static row_t likely_awaited(const struct readying *readying, row_t kernel) {
         row_t other = readying->by_end[ended];
         if (kernels->end[other] <= kernels->start[kernel] - LATENCY_US)
             break;
-        if (kernels->stream[other] != kernels->stream[kernel] &&
+        if (kernels->stream[other] != kernels->stream[kernel] && is_earlier(kernels, other, kernel) &&
             kernels->launch_start[other] < kernels->launch_start[kernel])
             return other;
     }
@@ -215,15 +233,19 @@ static bool sort_ends(const struct timeline_work *work, struct readying *readyin
 }
 
 bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_chain *chain, double *ready, struct timeline_edges *edges,
-                            struct timeline_report *report) {
+                            const struct timeline_chain *chain, struct timeline_spans *spans,
+                            struct timeline_edges *edges, struct timeline_report *report) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     struct readying readying = {.work = work, .queues = queues, .chain = chain, .edges = edges, .report = report};
+    spans->ready = arena_take(work->arena, kernels->n, sizeof *spans->ready);
+    readying.done = spans->done = arena_take(work->arena, kernels->n, sizeof *spans->done);
     readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
+    readying.before = arena_take(work->arena, kernels->n, sizeof *readying.before);
     if (work->arena->failed || !find_obeyed(work, queues, &readying.obeyed, report) || !sort_ends(work, &readying))
         return false;
     memset(readying.stream_last, 0xff, kernels->n_streams * sizeof *readying.stream_last);
+    memcpy(spans->done, kernels->end, kernels->n * sizeof *spans->done);
     for (row_t i = 0; i < kernels->n; i++)
-        ready[queues->by_start[i]] = kernel_ready(&readying, queues->by_start[i]);
+        spans->ready[queues->by_start[i]] = kernel_ready(&readying, queues->by_start[i]);
     return !edges->failed;
 }

@@ -26,7 +26,7 @@ struct gpu_stretch {
 
 struct gpu_sharing {
     const struct timeline_kernels *kernels;
-    const double *ready;
+    const double *ready, *done;
     row_t *first, *last; /* per kernel: its stretches */
     struct gpu_stretch *stretches;
     row_t n_stretches;
@@ -37,7 +37,7 @@ struct gpu_sharing {
 /* Of positions in waiting[]. */
 static bool ends_before(const void *of, row_t a, row_t b) {
     const struct gpu_sharing *sharing = of;
-    double end_a = sharing->kernels->end[sharing->waiting[a]], end_b = sharing->kernels->end[sharing->waiting[b]];
+    double end_a = sharing->done[sharing->waiting[a]], end_b = sharing->done[sharing->waiting[b]];
     return end_a != end_b ? end_a < end_b : a < b;
 }
 
@@ -57,7 +57,6 @@ static void run_kernel(struct gpu_sharing *sharing, row_t kernel, row_t before, 
 /* Shares one resource out to n kernels. At each moment at which one begins or ends the next stretch begins, so there are
  * at most two for each. */
 static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) {
-    const struct timeline_kernels *kernels = sharing->kernels;
     double now = origin;
     row_t begun = 0, before = ROW_NONE;
     while (begun < n || sharing->heap.n) {
@@ -66,7 +65,7 @@ static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) 
         while (begun < n && sharing->ready[sharing->waiting[begun]] <= now)
             row_heap_push(&sharing->heap, begun++, ends_before, sharing);
         row_t kernel = sharing->waiting[sharing->heap.rows[0]];
-        double end = kernels->end[kernel];
+        double end = sharing->done[kernel];
         double until = begun < n ? fmin(end, sharing->ready[sharing->waiting[begun]]) : end;
         if ((before == kernel && sharing->last[kernel] != ROW_NONE) || until > now || end <= now)
             run_kernel(sharing, kernel, before, now, fmax(until, now));
@@ -81,11 +80,12 @@ static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) 
 
 /* ---- From stretches to parts ---- */
 
-/* The kernel that ran before a stretch, if it is another one, which has ended by then; else ROW_NONE. */
-static row_t ended_before(const struct timeline_kernels *kernels, row_t kernel, const struct gpu_stretch *stretch) {
+/* The kernel that ran before a stretch, if it is another one, which was done by then; else ROW_NONE. There is no ring: a
+ * kernel that waits for this one is not ready before this one is done, so that it cannot run before a stretch of it. */
+static row_t done_before(const struct gpu_sharing *sharing, row_t kernel, const struct gpu_stretch *stretch) {
     row_t other = stretch->after;
-    bool ended = other != ROW_NONE && other != kernel && kernels->end[other] <= stretch->start + 1;
-    return ended ? other : ROW_NONE;
+    bool is_done = other != ROW_NONE && other != kernel && sharing->done[other] <= stretch->start;
+    return is_done ? other : ROW_NONE;
 }
 
 static void add_part(struct timeline_parts *parts, row_t kernel, const struct gpu_stretch *part, bool is_first) {
@@ -105,7 +105,7 @@ static void make_parts(const struct gpu_sharing *sharing, row_t kernel, struct t
     double given = 0;
     while (part.next != ROW_NONE) {
         part = sharing->stretches[part.next];
-        part.after = ended_before(sharing->kernels, kernel, &part);
+        part.after = done_before(sharing, kernel, &part);
         part.start -= given;
         given = part.end - part.start;
         if (part.next != ROW_NONE && given < SHORTEST_PART_US)
@@ -155,27 +155,28 @@ static bool sort_ordered(const struct timeline_work *work, const row_t *order, c
     return true;
 }
 
-bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_queues *queues, const double *ready,
-                        struct timeline_parts *parts) {
+bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_queues *queues,
+                        const struct timeline_spans *spans, struct timeline_parts *parts) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     const size_t n = kernels->n;
     struct gpu_sharing sharing = {
         .kernels = kernels,
-        .ready = ready,
+        .ready = spans->ready,
+        .done = spans->done,
         .first = arena_take(work->arena, n, sizeof(row_t)),
         .last = arena_take(work->arena, n, sizeof(row_t)),
         .stretches = arena_take(work->arena, 2 * n, sizeof(struct gpu_stretch)),
         .heap.rows = arena_take(work->arena, n, sizeof(row_t)),
     };
     row_t *sorted = arena_take(work->arena, n, sizeof *sorted), *waiting = arena_take(work->arena, n, sizeof *waiting);
-    if (!take_parts(work->arena, 2 * n, parts) || !sort_ordered(work, queues->by_start, ready, sorted))
+    if (!take_parts(work->arena, 2 * n, parts) || !sort_ordered(work, queues->by_start, spans->ready, sorted))
         return false;
     memset(sharing.first, 0xff, n * sizeof *sharing.first);
     memset(sharing.last, 0xff, n * sizeof *sharing.last);
     sharing.waiting = waiting;
     share_resource(&sharing, pick_waiting(kernels, sorted, false, waiting), work->origin);
     share_resource(&sharing, pick_waiting(kernels, sorted, true, waiting), work->origin);
-    if (!sort_ordered(work, queues->by_start, kernels->end, sorted))
+    if (!sort_ordered(work, queues->by_start, spans->done, sorted))
         return false;
     for (row_t i = 0; i < kernels->n; i++)
         make_parts(&sharing, sorted[i], parts);

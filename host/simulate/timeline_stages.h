@@ -145,6 +145,10 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
 
 /* ---- Kernels ---- */
 
+/* The longest launch latency, or gap of a stream; and how long before the start of a kernel another one may end that it
+ * seems to have waited for. */
+#define LATENCY_US 20.0
+
 /* An edge: a node depends on another one. Nodes are told by their places in timeline_nodes. */
 struct timeline_edges {
     uint64_t n, capacity;
@@ -154,10 +158,16 @@ struct timeline_edges {
 
 void timeline_edge(struct timeline_edges *edges, row_t node, row_t dep);
 
-/* When each kernel could begin; `ready` is its start less launch latency. */
+/* From when until when each kernel keeps its stream: `ready` is its start less launch latency, `done` its end, or the
+ * start of a kernel that waits for it where that is written down as up to 1 us earlier. So no kernel that another one
+ * waits for is done after that one's start. */
+struct timeline_spans {
+    double *ready, *done;
+};
+
 bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_chain *chain, double *ready, struct timeline_edges *edges,
-                            struct timeline_report *report);
+                            const struct timeline_chain *chain, struct timeline_spans *spans,
+                            struct timeline_edges *edges, struct timeline_report *report);
 
 /* Kernels that share the GPU, one running at a time: parts in the order of their kernels' ends. A part continues the
  * part before it of the same kernel, or begins it. */
@@ -169,8 +179,8 @@ struct timeline_parts {
     bool *is_first, *is_last;
 };
 
-bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_queues *queues, const double *ready,
-                        struct timeline_parts *parts);
+bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_queues *queues,
+                        const struct timeline_spans *spans, struct timeline_parts *parts);
 
 /* Places of nodes: the last part of kernel k is node k, chain node i is node n_kernels + i, other parts follow. */
 static inline row_t timeline_chain_place(const struct timeline_work *work, row_t i) {

@@ -10,28 +10,13 @@
 #include <string.h>
 
 #include "columns/row_heap.h"
+#include "columns/row_list.h"
 #include "simulate/timeline_stages.h"
 
 /* A kernel may end so much after the call that waited for it: their clocks are read by different hands. */
 #define END_TOLERANCE_US 1.0
 
 /* ---- Kernels in the order of their launches ---- */
-
-/* Sorts rows by number, each number's rows in the order in which they come: those of number b are then
- * sorted[first[b]] .. sorted[first[b + 1] - 1]. */
-static void bucket_rows(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first,
-                        row_t *sorted) {
-    memset(first, 0, ((size_t)n_numbers + 1) * sizeof *first);
-    for (row_t i = 0; i < n; i++)
-        first[number[rows[i]]]++;
-    row_t end = 0;
-    for (uint32_t b = 0; b <= n_numbers; b++) {
-        end += first[b];
-        first[b] = end;
-    }
-    for (row_t i = n; i-- > 0;)
-        sorted[--first[number[rows[i]]]] = rows[i];
-}
 
 /* Which operator launched each kernel. */
 static bool find_launch_ops(const struct timeline_work *work, const struct timeline_order *ops,
@@ -61,7 +46,7 @@ bool timeline_queue_kernels(const struct timeline_work *work, const struct timel
         return false;
     for (row_t i = 0; i < kernels->n; i++)
         queues->launch_time[i] = kernels->launch_start[queues->by_launch[i]];
-    bucket_rows(queues->by_launch, kernels->n, kernels->stream, kernels->n_streams, queues->first, queues->queued);
+    rows_bucket(queues->by_launch, kernels->n, kernels->stream, kernels->n_streams, queues->first, queues->queued);
     return find_launch_ops(work, ops, queues);
 }
 
@@ -271,7 +256,7 @@ static bool sort_by_thread(const struct timeline_work *work, const struct timeli
         return false;
     for (row_t k = 0; k < kernels->n; k++)
         launches->thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
-    bucket_rows(queues->by_launch, kernels->n, launches->thread, n_threads + 1, launches->first, launches->launched);
+    rows_bucket(queues->by_launch, kernels->n, launches->thread, n_threads + 1, launches->first, launches->launched);
     return true;
 }
 

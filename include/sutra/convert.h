@@ -38,6 +38,7 @@ struct sutra_convert_options {
     bool no_peers;         /* sends and receives do not tell their ranks and tags */
     bool refuse_types;     /* collectives of other types than chakra_converter's are errors */
     bool refuse_nested;    /* communication of lists of lists of tensors is an error */
+    bool keep_times;       /* sutra_converted_make_faithful() will be called without what was linked */
 };
 
 /* What was made of ET+, and what was left out. */
@@ -119,8 +120,11 @@ struct sutra_faithful_report {
 };
 
 /* Gives the nodes that were made of what was linked (not with `compat`) measured times: the processor's as one chain,
- * waits for the GPU as dependencies, kernels with what they waited for; then simulates them once. `options` and `report`
- * may be NULL. The converted nodes stay as they were on failure. SUTRA_SYSTEM: out of memory. */
+ * waits for the GPU as dependencies, kernels with what they waited for; then simulates them once. `linked` NULL: the
+ * nodes were made of ET+ with `keep_times`, which tells no calls, so that launches lie somewhere in their operators, and
+ * the processor waits only where sync_dep or times show it; this works once. `options` and `report` may be NULL. The
+ * converted nodes stay as they were on failure. SUTRA_USAGE: no times were kept. SUTRA_DATA: ET+ has none. SUTRA_SYSTEM:
+ * out of memory. */
 enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
                                                 const struct sutra_linked *linked,
                                                 const struct sutra_faithful_options *options,

@@ -37,3 +37,10 @@ END
 sutra convert group.json -o job.0.et --astra astra --ranks 4 --quiet && ls astra && cat astra/comm_group.json astra/network.yml
 sutra jsonize job.0.et --lines | grep -o '"pg_name[^}]*'
 try sutra convert group.json -o job.0.et --astra astra --compat
+# Measured times from ET+ alone, and what is said of it.
+sutra convert plus.json --faithful -o faithful.0.et 2>&1 | summary
+sutra convert plus.json --faithful --gpu streams --rest -1 -o streams.0.et --quiet && sutra check faithful.0.et streams.0.et --quiet
+try sutra convert plus.json --faithful --compat -o a.et
+try sutra convert plus.json --rest 5 -o a.et
+try sutra convert plus.json --faithful --rest five -o a.et
+try sutra convert group.json --faithful -o a.et

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/link/faithful_result.h"
 #include "cli/link/link_result.h"
 #include "cli/link/pair.h"
 #include "cli/tool/advice.h"
+#include "cli/tool/faithful.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/message.h"
 #include "sutra/sutra.h"
@@ -26,16 +26,12 @@ struct link_values {
     struct pair_values pair;
     uint64_t rank, most_bytes;
     bool no_sync, hta_pandas3, plain, compat;
-    int gpu;
-    const char *rest;
+    struct faithful_values how;
     bool et;       /* the output is to be an .et file */
     bool faithful; /* whose nodes are to take the measured times */
-    double rest_us;
 };
 
 #define AT(field) .offset = offsetof(struct link_values, field)
-
-static const char *const gpus[] = {"one", "streams", NULL};
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
@@ -57,14 +53,7 @@ static const struct option_row options[] = {
      .help = "for an OUT that ends in .et: the file that 'sutra convert' makes of ET+, without the measured times"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "for an OUT that ends in .et: the file that chakra_converter makes of ET+"},
-    {"gpu", 0, OPTION_CHOICE, "HOW", AT(gpu), .choices = gpus,
-     .help =
-         "for an OUT that ends in .et: the simulator's GPU computes one thing at a time (one), as ASTRA-sim's does, or "
-         "one for each stream (streams) (default: one)"},
-    {"rest", 0, OPTION_TEXT, "US", AT(rest),
-     .help =
-         "for an OUT that ends in .et: make a node of each time longer than US microseconds in which nothing that was "
-         "recorded ran; -1: of none (default: 5)"},
+    FAITHFUL_ROWS(how, "for an OUT that ends in .et"),
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
@@ -90,14 +79,6 @@ static bool names_et(const char *path) {
     return length > 3 && memcmp(path + length - 3, ".et", 3) == 0;
 }
 
-static bool read_rest(const char *text, double *us) {
-    char *end;
-    *us = strtod(text, &end);
-    if (*us == 0) /* which would be the default */
-        *us = 1e-9;
-    return end > text && !*end;
-}
-
 static int check_values(struct link_values *values, const struct command *command) {
     int exit_code = pair_check_flags(&values->pair);
     if (exit_code == SUTRA_OK && values->pair.job.verbose)
@@ -109,12 +90,11 @@ static int check_values(struct link_values *values, const struct command *comman
     if (exit_code != SUTRA_OK)
         return exit_code;
     values->et = command == &link_command && names_et(values->pair.job.output);
-    if ((values->plain || values->compat || values->gpu || values->rest) && !values->et)
+    if ((values->plain || values->compat || faithful_is_asked(&values->how)) && !values->et)
         return message_fail(SUTRA_USAGE, "--plain, --compat, --gpu and --rest are for an output that ends in .et");
     values->faithful = values->et && !values->plain && !values->compat;
-    if (values->rest && !read_rest(values->rest, &values->rest_us))
-        return message_fail(SUTRA_USAGE, "--rest: '%s' is no number of microseconds", values->rest);
-    return pair_check_files(&values->pair);
+    exit_code = faithful_check(&values->how);
+    return exit_code ? exit_code : pair_check_files(&values->pair);
 }
 
 /* What lives while two files are linked. */
@@ -165,8 +145,7 @@ static int check_matches(const struct link_job *job, bool strict) {
 static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
     const struct sutra_convert_options what = {.size = sizeof what, .compat = values->compat};
-    const struct sutra_faithful_options how = {
-        .size = sizeof how, .rest_us = values->rest_us, .gpu_streams = values->gpu == 1};
+    const struct sutra_faithful_options how = faithful_options(&values->how);
     struct sutra_context *context = job->pair.job.context;
     uint64_t *n_bytes = &job->pair.job.figures.output_bytes;
     if (!values->et)

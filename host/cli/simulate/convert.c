@@ -10,6 +10,7 @@
 #include "cli/simulate/convert_lines.h"
 #include "cli/simulate/convert_result.h"
 #include "cli/tool/arguments.h"
+#include "cli/tool/faithful.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
 
@@ -18,7 +19,8 @@ struct convert_values {
     const char *input, *compat_input, *compat_output, *log_file;
     const char *astra;
     uint64_t n_ranks;
-    bool compat, simulate, lines;
+    struct faithful_values how;
+    bool compat, simulate, lines, faithful;
     bool keep_absent, keep_metadata, drop_rootless, keep_group_names, no_start_times;
     bool no_peers, refuse_types, refuse_nested;
 };
@@ -56,6 +58,10 @@ static const struct option_row options[] = {
      .help = "write the .et file to OUT; compressed if it ends in .gz or .zst; - is standard output"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
+    {"faithful", 0, OPTION_FLAG, AT(faithful),
+     .help = "the nodes take the measured times, as far as ET+ tells them: launches and most waits it does not; both "
+             "traces do, with 'sutra link HOST DEVICE -o OUT.et'"},
+    FAITHFUL_ROWS(how, "with --faithful"),
     {"lines", 'l', OPTION_FLAG, AT(lines),
      .help = "the input is what 'sutra jsonize --lines' wrote, as a file that is not compressed tells by itself"},
     {"astra", 0, OPTION_FILE, "DIR", AT(astra),
@@ -111,6 +117,10 @@ static int check_files(const struct convert_values *values) {
     const char *output = values->job.output;
     if (paths_same(output, values->input))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", output);
+    if (values->faithful && (values->compat || values->lines))
+        return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", values->compat ? "compat" : "lines");
+    if (faithful_is_asked(&values->how) && !values->faithful)
+        return message_fail(SUTRA_USAGE, "--gpu and --rest are for --faithful");
     if (values->astra && values->compat)
         return message_fail(SUTRA_USAGE, "--astra and --compat exclude each other: ASTRA-sim refuses those files");
     if (values->astra && !path_make_folder(values->astra))
@@ -121,7 +131,8 @@ static int check_files(const struct convert_values *values) {
 }
 
 static enum sutra_status convert(struct job *job, const struct convert_values *values,
-                                 struct sutra_converted **converted, struct sutra_error *error) {
+                                 struct sutra_converted **converted, struct sutra_faithful_report *faithful,
+                                 struct sutra_error *error) {
     const struct sutra_convert_options what = {.size = sizeof what,
                                                .compat = values->compat,
                                                .keep_absent = values->keep_absent,
@@ -131,10 +142,14 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
                                                .no_start_times = values->no_start_times,
                                                .no_peers = values->no_peers,
                                                .refuse_types = values->refuse_types,
-                                               .refuse_nested = values->refuse_nested};
+                                               .refuse_nested = values->refuse_nested,
+                                               .keep_times = values->faithful};
+    const struct sutra_faithful_options how = faithful_options(&values->how);
     enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
         status = sutra_convert(job->context, values->input, &what, converted, error);
+    if (!status && values->faithful)
+        status = sutra_converted_make_faithful(job->context, *converted, NULL, &how, faithful, error);
     if (!status)
         status = sutra_converted_write(job->context, *converted, values->job.output, &job->figures.output_bytes, error);
     if (!status && values->astra)
@@ -142,10 +157,14 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
     return status;
 }
 
-static int tell(struct job *job, const struct convert_values *values, const struct sutra_converted *converted) {
-    struct convert_result result = {.report.size = sizeof result.report, .figures = &job->figures};
+static int tell(struct job *job, const struct convert_values *values, const struct sutra_converted *converted,
+                const struct sutra_faithful_report *faithful) {
+    struct convert_result result = {
+        .report.size = sizeof result.report, .figures = &job->figures, .faithful = values->faithful ? faithful : NULL};
     job_measure_inputs(job, &values->input, 1);
     sutra_converted_report(converted, &result.report);
+    if (values->faithful)
+        faithful_warn(faithful);
     if (!values->job.quiet)
         convert_summary_print(&result);
     return values->job.stats ? (int)convert_stats_write(&result, values->job.stats) : SUTRA_OK;
@@ -154,9 +173,10 @@ static int tell(struct job *job, const struct convert_values *values, const stru
 static int convert_file(const struct convert_values *values) {
     struct job job = job_start(&values->job, !values->job.quiet, true, values->job.verbose);
     struct sutra_converted *converted = NULL;
+    struct sutra_faithful_report faithful = {.size = sizeof faithful};
     struct sutra_error error;
-    enum sutra_status status = convert(&job, values, &converted, &error);
-    int told = status ? SUTRA_OK : tell(&job, values, converted);
+    enum sutra_status status = convert(&job, values, &converted, &faithful, &error);
+    int told = status ? SUTRA_OK : tell(&job, values, converted, &faithful);
     sutra_converted_free(converted);
     int exit_code = job_end(&job, status, &error);
     return exit_code ? exit_code : told;
@@ -173,7 +193,7 @@ static int run(const struct command *command, int argc, char **argv) {
                             command->called);
     if ((exit_code = take_files(&values, &operands, command)) != SUTRA_OK)
         return exit_code;
-    if ((exit_code = check_files(&values)) != SUTRA_OK)
+    if ((exit_code = check_files(&values)) != SUTRA_OK || (exit_code = faithful_check(&values.how)) != SUTRA_OK)
         return exit_code;
     values.lines |= !values.compat && convert_lines_known(values.input);
     return values.lines ? convert_lines(&values.job, values.input) : convert_file(&values);
@@ -193,6 +213,10 @@ static const char *const description[] = {
     "Chakra; where that program succeeds the output is the same, byte for byte. It names nodes that are not in the "
     "file, which ASTRA-sim refuses; without --compat it does not, nodes that only describe process groups are left "
     "out, those below no thread are kept, process groups have numbers, and rings of dependencies are opened.",
+    "With --faithful the processor's time is one chain of nodes and kernels wait for what they waited for, so that a "
+    "simulation takes the measured time. ET+ does not tell when kernels were launched, which calls waited for them "
+    "(but for sync_dep and what times show), nor which streams wait for each other: a file made of both traces knows, "
+    "and answers better what would be if something took longer or shorter.",
     "LINES, what 'sutra jsonize --lines' writes, become the .et file again that they were made of, with the same bytes, "
     "or with what was changed in them.",
     "A summary on standard error counts what was written and all that was left out. An old OUT stays as it is until "
@@ -202,6 +226,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra convert linked.json -o trace.0.et", "a file for ASTRA-sim, of rank 0"},
     {"sutra convert linked.json.gz --compat -o trace.0.et", "as chakra_converter writes it"},
+    {"sutra convert linked.json --faithful -o trace.0.et", "the same with the measured times, as far as ET+ tells"},
     {"sutra convert linked.json -o job.0.et --astra astra --ranks 8", "the same, with what ASTRA-sim needs beside it"},
     {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "in a pipe"},
     {"sutra jsonize a.0.et --lines | sed 's/\"aten::mm\"/\"mm\"/' | sutra convert --lines - -o b.0.et",

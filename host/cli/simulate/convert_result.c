@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "cli/tool/faithful.h"
 #include "cli/tool/paths.h"
 
 /* X(field, words, whether it stands in the summary even if it is 0) */
@@ -41,6 +42,13 @@ void convert_summary_print(const struct convert_result *result) {
     fprintf(stderr, "sutra: converted into %s\n",
             path_is_stream(result->figures->output) ? "standard output" : result->figures->output);
     summary_print(rows, sizeof rows / sizeof *rows);
+    if (result->faithful) {
+        faithful_summary_print(result->faithful);
+        fputs("sutra: not modelled, since ET+ does not tell it: when kernels were launched, which calls\n"
+              "waited for them (but for sync_dep and what times show), and streams that wait for each\n"
+              "other. 'sutra link HOST DEVICE -o X.et' takes them from the device trace.\n",
+              stderr);
+    }
     run_figures_print(result->figures);
 }
 

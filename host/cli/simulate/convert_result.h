@@ -10,6 +10,7 @@
 struct convert_result {
     struct sutra_convert_report report;
     const struct run_figures *figures;
+    const struct sutra_faithful_report *faithful; /* NULL: the file has no measured times */
 };
 
 /* Prints a few aligned lines on standard error. */

@@ -1,18 +1,45 @@
 /*
- * faithful_result.c - the simulated time beside the measured one, and what was done for it.
+ * faithful.c - how files with measured times are made; the simulated time beside the measured one, and what was done for
+ * it.
  *
  *     sutra: 244.280 ms simulated, 244.278 ms measured
  *              623  nodes in the file
  *              ...
  */
-#include "cli/link/faithful_result.h"
+#include "cli/tool/faithful.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/tool/figures.h"
 #include "cli/tool/message.h"
 #include "cli/tool/run_figures.h"
+
+const char *const faithful_gpus[] = {"one", "streams", NULL};
+
+bool faithful_is_asked(const struct faithful_values *values) {
+    return values->gpu || values->rest;
+}
+
+static bool read_rest(const char *text, double *us) {
+    char *end;
+    *us = strtod(text, &end);
+    if (*us == 0) /* which would be the default */
+        *us = 1e-9;
+    return end > text && !*end;
+}
+
+int faithful_check(struct faithful_values *values) {
+    if (values->rest && !read_rest(values->rest, &values->rest_us))
+        return message_fail(SUTRA_USAGE, "--rest: '%s' is no number of microseconds", values->rest);
+    return SUTRA_OK;
+}
+
+struct sutra_faithful_options faithful_options(const struct faithful_values *values) {
+    return (struct sutra_faithful_options){
+        .size = sizeof(struct sutra_faithful_options), .rest_us = values->rest_us, .gpu_streams = values->gpu == 1};
+}
 
 void faithful_summary_print(const struct sutra_faithful_report *report) {
     const struct summary_row rows[] = {

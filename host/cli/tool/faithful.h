@@ -1,0 +1,52 @@
+/*
+ * faithful.h - what commands that make files with measured times have in common: the words that say how, and what is
+ * told about such a file.
+ */
+#ifndef CLI_FAITHFUL_H
+#define CLI_FAITHFUL_H
+
+#include <stddef.h>
+
+#include "cli/tool/arguments.h"
+#include "sutra/convert.h"
+
+/* Member of the values of such a command. */
+struct faithful_values {
+    const char *rest;
+    int gpu;
+    double rest_us; /* of `rest`, once it is checked */
+};
+
+extern const char *const faithful_gpus[];
+
+/* Rows of the options; `faithful` is the path to the struct for the file's AT(field), `what` says of which output. */
+#define FAITHFUL_ROWS(faithful, what)                                                                                  \
+    {"gpu",                                                                                                            \
+     0,                                                                                                                \
+     OPTION_CHOICE,                                                                                                    \
+     "HOW",                                                                                                            \
+     AT(faithful.gpu),                                                                                                 \
+     .choices = faithful_gpus,                                                                                         \
+     .help = what ": the simulator's GPU computes one thing at a time (one), as ASTRA-sim's does, or one for each "    \
+                  "stream (streams) (default: one)"},                                                                  \
+    {                                                                                                                  \
+        "rest", 0, OPTION_TEXT, "US", AT(faithful.rest),                                                               \
+            .help = what ": make a node of each time longer than US microseconds in which nothing that was recorded "  \
+                         "ran; -1: of none (default: 5)"                                                               \
+    }
+
+/* Whether one of the options was given. */
+bool faithful_is_asked(const struct faithful_values *values);
+
+/* SUTRA_OK, or another exit code after saying what is wrong. */
+int faithful_check(struct faithful_values *values);
+
+struct sutra_faithful_options faithful_options(const struct faithful_values *values);
+
+/* Lines of the summary on standard error, to stand before those about the run. */
+void faithful_summary_print(const struct sutra_faithful_report *report);
+
+/* Warns where the simulated time is not the measured one. */
+void faithful_warn(const struct sutra_faithful_report *report);
+
+#endif
