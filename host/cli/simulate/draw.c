@@ -1,13 +1,9 @@
 /*
  * draw.c - `sutra draw`: a part of an .et file as a drawing.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/simulate/et_job.h"
 #include "cli/simulate/layout.h"
@@ -76,22 +72,15 @@ static enum sutra_status draw_to(struct et_job *job, const struct draw_values *v
     return status;
 }
 
-/* By way of a file for Graphviz, which is gone when it has been drawn; *exit_code is that of drawing. */
+/* *exit_code is that of drawing. */
 static enum sutra_status draw_svg(struct et_job *job, const struct draw_values *values, int *exit_code,
                                   struct sutra_error *error) {
-    const char *folder = getenv("TMPDIR");
-    char path[4096];
-    snprintf(path, sizeof path, "%.4000s/sutra_draw_XXXXXX", folder && *folder ? folder : "/tmp");
-    int file = mkstemp(path);
-    if (file < 0) {
-        *exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot be created: %s", path, strerror(errno));
+    struct layout layout;
+    *exit_code = layout_begin(&layout, values->job.output, values->job.force);
+    if (*exit_code)
         return SUTRA_OK;
-    }
-    close(file);
-    enum sutra_status status = draw_to(job, values, path, SUTRA_ET_DOT, error);
-    if (!status)
-        *exit_code = layout_svg(path, values->job.output);
-    unlink(path);
+    enum sutra_status status = draw_to(job, values, layout.graph, SUTRA_ET_DOT, error);
+    *exit_code = layout_end(&layout, !status);
     return status;
 }
 

@@ -4,10 +4,10 @@
 #include "cli/simulate/layout.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,19 +16,30 @@
 #include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 
-/* Runs a program with its output, and its complaints too if `quiet`, where they go; its exit status, or 127. */
-static int run_program(char *const *words, bool quiet) {
+/* What a program is started with instead of our standard streams; -1: ours. */
+struct streams {
+    int input, output;
+    bool quiet; /* its complaints go nowhere */
+};
+
+static bool start_program(char *const *words, struct streams streams, pid_t *child) {
     posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status = 0;
     if (posix_spawn_file_actions_init(&actions))
-        return 127;
-    if (quiet)
+        return false;
+    if (streams.input >= 0)
+        posix_spawn_file_actions_adddup2(&actions, streams.input, STDIN_FILENO);
+    if (streams.output >= 0)
+        posix_spawn_file_actions_adddup2(&actions, streams.output, STDOUT_FILENO);
+    if (streams.quiet)
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 0, 0);
-    int failed = posix_spawnp(&child, words[0], &actions, NULL, words, environ);
+    int failed = posix_spawnp(child, words[0], &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (failed)
-        return 127;
+    return !failed;
+}
+
+/* A program's exit status. */
+static int wait_for(pid_t child) {
+    int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return 127;
@@ -37,34 +48,55 @@ static int run_program(char *const *words, bool quiet) {
 
 int layout_check(void) {
     char *const words[] = {(char[]){"dot"}, (char[]){"-V"}, NULL};
-    if (run_program(words, true) == 0)
+    pid_t child;
+    if (start_program(words, (struct streams){-1, -1, true}, &child) && wait_for(child) == 0)
         return SUTRA_OK;
     return message_fail(SUTRA_UNAVAILABLE, "an SVG needs the program 'dot' (apt install graphviz); a name that ends in "
                                            ".dot or .graphml needs none");
 }
 
-static int draw(char *graph, char *path) {
-    char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, (char[]){"-o"}, path, graph, NULL};
-    char *const to_stream[] = {words[0], words[1], graph, NULL};
-    int status = run_program(path ? words : to_stream, false);
-    return status ? message_fail(SUTRA_INTERNAL, "'dot' failed with exit code %d", status) : SUTRA_OK;
+static void on_temporary(void *arg, const char *path) {
+    (void)arg;
+    interrupt_guard_set(path);
 }
 
-int layout_svg(const char *graph, const char *path) {
-    char *from = strdup(graph), *temporary = NULL;
-    bool stream = path_is_stream(path);
-    if (!from || (!stream && asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)) {
-        free(from);
-        return message_fail(SUTRA_SYSTEM, "out of memory");
-    }
-    interrupt_guard_set(temporary);
-    int exit_code = draw(from, temporary);
-    interrupt_guard_set(NULL);
-    if (temporary && !exit_code && rename(temporary, path))
-        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
-    if (temporary && exit_code)
-        unlink(temporary);
-    free(temporary);
-    free(from);
-    return exit_code;
+/* Should dot end early, writing to it fails instead of ending us. */
+static bool start_dot(struct layout *layout) {
+    char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, NULL};
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    signal(SIGPIPE, SIG_IGN);
+    bool started = start_program(words, (struct streams){ends[0], layout->beside.file, false}, &layout->dot);
+    close(ends[0]);
+    if (!started)
+        close(ends[1]);
+    layout->pipe = ends[1];
+    snprintf(layout->graph, sizeof layout->graph, "/dev/fd/%d", ends[1]);
+    return started;
+}
+
+int layout_begin(struct layout *layout, const char *path, bool force) {
+    struct sutra_error error;
+    *layout = (struct layout){.path = path, .beside.file = -1};
+    if (!path_is_stream(path) &&
+        beside_open(&layout->beside, path, &(struct beside_options){.force = force, .temporary = on_temporary}, &error))
+        return message_error(&error);
+    if (start_dot(layout))
+        return SUTRA_OK;
+    if (!path_is_stream(path))
+        beside_close(&layout->beside, false);
+    return message_fail(SUTRA_INTERNAL, "'dot' cannot be started");
+}
+
+int layout_end(struct layout *layout, bool whole) {
+    close(layout->pipe);
+    int status = wait_for(layout->dot);
+    bool keep = whole && status == 0;
+    int failure = path_is_stream(layout->path) ? 0 : beside_close(&layout->beside, keep);
+    if (status)
+        return message_fail(SUTRA_INTERNAL, "'dot' failed with exit code %d", status);
+    if (failure)
+        return message_fail(SUTRA_IO, "%s: writing failed: %s", layout->path, strerror(failure));
+    return SUTRA_OK;
 }

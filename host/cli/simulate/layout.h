@@ -1,14 +1,34 @@
 /*
  * layout.h - from a graph for Graphviz to a drawing, by the program `dot`.
+ *
+ *     graph --pipe--> dot --> a file beside the drawing's place --> the drawing
+ *
+ * No file is made but that one, which appears whole or not at all.
  */
 #ifndef CLI_SIMULATE_LAYOUT_H
 #define CLI_SIMULATE_LAYOUT_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "write/beside.h"
+
+struct layout {
+    const char *path; /* of the drawing; "-" is standard output */
+    struct beside beside;
+    pid_t dot;
+    int pipe;       /* to it */
+    char graph[32]; /* where the graph is to be written */
+};
+
 /* Whether `dot` is there; else one line says so. */
 int layout_check(void);
 
-/* Draws the file `graph` as SVG to `path`, which appears whole or not at all; "-" is standard output. Returns an exit
- * code, after one line if it is not SUTRA_OK. */
-int layout_svg(const char *graph, const char *path);
+/* Starts drawing SVG to `path`; then layout_end() must follow. Both return an exit code, after one line if it is not
+ * SUTRA_OK. */
+int layout_begin(struct layout *layout, const char *path, bool force);
+
+/* Waits for the drawing and puts it in its place, if `whole` is true and nothing failed. */
+int layout_end(struct layout *layout, bool whole);
 
 #endif
