@@ -1,5 +1,6 @@
-# fault_kill.sh - a program that is killed while it writes leaves at most one hidden file, which the next run to the same
-# place removes; one that is interrupted leaves nothing, also where it writes two files.
+# fault_kill.sh [N] - a program that is killed while it writes leaves at most one hidden file, which the next run to the
+# same place removes; one that is interrupted leaves nothing, also where it writes two files. A folder of results is whole,
+# or has the folder of what is unfinished. N (1) is how often each signal and command is tried.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT
@@ -27,7 +28,8 @@ hit() {
     [ $code = 0 ] || n_hit=$((n_hit + 1))
 }
 
-for signal in TERM HUP KILL; do
+n_rounds=${1:-1}
+for signal in $(for _ in $(seq "$n_rounds"); do echo TERM HUP KILL; done); do
     hit $signal
     if [ $code != 0 ]; then
         [ -z "$(ls "$work/out")" ] || failed "$signal: files with their final names: $(ls "$work/out")"
@@ -36,6 +38,29 @@ for signal in TERM HUP KILL; do
     gen || failed "$signal: the next run"
     [ "$(ls -A "$work/out" | tr '\n' ' ')" = "device.json host.json " ] || failed "$signal: $(ls -A "$work/out")"
     rm -f "$work"/out/*
+done
+# analyze COMMAND: kills an analysis that writes, somewhat later each time, and tells a folder of which files are missing.
+analyze() {
+    exec "$SUTRA" analyze "$1" "$work/out/device.json" -o "$work/tables" -q 2>/dev/null &
+    program=$!
+    while [ ! -e "$work/tables/unfinished.sutra" ] && kill -0 $program 2>/dev/null; do :; done
+    sleep "0.00$((RANDOM % 10))$((RANDOM % 10))"
+    kill -KILL $program 2>/dev/null
+    { wait $program; } 2>/dev/null
+    [ $? = 0 ] || n_hit=$((n_hit + 1))
+    [ ! -e "$work/tables" ] || [ -e "$work/tables/unfinished.sutra" ] ||
+        diff -rq "$work/whole.$1" "$work/tables" || failed "analyze $1: a folder that is not whole and does not say so"
+    "$SUTRA" analyze "$1" "$work/out/device.json" -o "$work/tables" -q 2>/dev/null
+    diff -rq "$work/whole.$1" "$work/tables" || failed "analyze $1: the next run"
+    rm -rf "$work/tables"
+}
+
+gen 5k || failed "gen"
+for command in hta dlrm; do
+    "$SUTRA" analyze $command "$work/out/device.json" -o "$work/whole.$command" -q 2>/dev/null
+    for _ in $(seq "$((3 * n_rounds))"); do
+        analyze $command
+    done
 done
 [ $n_hit -gt 0 ] || failed "no run was hit"
 echo "$n_hit hit, $n_failed failed"

@@ -16,7 +16,7 @@ static void both_engines_agree_at_the_edges_of_warps_and_blocks(void **state) {
 static void both_engines_agree_on_random_tables(void **state) {
     (void)state;
     for (size_t s = 0; s < N_SHAPES; s++)
-        for (uint64_t seed = 1; seed <= 40; seed++)
+        for (uint64_t seed = 1; seed <= 40; seed += 2)
             compare(&shapes[s], seed + 1000, (row_t)(seed * 7), 2, UNLIMITED);
 }
 

@@ -3,9 +3,6 @@
  */
 #include "cli/analyze/analysis_job.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "cli/tool/figures.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/report_place.h"
@@ -48,7 +45,8 @@ static int check_inputs_stay(const char *folder, const char *const *inputs, size
     return SUTRA_OK;
 }
 
-int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs) {
+int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs,
+                          struct result_folder *results) {
     const char *stats = values->job.stats, *folder = values->job.output;
     struct sutra_error error;
     int exit_code = job_check_stats(stats, NULL, inputs, n_inputs);
@@ -60,9 +58,9 @@ int analysis_values_place(const struct analysis_values *values, const char *cons
         return exit_code;
     if (stats && !values->job.force && sutra_output_check(stats, &error))
         return message_error(&error);
-    if (folder && !path_make_folder(folder))
-        return message_fail(SUTRA_NO_OUTPUT, "%s: %s", folder, strerror(errno));
-    return SUTRA_OK;
+    *results =
+        (struct result_folder){.target = folder, .inputs = inputs, .n_inputs = n_inputs, .force = values->job.force};
+    return result_folder_begin(results);
 }
 
 struct job analysis_job_start(const struct analysis_values *values) {

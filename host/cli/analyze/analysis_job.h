@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cli/analyze/result_folder.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
 
@@ -35,9 +36,10 @@ int analysis_values_check(const struct analysis_values *values, const struct ope
                           const struct command *command);
 
 /* Checks that no input is named twice, and that neither the statistics, which can be written, nor the results overwrite
- * one; and makes the folder for the results if there is to
- * be one. Returns SUTRA_OK, or another exit code after it has said what is wrong. */
-int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs);
+ * one; and begins the folder for the results. Returns
+ * SUTRA_OK, or another exit code after it has said what is wrong. */
+int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs,
+                          struct result_folder *results);
 
 /* Starts the clock, and shows what is wanted. */
 struct job analysis_job_start(const struct analysis_values *values);

@@ -109,6 +109,7 @@ struct dlrm_job {
     struct sutra_device_trace *trace; /* of one */
     struct sutra_dlrm *dlrm;
     struct sutra_dlrm_ranks *ranks; /* of several */
+    struct result_folder results;
 };
 
 static enum sutra_status write_results(struct dlrm_job *job, struct sutra_context *context,
@@ -124,12 +125,12 @@ static enum sutra_status write_results(struct dlrm_job *job, struct sutra_contex
 
 static enum sutra_status run_one(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
-    const char *output = job->values->analysis.job.output, *input = job->traces.paths[0];
+    const char *output = job->results.target, *input = job->traces.paths[0];
     struct sutra_context *context = job->analysis.context;
     enum sutra_status status = sutra_device_trace_read(context, input, &job->trace, error);
     if (!status)
         status = sutra_dlrm_analyze(context, job->trace, options_of_dlrm, &job->dlrm, error);
-    return !status && output ? write_results(job, context, job->dlrm, input, output, error) : status;
+    return !status && output ? write_results(job, context, job->dlrm, input, job->results.path, error) : status;
 }
 
 /* ---- Many ranks ---- */
@@ -139,7 +140,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
                                  const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
     struct dlrm_job *job = arg;
     char folder[4096];
-    int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->values->analysis.job.output, rank->rank);
+    int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->results.path, rank->rank);
     if (length < 0 || (size_t)length >= sizeof folder)
         errno = ENAMETOOLONG;
     else if (path_make_folder(folder))
@@ -158,7 +159,8 @@ static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_
     enum sutra_status status = sutra_dlrm_ranks_make(job->analysis.context, (const char *const *)job->traces.paths,
                                                      job->traces.n, &ranks_options, &job->ranks, error);
     if (!status && output)
-        status = sutra_dlrm_ranks_write(job->analysis.context, job->ranks, output, job->values->model, &n_bytes, error);
+        status = sutra_dlrm_ranks_write(job->analysis.context, job->ranks, job->results.path, job->values->model,
+                                        &n_bytes, error);
     job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
@@ -249,9 +251,14 @@ static int run_job(struct dlrm_job *job, const struct operands *operands) {
     if (exit_code == SUTRA_OK && values->open && job->traces.n > 1)
         exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
     if (exit_code == SUTRA_OK)
-        exit_code = analysis_values_place(values, (const char *const *)job->traces.paths, job->traces.n);
-    if (exit_code == SUTRA_OK && job_run(job, &options_of_dlrm, &error))
+        exit_code = analysis_values_place(values, (const char *const *)job->traces.paths, job->traces.n, &job->results);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    if (job_run(job, &options_of_dlrm, &error))
         exit_code = message_error(&error);
+    int ended = result_folder_end(&job->results, exit_code == SUTRA_OK);
+    if (exit_code == SUTRA_OK)
+        exit_code = ended;
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
 }
 

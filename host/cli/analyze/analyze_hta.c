@@ -59,14 +59,8 @@ struct hta_job {
     struct trace_list traces;
     struct sutra_hta_ranks *ranks;
     struct sutra_report *report; /* NULL: none is written */
+    struct result_folder results;
 };
-
-static enum sutra_status refuse_input(const char *path, struct sutra_error *error) {
-    *error = (struct sutra_error){.status = SUTRA_USAGE, .offset = SUTRA_NO_OFFSET};
-    snprintf(error->file, sizeof error->file, "%.255s", path);
-    snprintf(error->message, sizeof error->message, "a table would overwrite this input");
-    return SUTRA_USAGE;
-}
 
 /* Writes a table to its file; `rank` below 0: the table is of all ranks. */
 static enum sutra_status write_table(struct hta_job *job, const struct sutra_table *table, int64_t rank,
@@ -74,16 +68,13 @@ static enum sutra_status write_table(struct hta_job *job, const struct sutra_tab
     char path[4096], of_rank[32] = "";
     if (rank >= 0)
         snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
-    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->values->analysis.job.output, sutra_table_name(table),
-                          of_rank, formats[job->values->format]);
+    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->results.path, sutra_table_name(table), of_rank,
+                          formats[job->values->format]);
     if (length < 0 || (size_t)length >= sizeof path) {
         *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
         snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
         return SUTRA_NO_OUTPUT;
     }
-    for (size_t i = 0; i < job->traces.n; i++)
-        if (path_size(path) && paths_same(job->traces.paths[i], path))
-            return refuse_input(path, error);
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_table_write(job->analysis.context, table,
                                                  (enum sutra_table_format)job->values->format, path, &n_bytes, error);
@@ -117,8 +108,8 @@ static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *e
 
 static enum sutra_status write_report(struct hta_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
-    enum sutra_status status = sutra_report_write_hta(job->analysis.context, job->report, job->ranks,
-                                                      job->values->analysis.job.output, &n_bytes, error);
+    enum sutra_status status =
+        sutra_report_write_hta(job->analysis.context, job->report, job->ranks, job->results.path, &n_bytes, error);
     job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
@@ -186,10 +177,15 @@ static int run_job(struct hta_job *job, const struct operands *operands) {
     struct sutra_error error;
     int exit_code = trace_list_make(&job->traces, operands);
     if (exit_code == SUTRA_OK)
-        exit_code =
-            analysis_values_place(&job->values->analysis, (const char *const *)job->traces.paths, job->traces.n);
-    if (exit_code == SUTRA_OK && job_run(job, &error))
+        exit_code = analysis_values_place(&job->values->analysis, (const char *const *)job->traces.paths, job->traces.n,
+                                          &job->results);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    if (job_run(job, &error))
         exit_code = message_error(&error);
+    int ended = result_folder_end(&job->results, exit_code == SUTRA_OK);
+    if (exit_code == SUTRA_OK)
+        exit_code = ended;
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
 }
 

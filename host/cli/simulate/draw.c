@@ -75,7 +75,7 @@ static enum sutra_status draw_to(struct et_job *job, const struct draw_values *v
 /* *exit_code is that of drawing. */
 static enum sutra_status draw_svg(struct et_job *job, const struct draw_values *values, int *exit_code,
                                   struct sutra_error *error) {
-    struct layout layout;
+    struct svg_layout layout;
     *exit_code = layout_begin(&layout, values->job.output, values->job.force);
     if (*exit_code)
         return SUTRA_OK;

@@ -17,12 +17,12 @@
 #include "cli/tool/paths.h"
 
 /* What a program is started with instead of our standard streams; -1: ours. */
-struct streams {
+struct child_streams {
     int input, output;
     bool quiet; /* its complaints go nowhere */
 };
 
-static bool start_program(char *const *words, struct streams streams, pid_t *child) {
+static bool start_program(char *const *words, struct child_streams streams, pid_t *child) {
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions))
         return false;
@@ -49,7 +49,7 @@ static int wait_for(pid_t child) {
 int layout_check(void) {
     char *const words[] = {(char[]){"dot"}, (char[]){"-V"}, NULL};
     pid_t child;
-    if (start_program(words, (struct streams){-1, -1, true}, &child) && wait_for(child) == 0)
+    if (start_program(words, (struct child_streams){-1, -1, true}, &child) && wait_for(child) == 0)
         return SUTRA_OK;
     return message_fail(SUTRA_UNAVAILABLE, "an SVG needs the program 'dot' (apt install graphviz); a name that ends in "
                                            ".dot or .graphml needs none");
@@ -61,13 +61,13 @@ static void on_temporary(void *arg, const char *path) {
 }
 
 /* Should dot end early, writing to it fails instead of ending us. */
-static bool start_dot(struct layout *layout) {
+static bool start_dot(struct svg_layout *layout) {
     char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, NULL};
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return false;
     signal(SIGPIPE, SIG_IGN);
-    bool started = start_program(words, (struct streams){ends[0], layout->beside.file, false}, &layout->dot);
+    bool started = start_program(words, (struct child_streams){ends[0], layout->beside.file, false}, &layout->dot);
     close(ends[0]);
     if (!started)
         close(ends[1]);
@@ -76,9 +76,9 @@ static bool start_dot(struct layout *layout) {
     return started;
 }
 
-int layout_begin(struct layout *layout, const char *path, bool force) {
+int layout_begin(struct svg_layout *layout, const char *path, bool force) {
     struct sutra_error error;
-    *layout = (struct layout){.path = path, .beside.file = -1};
+    *layout = (struct svg_layout){.path = path, .beside.file = -1};
     if (!path_is_stream(path) &&
         beside_open(&layout->beside, path, &(struct beside_options){.force = force, .temporary = on_temporary}, &error))
         return message_error(&error);
@@ -89,7 +89,7 @@ int layout_begin(struct layout *layout, const char *path, bool force) {
     return message_fail(SUTRA_INTERNAL, "'dot' cannot be started");
 }
 
-int layout_end(struct layout *layout, bool whole) {
+int layout_end(struct svg_layout *layout, bool whole) {
     close(layout->pipe);
     int status = wait_for(layout->dot);
     bool keep = whole && status == 0;

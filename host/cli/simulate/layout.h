@@ -13,7 +13,7 @@
 
 #include "write/beside.h"
 
-struct layout {
+struct svg_layout {
     const char *path; /* of the drawing; "-" is standard output */
     struct beside beside;
     pid_t dot;
@@ -26,9 +26,9 @@ int layout_check(void);
 
 /* Starts drawing SVG to `path`; then layout_end() must follow. Both return an exit code, after one line if it is not
  * SUTRA_OK. */
-int layout_begin(struct layout *layout, const char *path, bool force);
+int layout_begin(struct svg_layout *layout, const char *path, bool force);
 
 /* Waits for the drawing and puts it in its place, if `whole` is true and nothing failed. */
-int layout_end(struct layout *layout, bool whole);
+int layout_end(struct svg_layout *layout, bool whole);
 
 #endif

@@ -1,0 +1,138 @@
+/*
+ * result_folder.c - making, moving and removing the files of an analysis. Folders in it are those that we made, two deep,
+ * so that walking them may be recursive.
+ */
+#include "cli/analyze/result_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/tool/message.h"
+#include "cli/tool/paths.h"
+#include "sutra/link.h"
+
+#define DEPTH_MAX 8
+
+/* What is done with the files of a folder, and where they are to go. */
+enum walk { WALK_REMOVE, WALK_CHECK, WALK_MOVE };
+
+static int cannot_write(const char *path) {
+    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static int check_file(const char *to, const struct result_folder *folder) {
+    struct sutra_error error;
+    struct stat there;
+    if (lstat(to, &there) == 0 && S_ISDIR(there.st_mode)) {
+        errno = EISDIR;
+        return cannot_write(to);
+    }
+    for (size_t i = 0; i < folder->n_inputs; i++)
+        if (paths_same(folder->inputs[i], to))
+            return message_fail(SUTRA_USAGE, "%s: the results would overwrite this input", folder->inputs[i]);
+    return !folder->force && sutra_output_check(to, &error) ? message_error(&error) : SUTRA_OK;
+}
+
+static int do_file(enum walk walk, const char *from, const char *to, const struct result_folder *folder) {
+    if (walk == WALK_CHECK)
+        return check_file(to, folder);
+    if (walk == WALK_REMOVE ? unlink(from) : rename(from, to))
+        return cannot_write(walk == WALK_REMOVE ? from : to);
+    return SUTRA_OK;
+}
+
+static int walk_folder(enum walk walk, const char *from, const char *to, const struct result_folder *folder, int depth);
+
+static int do_entry(enum walk walk, const char *from, const char *to, const char *name,
+                    const struct result_folder *folder, int depth) {
+    char file[PATH_MAX], place[PATH_MAX];
+    struct stat found;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return SUTRA_OK;
+    errno = ENAMETOOLONG;
+    if (snprintf(file, sizeof file, "%s/%s", from, name) >= (int)sizeof file ||
+        snprintf(place, sizeof place, "%s/%s", to, name) >= (int)sizeof place || lstat(file, &found))
+        return cannot_write(name);
+    return S_ISDIR(found.st_mode) ? walk_folder(walk, file, place, folder, depth + 1)
+                                  : do_file(walk, file, place, folder);
+}
+
+/* A folder that is not there yet has no files in the way. */
+static bool is_clear(enum walk walk, const char *to) {
+    struct stat found;
+    return walk == WALK_CHECK && stat(to, &found) && errno == ENOENT;
+}
+
+static int walk_folder(enum walk walk, const char *from, const char *to, const struct result_folder *folder,
+                       int depth) {
+    if (is_clear(walk, to))
+        return SUTRA_OK;
+    if (depth > DEPTH_MAX || (walk != WALK_REMOVE && !path_make_folder(to)))
+        return cannot_write(to);
+    DIR *list = opendir(from);
+    if (!list)
+        return cannot_write(from);
+    int exit_code = SUTRA_OK;
+    const struct dirent *entry;
+    while (exit_code == SUTRA_OK && (entry = readdir(list)))
+        exit_code = do_entry(walk, from, to, entry->d_name, folder, depth);
+    closedir(list);
+    if (exit_code == SUTRA_OK && walk != WALK_CHECK && rmdir(from))
+        exit_code = cannot_write(from);
+    return exit_code;
+}
+
+/* Opens and locks the folder that a killed run has left, or the one that was just made. */
+static int take(struct result_folder *folder) {
+    folder->lock = open(folder->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder->lock < 0)
+        return cannot_write(folder->path);
+    if (flock(folder->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        close(folder->lock);
+        return message_fail(SUTRA_NO_OUTPUT, "%s: another run writes there", folder->target);
+    }
+    return SUTRA_OK;
+}
+
+int result_folder_begin(struct result_folder *folder) {
+    const char *target = folder->target;
+    struct stat found;
+    folder->lock = -1;
+    if (!target)
+        return SUTRA_OK;
+    folder->made |= stat(target, &found) != 0;
+    if (!path_make_folder(target))
+        return message_fail(SUTRA_NO_OUTPUT, "%s: %s", target, strerror(errno));
+    errno = ENAMETOOLONG;
+    if (snprintf(folder->path, sizeof folder->path, "%s/unfinished.sutra", target) >= (int)sizeof folder->path)
+        return cannot_write(target);
+    bool left = mkdir(folder->path, 0777) != 0;
+    if (left && errno != EEXIST)
+        return cannot_write(folder->path);
+    int exit_code = take(folder);
+    if (exit_code != SUTRA_OK || !left)
+        return exit_code;
+    exit_code = walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0);
+    close(folder->lock);
+    return exit_code == SUTRA_OK ? result_folder_begin(folder) : exit_code;
+}
+
+int result_folder_end(struct result_folder *folder, bool whole) {
+    int exit_code = SUTRA_OK;
+    if (!folder->target)
+        return SUTRA_OK;
+    if (whole)
+        exit_code = walk_folder(WALK_CHECK, folder->path, folder->target, folder, 0);
+    if (whole && exit_code == SUTRA_OK)
+        exit_code = walk_folder(WALK_MOVE, folder->path, folder->target, folder, 0);
+    else if (walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0) == SUTRA_OK && folder->made)
+        rmdir(folder->target);
+    close(folder->lock);
+    return exit_code;
+}
