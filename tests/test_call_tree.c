@@ -72,7 +72,7 @@ static const struct tree_case cases[] = {
     {.name = "a_kernel_without_a_launch_stands_at_the_top",
      .trace = TRACE(OP("a", "1", "10.5", "20", "") "," GPU("k", "12", "9", "'correlation':7")),
      .tree = "a<- k<- ",
-     .warning = "1 GPU operators have no launch"},
+     .warning = "1 GPU operator has no launch: it stands"},
     {.name = "of_two_kernels_at_a_place_the_flow_takes_that_of_its_correlation",
      .trace =
          TRACE(CALL("l", "1", "13.5", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':8") "," GPU(
@@ -101,11 +101,11 @@ static const struct tree_case cases[] = {
     {.name = "an_end_before_the_start_is_counted",
      .trace = TRACE(OP("a", "1", "10.5", "-5", "") "," OP("b", "1", "11", "1", "")),
      .tree = "a<- b<- ",
-     .warning = "1 events end before they start"},
+     .warning = "1 event ends before it starts"},
     {.name = "an_event_without_a_start_is_left_out",
      .trace = TRACE("{'ph':'X','cat':'cpu_op','name':'a','pid':1,'tid':1,'dur':5}," OP("b", "1", "11", "1", "")),
      .tree = "b<- ",
-     .warning = "1 events have no start"},
+     .warning = "1 event has no start"},
     {.name = "a_time_that_is_too_large_is_left_out",
      .trace = TRACE(OP("a", "1", "4611686018427387.5", "2000", "") "," OP("b", "1", "11", "1", "")),
      .tree = "b<- ",
@@ -150,11 +150,11 @@ static const struct tree_case cases[] = {
                                                                                                    "0", "7", "40")),
      .rocm = true,
      .tree = "l<- m<- k<l ",
-     .warning = "1 flows start twice"},
+     .warning = "1 flow starts twice"},
     {.name = "a_flow_without_an_event_is_counted",
      .trace = TRACE(CALL("l", "1", "13", "2", "") "," FLOW("ac2g", "s", "7", "1", "1", "99")),
      .tree = "l<- ",
-     .warning = "1 halves of flows"},
+     .warning = "1 half of a flow"},
     {.name = "events_of_other_kinds_are_left_out",
      .trace = TRACE(X("Trace", "t", "1", "1", "0", "99", "") "," OP("a", "1", "10", "9", "")),
      .tree = "a<- "},
@@ -398,7 +398,7 @@ static void missing_ends_are_borrowed(void **state) {
     assert_int_equal(report.n_borrowed, 2);
     assert_int_equal(report.n_reversed, 1);
     assert_int_equal(report.n_endless, 1);
-    assert_non_null(strstr(warnings, "1 events never end"));
+    assert_non_null(strstr(warnings, "1 event never ends"));
     sutra_tree_free(tree);
     sutra_profile_free(profile);
     sutra_context_free(context);

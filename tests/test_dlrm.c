@@ -559,7 +559,7 @@ static const struct dlrm_case warnings[] = {
     {"negative durations and missing starts are left out",
      TRACE(LABEL("## f", 0, 5) "," OP("a", 10, -5, 1) ",{\"cat\":\"cpu_op\",\"name\":\"x\",\"dur\":5}," OP("b", 20, 5,
                                                                                                            1) "," END),
-     "1 events with a duration but no start are left out\n1 events with a duration below 0 are left out\n" NO_WORK,
+     "1 event with a duration but no start: left out\n1 event with a duration below 0: left out\n" NO_WORK,
      {0}},
     {"one event gives no figure, and says so for each",
      TRACE(LABEL("## f", 0, 5)),
@@ -569,13 +569,13 @@ static const struct dlrm_case warnings[] = {
     {"device work without a stream is left out",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," EVENT("kernel", "k", 7, 12, 3,
                                                                                       "\"correlation\":70") "," END),
-     "1 pieces of device work without a stream are left out\n"
+     "1 piece of device work without a stream: left out\n"
      "no breakdown and charts: no kernel or copy was launched below an operator\n",
      {0}},
     {"device work of the driver's calls is left out by the original",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," EVENT(
          "cuda_driver", "cuLaunchKernel", 1, 14, 1, "\"correlation\":71") "," KERNEL("triton", 7, 16, 3, 71) "," END),
-     "1 pieces of device work are left out: no call of the runtime before them has their id (calls of the driver are "
+     "1 piece of device work left out: no call of the runtime before it has that id (calls of the driver are "
      "no launches to the original)\n",
      COMPAT},
     {"a share of device time below 99 % is told, with what became of the rest",
@@ -587,7 +587,7 @@ static const struct dlrm_case warnings[] = {
                                                                        71) "," KERNEL("root", 7, 42, 50,
                                                                                       71) "," KERNEL("alone", 7, 43, 20,
                                                                                                      72) "," END),
-     "1 pieces of device work are left out: no call has their correlation\n"
+     "1 piece of device work left out: no call has that correlation\n"
      "only 45.0 % of the device time is charged to operators: of 200 us, 40 begin outside of the window, 20 have no "
      "launch in it, and the launches of 50 are in no operator\n",
      OWN},

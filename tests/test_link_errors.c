@@ -243,7 +243,7 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         if (outcome.status || outcome.report.n_fields_dropped != 1)
             fail_msg("%s, lenient: status %d, %d fields dropped", cases[i].text, outcome.status,
                      (int)outcome.report.n_fields_dropped);
-        assert_non_null(strstr(outcome.warnings, "1 fields of a wrong type were taken as absent"));
+        assert_non_null(strstr(outcome.warnings, "1 field of a wrong type was taken as absent"));
         free(outcome.text);
         free(marked.text);
     }

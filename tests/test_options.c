@@ -348,6 +348,7 @@ ASK(ask_device, assert_int_equal(sutra_device_trace_summary(all.context, all.dev
 ASK(ask_link, sutra_linked_report(all.linked, report))
 ASK(ask_advice, assert_int_equal(sutra_advise(all.context, all.host, all.device, report, NULL), SUTRA_OK))
 ASK(ask_path, sutra_critical_path_report(all.path, report))
+ASK(ask_path_step, sutra_critical_path_step(all.path, 0, report))
 ASK(ask_full_path, sutra_full_path_report(all.full_path, report))
 ASK(ask_profile, sutra_profile_report(all.profile, report))
 ASK(ask_profile_columns, sutra_profile_columns(all.profile, report))
@@ -408,6 +409,7 @@ static const struct {
     {SIZED(sutra_legacy_report), ask_legacy},
     {SIZED(sutra_advice), ask_advice},
     {SIZED(sutra_critical_path_report), ask_path},
+    {SIZED(sutra_path_step), ask_path_step},
     {SIZED(sutra_full_report), ask_full_path},
     {SIZED(sutra_reassociation), ask_reassociation},
     {SIZED(sutra_kineto_report), ask_kineto},

@@ -28,7 +28,7 @@ static void kernels_are_called_by_what_they_compute(void **state) {
         {"void at::native::unrolled_elementwise_kernel<at::native::(anonymous namespace)::direct_copy_kernel_cuda(at::"
          "TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda()#6}::operator()() const::{lambda(int)#1}, "
          "at::detail::Array<char*, 2> >(int)",
-         "unrolled_elementwise direct_copy_kernel_cuda(int)"},
+         "elementwise direct_copy_kernel_cuda(int)"},
         {"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<c10::BFloat16, at::native::func_wrapper_t<float, "
          "at::native::sum_functor<float, float>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned "
          "int, float, 4> >(at::native::ReduceOp<float>)",

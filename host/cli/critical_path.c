@@ -3,15 +3,18 @@
  */
 #include <stddef.h>
 
+#include "cli/critical_path_page.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
+#include "cli/tool/screen.h"
 
 struct path_values {
     struct job_values job;
-    const char *annotation;
+    const char *trace, *annotation;
     uint64_t instance;
     int format, rules;
+    bool all;
 };
 
 static const char *const rule_sets[] = {"hta", "full", NULL};
@@ -24,6 +27,8 @@ static const struct option_row options[] = {
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, json with map, nodes, edges and path, or chrome, the trace itself with the path marked "
              "(default: json where OUT ends in .json, else text)"},
+    {"all", 0, OPTION_FLAG, AT(all),
+     .help = "on a terminal: print each stretch of the path as to a file, not a page of the longest"},
     {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
      .help = "hta: those of Holistic Trace Analysis; full: the longest path through all that the trace tells, which "
              "spans the whole time; text or json only (default: hta)"},
@@ -45,7 +50,10 @@ static enum sutra_status show_path(struct job *job, const struct path_values *va
                                    const struct sutra_critical_path_options *how, struct sutra_error *error) {
     struct sutra_critical_path *path = NULL;
     enum sutra_status status = sutra_critical_path_find(job->context, trace, how, &path, error);
-    if (!status)
+    progress_clear(&job->watch.progress);
+    if (!status && values->format == SUTRA_PATH_TEXT && !values->all && screen_shows(values->job.output))
+        critical_path_page_print(path, values->trace);
+    else if (!status)
         status = sutra_critical_path_write(job->context, path, (enum sutra_path_format)values->format,
                                            values->job.output, error);
     sutra_critical_path_free(path);
@@ -64,14 +72,13 @@ static enum sutra_status show_full_path(struct job *job, const struct path_value
     return status;
 }
 
-static enum sutra_status find_path(struct job *job, const struct path_values *values, const char *input,
-                                   struct sutra_error *error) {
+static enum sutra_status find_path(struct job *job, const struct path_values *values, struct sutra_error *error) {
     struct sutra_critical_path_options path_options = {
         .size = sizeof path_options, .annotation = values->annotation, .instance = values->instance};
     struct sutra_device_trace *trace = NULL;
     enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
-        status = sutra_device_trace_read(job->context, input, &trace, error);
+        status = sutra_device_trace_read(job->context, values->trace, &trace, error);
     if (!status)
         status = (values->rules ? show_full_path : show_path)(job, values, trace, &path_options, error);
     sutra_device_trace_free(trace);
@@ -90,13 +97,14 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (values.rules && values.format == SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "--rules full: there is text or json, but no marked trace");
-    if (paths_same(values.job.output, operands.words[0]))
+    values.trace = operands.words[0];
+    if (paths_same(values.job.output, values.trace))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
     if (values.format < 0)
         values.format = path_ends_in(values.job.output, ".json") ? SUTRA_PATH_JSON : SUTRA_PATH_TEXT;
     struct job job = job_start(&values.job, !values.job.quiet, !values.job.quiet, values.job.verbose);
     struct sutra_error error;
-    enum sutra_status status = find_path(&job, &values, operands.words[0], &error);
+    enum sutra_status status = find_path(&job, &values, &error);
     return job_end(&job, status, &error);
 }
 
@@ -107,7 +115,7 @@ static const char *const synopses[] = {
 static const char *const description[] = {
     "Finds the critical path of the device trace TRACE: the longest chain of work and waiting from operator to "
     "operator, from launch to kernel, from kernel to kernel and through synchronisation. Tells what its time went to, "
-    "by operator, by kernel and by delay.",
+    "by operator, by kernel and by delay: on a terminal as a page, in a file also with each of its stretches.",
     "The rules are those of Holistic Trace Analysis. Where those fail a warning tells why, and extended rules are "
     "used, which also know stream 0, streams with names, equal streams of several devices and HIP.",
     "With --rules full the path spans the whole time instead: the processor's work in one line over all threads, what "

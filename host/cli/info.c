@@ -16,6 +16,7 @@
 #include "cli/tool/job.h"
 #include "cli/tool/json_text.h"
 #include "cli/tool/paths.h"
+#include "cli/tool/screen.h"
 
 struct info_values {
     struct job_values job;
@@ -34,6 +35,7 @@ static const struct option_row options[] = {
     {0},
 };
 
+#define WORDS_COLUMN 18 /* behind a number */
 #define N_ROWS(rows) (sizeof(rows) / sizeof *(rows))
 
 static void print_host(const char *path, const struct sutra_host_summary *summary, bool json) {
@@ -66,7 +68,8 @@ static void print_categories(const struct sutra_device_summary *summary, bool js
             json_string_print(stdout, category->name);
             printf(": %" PRIu64, category->count);
         } else {
-            printf("%16s  %s\n", count_text(category->count).text, *category->name ? category->name : "(none)");
+            printf("%16s  %s\n", count_text(category->count).text,
+                   *category->name ? short_text(category->name, screen_columns() - WORDS_COLUMN).text : "(none)");
         }
     }
     if (json)
@@ -98,7 +101,7 @@ static void print_facts(const struct sutra_device_summary *summary, bool json) {
             printf(",\n  \"%s\": ", fact->name);
             json_string_print(stdout, fact->text);
         } else
-            printf("%16s  %s\n", fact->words, fact->text);
+            printf("%16s  %s\n", fact->words, short_text(fact->text, screen_columns() - WORDS_COLUMN).text);
     }
 }
 

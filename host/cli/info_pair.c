@@ -9,6 +9,7 @@
 #include "cli/tool/advice.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
+#include "cli/tool/screen.h"
 
 /* Room for two file names and an annotation. */
 #define COMMAND_MAX 9000
@@ -34,11 +35,12 @@ static void print_reason(const struct sutra_advice *advice) {
 static void print_text(const struct sutra_advice *advice, const char *command) {
     print_reason(advice);
     if (*advice->cause)
-        printf("%s: %s\n", advice->misfit ? "warning" : "cause", advice->cause);
+        wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
     if (advice->linker == SUTRA_LINKER_NONE)
-        printf("nothing links these two: they have no ids in common, and too few operators match by name\n");
+        printf("nothing links these two: they have no ids in common,\n"
+               "  and too few operators match by name\n");
     else
-        printf("to link them%s: %s\n", advice->misfit ? " all the same" : "", command);
+        printf("to link them%s:\n  %s\n", advice->misfit ? " all the same" : "", command);
 }
 
 static void print_json(const struct sutra_advice *advice, const char *command) {

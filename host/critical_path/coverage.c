@@ -59,6 +59,8 @@ void coverage_make(const struct path_search *search, struct sutra_critical_path_
     const struct path_nodes *path = &search->path;
     double begin = node_time(&search->rows, &search->graph, path->node[0]);
     double end = node_time(&search->rows, &search->graph, path->node[path->n - 1]);
+    if (search->window.annotation != ROW_NONE)
+        report->window = event_name(search, search->window.annotation);
     report->window_us = window.end - window.begin;
     report->begin_us = begin - window.begin;
     report->end_us = end - window.begin;

@@ -153,6 +153,20 @@ void sutra_critical_path_report(const struct sutra_critical_path *path, struct s
     report_give(report, &path->report, sizeof path->report);
 }
 
+void sutra_critical_path_step(const struct sutra_critical_path *path, uint64_t i, struct sutra_path_step *step) {
+    const struct path_search *search = &path->search;
+    const node_t *nodes = search->path.node;
+    uint32_t edge = search->path.edge[i];
+    row_t owner;
+    struct sutra_path_step ours = {.kind = edge_kind(search, edge, &owner)};
+    ours.name = event_name(search, owner == ROW_NONE ? node_event(&search->graph, nodes[i]) : owner);
+    ours.to_name = owner == ROW_NONE ? event_name(search, node_event(&search->graph, nodes[i + 1])) : NULL;
+    ours.at_us = path->report.begin_us + node_time(&search->rows, &search->graph, nodes[i]) -
+                 node_time(&search->rows, &search->graph, nodes[0]);
+    ours.us = search->graph.weight[edge];
+    report_give(step, &ours, sizeof ours);
+}
+
 void sutra_critical_path_free(struct sutra_critical_path *path) {
     if (!path)
         return;

@@ -30,6 +30,10 @@ void coverage_make(const struct path_search *search, struct sutra_critical_path_
 /* What an edge's time went to. The event that owns it: the operator or kernel, else ROW_NONE. */
 enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, row_t *owner);
 
+static inline const char *event_name(const struct path_search *search, row_t event) {
+    return strings_text(&search->trace->strings, search->rows.events->name[event]);
+}
+
 /* The writers append to the text; false: out of memory. */
 bool write_path_text(const struct sutra_critical_path *path, struct text_out *text);
 bool write_path_json(const struct sutra_critical_path *path, struct text_out *text);

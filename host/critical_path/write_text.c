@@ -13,10 +13,6 @@ static void write_name(struct text_out *text, const char *name) {
     out_name(text, name, strlen(name));
 }
 
-static const char *name_of(const struct path_search *search, row_t event) {
-    return strings_text(&search->trace->strings, search->rows.events->name[event]);
-}
-
 static void write_share(struct text_out *text, const struct sutra_critical_path_report *report, double us,
                         uint64_t n_edges, const char *what) {
     out_format(text, "%16.3f  %5.1f %%  %9llu  ", us, report->us > 0 ? us / report->us * 100 : 0,
@@ -63,8 +59,7 @@ static void write_head(const struct sutra_critical_path *path, struct text_out *
     out_add(text, "critical path of ");
     write_name(text, search->trace->document.source.name);
     out_add(text, "\n  window: ");
-    write_name(text,
-               search->window.annotation == ROW_NONE ? "the whole trace" : name_of(search, search->window.annotation));
+    write_name(text, report->window ? report->window : "the whole trace");
     write_rules(report, text);
     out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n",
                (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
@@ -103,12 +98,12 @@ static void write_edges(const struct path_search *search, struct text_out *text)
         row_t to = node_event(&search->graph, search->path.node[i + 1]);
         out_integer(text, owner == ROW_NONE ? from : owner);
         out_add(text, " ");
-        write_name(text, name_of(search, owner == ROW_NONE ? from : owner));
+        write_name(text, event_name(search, owner == ROW_NONE ? from : owner));
         if (owner == ROW_NONE) {
             out_add(text, " -> ");
             out_integer(text, to);
             out_add(text, " ");
-            write_name(text, name_of(search, to));
+            write_name(text, event_name(search, to));
         }
         out_add(text, "\n");
         out_step(text);

@@ -16,6 +16,7 @@
 #include "link/linked.h"
 #include "link/pairing.h"
 #include "link/sync.h"
+#include "text/counted.h"
 
 /* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
  * host operator that was linked last to that thread's CPU operator. */
@@ -238,8 +239,10 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
         status = count_unmatched_gpu(linked, error);
     fill_report(linked);
     if (linked->report.n_fields_dropped)
-        context_warn(context, "%llu fields of a wrong type were taken as absent",
-                     (unsigned long long)linked->report.n_fields_dropped);
+        context_warn(
+            context, "%s taken as absent",
+            counted_text(linked->report.n_fields_dropped, "field of a wrong type was", "fields of a wrong type were")
+                .text);
     return status;
 }
 

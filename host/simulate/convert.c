@@ -16,6 +16,7 @@
 #include "simulate/plus_linked.h"
 #include "simulate/plus_read.h"
 #include "simulate/plus_timeline.h"
+#include "text/counted.h"
 
 /* The caller's options as we know them. */
 static enum sutra_status convert_options_take(const struct sutra_convert_options *options,
@@ -34,27 +35,29 @@ static struct graph_rules graph_rules_of(const struct sutra_convert_options *opt
                                 .refuse_nested = mend && options->refuse_nested};
 }
 
+static struct figure lacking(uint64_t n_messages) {
+    return counted_text(n_messages, "send or receive lacks comm_src, comm_dst and comm_tag",
+                        "sends and receives lack comm_src, comm_dst and comm_tag");
+}
+
 /* What a simulator may miss in the file. */
 static void warn_of_lacks(struct sutra_context *context, const struct sutra_convert_report *report,
                           const struct comm_ends *ends) {
     static const char then[] = "; ASTRA-sim runs them only where it replays durations (\"replay-only\": 1)";
     uint64_t n_messages = report->n_sends + report->n_receives;
     if (report->n_unknown)
-        context_warn(context, "%" PRIu64 " kernels of NCCL whose names tell no collective were taken as computation",
-                     report->n_unknown);
+        context_warn(context, "%s as computation",
+                     counted_text(report->n_unknown, "kernel of NCCL whose name tells no collective was taken",
+                                  "kernels of NCCL whose names tell no collective were taken")
+                         .text);
     if (!ends && n_messages)
-        context_warn(context, "%" PRIu64 " sends and receives lack comm_src, comm_dst and comm_tag%s", n_messages,
-                     then);
+        context_warn(context, "%s%s", lacking(n_messages).text, then);
     if (ends && ends->n_without_peer)
-        context_warn(context,
-                     "%" PRIu64 " sends and receives lack comm_src, comm_dst and comm_tag: no record_param_comms, "
-                     "c10d::send or c10d::recv_ above them names a peer%s",
-                     ends->n_without_peer, then);
+        context_warn(context, "%s: no record_param_comms, c10d::send or c10d::recv_ above names a peer%s",
+                     lacking(ends->n_without_peer).text, then);
     if (ends && ends->n_without_members)
-        context_warn(context,
-                     "%" PRIu64 " sends and receives lack comm_src, comm_dst and comm_tag: the trace names the peer's "
-                     "rank in a process group, but not the group's members%s",
-                     ends->n_without_members, then);
+        context_warn(context, "%s: the trace names the peer's rank in a process group, but not the group's members%s",
+                     lacking(ends->n_without_members).text, then);
 }
 
 /* Rings are refused, or opened with a warning that names the first. */

@@ -256,6 +256,19 @@ static void add_component(struct reduced *reduced, const struct component *compo
         add_in_brackets(reduced, "()", component->lambda);
 }
 
+/* Of "vectorized_elementwise_kernel", what tells something beside the functor: "elementwise". */
+static struct name_span shape_of(struct name_span word) {
+    static const char *const manners[] = {"vectorized_", "unrolled_"};
+    static const char kernel[] = "_kernel";
+    size_t n_kernel = sizeof kernel - 1;
+    if (length_of(word) > n_kernel && memcmp(word.end - n_kernel, kernel, n_kernel) == 0)
+        word.end -= n_kernel;
+    for (size_t i = 0; i < sizeof manners / sizeof *manners; i++)
+        if (begins_with(word, manners[i]) && length_of(word) > strlen(manners[i]))
+            word.begin += strlen(manners[i]);
+    return word;
+}
+
 static bool reduce(const char *name, struct reduced *reduced) {
     struct name_span path;
     struct component functor;
@@ -268,10 +281,8 @@ static bool reduce(const char *name, struct reduced *reduced) {
         add_component(reduced, &function);
         return true;
     }
-    const char kernel[] = "_kernel";
-    size_t length = length_of(function.word), rest = sizeof kernel - 1;
-    bool ends = length > rest && memcmp(function.word.end - rest, kernel, rest) == 0;
-    add(reduced, function.word.begin, ends ? length - rest : length);
+    struct name_span shape = shape_of(function.word);
+    add(reduced, shape.begin, length_of(shape));
     add(reduced, " ", 1);
     add_component(reduced, &functor);
     return true;

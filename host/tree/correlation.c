@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "text/counted.h"
 #include "tree/tree.h"
 
 void sutra_correlation_free(struct sutra_correlation *correlation) {
@@ -89,8 +90,8 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
 
 static void warn(struct sutra_context *context, const struct sutra_correlation *correlation) {
     if (correlation->report.n_wrapped)
-        context_warn(context, "%llu sequence numbers have more than 48 bits: the low 48 count",
-                     (unsigned long long)correlation->report.n_wrapped);
+        context_warn(context, "%s more than 48 bits: the low 48 count",
+                     counted_text(correlation->report.n_wrapped, "sequence number has", "sequence numbers have").text);
     if (correlation->profile->n && correlation->n_fwdbwd + correlation->launches.n + correlation->operators.n == 0)
         context_warn(context, correlation->kind == SUTRA_CORRELATION_FWDBWD
                                   ? "no pairs: no backward operator has the sequence number of a forward operator; "

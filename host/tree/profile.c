@@ -98,5 +98,9 @@ void write_thread_name(const struct sutra_profile *profile, row_t row, struct te
         return;
     }
     event_find(profile->trace, profile->event[row], NULL, &places);
-    trace_copy_value(profile->trace, text, places.field[FIELD_TID]);
+    struct text_out plain = {0};
+    trace_copy_value(profile->trace, &plain, places.field[FIELD_TID]);
+    out_name(text, plain.out.bytes, plain.out.length);
+    text->out.failed |= plain.out.failed;
+    buffer_free(&plain.out);
 }

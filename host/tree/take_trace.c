@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "text/counted.h"
 
 static bool is_of_profiler(uint8_t role) {
     return role >= ROLE_OPERATOR && role <= ROLE_INSTANT;
@@ -79,7 +80,8 @@ static enum sutra_status sort_by_index(struct sutra_context *context, const stru
     for (row_t i = 1; i < n && !status; i++)
         n_repeated += keys[i] == keys[i - 1];
     if (n_repeated)
-        context_warn(context, "%u events have an \"Ev Idx\" that another one has too", n_repeated);
+        context_warn(context, "%s an \"Ev Idx\" that another one has too",
+                     counted_text(n_repeated, "event has", "events have").text);
     return status;
 }
 
@@ -134,10 +136,13 @@ static void warn(struct sutra_context *context, const struct trace_rows *rows, c
         context_warn(context, "%s: none of its %u events is an operator, a call or work on the GPU: nothing is found",
                      profile->trace->document.source.name, profile->trace->events.n);
     if (rows->n_dropped)
-        context_warn(context, "%llu arguments of events are no integers: taken as absent",
-                     (unsigned long long)rows->n_dropped);
+        context_warn(
+            context, "%s: taken as absent",
+            counted_text(rows->n_dropped, "argument of an event is no integer", "arguments of events are no integers")
+                .text);
     if (rows->n_untimed)
-        context_warn(context, "%u events have no start, or times beyond 2^62 ns: left out", rows->n_untimed);
+        context_warn(context, "%s no start, or times beyond 2^62 ns: left out",
+                     counted_text(rows->n_untimed, "event has", "events have").text);
 }
 
 /* All steps; the profile is empty. */

@@ -10,6 +10,7 @@
 #include "base/bisect.h"
 #include "columns/number.h"
 #include "match/engine.h"
+#include "text/counted.h"
 #include "tree/take_trace.h"
 
 /* The trace's column of correlations; ids that are none are below 0. */
@@ -286,15 +287,20 @@ static void warn(struct sutra_context *context, const struct sutra_profile *prof
         n_alone += profile->gpu[row] == EVENT_GPU_OPERATOR && profile->parent[row] == ROW_NONE;
     const struct {
         uint64_t n;
-        const char *what;
-    } lines[] = {{n_unbound, "halves of flows from launch to kernel have no event at their place"},
-                 {n_alone, "GPU operators have no launch: they stand at the top"},
-                 {n_repeated, rocm ? "flows start twice: the first start counts"
-                                   : "flows start twice: the last start before its end counts"},
-                 {report->n_in_cycles, "cycles of flows and links were cut"}};
+        const char *one, *several;
+    } lines[] = {
+        {n_unbound, "half of a flow from launch to kernel has no event at its place",
+         "halves of flows from launch to kernel have no event at their place"},
+        {n_alone, "GPU operator has no launch: it stands at the top",
+         "GPU operators have no launch: they stand at the top"},
+        {n_repeated,
+         rocm ? "flow starts twice: the first start counts" : "flow starts twice: the last start before its end counts",
+         rocm ? "flows start twice: the first start counts"
+              : "flows start twice: the last start before its end counts"},
+        {report->n_in_cycles, "cycle of flows and links was cut", "cycles of flows and links were cut"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (lines[i].n)
-            context_warn(context, "%llu %s", (unsigned long long)lines[i].n, lines[i].what);
+            context_warn(context, "%s", counted_text(lines[i].n, lines[i].one, lines[i].several).text);
 }
 
 enum sutra_status take_parents(struct sutra_profile *profile, struct sutra_context *context,

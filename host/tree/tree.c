@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "text/counted.h"
 
 void sutra_tree_free(struct sutra_tree *tree) {
     if (!tree)
@@ -164,11 +165,12 @@ static void settle_ends(struct sutra_tree *tree) {
 
 static void warn(struct sutra_context *context, const struct sutra_tree_report *report) {
     if (report->n_reversed)
-        context_warn(context, "%llu events end before they start: their start was taken as their end",
-                     (unsigned long long)report->n_reversed);
+        context_warn(
+            context, "%s: the start was taken as the end",
+            counted_text(report->n_reversed, "event ends before it starts", "events end before they start").text);
     if (report->n_endless)
-        context_warn(context, "%llu events never end: they have no time of their own",
-                     (unsigned long long)report->n_endless);
+        context_warn(context, "%s: no time of their own",
+                     counted_text(report->n_endless, "event never ends", "events never end").text);
 }
 
 /* The tree and the ids only have the order of events in common; each is one thread's work. */

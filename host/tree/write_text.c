@@ -9,14 +9,19 @@
  * What is deeper than the options say, or takes less time on host and device, is left out with all below it, and
  * counted.
  */
+#include "text/counted.h"
+#include "text/short_name.h"
 #include "tree/tree.h"
 
 struct tree_page {
     const struct sutra_tree *tree;
     const struct sutra_tree_write_options *options;
     struct text_out *text;
-    uint64_t n_deep, n_short;
+    uint64_t n_deep, n_short, n_cut, n_lines;
 };
+
+#define TIMES_COLUMNS 44 /* before the indented name */
+#define NAME_LEAST    20 /* columns of a name, however deep it stands */
 
 static bool is_too_short(const struct tree_page *page, row_t i) {
     const struct sutra_tree *tree = page->tree;
@@ -31,16 +36,33 @@ static void write_us(struct text_out *text, int64_t ns) {
         out_add(text, "             -");
 }
 
+/* Whether there is room for a line, which it then takes. */
+static bool take_line(struct tree_page *page) {
+    return !page->options->max_lines || page->n_lines++ < page->options->max_lines;
+}
+
+/* Indents a name, and shortens it where it has to fit a terminal. */
+static void write_name(const struct tree_page *page, uint32_t depth, uint32_t name) {
+    const struct strings *strings = page->tree->profile->strings;
+    uint32_t n_columns = page->options->n_columns, most = 200;
+    if (n_columns)
+        most = n_columns > TIMES_COLUMNS + NAME_LEAST ? (n_columns - TIMES_COLUMNS - NAME_LEAST) / 2 : 0;
+    depth = depth < most ? depth : most;
+    for (uint32_t level = 0; level < depth; level++)
+        out_add(page->text, "  ");
+    if (n_columns)
+        out_add(page->text, short_name(strings_text(strings, name), n_columns - TIMES_COLUMNS - 2 * depth).text);
+    else
+        out_name(page->text, strings_text(strings, name), strings_length(strings, name));
+}
+
 static void write_line(const struct tree_page *page, row_t i) {
     const struct sutra_tree *tree = page->tree;
-    uint32_t name = tree->profile->name[tree->sorted.order[i]];
     write_us(page->text, tree->host[i]);
     write_us(page->text, tree->host_self[i]);
     write_us(page->text, tree->device[i]);
     out_add(page->text, "  ");
-    for (uint32_t level = 0; level < tree->depth[i] && level < 200; level++)
-        out_add(page->text, "  ");
-    out_name(page->text, strings_text(tree->profile->strings, name), strings_length(tree->profile->strings, name));
+    write_name(page, tree->depth[i], tree->profile->name[tree->sorted.order[i]]);
     out_add(page->text, "\n");
     out_step(page->text);
 }
@@ -61,7 +83,10 @@ static void write_root(struct tree_page *page, row_t k) {
         row_t i = tree->preorder[k];
         bool deep = page->options->max_depth && tree->depth[i] >= page->options->max_depth;
         if (!deep && !is_too_short(page, i)) {
-            write_line(page, i);
+            if (take_line(page))
+                write_line(page, i);
+            else
+                page->n_cut++;
             k++;
             continue;
         }
@@ -71,8 +96,10 @@ static void write_root(struct tree_page *page, row_t k) {
     }
 }
 
-static void write_thread(const struct tree_page *page, row_t root) {
+static void write_thread(struct tree_page *page, row_t root) {
     const struct sutra_tree *tree = page->tree;
+    if (!take_line(page) || !take_line(page))
+        return;
     out_format(page->text, "thread ");
     write_thread_name(tree->profile, tree->sorted.order[root], page->text);
     out_add(page->text, "\n      total us       self us     device us  event\n");
@@ -119,11 +146,15 @@ bool write_tree_text(const void *written, struct text_out *text) {
     arena_free(&scratch);
     if (!roots)
         return false;
+    if (page.n_cut)
+        out_format(text, "%s left out behind the first %llu lines\n",
+                   counted_text(page.n_cut, "event is", "events are").text, (unsigned long long)of->options->max_lines);
     if (page.n_deep)
-        out_format(text, "%llu events are deeper than level %llu\n", (unsigned long long)page.n_deep,
+        out_format(text, "%s deeper than level %llu\n", counted_text(page.n_deep, "event is", "events are").text,
                    (unsigned long long)of->options->max_depth);
     if (page.n_short)
-        out_format(text, "%llu events take less than %g us, or stand below one that does\n",
-                   (unsigned long long)page.n_short, of->options->min_us);
+        out_format(text, "%s less than %g us, or %s below one that does\n",
+                   counted_text(page.n_short, "event takes", "events take").text, of->options->min_us,
+                   page.n_short == 1 ? "stands" : "stand");
     return true;
 }

@@ -82,8 +82,20 @@ struct sutra_critical_path_report {
     double window_us;        /* of the annotation, or of the whole trace */
     double begin_us, end_us; /* of the path, since the window's begin */
     struct sutra_path_outside before, behind;
+    const char *window; /* name of the annotation; NULL: the whole trace; lives as long as the trace */
 };
 void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report);
+
+/* A stretch of the path, from one of its nodes to the next. */
+struct sutra_path_step {
+    size_t size; /* sizeof the struct, which the caller sets */
+    enum sutra_path_kind kind;
+    const char *name;    /* whose time it is, or from what it leads; lives as long as the trace */
+    const char *to_name; /* to what it leads; NULL where it is the time of an operator or kernel */
+    double at_us, us;    /* since the window's begin */
+};
+/* Fills in stretch i of n_path_nodes - 1. */
+void sutra_critical_path_step(const struct sutra_critical_path *path, uint64_t i, struct sutra_path_step *step);
 
 enum sutra_path_format {
     SUTRA_PATH_TEXT,   /* for people: the breakdown and the path */

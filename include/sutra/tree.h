@@ -300,6 +300,8 @@ struct sutra_tree_write_options {
     size_t size;
     uint64_t max_depth; /* text: levels that are shown, 0 for all */
     double min_us;      /* text: events that take less on host and device are left out with all below them */
+    uint64_t max_lines; /* text: lines that are shown, 0 for all */
+    uint32_t n_columns; /* text: of a terminal, into which names are shortened; 0: they are whole */
 };
 
 /* Builds the tree of a profile, which must outlive it. *tree is the caller's. SUTRA_SYSTEM: out of memory. */

@@ -12,6 +12,7 @@
 #include "analyze/dlrm/dlrm_names.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "text/counted.h"
 
 #define BATCH_DEFAULT 2048
 
@@ -206,9 +207,10 @@ static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, st
 
 /* ---- What was left out ---- */
 
-static void warn_if(const struct sutra_dlrm *dlrm, uint64_t count, const char *what) {
+static void warn_if(const struct sutra_dlrm *dlrm, uint64_t count, const char *one, const char *several,
+                    const char *then) {
     if (count)
-        context_warn(dlrm->context, "%llu %s", (unsigned long long)count, what);
+        context_warn(dlrm->context, "%s%s", counted_text(count, one, several).text, then);
 }
 
 /* By our rules: where device time is, that no operator is charged with. */
@@ -226,26 +228,26 @@ static void warn_uncharged(const struct sutra_dlrm *dlrm) {
 
 static void warn(const struct sutra_dlrm *dlrm) {
     const struct sutra_dlrm_report *report = &dlrm->report;
-    warn_if(dlrm, report->n_without_ts, "events with a duration but no start are left out");
-    warn_if(dlrm, report->n_negative, "events with a duration below 0 are left out");
-    warn_if(dlrm, report->n_odd_tid,
-            report->compat ? "calls whose tid is more than twice their pid are left out"
-                           : "calls whose tid is more than twice their pid are left out; without --module-marker they "
-                             "count");
-    warn_if(dlrm, report->n_crossing,
-            "host operators begin inside of another one and end behind it: they stand beside it");
-    warn_if(dlrm, report->n_hidden, "host operators of one thread lie in an operator of another thread: left out");
-    warn_if(dlrm, report->n_unlaunched,
-            report->compat ? "pieces of device work are left out: no call of the runtime before them has their id "
-                             "(calls of the driver are no launches to the original)"
-                           : "pieces of device work are left out: no call has their correlation");
+    const char *work[] = {"piece of device work", "pieces of device work"};
+    warn_if(dlrm, report->n_without_ts, "event", "events", " with a duration but no start: left out");
+    warn_if(dlrm, report->n_negative, "event", "events", " with a duration below 0: left out");
+    warn_if(dlrm, report->n_odd_tid, "call whose tid is more than twice its pid",
+            "calls whose tid is more than twice their pid",
+            report->compat ? ": left out" : ": left out; without --module-marker they count");
+    warn_if(dlrm, report->n_crossing, "host operator begins inside of another one and ends behind it",
+            "host operators begin inside of another one and end behind it", ": taken as beside it");
+    warn_if(dlrm, report->n_hidden, "host operator of one thread lies in an operator of another thread",
+            "host operators of one thread lie in an operator of another thread", ": left out");
+    warn_if(dlrm, report->n_unlaunched, work[0], work[1],
+            report->compat ? " left out: no call of the runtime before it has that id (calls of the driver are no "
+                             "launches to the original)"
+                           : " left out: no call has that correlation");
     warn_uncharged(dlrm);
-    warn_if(dlrm, report->n_without_stream, "pieces of device work without a stream are left out");
+    warn_if(dlrm, report->n_without_stream, work[0], work[1], " without a stream: left out");
     if (report->n_loaders && report->n_loaders != report->n_forwards)
-        context_warn(dlrm->context,
-                     "%llu DataLoader events and %llu ## Forward ## events do not pair up: the time of data loading "
-                     "counts as time of the host",
-                     (unsigned long long)report->n_loaders, (unsigned long long)report->n_forwards);
+        context_warn(dlrm->context, "%s and %s do not pair up: the time of data loading counts as time of the host",
+                     counted_text(report->n_loaders, "DataLoader event", "DataLoader events").text,
+                     counted_text(report->n_forwards, "## Forward ## event", "## Forward ## events").text);
     if (!(report->host_us > 0))
         context_warn(dlrm->context, "no queries per second: the host's events take no time");
     if (!report->n_launches_executed)

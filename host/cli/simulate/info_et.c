@@ -9,6 +9,9 @@
 #include "cli/tool/figures.h"
 #include "cli/tool/info_rows.h"
 #include "cli/tool/json_text.h"
+#include "cli/tool/screen.h"
+
+#define GROUP_WIDTH 12 /* of a group's name */
 
 /* ---- Communication ---- */
 
@@ -18,7 +21,7 @@ static void print_traffic(const struct sutra_et_info *info) {
     for (uint64_t i = 0; i < info->n_traffic; i++) {
         const struct sutra_et_traffic *row = &info->traffic[i];
         printf("%16s  %s, %s%s, %s", count_text(row->count).text, row->type, *row->group ? "group " : "all ranks",
-               row->group, bytes_text(row->bytes).text);
+               short_text(row->group, GROUP_WIDTH).text, bytes_text(row->bytes).text);
         if (row->bytes_least != row->bytes_most)
             printf(" (%s to %s each)", bytes_text(row->bytes_least).text, bytes_text(row->bytes_most).text);
         printf("\n");

@@ -6,16 +6,7 @@
 
 #include <stdint.h>
 
-/* A number's text in the expression that prints it: count_text(n).text */
-struct figure {
-    char text[64];
-};
-
-/* "1,234,567" */
-struct figure count_text(uint64_t count);
-
-/* "1 rank", "2,345 ranks": a number and what it counts, one and several of it. */
-struct figure counted_text(uint64_t count, const char *one, const char *several);
+#include "text/counted.h"
 
 /* "1.234 s", "56.789 ms", "12 us"; "unknown" for NaN. */
 struct figure time_text(double us);

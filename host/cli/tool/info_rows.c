@@ -5,9 +5,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
+#include "cli/tool/screen.h"
 
 void info_rows_print(const struct info_row *rows, size_t n, bool json) {
     for (size_t i = 0; i < n; i++)
@@ -19,7 +21,7 @@ void info_rows_print(const struct info_row *rows, size_t n, bool json) {
 
 void info_head_print(const char *path, const char *kind, bool json) {
     if (!json) {
-        printf("%s: %s trace\n", path, kind);
+        printf("%s: %s trace\n", short_path(path, screen_columns() - (unsigned)strlen(kind) - 8).text, kind);
         return;
     }
     printf("{\n  \"file\": ");
@@ -32,6 +34,6 @@ void info_schema_print(const char *schema, bool json) {
         printf(",\n  \"schema\": ");
         json_string_print(stdout, schema);
     } else {
-        printf("  schema %s\n", *schema ? schema : "not given");
+        printf("  schema %s\n", *schema ? short_text(schema, screen_columns() - 9).text : "not given");
     }
 }

@@ -8,8 +8,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/tool/paths.h"
+
 #define LEAST 80
 #define MOST  200 /* beyond that a line is hard to follow */
+
+bool screen_shows(const char *output) {
+    return path_is_stream(output) && isatty(STDOUT_FILENO);
+}
 
 unsigned screen_columns(void) {
     struct winsize size;

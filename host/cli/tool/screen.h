@@ -8,6 +8,9 @@
 
 #include "text/short_name.h"
 
+/* Whether an output of this name is a terminal, on which there are pages instead of all that a file would hold. */
+bool screen_shows(const char *output);
+
 /* Columns of a page on standard output: 80, or what the terminal has if that is more, up to a limit. */
 unsigned screen_columns(void);
 

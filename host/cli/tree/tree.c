@@ -4,15 +4,22 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cli/tool/screen.h"
 #include "cli/tree/profile_job.h"
 #include "sutra/sutra.h"
 
 struct tree_values {
     struct profile_values profile;
     const char *events;
-    uint64_t depth, min_us;
+    uint64_t depth, min_us, n_lines;
     int format;
 };
+
+#define UNSET UINT64_MAX
+
+/* What a terminal shows without a word about it. */
+#define SCREEN_DEPTH 3
+#define SCREEN_LINES 45
 
 static const char *const formats[] = {"json", "text", "chrome", NULL}; /* in the order of enum sutra_tree_format */
 
@@ -25,9 +32,11 @@ static const struct option_row options[] = {
              "their order"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "json with all columns, text for people, or chrome, the trace itself with flows to what stands below on "
-             "other threads and streams (default: json)"},
+             "other threads and streams (default: json, on a terminal text)"},
     {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
-     .help = "text: show N levels, 0 for all (default: 0)"},
+     .help = "text: show N levels, 0 for all (default: 0, on a terminal 3)"},
+    {"lines", 0, OPTION_NUMBER, "N", AT(n_lines), .maximum = UINT32_MAX,
+     .help = "text: show N lines, 0 for all (default: 0, on a terminal 45)"},
     {"min-us", 0, OPTION_NUMBER, "N", AT(min_us), .maximum = UINT32_MAX,
      .help = "text: leave out what takes less than N microseconds on host and device (default: 0)"},
     PROFILE_ROWS_HOW,
@@ -64,13 +73,29 @@ static void tell(struct profile_job *job, const struct sutra_tree *tree) {
 static enum sutra_tree_format format_of(const struct tree_values *values) {
     if (values->format >= 0)
         return (enum sutra_tree_format)values->format;
-    return values->events ? SUTRA_TREE_EVENTS : SUTRA_TREE_JSON;
+    if (values->events)
+        return SUTRA_TREE_EVENTS;
+    return screen_shows(values->profile.job.output) ? SUTRA_TREE_TEXT : SUTRA_TREE_JSON;
+}
+
+/* How much of it; on a terminal only what is seen at once, unless more is asked for. */
+static struct sutra_tree_write_options extent_of(const struct tree_values *values) {
+    bool screen = screen_shows(values->profile.job.output);
+    struct sutra_tree_write_options how = {.size = sizeof how, .min_us = (double)values->min_us};
+    how.max_depth = values->depth != UNSET ? values->depth : screen ? SCREEN_DEPTH : 0;
+    how.max_lines = values->n_lines != UNSET ? values->n_lines : screen ? SCREEN_LINES : 0;
+    how.n_columns = screen ? screen_columns() : 0;
+    return how;
+}
+
+static void tell_of_more(const struct tree_values *values) {
+    if (values->depth == UNSET || values->n_lines == UNSET)
+        printf("on a terminal: %u levels, %u lines; --depth 0 --lines 0 shows all\n", SCREEN_DEPTH, SCREEN_LINES);
 }
 
 static enum sutra_status job_run(struct profile_job *job, const struct tree_values *values, struct sutra_error *error) {
     struct sutra_tree *tree = NULL;
-    const struct sutra_tree_write_options how = {
-        .size = sizeof how, .max_depth = values->depth, .min_us = (double)values->min_us};
+    const struct sutra_tree_write_options how = extent_of(values);
     enum sutra_tree_format format = format_of(values);
     enum sutra_edition edition = (enum sutra_edition)values->profile.edition;
     enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
@@ -79,6 +104,8 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
     if (!status)
         status = sutra_tree_write(job->job.context, tree, format, &how, values->profile.job.output,
                                   &job->job.figures.output_bytes, error);
+    if (!status && format == SUTRA_TREE_TEXT && how.n_columns)
+        tell_of_more(values);
     if (!status)
         tell(job, tree);
     sutra_tree_free(tree);
@@ -86,7 +113,7 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct tree_values values = {.profile.job.output = "-", .format = -1};
+    struct tree_values values = {.profile.job.output = "-", .format = -1, .depth = UNSET, .n_lines = UNSET};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -113,7 +140,7 @@ static const char *const synopses[] = {
 static const char *const description[] = {
     "Finds the call tree of the device trace TRACE as PyTorch's profiler does: operators by their times, calls of the "
     "runtime below the operator that made them, kernels below the call that launched them. For each event it tells the "
-    "event above, those below, and its own and total time on host and device.",
+    "event above, those below, and its own and total time on host and device; on a terminal, the upper levels as text.",
     "With the host trace, operators of backward threads find the forward thread that waits for them, and tensors have "
     "ids: equal ones for the same memory, whatever became of its address.",
     NULL,
