@@ -131,7 +131,7 @@ static const struct tree_case cases[] = {
                                                                                    "g",
                                                                                    "f", "7", "0", "7", "40")),
      .tree = "l<- j<l m<- k<m ",
-     .warning = "1 flows start twice: the last start before its end counts"},
+     .warning = "1 flow starts twice: the last start before its end counts"},
     {.name = "so_does_of_two_calls_with_a_correlation",
      .trace =
          TRACE(CALL("l", "1", "13", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':7") "," GPU(
@@ -142,7 +142,7 @@ static const struct tree_case cases[] = {
      .trace = TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," FLOW(
          "ac2g", "s", "7", "1", "1", "13") "," FLOW("ac2g", "s", "7", "1", "1", "16")),
      .tree = "l<- m<- ",
-     .warning = "1 flows start twice"},
+     .warning = "1 flow starts twice"},
     {.name = "with_rocm_it_is_passed_over",
      .trace =
          TRACE(CALL("l", "1", "13", "2", "") "," CALL("m", "1", "16", "2", "") "," GPU("k", "40", "9", "") "," FLOW(
