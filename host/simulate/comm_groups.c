@@ -157,6 +157,8 @@ enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node
 }
 
 const struct comm_group *comm_group_find(const struct comm_groups *groups, struct et_text name) {
+    if (name.length == 0)
+        return NULL;
     uint32_t found = strings_find(&groups->names, name.bytes, name.length);
     if (found != STRING_NONE)
         return &groups->list[found];
