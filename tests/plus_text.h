@@ -72,8 +72,10 @@ static inline void convert_text(const char *text, const struct sutra_convert_opt
     assert_int_equal(sutra_context_create(&how, &outcome->context, NULL), SUTRA_OK);
     outcome->status = sutra_convert_parse(outcome->context, "plus", text, strlen(text), options, &outcome->converted,
                                           &outcome->error);
-    if (outcome->status == SUTRA_OK)
+    if (outcome->status == SUTRA_OK) {
         sutra_converted_report(outcome->converted, &outcome->report);
+        assert_int_equal(converted_complete(outcome->converted, outcome->context, NULL), SUTRA_OK);
+    }
 }
 
 /* The same of ET+ with these nodes. */

@@ -7,10 +7,9 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "simulate/converted.h"
-#include "simulate/et_make.h"
+#include "simulate/et_metadata.h"
 #include "simulate/et_write.h"
 #include "simulate/kernel_names.h"
-#include "simulate/node_graph.h"
 #include "simulate/node_rings.h"
 #include "simulate/old_parents.h"
 #include "simulate/plus_linked.h"
@@ -108,57 +107,86 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
     }
 }
 
-static void count_nodes(struct sutra_convert_report *report, const struct et_nodes *nodes) {
-    report->n_nodes = nodes->n;
-    report->n_data_deps = nodes->data.first[nodes->n];
-    report->n_ctrl_deps = nodes->ctrl.first[nodes->n];
-    for (row_t node = 0; node < nodes->n; node++) {
-        report->n_collectives += nodes->type[node] == ET_COMM_COLL;
-        report->n_sends += nodes->type[node] == ET_COMM_SEND;
-        report->n_receives += nodes->type[node] == ET_COMM_RECV;
-        report->n_starts += nodes->start_us[node] > 0;
+static void count_nodes(struct sutra_convert_report *report, const struct et_maker *maker) {
+    const struct node_graph *graph = maker->graph;
+    report->n_nodes = maker->n;
+    for (row_t node = 0; node < maker->n; node++) {
+        row_t slot = maker->slot[node], row = graph->message[slot];
+        enum et_type type = graph_type(graph, row);
+        report->n_collectives += type == ET_COMM_COLL;
+        report->n_sends += type == ET_COMM_SEND;
+        report->n_receives += type == ET_COMM_RECV;
+        report->n_starts += maker->rules.start_times && graph->plus->nodes.start_us[row] > 0;
+        report->n_ctrl_deps += graph->under[slot] != ROW_NONE;
+        for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            report->n_data_deps++;
     }
 }
 
-/* Makes the nodes of converted->plus. */
+/* Which nodes there are, and what they depend on. */
+static enum sutra_status order_nodes(struct sutra_converted *converted, struct sutra_context *context,
+                                     const struct sutra_convert_options *options, struct sutra_error *error) {
+    struct node_graph *graph = &converted->graph;
+    const struct graph_rules rules = graph_rules_of(options);
+    enum sutra_status status = node_graph_build(graph, context, &converted->plus, &rules, error);
+    if (!status)
+        status = open_rings(graph, options->compat || context->options.strict, error);
+    if (!status)
+        status = comm_groups_find(&converted->groups, graph, error);
+    if (!status && !options->compat && !options->no_peers)
+        status = comm_ends_find(&converted->ends, &graph->arena, graph, &converted->groups, error);
+    return status;
+}
+
+/* Prepares making nodes of converted->plus. */
 static enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
                                         const struct sutra_convert_options *options, struct sutra_error *error) {
-    struct node_graph graph;
-    const struct graph_rules rules = graph_rules_of(options);
-    struct comm_ends ends = {0};
+    struct node_graph *graph = &converted->graph;
     bool names = options->compat || options->keep_group_names, peers = !options->compat && !options->no_peers;
-    const struct et_rules written = {.need_members = options->compat,
-                                     .start_times = !options->compat && !options->no_start_times,
+    const struct et_rules written = {.start_times = !options->compat && !options->no_start_times,
                                      .groups = names ? NULL : &converted->groups,
-                                     .ends = peers ? &ends : NULL};
+                                     .ends = peers ? &converted->ends : NULL};
     stage_begin(context, "order nodes", converted->plus.nodes.n);
-    enum sutra_status status = node_graph_build(&graph, context, &converted->plus, &rules, error);
-    if (!status)
-        status = open_rings(&graph, options->compat || context->options.strict, error);
-    if (!status)
-        status = comm_groups_find(&converted->groups, &graph, error);
-    if (!status && peers)
-        status = comm_ends_find(&ends, &graph.arena, &graph, &converted->groups, error);
-    stage_begin(context, "make nodes", converted->plus.nodes.n);
+    enum sutra_status status = order_nodes(converted, context, options, error);
     if (!status)
         status = et_nodes_begin(&converted->nodes, error);
     if (!status)
-        status = et_make(&converted->nodes, &graph, &written, error);
+        status = et_metadata_make(&converted->nodes, graph->plus->document, options->compat, error);
+    if (!status)
+        status = et_maker_begin(&converted->maker, &graph->arena, graph, &written, error);
     if (!status && options->keep_times && !options->compat) {
-        status = plus_timeline_read(&graph, &converted->times_arena, &converted->times, error);
+        status = plus_timeline_read(graph, &converted->times_arena, &converted->times, error);
         converted->has_times = true;
     }
     if (!status) {
-        count_graph(&converted->report, &graph);
-        count_nodes(&converted->report, &converted->nodes);
-        converted->report.n_peers = ends.n;
+        count_graph(&converted->report, graph);
+        count_nodes(&converted->report, &converted->maker);
+        converted->report.n_peers = converted->ends.n;
         warn_of_lacks(context, &converted->report, written.ends);
         converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }
     stage_end(context);
-    node_graph_free(&graph);
-    plus_nodes_free(&converted->plus.nodes);
     return status;
+}
+
+static void free_made_of(struct sutra_converted *converted) {
+    node_graph_free(&converted->graph);
+    plus_nodes_free(&converted->plus.nodes);
+}
+
+enum sutra_status converted_complete(struct sutra_converted *converted, struct sutra_context *context,
+                                     struct sutra_error *error) {
+    if (converted->complete)
+        return SUTRA_OK;
+    stage_begin(context, "make nodes", converted->maker.n);
+    enum sutra_status status =
+        et_maker_fill(&converted->maker, 0, converted->maker.n, &converted->nodes, context->pool, error);
+    stage_end(context);
+    if (status)
+        return status;
+    converted->complete = true;
+    free_made_of(converted);
+    return SUTRA_OK;
 }
 
 /* Where nodes are converted from: a file, or else what was linked. */
@@ -221,12 +249,13 @@ void sutra_converted_report(const struct sutra_converted *converted, struct sutr
 
 enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
                                         const char *path, uint64_t *n_bytes, struct sutra_error *error) {
-    return et_write(&converted->nodes, context, path, n_bytes, error);
+    return et_write(&converted->nodes, converted->complete ? NULL : &converted->maker, context, path, n_bytes, error);
 }
 
 void sutra_converted_free(struct sutra_converted *converted) {
     if (!converted)
         return;
+    free_made_of(converted);
     et_nodes_free(&converted->nodes);
     comm_groups_free(&converted->groups);
     plus_trace_free(&converted->plus);

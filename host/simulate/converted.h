@@ -1,24 +1,32 @@
 /*
- * converted.h - inside of struct sutra_converted: protobuf nodes as columns, and where their texts lie.
+ * converted.h - inside of struct sutra_converted: what protobuf nodes are made of, or the nodes as columns, and where
+ * their texts lie.
  */
 #ifndef SIMULATE_CONVERTED_H
 #define SIMULATE_CONVERTED_H
 
-#include "simulate/comm_groups.h"
-#include "simulate/et_nodes.h"
-#include "simulate/plus_nodes.h"
+#include "simulate/et_make.h"
 #include "simulate/timeline.h"
 #include "sutra/convert.h"
 
 struct sutra_converted {
-    struct document document; /* ET+, unless it was only linked */
-    struct plus_trace plus;   /* whose columns are freed when the nodes are made; its texts stay */
-    struct et_nodes nodes;
+    struct document document;  /* ET+, unless it was only linked */
+    struct plus_trace plus;    /* whose columns are freed when all nodes are made; its texts stay */
+    struct node_graph graph;   /* until then */
     struct comm_groups groups; /* which compat leaves alone */
+    struct comm_ends ends;
+    struct et_maker maker;
+    struct et_nodes nodes; /* only the metadata, until all are made */
+    bool complete;         /* they are */
     struct sutra_convert_report report;
     struct timeline_input times; /* of ET+, if they are kept: in the arena */
     struct arena times_arena;
     bool has_times;
 };
+
+/* Makes all nodes, which until now are only made when they are written, and frees what they are made of.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status converted_complete(struct sutra_converted *converted, struct sutra_context *context,
+                                     struct sutra_error *error);
 
 #endif

@@ -81,7 +81,7 @@ enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char
 
 enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
                                  uint64_t *n_bytes, struct sutra_error *error) {
-    return et_write(&et->file.nodes, context, path, n_bytes, error);
+    return et_write(&et->file.nodes, NULL, context, path, n_bytes, error);
 }
 
 void sutra_et_free(struct sutra_et *et) {

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "read/fields.h"
-#include "simulate/et_metadata.h"
 #include "simulate/kernel_names.h"
 
 /* Nodes that a task does. */
@@ -16,6 +15,7 @@
 /* Most attributes of a node. */
 #define ATTRIBUTES_MAX 20
 
+/* A range of nodes; they are counted from its first on. */
 struct making {
     struct et_nodes *nodes;
     const struct node_graph *graph;
@@ -192,17 +192,24 @@ static void put_nodes(void *arg, size_t task) {
 
 /* ---- all of it ---- */
 
-/* The kept slots by rising id; `ids` is scratch. */
-static enum sutra_status sort_slots(struct making *making, uint64_t *ids, row_t *slots, struct sutra_error *error) {
-    const struct node_graph *graph = making->graph;
-    for (row_t i = 0; i < graph->n_made; i++)
+enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
+                                 const struct et_rules *rules, struct sutra_error *error) {
+    struct arena scratch = {0};
+    *maker = (struct et_maker){.graph = graph, .rules = *rules};
+    maker->slot = arena_take(arena, graph->n_made, sizeof *maker->slot);
+    uint64_t *ids = arena_take(&scratch, graph->n_made, sizeof *ids);
+    for (row_t i = 0; i < graph->n_made && maker->slot && ids; i++)
         if (graph->kept[graph->made[i]]) {
-            slots[making->n] = graph->made[i];
-            ids[making->n++] = slot_id(making, graph->made[i]);
+            maker->slot[maker->n] = graph->made[i];
+            ids[maker->n++] = graph->plus->nodes.id[graph->message[graph->made[i]]];
         }
-    making->slot = slots;
     const struct engine *engine = &graph->context->engine;
-    return engine->sort_keys(engine->state, &(struct sort_keys_step){ids, slots, making->n}, error);
+    enum sutra_status status =
+        maker->slot && ids
+            ? engine->sort_keys(engine->state, &(struct sort_keys_step){ids, maker->slot, maker->n}, error)
+            : error_memory(error);
+    arena_free(&scratch);
+    return status;
 }
 
 /* Where each node's dependencies begin. */
@@ -219,34 +226,36 @@ static void count_dependencies(struct making *making) {
     }
 }
 
-static enum sutra_status fill(struct making *making, struct sutra_error *error) {
-    struct et_nodes *nodes = making->nodes;
-    struct pool *pool = making->graph->context->pool;
-    size_t n_tasks = ((size_t)making->n + TASK_NODES - 1) / TASK_NODES;
-    enum sutra_status status = et_nodes_take(nodes, making->n, making->n, making->graph->n_deps, 0, error);
-    if (status)
-        return status;
-    count_dependencies(making);
-    pool_run(pool, n_tasks, count_attributes, making);
-    for (row_t node = 0; node < making->n; node++)
-        nodes->attr_first[node + 1] += nodes->attr_first[node];
-    status = et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[making->n], error);
-    if (!status)
-        pool_run(pool, n_tasks, put_nodes, making);
-    return status;
+static void run(struct pool *pool, size_t n_tasks, void (*work)(void *making, size_t task), struct making *making) {
+    if (pool)
+        pool_run(pool, n_tasks, work, making);
+    for (size_t task = 0; task < n_tasks && !pool; task++)
+        work(making, task);
 }
 
-enum sutra_status et_make(struct et_nodes *nodes, const struct node_graph *graph, const struct et_rules *rules,
-                          struct sutra_error *error) {
-    struct making making = {.nodes = nodes, .graph = graph, .rules = rules};
-    struct arena scratch = {0};
-    uint64_t *ids = arena_take(&scratch, graph->n_made, sizeof *ids);
-    row_t *slots = arena_take(&scratch, graph->n_made, sizeof *slots);
-    enum sutra_status status = scratch.failed ? error_memory(error) : sort_slots(&making, ids, slots, error);
+/* How many data dependencies the nodes have. */
+static uint64_t n_dependencies(const struct making *making) {
+    const struct node_graph *graph = making->graph;
+    uint64_t n = 0;
+    for (row_t node = 0; node < making->n; node++)
+        for (row_t dep = graph->first_dep[making->slot[node]]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            n++;
+    return n;
+}
+
+enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
+                                struct pool *pool, struct sutra_error *error) {
+    struct making making = {nodes, maker->graph, &maker->rules, maker->slot + first, end - first};
+    size_t n_tasks = ((size_t)making.n + TASK_NODES - 1) / TASK_NODES;
+    enum sutra_status status = et_nodes_take(nodes, making.n, making.n, n_dependencies(&making), 0, error);
+    if (status)
+        return status;
+    count_dependencies(&making);
+    run(pool, n_tasks, count_attributes, &making);
+    for (row_t node = 0; node < making.n; node++)
+        nodes->attr_first[node + 1] += nodes->attr_first[node];
+    status = et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[making.n], error);
     if (!status)
-        status = fill(&making, error);
-    if (!status)
-        status = et_metadata_make(nodes, graph->plus->document, rules->need_members, error);
-    arena_free(&scratch);
+        run(pool, n_tasks, put_nodes, &making);
     return status;
 }

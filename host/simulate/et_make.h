@@ -1,5 +1,7 @@
 /*
  * et_make.h - from the graph to the columns of an .et file: the kept nodes by rising id, with their attributes.
+ *
+ * Columns of all nodes take as much memory as the graph and what it is made of, so a writer asks for some at a time.
  */
 #ifndef SIMULATE_ET_MAKE_H
 #define SIMULATE_ET_MAKE_H
@@ -10,15 +12,26 @@
 
 /* What is written. */
 struct et_rules {
-    bool need_members;                /* the file's schema, pid, time, start_ts and finish_ts must be there */
     bool start_times;                 /* write when nodes start */
     const struct comm_groups *groups; /* numbers of process groups; NULL: they keep their names */
     const struct comm_ends *ends;     /* of sends and receives; NULL: they do not tell them */
 };
 
-/* Fills `nodes`, whose texts lie where those of ET+ do. SUTRA_DATA: a member of the file is missing or wrong.
- * O(nodes + attributes). */
-enum sutra_status et_make(struct et_nodes *nodes, const struct node_graph *graph, const struct et_rules *rules,
-                          struct sutra_error *error);
+/* Makes nodes of what is kept of the graph, any of them at a time. */
+struct et_maker {
+    const struct node_graph *graph;
+    struct et_rules rules;
+    row_t *slot; /* of each node, by rising id */
+    row_t n;
+};
+
+/* Puts the nodes in order; the list lies in the arena. O(n log n) where ids do not rise. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
+                                 const struct et_rules *rules, struct sutra_error *error);
+
+/* Fills `nodes`, which know the names of attributes, with the nodes from `first` up to `end`. Their texts lie where those
+ * of ET+ do. The pool's threads help; without one (NULL) the caller works alone. O(nodes + attributes). */
+enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
+                                struct pool *pool, struct sutra_error *error);
 
 #endif

@@ -202,44 +202,72 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
 
 struct et_writing {
     const struct et_nodes *nodes;
+    const struct et_maker *maker; /* NULL: the nodes are there */
     struct sink *sink;
     row_t *first; /* of each piece, and the number of nodes behind the last */
     size_t n_pieces;
     atomic_bool failed; /* out of memory */
 };
 
+static uint64_t made_bytes(const struct et_maker *maker, row_t node) {
+    const struct plus_nodes *plus = &maker->graph->plus->nodes;
+    row_t row = maker->graph->message[maker->slot[node]];
+    uint64_t bytes = plus->name[row].length;
+    for (int i = 0; i < PLUS_N_IO; i++)
+        bytes += plus->io[i][row].length;
+    return bytes;
+}
+
 static uint64_t node_bytes(const struct et_nodes *nodes, row_t row) {
-    uint64_t bytes = NODE_BYTES;
+    uint64_t bytes = 0;
     for (int column = 0; column < ET_TEXT_COLUMNS; column++)
         bytes += nodes->text[column].length[row];
     return bytes;
 }
 
 /* Cuts the nodes into pieces of about PIECE_BYTES; returns their number. `first` may be NULL. */
-static size_t cut_pieces(const struct et_nodes *nodes, row_t *first) {
+static size_t cut_pieces(const struct et_writing *writing, row_t *first) {
     size_t n = 0;
     uint64_t bytes = PIECE_BYTES;
-    for (row_t row = 0; row < nodes->n; row++) {
+    row_t n_nodes = writing->maker ? writing->maker->n : writing->nodes->n;
+    for (row_t row = 0; row < n_nodes; row++) {
         if (bytes >= PIECE_BYTES) {
             if (first)
                 first[n] = row;
             n++;
             bytes = 0;
         }
-        bytes += node_bytes(nodes, row);
+        bytes += NODE_BYTES + (writing->maker ? made_bytes(writing->maker, row) : node_bytes(writing->nodes, row));
     }
     if (first)
-        first[n] = nodes->n;
+        first[n] = n_nodes;
     return n;
+}
+
+/* Encodes the nodes from `first` up to `end`. */
+static bool encode(const struct et_writing *writing, row_t first, row_t end, struct buffer *out) {
+    struct et_nodes made = {.names = writing->nodes->names};
+    const struct et_nodes *nodes = writing->nodes;
+    if (writing->maker) {
+        if (et_maker_fill(writing->maker, first, end, &made, NULL, NULL) != SUTRA_OK) {
+            arena_free(&made.arena);
+            return false;
+        }
+        nodes = &made;
+        end -= first;
+        first = 0;
+    }
+    for (row_t row = first; row < end; row++)
+        et_write_node(nodes, row, out);
+    arena_free(&made.arena);
+    return !out->failed;
 }
 
 static void write_piece(void *arg, size_t number) {
     struct et_writing *writing = arg;
     struct buffer out = {0};
     buffer_reserve(&out, 2 * PIECE_BYTES);
-    for (row_t row = writing->first[number]; row < writing->first[number + 1] && !sink_failed(writing->sink); row++)
-        et_write_node(writing->nodes, row, &out);
-    if (out.failed)
+    if (!sink_failed(writing->sink) && !encode(writing, writing->first[number], writing->first[number + 1], &out))
         atomic_store(&writing->failed, true);
     sink_write(writing->sink, number + 1, out.bytes, out.length);
     buffer_free(&out);
@@ -262,14 +290,15 @@ static enum sutra_status write_pieces(struct et_writing *writing, struct sutra_c
     return status;
 }
 
-enum sutra_status et_write(const struct et_nodes *nodes, struct sutra_context *context, const char *path,
-                           uint64_t *n_bytes, struct sutra_error *error) {
-    struct et_writing writing = {.nodes = nodes, .n_pieces = cut_pieces(nodes, NULL)};
+enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *maker, struct sutra_context *context,
+                           const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    struct et_writing writing = {.nodes = nodes, .maker = maker};
+    writing.n_pieces = cut_pieces(&writing, NULL);
     writing.first = malloc((writing.n_pieces + 1) * sizeof *writing.first);
     if (!writing.first)
         return error_memory(error);
-    cut_pieces(nodes, writing.first);
-    stage_begin(context, "write", nodes->n);
+    cut_pieces(&writing, writing.first);
+    stage_begin(context, "write", writing.first[writing.n_pieces]);
     enum sutra_status status = write_pieces(&writing, context, path, n_bytes, error);
     stage_end(context);
     free(writing.first);

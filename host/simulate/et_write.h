@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "context/context.h"
-#include "simulate/et_nodes.h"
+#include "simulate/et_make.h"
 
 /* Appends a node, or GlobalMetadata, with its length before it. Out of memory: out->failed. */
 void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out);
@@ -17,8 +17,9 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out);
 
 /* Writes the file: beside its place first, then renamed. "-" is standard output; a name that ends in .gz or .zst is
  * compressed. Nodes are encoded by the context's threads, in pieces; the bytes are the same for any number of them.
+ * With a maker (else NULL) the nodes of a piece are made when it is encoded, and `nodes` has only the metadata.
  * *n_bytes (may be NULL): bytes written, before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
-enum sutra_status et_write(const struct et_nodes *nodes, struct sutra_context *context, const char *path,
-                           uint64_t *n_bytes, struct sutra_error *error);
+enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *maker, struct sutra_context *context,
+                           const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 #endif

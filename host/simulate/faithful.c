@@ -164,8 +164,9 @@ enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, s
         return error_set(error, SUTRA_USAGE, "the nodes were made of ET+ without keep_times");
     if (!linked && times->ops.n + times->kernels.n == 0)
         return error_set(error, SUTRA_DATA, "no node has times, \"ts\" and \"inclusive_dur\": nothing is linked");
+    status = converted_complete(converted, context, error);
     stage_begin(context, "measured times", converted->nodes.n);
-    if (linked)
+    if (!status && linked)
         status = linked_timeline_read(context, linked, &converted->times_arena, times, error);
     converted->has_times = false;
     times->options = options_of(&taken);
