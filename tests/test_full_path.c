@@ -180,6 +180,64 @@ static void shares_and_kinds_add_up_to_the_path(void **state) {
     path_free(&found);
 }
 
+/* ---- Slack ---- */
+
+/* "a 0, k 20": names and slack in microseconds, by event. */
+static void expect_slacks(const char *source, const char *expected) {
+    struct found_path found = path_find(source, NULL, 0);
+    struct sutra_full_report report = {.size = sizeof report};
+    char shown[500] = "";
+    int length = 0;
+    assert_int_equal(found.status, SUTRA_OK);
+    sutra_full_path_report(found.path, &report);
+    for (uint64_t i = 0; i < report.n_slacks; i++)
+        length += snprintf(shown + length, sizeof shown - (size_t)length, "%s%s %g", i ? ", " : "",
+                           report.slacks[i].name, report.slacks[i].slack_us);
+    assert_string_equal(shown, expected);
+    path_free(&found);
+}
+
+/* The processor is the path; the kernels may last until its end, the first one as long as the second lets it. */
+static void what_nobody_waits_for_may_last_until_the_end(void **state) {
+    (void)state;
+    expect_slacks(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
+                      "k", "7", "120", "30", "7") "," CALL("cudaLaunchKernel", "115", "2", "8") "," GPU("l", "7", "150",
+                                                                                                        "30", "8")),
+                  "a 0, k 20, l 20");
+}
+
+/* The kernel is awaited: the operator that ends while it runs has until then, what launched it none. */
+static void beside_an_awaited_kernel_the_processor_has_slack(void **state) {
+    (void)state;
+    expect_slacks(DEVICE_OF(OP("launch", "1", "100", "10") "," CALL("cudaLaunchKernel", "104", "2", "7") "," GPU(
+                      "k", "7", "110", "60",
+                      "7") "," OP("b", "1", "110", "25") "," OP("wait", "1", "140", "60") "," CALL("cudaDeviceSynch"
+                                                                                                   "ronize",
+                                                                                                   "145", "25", "8")),
+                  "launch 0, k 0, b 25, wait 0");
+}
+
+/* Names that have slack, the longest first. */
+static void slack_is_summed_by_name(void **state) {
+    (void)state;
+    struct found_path found = path_find(
+        DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
+            "k", "7", "120", "30", "7") "," CALL("cudaLaunchKernel", "115", "2",
+                                                 "8") "," GPU("k", "8", "130", "30",
+                                                              "8") "," CALL("cudaLaunchKernel", "118", "2",
+                                                                            "9") "," GPU("l", "8", "160", "10", "9")),
+        NULL, 0);
+    struct sutra_full_report report = {.size = sizeof report};
+    sutra_full_path_report(found.path, &report);
+    assert_int_equal(report.n_slack_names, 2);
+    assert_string_equal(report.slack_names[0].name, "k");
+    assert_true(report.slack_names[0].kind == SUTRA_FULL_KERNEL && report.slack_names[0].n == 2);
+    assert_true(report.slack_names[0].us == 60);
+    assert_true(report.slack_names[0].least_us == 30 && report.slack_names[0].most_us == 50);
+    assert_string_equal(report.slack_names[1].name, "l");
+    path_free(&found);
+}
+
 static void expect_measured_time(struct sutra_context *context, const char *file) {
     struct sutra_full_report report = {.size = sizeof report};
     struct sutra_device_trace *trace = NULL;
@@ -224,6 +282,9 @@ int main(void) {
         cmocka_unit_test(kernels_count_where_they_were_launched),
         cmocka_unit_test(a_window_that_is_not_there_or_empty_is_refused),
         cmocka_unit_test(shares_and_kinds_add_up_to_the_path),
+        cmocka_unit_test(what_nobody_waits_for_may_last_until_the_end),
+        cmocka_unit_test(beside_an_awaited_kernel_the_processor_has_slack),
+        cmocka_unit_test(slack_is_summed_by_name),
         cmocka_unit_test(recorded_traces_take_the_measured_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@
 #include "base/pool.h"
 #include "generate/random.h"
 #include "match/engine.h"
-#include "simulate/replay.h"
+#include "simulate/replay_slack.h"
 #include "simulate/timeline.h"
 
 #define OPS_MAX     12
@@ -180,8 +180,8 @@ static uint32_t resource_of(const struct drawn *drawn, const struct timeline_nod
     return drawn->per_stream ? 1 + kernel->stream : kernel->traits & KERNEL_COMMUNICATES ? 2 : 1;
 }
 
-/* Microseconds that the nodes take, with kernels' execution times `scale` as long; all nodes must run. */
-static double simulate(const struct drawn *drawn, struct result *result, double scale) {
+/* The nodes as a simulator runs them, with kernels' execution times `scale` as long. */
+static struct replay_graph make_graph(const struct drawn *drawn, struct result *result, double scale) {
     const struct timeline_nodes *nodes = &result->nodes;
     struct arena *arena = &result->arena;
     const row_t n = nodes->n;
@@ -211,20 +211,31 @@ static double simulate(const struct drawn *drawn, struct result *result, double 
                     waiters[n_waiters++] = place[k];
     }
     first[n] = n_waiters;
-    const struct replay_graph graph = {.n = n,
-                                       .dur_ns = dur,
-                                       .resource = resource,
-                                       .n_resources = 4,
-                                       .n_waits = n_waits,
-                                       .first_waiter = first,
-                                       .waiters = waiters};
-    const struct replay_job job = {1, &graph, 0};
+    return (struct replay_graph){.n = n,
+                                 .dur_ns = dur,
+                                 .resource = resource,
+                                 .n_resources = 4,
+                                 .n_waits = n_waits,
+                                 .first_waiter = first,
+                                 .waiters = waiters};
+}
+
+/* All nodes must run. */
+static struct replay_times run(const struct replay_graph *graph, struct arena *arena) {
+    const row_t n = graph->n;
+    const struct replay_job job = {1, graph, 0};
     struct replay_times times = {
         COLUMN(uint64_t, n), COLUMN(uint64_t, n), COLUMN(uint64_t, n), COLUMN(struct replay_node, n), 0, 0};
     struct sutra_error error;
     assert_int_equal(replay(&job, &times, &error), SUTRA_OK);
     assert_int_equal(times.n_ran, n);
-    return (double)times.finish_ns / 1000;
+    return times;
+}
+
+/* Microseconds that the nodes take. */
+static double simulate(const struct drawn *drawn, struct result *result, double scale) {
+    const struct replay_graph graph = make_graph(drawn, result, scale);
+    return (double)run(&graph, &result->arena).finish_ns / 1000;
 }
 
 /* What the nodes take, to the microsecond, as measured and with kernels half and twice as long. */
@@ -500,6 +511,37 @@ static void random_traces_take_the_measured_time(void **state) {
     }
 }
 
+/* Each node by its slack longer, and by a microsecond more: the end moves by that only. */
+static void random_nodes_may_take_their_slack_longer(void **state) {
+    (void)state;
+    uint64_t n_slack = 0;
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        struct drawn drawn;
+        struct result result;
+        draw(&drawn, seed);
+        drawn.per_stream = true;
+        make(&drawn, &result);
+        struct arena *arena = &result.arena;
+        struct replay_graph graph = make_graph(&drawn, &result, 1);
+        struct replay_times times = run(&graph, arena);
+        uint64_t *slack = COLUMN(uint64_t, graph.n), *longer = COLUMN(uint64_t, graph.n);
+        assert_true(replay_slack(&graph, &times, &engine, arena, slack));
+        memcpy(longer, graph.dur_ns, graph.n * sizeof *longer);
+        graph.dur_ns = longer;
+        for (row_t i = 0; i < graph.n; i++) {
+            const uint64_t dur = longer[i];
+            n_slack += slack[i] > 0;
+            longer[i] = times.end_ns[i] - times.run_ns[i] + slack[i];
+            assert_int_equal(run(&graph, arena).finish_ns, times.finish_ns);
+            longer[i] += 1000;
+            assert_int_equal(run(&graph, arena).finish_ns, times.finish_ns + 1000);
+            longer[i] = dur;
+        }
+        arena_free(arena);
+    }
+    assert_true(n_slack > 1000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_are_differences_of_rounded_cuts),
@@ -524,6 +566,7 @@ int main(void) {
         cmocka_unit_test(a_trace_without_anything_takes_no_time),
         cmocka_unit_test(kernels_without_operators_keep_their_streams),
         cmocka_unit_test(random_traces_take_the_measured_time),
+        cmocka_unit_test(random_nodes_may_take_their_slack_longer),
     };
     pool = pool_create(1);
     assert_non_null(pool);

@@ -120,7 +120,8 @@ static const char *const description[] = {
     "used, which also know stream 0, streams with names, equal streams of several devices and HIP.",
     "With --rules full the path spans the whole time instead: the processor's work in one line over all threads, what "
     "it waits for, launches, streams and the events between them, as 'sutra link -o X.et' keeps them. Each moment is "
-    "of one kind: operator, launch latency, kernel, copy, communication or gap.",
+    "of one kind: operator, launch latency, kernel, copy, communication or gap. Beside the path stand operators and "
+    "kernels with their slack: how much longer they may take without the path becoming longer.",
     NULL,
 };
 static const struct example examples[] = {

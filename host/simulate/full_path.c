@@ -16,8 +16,8 @@
 #include "context/context.h"
 #include "facts/names.h"
 #include "simulate/device_timeline.h"
-#include "simulate/op_spans.h"
-#include "simulate/replay.h"
+#include "simulate/full_path_slack.h"
+#include "simulate/replay_slack.h"
 #include "simulate/timeline_stages.h"
 
 struct path_making {
@@ -27,6 +27,7 @@ struct path_making {
     struct arena arena; /* of what is not kept */
     struct timeline_input input;
     struct timeline_nodes nodes;
+    struct replay_graph run;
     struct replay_times times;
     struct op_spans spans; /* what the processor was in */
 };
@@ -77,7 +78,7 @@ static uint32_t *take_resources(struct path_making *making) {
     return resource;
 }
 
-static bool make_run(struct path_making *making, struct replay_graph *run) {
+static bool make_run(struct path_making *making) {
     const struct timeline_nodes *nodes = &making->nodes;
     struct arena *arena = &making->arena;
     uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);
@@ -92,27 +93,26 @@ static bool make_run(struct path_making *making, struct replay_graph *run) {
         n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
     }
     rows_turn(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
-    *run = (struct replay_graph){.n = nodes->n,
-                                 .dur_ns = dur_ns,
-                                 .resource = resource,
-                                 .n_resources = making->input.kernels.n_streams + 1,
-                                 .n_waits = n_waits,
-                                 .first_waiter = first_waiter,
-                                 .waiters = waiters};
+    making->run = (struct replay_graph){.n = nodes->n,
+                                        .dur_ns = dur_ns,
+                                        .resource = resource,
+                                        .n_resources = making->input.kernels.n_streams + 1,
+                                        .n_waits = n_waits,
+                                        .first_waiter = first_waiter,
+                                        .waiters = waiters};
     return true;
 }
 
 static enum sutra_status run_nodes(struct path_making *making, struct sutra_error *error) {
     struct arena *arena = &making->arena;
     const row_t n = making->nodes.n;
-    struct replay_graph run;
     making->times = (struct replay_times){.start_ns = arena_take(arena, n, sizeof(uint64_t)),
                                           .run_ns = arena_take(arena, n, sizeof(uint64_t)),
                                           .end_ns = arena_take(arena, n, sizeof(uint64_t)),
                                           .cause = arena_take(arena, n, sizeof(struct replay_node))};
-    if (arena->failed || !make_run(making, &run))
+    if (arena->failed || !make_run(making))
         return error_memory(error);
-    const struct replay_job job = {1, &run, 0};
+    const struct replay_job job = {1, &making->run, 0};
     return replay(&job, &making->times, error);
 }
 
@@ -124,13 +124,6 @@ static row_t last_node(const struct path_making *making) {
         if (making->times.end_ns[i] == making->times.finish_ns)
             return i;
     return ROW_NONE;
-}
-
-static enum sutra_full_kind kernel_kind(const struct path_making *making, row_t kernel) {
-    uint8_t traits = making->input.kernels.traits[kernel];
-    if (traits & KERNEL_COMMUNICATES)
-        return SUTRA_FULL_COMMUNICATION;
-    return traits & KERNEL_COPIES ? SUTRA_FULL_COPY : SUTRA_FULL_KERNEL;
 }
 
 /* A stretch of the event that the one before is of makes that one longer. */
@@ -159,7 +152,7 @@ static void add_kernel(struct path_making *making, row_t node, bool after_kernel
     uint64_t run = (uint64_t)(nodes->run_us[node] * 1000 + 0.5);
     uint64_t begin = run < end - start ? end - run : start;
     add_stretch(making->path, after_kernel ? SUTRA_FULL_STREAM_GAP : SUTRA_FULL_LAUNCH, event, start, begin);
-    add_stretch(making->path, kernel_kind(making, kernel), event, begin, end);
+    add_stretch(making->path, full_path_kernel_kind(making->input.kernels.traits[kernel]), event, begin, end);
 }
 
 /* What the processor was in, by the spans that it went through when the node was measured. */
@@ -207,6 +200,13 @@ static enum sutra_status follow_path(struct path_making *making, struct sutra_er
     for (row_t i = 0; i < n; i++)
         add_node(making, nodes[i], i ? nodes[i - 1] : ROW_NONE);
     return arena_status(&path->arena, error);
+}
+
+static enum sutra_status find_slacks(struct path_making *making, struct sutra_error *error) {
+    uint64_t *slack_ns = arena_take(&making->arena, making->nodes.n, sizeof *slack_ns);
+    if (!slack_ns || !replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns))
+        return error_memory(error);
+    return full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error);
 }
 
 /* ---- Sums ---- */
@@ -299,6 +299,8 @@ static enum sutra_status make(struct path_making *making, const struct sutra_cri
         status = run_nodes(making, error);
     if (!status)
         status = follow_path(making, error);
+    if (!status)
+        status = find_slacks(making, error);
     if (!status)
         status = sum_shares(making, error);
     if (!status)

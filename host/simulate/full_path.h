@@ -28,8 +28,19 @@ struct sutra_full_path {
     struct path_stretch *stretches;
     uint64_t n_stretches, stretches_capacity;
     struct sutra_full_share *shares;
+    struct sutra_full_slack *slacks;
+    uint64_t n_slacks;
+    struct sutra_full_slack_name *slack_names;
+    uint64_t n_slack_names;
     struct sutra_full_report report;
     struct arena arena;
 };
+
+/* What a kernel with these traits does. */
+static inline enum sutra_full_kind full_path_kernel_kind(uint8_t traits) {
+    if (traits & KERNEL_COMMUNICATES)
+        return SUTRA_FULL_COMMUNICATION;
+    return traits & KERNEL_COPIES ? SUTRA_FULL_COPY : SUTRA_FULL_KERNEL;
+}
 
 #endif

@@ -99,11 +99,36 @@ static void write_shares(const struct sutra_full_report *report, struct text_out
     out_add(text, "\nwaits: how often the processor went on because such a kernel had ended\n");
 }
 
+/* ---- Slack on the page ---- */
+
+static void write_slacks(const struct sutra_full_report *report, struct text_out *text) {
+    const char *names[N_SHARES];
+    struct shortened shorts[N_SHARES];
+    uint64_t n = report->n_slack_names < N_SHARES ? report->n_slack_names : N_SHARES;
+    for (uint64_t i = 0; i < n; i++)
+        names[i] = report->slack_names[i].name;
+    if (n == 0)
+        return;
+    short_names(names, n, NAME_WIDTH, shorts);
+    out_add(text, "\n  us beside it   count   least slack  kind           name\n");
+    for (uint64_t i = 0; i < n; i++) {
+        const struct sutra_full_slack_name *slack = &report->slack_names[i];
+        out_format(text, "%14.3f  %6llu  %12.3f  %-14s ", slack->us, (unsigned long long)slack->n, slack->least_us,
+                   kind_words[slack->kind]);
+        out_add(text, shorts[i].text);
+        out_add(text, "\n");
+    }
+    if (report->n_slack_names > N_SHARES)
+        out_format(text, "and %llu more\n", (unsigned long long)(report->n_slack_names - N_SHARES));
+    out_add(text, "\nslack: so many us longer one of them may take, and the path stays as long\n");
+}
+
 static bool write_page(const void *of, struct text_out *text) {
     const struct sutra_full_path *path = of;
     write_head(path, text);
     write_kinds(&path->report, text);
     write_shares(&path->report, text);
+    write_slacks(&path->report, text);
     return true;
 }
 
@@ -196,6 +221,21 @@ static void json_step(struct json_out *json, const struct sutra_full_path *path,
     out_step(json->text);
 }
 
+static void json_slack(struct json_out *json, const struct sutra_full_slack *slack) {
+    json_open(json, '{');
+    json_name(json, "kind");
+    json_kind(json, slack->kind);
+    json_name_of(json, slack->name);
+    json_name(json, "event");
+    json_integer(json, slack->event);
+    json_name(json, "us");
+    json_double(json, slack->us);
+    json_name(json, "slack_us");
+    json_double(json, slack->slack_us);
+    json_close(json, '}');
+    out_step(json->text);
+}
+
 static bool write_json(const void *of, struct text_out *text) {
     const struct sutra_full_path *path = of;
     struct json_out json = {.text = text, .indent = 1};
@@ -206,6 +246,11 @@ static bool write_json(const void *of, struct text_out *text) {
     json_open(&json, '[');
     for (uint64_t i = 0; i < path->n_stretches; i++)
         json_step(&json, path, &path->stretches[i]);
+    json_close(&json, ']');
+    json_name(&json, "slack");
+    json_open(&json, '[');
+    for (uint64_t i = 0; i < path->n_slacks; i++)
+        json_slack(&json, &path->slacks[i]);
     json_close(&json, ']');
     json_close(&json, '}');
     out_add(text, "\n");

@@ -137,6 +137,27 @@ struct sutra_full_share {
     uint32_t first_event; /* the first event of the file that is among them */
 };
 
+/* How much longer an operator or a kernel may take without the path becoming longer, if nothing else changes and the
+ * kernels of a stream keep their order: 0 on the path, but where the processor goes on beside a kernel. Of an operator it
+ * counts wherever in it that time is spent. */
+struct sutra_full_slack {
+    uint32_t event;
+    enum sutra_full_kind kind;
+    const char *name;
+    double us; /* as measured */
+    double slack_us;
+};
+
+/* The same of all operators or kernels of one kind and name that have slack: at least 0.1 us. */
+struct sutra_full_slack_name {
+    enum sutra_full_kind kind;
+    const char *name;
+    uint64_t n;
+    double us;                /* of these, as measured */
+    double least_us, most_us; /* their slack */
+    uint32_t first_event;
+};
+
 struct sutra_full_report {
     size_t size;        /* sizeof the struct, which the caller sets */
     uint64_t n_nodes;   /* of the graph */
@@ -148,6 +169,10 @@ struct sutra_full_report {
     uint64_t kind_steps[SUTRA_FULL_N_KINDS];
     const struct sutra_full_share *shares; /* the longest first; lives as long as the path */
     uint64_t n_shares;
+    const struct sutra_full_slack *slacks; /* by event; lives as long as the path */
+    uint64_t n_slacks;
+    const struct sutra_full_slack_name *slack_names; /* the longest first */
+    uint64_t n_slack_names;
 };
 
 /* Finds the path in the trace, or in what begins in the time of an annotation; the trace must outlive it. *path is the

@@ -51,6 +51,13 @@ for sums in full["kinds"], full["shares"]:
     assert abs(sum(share["us"] for share in sums) - full["us"]) < 1e-6 * full["us"]
     assert sum(share["steps"] for share in sums) == len(steps)
 assert sum(share["waits"] for share in full["shares"]) == full["waits"] == sum("awaited" in step for step in steps)
+slack = full["slack"]
+events = old["traceEvents"]
+on_path = {step["event"] for step in full["path"] if "event" in step}
+assert [s["event"] for s in slack] == sorted({s["event"] for s in slack})
+assert all(events[s["event"]]["name"] == s["name"] and s["slack_us"] >= 0 for s in slack)
+assert {s["event"] for s in slack if s["slack_us"] == 0} <= on_path | {s["event"] for s in slack if s["kind"] == "operator"}
+assert any(s["slack_us"] > 1 for s in slack)
 END
 echo "annotations:"
 sutra critical-path device.json -q --annotation nothing_of_this_name 2>&1
