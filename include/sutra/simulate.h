@@ -250,7 +250,8 @@ void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i
 enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
                                          struct sutra_error *error);
 
-/* Writes the simulated times as a Chrome trace for Perfetto: a process for each rank, a thread for each resource. */
+/* Writes the simulated times as a Chrome trace for Perfetto: a process for each rank, a thread for each resource. Beside
+ * it, where its file tells when nodes started, a process with the measured times, a thread for each thread and stream. */
 enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 

@@ -9,8 +9,13 @@ echo
 try sutra simulate job.0.et job.1.et --bandwidth x2 --sensitivity
 echo
 sutra simulate job.1.et job.0.et --format json
-sutra simulate job.0.et --trace trace.json
+try sutra simulate job.0.et --trace trace.json
 cat trace.json
+echo "beside the measured times:"
+sutra jsonize job.0.et --lines |
+    sed 's/"COMP_NODE"/&, "startTimeMicros": "1005"/; s/"COMM_COLL_NODE"/&, "startTimeMicros": "1030"/' >lines
+sutra convert --lines lines -o timed.0.et --quiet && sutra simulate timed.0.et --scale gpu:2 --quiet --trace trace.json >/dev/null
+sed 's/{"ph"/\n&/g' trace.json
 echo "what is wrong:"
 try sutra simulate
 try sutra simulate none.et

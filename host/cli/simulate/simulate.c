@@ -53,7 +53,9 @@ static const struct option_row options[] = {
      .help = "say for each of the ten longest names what the time would be if its nodes took none"},
     {"alone", 0, OPTION_FLAG, AT(alone), .help = "let ranks not meet in their collectives: each runs by itself"},
     {"trace", 't', OPTION_FILE, "OUT", AT(trace),
-     .help = "write the simulated times as a trace for Perfetto; compressed if it ends in .gz or .zst"},
+     .help =
+         "write the simulated times as a trace for Perfetto, beside the measured ones where files tell when nodes started; "
+         "compressed if it ends in .gz or .zst"},
     JOB_ROW_FORCE(force),
     JOB_ROW_INPUT(most_input_bytes),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
