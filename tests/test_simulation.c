@@ -237,15 +237,24 @@ static void only_as_many_names_are_looked_at_as_are_asked_for(void **state) {
 
 /* ---- Jobs that stand still ---- */
 
-/* The i-th node that explains why: "0:2 -> 1:3", ranks and ids; "meets" before it where it has started. "": no more. */
+/* The i-th node that explains why: "meets 0:2 -> 1:3", ranks and ids. "": no more. */
 static const char *stuck_text(const struct simulated_job *job, uint32_t i) {
     static char text[100];
+    static const char *const whys[] = {"", "meets ", "behind ", "held "};
     struct sutra_stuck_node node = {.size = sizeof node};
     if (!sutra_simulation_stuck(job->simulation, i, &node))
         return "";
-    snprintf(text, sizeof text, "%s%" PRIu64 ":%" PRIu64 " -> %" PRIu64 ":%" PRIu64, node.meets ? "meets " : "",
-             node.rank, node.id, node.awaited_rank, node.awaited_id);
+    snprintf(text, sizeof text, "%s%" PRIu64 ":%" PRIu64 " -> %" PRIu64 ":%" PRIu64, whys[node.why], node.rank, node.id,
+             node.awaited_rank, node.awaited_id);
     return text;
+}
+
+/* All of them. */
+static void check_stuck(const struct simulated_job *job, const char *expected) {
+    char text[400] = "";
+    for (uint32_t i = 0; *stuck_text(job, i); i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? ", " : "", stuck_text(job, i));
+    assert_string_equal(text, expected);
 }
 
 static void nodes_of_a_cycle_are_named(void **state) {
@@ -278,23 +287,65 @@ static void ranks_with_different_orders_wait_for_each_other(void **state) {
     assert_int_equal(job_time(&job, NULL), 0);
     assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
     assert_int_equal(sutra_simulation_n_steps(job.simulation), 0);
-    assert_string_equal(stuck_text(&job, 0), "meets 0:1 -> 1:2");
-    assert_string_equal(stuck_text(&job, 1), "meets 1:1 -> 0:2");
-    assert_string_equal(stuck_text(&job, 2), "");
+    check_stuck(&job, "meets 0:1 -> 1:2, behind 1:2 -> 1:1, meets 1:1 -> 0:2, behind 0:2 -> 0:1");
     job_free(&job);
 }
 
-static void a_rank_that_is_held_up_is_waited_for(void **state) {
+/* Neither depends on the other's node, but each holds what the other one's runs on. */
+static void a_node_may_wait_for_a_resource_that_one_holds(void **state) {
+    (void)state;
+    static const char *const held[] = {
+        MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "", "2"),
+        MEETS("1", "y", "5", "", "2") MEETS("2", "x", "5", "", "1"),
+        NULL,
+    };
+    struct simulated_job job = job_read(held);
+    job_time(&job, NULL);
+    check_stuck(&job, "meets 0:1 -> 1:2, held 1:2 -> 1:1, meets 1:1 -> 0:2, held 0:2 -> 0:1");
+    job_free(&job);
+}
+
+/* Rank 0 waits for rank 1, of which a ring keeps the node; the node in between depends on it, too. */
+static void a_rank_that_is_held_up_by_a_ring_is_waited_for(void **state) {
     (void)state;
     static const char *const held_up[] = {
         MEETS("7", "x", "5", "", "0"),
-        ON_CPU("1", "a", "5", "2") ON_CPU("2", "b", "5", "1") MEETS("3", "x", "5", "2", "0"),
+        ON_CPU("1", "a", "5", "2") ON_CPU("2", "b", "5", "1") ON_CPU("4", "c", "5", "2") MEETS("5", "x", "5", "4", "0"),
         NULL,
     };
     struct simulated_job job = job_read(held_up);
     job_time(&job, NULL);
-    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
-    assert_string_equal(stuck_text(&job, 0), "meets 0:7 -> 1:3");
+    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 5);
+    check_stuck(&job, "meets 0:7 -> 1:5, behind 1:5 -> 1:2, 1:1 -> 1:2, 1:2 -> 1:1");
+    job_free(&job);
+}
+
+/* A ring is found where its nodes wait for other things first, and told though nodes wait in meetings. */
+static void rings_are_told_beside_meetings(void **state) {
+    (void)state;
+    static const char *const both[] = {
+        MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "1", "2") ON_CPU("3", "a", "5", "1,4")
+            ON_CPU("4", "b", "5", "3"),
+        MEETS("1", "y", "5", "", "2") MEETS("2", "x", "5", "1", "1"),
+        NULL,
+    };
+    struct simulated_job job = job_read(both);
+    job_time(&job, NULL);
+    check_stuck(&job,
+                "meets 0:1 -> 1:2, behind 1:2 -> 1:1, meets 1:1 -> 0:2, behind 0:2 -> 0:1, 0:3 -> 0:4, 0:4 -> 0:3");
+    job_free(&job);
+}
+
+static void a_node_that_depends_on_itself_never_runs(void **state) {
+    (void)state;
+    static const char *const own[] = {
+        ON_CPU("1", "a", "5", "") ON_CPU("2", "b", "5", "1,2") ON_CPU("3", "c", "5", "2"),
+        NULL,
+    };
+    struct simulated_job job = job_read(own);
+    assert_int_equal(job_time(&job, NULL), 5 * US);
+    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 2);
+    check_stuck(&job, "0:2 -> 0:2");
     job_free(&job);
 }
 
@@ -325,7 +376,10 @@ int main(void) {
         cmocka_unit_test(only_as_many_names_are_looked_at_as_are_asked_for),
         cmocka_unit_test(nodes_of_a_cycle_are_named),
         cmocka_unit_test(ranks_with_different_orders_wait_for_each_other),
-        cmocka_unit_test(a_rank_that_is_held_up_is_waited_for),
+        cmocka_unit_test(a_node_may_wait_for_a_resource_that_one_holds),
+        cmocka_unit_test(a_rank_that_is_held_up_by_a_ring_is_waited_for),
+        cmocka_unit_test(rings_are_told_beside_meetings),
+        cmocka_unit_test(a_node_that_depends_on_itself_never_runs),
         cmocka_unit_test(a_rank_that_lacks_a_node_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,11 +113,11 @@ static enum sutra_status check_durations(const struct et_nodes *nodes, struct su
 /* ---- Dependencies ---- */
 
 /* Appends the rows of a node's dependencies of one kind. */
-static void add_deps(struct rank_graph *graph, const struct et_ids *list, row_t node, row_t self) {
+static void add_deps(struct rank_graph *graph, const struct et_ids *list, row_t node) {
     for (uint64_t d = list->first[node]; d < list->first[node + 1]; d++) {
         row_t dep = find_node(graph, list->ids[d]);
         graph->n_absent += dep == ROW_NONE;
-        if (dep != ROW_NONE && dep != self)
+        if (dep != ROW_NONE)
             graph->deps[graph->n_deps++] = dep;
     }
 }
@@ -132,9 +132,9 @@ static bool list_deps(struct rank_graph *graph, struct arena *arena) {
         return false;
     for (row_t i = 0; i < graph->n; i++) {
         uint64_t first = graph->first_dep[i] = graph->n_deps;
-        add_deps(graph, &nodes->ctrl, graph->node[i], i);
+        add_deps(graph, &nodes->ctrl, graph->node[i]);
         graph->parent[i] = graph->n_deps > first ? graph->deps[first] : ROW_NONE;
-        add_deps(graph, &nodes->data, graph->node[i], i);
+        add_deps(graph, &nodes->data, graph->node[i]);
         graph->n_deps = first + rows_sort_unique(graph->deps + first, graph->n_deps - first);
         graph->n_waits[i] = (row_t)(graph->n_deps - first);
     }

@@ -3,7 +3,8 @@
  *
  *     columns of the file (et_nodes.h)  -->  struct rank_graph  -->  struct replay_graph (replay.h)
  *
- * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. Of nodes with one id the last
+ * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. One on the node itself keeps it
+ * from ever running, as any ring does. Of nodes with one id the last
  * counts. Nodes of collectives meet those of other ranks by group and order, sends meet receives by ranks, tag and
  * order.
  */

@@ -149,6 +149,8 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
     status = replay(&job, simulation->times, error);
     for (uint32_t r = 0; r < simulation->n && !status; r++)
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
+    if (!status && simulation->n_stuck)
+        status = simulation_find_stuck(simulation, error);
     if (!status)
         status = simulation_path_find(simulation, error);
     return status ? status : simulation_names_sum(simulation, error);

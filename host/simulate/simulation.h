@@ -22,6 +22,12 @@ struct simulation_name {
     uint64_t n_nodes, run_ns, path_ns, free_ns;
 };
 
+/* A node that never ran, and another one that explains it. */
+struct stuck_reason {
+    struct replay_node node, awaited;
+    enum sutra_stuck_why why;
+};
+
 struct sutra_simulation {
     uint32_t n;
     uint64_t *ranks;
@@ -36,7 +42,9 @@ struct sutra_simulation {
     uint64_t n_steps;
     struct simulation_name *by_name;
     uint64_t n_by_name;
-    uint64_t n_stuck;
+    uint64_t n_stuck;           /* nodes that never ran, */
+    struct stuck_reason *stuck; /* and why */
+    uint64_t n_reasons;
     struct arena arena;
 };
 
@@ -46,6 +54,9 @@ struct replay_times *simulation_times_take(const struct sutra_simulation *simula
 /* Finds the critical path and sums times by name. */
 enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error);
 enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error);
+
+/* Finds why nodes never ran. */
+enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error);
 
 /* When the last node of all ranks ended. */
 uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n);

@@ -206,18 +206,25 @@ uint32_t sutra_simulation_ranks(const struct sutra_simulation *simulation);
 /* Fills *rank, of which the caller sets `size`, for file i. */
 void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i, struct sutra_simulated_rank *rank);
 
-/* A node that can never run, and the one for which it waits. */
+/* Why a node never ran: */
+enum sutra_stuck_why {
+    SUTRA_STUCK_DEPENDS, /* it depends on the other one in a ring, which may be itself */
+    SUTRA_STUCK_MEETS,   /* it has started, and waits for the other one to do so, a node of its meeting */
+    SUTRA_STUCK_BEHIND,  /* it depends on the other one, itself or through others */
+    SUTRA_STUCK_HELD,    /* it could start, but the other one has its resource, and waits in a meeting */
+};
+
 struct sutra_stuck_node {
     size_t size;
     uint64_t rank, id;
-    const char *name;                  /* the simulation's, as all names */
-    uint64_t awaited_rank, awaited_id; /* the node that it waits for; its own where that is unknown */
+    const char *name; /* the simulation's, as all names */
+    enum sutra_stuck_why why;
+    uint64_t awaited_rank, awaited_id; /* the other node */
     const char *awaited_name;
-    bool meets; /* it has started and waits for the other ranks' nodes of its meeting, of which this is one */
 };
 
-/* How many nodes never ran; and the i-th of those that explain it: nodes whose resource is held by one that waits, or
- * that wait for each other. Returns false where there are no more. */
+/* How many nodes never ran; and the i-th of those that explain it: who waits in meetings, each followed by why the other
+ * one does not come, where that was not told before; then the nodes of rings. Returns false where there are no more. */
 uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation);
 bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node);
 

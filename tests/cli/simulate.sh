@@ -16,6 +16,11 @@ sutra jsonize job.0.et --lines |
     sed 's/"COMP_NODE"/&, "startTimeMicros": "1005"/; s/"COMM_COLL_NODE"/&, "startTimeMicros": "1030"/' >lines
 sutra convert --lines lines -o timed.0.et --quiet && sutra simulate timed.0.et --scale gpu:2 --quiet --trace trace.json >/dev/null
 sed 's/{"ph"/\n&/g' trace.json
+echo "jobs that stand still:"
+ring() { sed -n 1p lines && sed -n '2s/"durationMicros"/"dataDeps": ["1"], &/p; 3p' lines; }
+ring | sutra convert --lines - -o stuck.0.et --quiet
+try sutra simulate stuck.0.et
+try sutra simulate job.0.et stuck.0.et
 echo "what is wrong:"
 try sutra simulate
 try sutra simulate none.et

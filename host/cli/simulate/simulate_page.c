@@ -186,17 +186,27 @@ void simulate_json_print(const struct simulate_result *result) {
 
 /* ---- Nodes that never run ---- */
 
+static void warn_of(const struct sutra_stuck_node *node) {
+    static const char *const whys[] = {
+        [SUTRA_STUCK_DEPENDS] = "depends on",
+        [SUTRA_STUCK_MEETS] = "waits to meet",
+        [SUTRA_STUCK_BEHIND] = "depends, through others or not, on",
+        [SUTRA_STUCK_HELD] = "has to wait for the resource of",
+    };
+    if (node->rank == node->awaited_rank && node->id == node->awaited_id)
+        message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) depends on itself", node->rank, node->id, node->name);
+    else
+        message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) %s node %" PRIu64 " (%s) of rank %" PRIu64, node->rank,
+                     node->id, node->name, whys[node->why], node->awaited_id, node->awaited_name, node->awaited_rank);
+}
+
 void simulate_warn_stuck(const struct sutra_simulation *simulation) {
     struct sutra_stuck_node node = {.size = sizeof node};
+    uint32_t n = 0;
     message_warn("%s nodes can never run:", count_text(sutra_simulation_n_stuck(simulation)).text);
-    for (uint32_t i = 0; i < STUCK_MAX && sutra_simulation_stuck(simulation, i, &node); i++) {
-        bool itself = node.rank == node.awaited_rank && node.id == node.awaited_id;
-        if (itself && node.meets)
-            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) waits for a rank that has no node of this meeting",
-                         node.rank, node.id, node.name);
-        else
-            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) %s node %" PRIu64 " (%s) of rank %" PRIu64, node.rank,
-                         node.id, node.name, node.meets ? "waits to meet" : "depends on", node.awaited_id,
-                         node.awaited_name, node.awaited_rank);
-    }
+    for (; sutra_simulation_stuck(simulation, n, &node); n++)
+        if (n < STUCK_MAX)
+            warn_of(&node);
+    if (n > STUCK_MAX)
+        message_warn("and %s more", count_text(n - STUCK_MAX).text);
 }
