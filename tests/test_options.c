@@ -193,6 +193,27 @@ static enum sutra_status use_hta_ranks(const void *options, struct sutra_error *
     return status;
 }
 
+static enum sutra_status use_operators(const void *options, struct sutra_error *error) {
+    struct sutra_operators *operators = NULL;
+    enum sutra_status status = sutra_operators_make(all.context, all.device, options, &operators, error);
+    sutra_operators_free(operators);
+    return status;
+}
+
+static enum sutra_status use_operators_ranks(const void *options, struct sutra_error *error) {
+    struct sutra_operators_ranks *ranks = NULL;
+    enum sutra_status status = sutra_operators_ranks_make(all.context, all.list, 1, options, &ranks, error);
+    sutra_operators_ranks_free(ranks);
+    return status;
+}
+
+static enum sutra_status use_operators_of_ranks(const void *options, struct sutra_error *error) {
+    return use_operators_ranks(
+        &(struct sutra_operators_ranks_options){.size = sizeof(struct sutra_operators_ranks_options),
+                                                .operators = options},
+        error);
+}
+
 static enum sutra_status use_hta_of_ranks(const void *options, struct sutra_error *error) {
     return use_hta_ranks(
         &(struct sutra_hta_ranks_options){.size = sizeof(struct sutra_hta_ranks_options), .hta = options}, error);
@@ -279,6 +300,9 @@ static const struct {
     {FIRST(sutra_hta_options, nanoseconds), use_hta},
     {FIRST(sutra_hta_options, nanoseconds), use_hta_of_ranks},
     {FIRST(sutra_hta_ranks_options, arg), use_hta_ranks},
+    {FIRST(sutra_operators_options, compat), use_operators},
+    {FIRST(sutra_operators_options, compat), use_operators_of_ranks},
+    {FIRST(sutra_operators_ranks_options, arg), use_operators_ranks},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm_of_ranks},
     {FIRST(sutra_dlrm_ranks_options, arg), use_dlrm_ranks},

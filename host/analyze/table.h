@@ -15,7 +15,7 @@
 #include "sutra/table.h"
 #include "write/text_out.h"
 
-#define TABLE_COLUMNS_MAX 12
+#define TABLE_COLUMNS_MAX 32
 
 /* What a column is called and holds; the name must outlive the table. */
 struct column_spec {

@@ -9,6 +9,7 @@
  *     D  the notebook of analyze dlrm    X  our default rules for it, which know all that D knows
  *     T  the call tree                   S  the timeline for simulators
  *     I  what `sutra info` counts beside what L knows
+ *     C  TraceLens' tables of operators
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
@@ -29,6 +30,7 @@ enum {
     T = READER_TREE,
     S = READER_SIMULATE,
     I = READER_SUMMARY,
+    C = READER_OPERATORS,
 };
 
 struct name_line {
@@ -98,31 +100,31 @@ static const struct name_line names[] = {
 
 /* Those with capitals and without a prefix are Kineto's until 2021; its flows from launches have had four names. */
 static const struct name_line categories[] = {
-    {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T | S},
+    {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T | S | C},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, E | D | T | I},
     {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T | S},
-    {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T | S},
+    {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T | S | C},
     {"Runtime", TEXT_IS, CATEGORY_RUNTIME, E | D | T | I},
     {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | X | T | S | I},
-    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | X | T | S},
+    {"cuda_driver", TEXT_IS, CATEGORY_DRIVER, L | P | X | T | S | C},
     {"hip_driver", TEXT_IS, CATEGORY_DRIVER, X | T | S | I},
-    {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T | S},
+    {"kernel", TEXT_IS, CATEGORY_KERNEL, L | O | H | T | S | C},
     {"Kernel", TEXT_IS, CATEGORY_KERNEL, H | T | I},
     {"mtia_ccp_events", TEXT_IS, CATEGORY_KERNEL, H},
-    {"gpu_memcpy", TEXT_IS, CATEGORY_COPY, L | O | H | T | S},
+    {"gpu_memcpy", TEXT_IS, CATEGORY_COPY, L | O | H | T | S | C},
     {"Memcpy", TEXT_IS, CATEGORY_COPY, H | T | I},
-    {"gpu_memset", TEXT_IS, CATEGORY_SET, L | O | H | T | S},
+    {"gpu_memset", TEXT_IS, CATEGORY_SET, L | O | H | T | S | C},
     {"Memset", TEXT_IS, CATEGORY_SET, H | T | I},
-    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S},
+    {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S | C},
     {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, D | T | S},
     {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},
-    {"ac2g", TEXT_IS, CATEGORY_LAUNCH_FLOW, L | O | T},
+    {"ac2g", TEXT_IS, CATEGORY_LAUNCH_FLOW, L | O | T | C},
     {"async_cpu_to_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"async_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"async", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
     {"fwdbwd", TEXT_IS, CATEGORY_AUTOGRAD_FLOW, T},
     {"forward_backward", TEXT_IS, CATEGORY_AUTOGRAD_FLOW, T},
-    {"python_function", TEXT_IS, CATEGORY_PYTHON, T},
+    {"python_function", TEXT_IS, CATEGORY_PYTHON, T | C},
     {"cpu_instant_event", TEXT_IS, CATEGORY_INSTANT, T},
     {"Trace", TEXT_IS, CATEGORY_TRACE, P | H},
     {"", TEXT_IS, CATEGORY_EMPTY, P | H},

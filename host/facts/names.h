@@ -30,6 +30,7 @@ enum reader {
     READER_TREE = 1 << 7,          /* the profiler's call tree */
     READER_SIMULATE = 1 << 8,      /* the measured timeline, for simulators */
     READER_DLRM_EXTENDED = 1 << 9, /* the notebook with our default rules */
+    READER_OPERATORS = 1 << 11,    /* TraceLens' tables of operators */
     READER_SUMMARY = 1 << 10,      /* what a trace holds, where the linker knows no name for it; with READER_LINKER */
 };
 

@@ -19,6 +19,7 @@
 #include "sutra/error.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"
+#include "sutra/operators.h"
 #include "sutra/report.h"
 #include "sutra/simulate.h"
 #include "sutra/table.h"

@@ -3,6 +3,7 @@
  * with columns of one length, or a reason for each that is missing.
  */
 #include "fuzz.h"
+#include "fuzz_tables.h"
 #include "fuzz_trace.h"
 
 struct made {
@@ -29,34 +30,13 @@ static void made_free(struct made *made) {
     sutra_context_free(made->context);
 }
 
-static void check_columns(const struct sutra_column *a, const struct sutra_column *b, uint64_t n_rows) {
-    check(a->kind == b->kind && strcmp(a->name, b->name) == 0, "the same columns");
-    if (n_rows == 0)
-        return;
-    if (a->kind == SUTRA_COLUMN_INTEGER)
-        check(memcmp(a->integers, b->integers, n_rows * sizeof *a->integers) == 0, "the same integers");
-    else if (a->kind == SUTRA_COLUMN_REAL)
-        check(memcmp(a->reals, b->reals, n_rows * sizeof *a->reals) == 0, "the same real numbers");
-    else
-        check(memcmp(a->starts, b->starts, (n_rows + 1) * sizeof *a->starts) == 0 &&
-                  memcmp(a->bytes, b->bytes, a->starts[n_rows]) == 0,
-              "the same text");
-}
-
 static void check_tables(const struct sutra_hta *one, const struct sutra_hta *two) {
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
         const char *reason;
         const struct sutra_table *a = sutra_hta_table(one, (enum sutra_hta_table)id, &reason);
         const struct sutra_table *b = sutra_hta_table(two, (enum sutra_hta_table)id, NULL);
-        struct sutra_column left, right;
-        check((a == NULL) == (b == NULL) && (a == NULL) == (reason != NULL), "a table or a reason");
-        if (!a)
-            continue;
-        check(sutra_table_rows(a) == sutra_table_rows(b), "as many rows");
-        for (uint32_t i = 0; sutra_table_column(a, i, &left); i++) {
-            check(sutra_table_column(b, i, &right), "as many columns");
-            check_columns(&left, &right, sutra_table_rows(a));
-        }
+        check((a == NULL) == (reason != NULL), "a table or a reason");
+        check_tables_alike(a, b);
     }
 }
 

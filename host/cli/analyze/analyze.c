@@ -9,7 +9,8 @@
 #include "cli/tool/message.h"
 #include "sutra/error.h"
 
-static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, NULL};
+static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command,
+                                                 &analyze_operators_command, NULL};
 
 /* Names all analyses of a trace that stands where one of them should. */
 static int ask_which(const char *trace) {

@@ -5,13 +5,12 @@
  * Tables of a single rank (each launch, each change of a queue) are written as soon as the rank is done, so that they
  * need not be kept; the others at the end.
  */
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "cli/analyze/analysis_job.h"
 #include "cli/analyze/hta_page.h"
-#include "cli/tool/paths.h"
+#include "cli/analyze/table_files.h"
 #include "cli/tool/trace_list.h"
 
 struct hta_values {
@@ -21,14 +20,12 @@ struct hta_values {
     bool last_step, all_launches, nanoseconds, no_series;
 };
 
-static const char *const formats[] = {"csv", "json", NULL}; /* in the order of enum sutra_table_format */
-
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
      .help = "write a file for each table into the folder DIR, and report.html with its charts"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
      .help =
          "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
     {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
@@ -62,24 +59,11 @@ struct hta_job {
     struct result_folder results;
 };
 
-/* Writes a table to its file; `rank` below 0: the table is of all ranks. */
+/* Writes a table to its file; `rank` may be RANK_ALL. */
 static enum sutra_status write_table(struct hta_job *job, const struct sutra_table *table, int64_t rank,
                                      struct sutra_error *error) {
-    char path[4096], of_rank[32] = "";
-    if (rank >= 0)
-        snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
-    int length = snprintf(path, sizeof path, "%s/%s%s.%s", job->results.path, sutra_table_name(table), of_rank,
-                          formats[job->values->format]);
-    if (length < 0 || (size_t)length >= sizeof path) {
-        *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
-        snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
-        return SUTRA_NO_OUTPUT;
-    }
-    uint64_t n_bytes = 0;
-    enum sutra_status status = sutra_table_write(job->analysis.context, table,
-                                                 (enum sutra_table_format)job->values->format, path, &n_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes;
-    return status;
+    return table_file_write(&job->analysis, job->results.path, table, rank,
+                            (enum sutra_table_format)job->values->format, error);
 }
 
 /* One rank is done. */
@@ -101,7 +85,7 @@ static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *e
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
         const struct sutra_table *table = sutra_hta_ranks_table(job->ranks, (enum sutra_hta_table)id, NULL);
         if (table)
-            status = write_table(job, table, -1, error);
+            status = write_table(job, table, RANK_ALL, error);
     }
     return status;
 }

@@ -1,0 +1,117 @@
+/*
+ * argument_text.c - from checked JSON to Python's tuples, without recursion: a bit for each open list tells whether it
+ * has several elements, since a tuple of one has a comma behind it.
+ */
+#include "analyze/argument_text.h"
+
+#include "read/json_walk.h"
+#include "text/number_text.h"
+#include "text/string_text.h"
+
+struct argument_writer {
+    struct buffer *out;
+    size_t depth;
+    bool comma[DEPTH_MAX + 2]; /* whether the list of this depth needs none behind its element */
+};
+
+/* Length of the string at `text`, with its quotes. */
+static size_t string_length(const char *text) {
+    size_t n = 1;
+    while (text[n] != '"')
+        n += text[n] == '\\' ? 2 : 1;
+    return n + 1;
+}
+
+static size_t scalar_length(const char *text) {
+    size_t n = 0;
+    while (!strchr(",]} \n\r\t", text[n]))
+        n++;
+    return n;
+}
+
+size_t argument_length(const char *json) {
+    size_t depth = 0, n = 0;
+    if (*json == '"')
+        return string_length(json);
+    if (*json != '[' && *json != '{')
+        return scalar_length(json);
+    do {
+        depth += json[n] == '[' || json[n] == '{';
+        depth -= json[n] == ']' || json[n] == '}';
+        n += json[n] == '"' ? string_length(json + n) : 1;
+    } while (depth);
+    return n;
+}
+
+static void append_text(struct buffer *out, const char *text) {
+    buffer_append(out, text, strlen(text));
+}
+
+/* A string of `length` bytes with its quotes: decoded, and quoted as Python does unless it stands alone. */
+static void append_string(struct buffer *out, const char *text, size_t length, bool alone) {
+    char *to = buffer_reserve(out, length * 5 + 64); /* decoded behind where its repr() comes */
+    if (!to)
+        return;
+    char *decoded = alone ? to : to + length * 4 + 2;
+    size_t n = string_decode(text + 1, length - 2, decoded);
+    out->length += alone ? n : string_repr(decoded, n, to);
+}
+
+static void append_number(struct buffer *out, const char *text, size_t length) {
+    enum number_form form = number_scan(text, &length);
+    char *to = buffer_reserve(out, length + 2 * NUMBER_TEXT_MAX);
+    if (to)
+        out->length += number_rewrite(text, length, form, to);
+}
+
+/* A number or a word; returns its length. */
+static size_t append_scalar(struct buffer *out, const char *text) {
+    static const char *const words[][2] = {{"null", "None"}, {"true", "True"}, {"false", "False"}};
+    size_t length = scalar_length(text);
+    for (size_t i = 0; i < 3; i++)
+        if (length == strlen(words[i][0]) && memcmp(text, words[i][0], length) == 0) {
+            append_text(out, words[i][1]);
+            return length;
+        }
+    append_number(out, text, length);
+    return length;
+}
+
+/* Whether nothing stands in the tuple that ends now. */
+static bool is_empty(const struct buffer *out) {
+    return out->length && out->bytes[out->length - 1] == '(';
+}
+
+/* Appends what stands at `text`: a bracket, a comma, white space, a scalar; returns its length. */
+static size_t append_token(struct argument_writer *writer, const char *text) {
+    size_t length;
+    switch (*text) {
+    case '[':
+        writer->comma[++writer->depth] = false;
+        append_text(writer->out, "(");
+        return 1;
+    case ']':
+        append_text(writer->out, writer->comma[writer->depth--] || is_empty(writer->out) ? ")" : ",)");
+        return 1;
+    case '{':
+        length = argument_length(text);
+        buffer_append(writer->out, text, length);
+        return length;
+    case ',':
+        writer->comma[writer->depth] = true;
+        append_text(writer->out, ", ");
+        return 1;
+    case '"':
+        length = string_length(text);
+        append_string(writer->out, text, length, writer->depth == 0);
+        return length;
+    default:
+        return strchr(" \n\r\t", *text) ? 1 : append_scalar(writer->out, text);
+    }
+}
+
+void argument_append(struct buffer *out, const char *json, size_t length) {
+    struct argument_writer writer = {.out = out};
+    for (size_t i = 0; i < length;)
+        i += append_token(&writer, json + i);
+}

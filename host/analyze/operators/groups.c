@@ -1,0 +1,58 @@
+/*
+ * groups.c - members that share a key, sums of them, and an order by falling value. O(n), and a sort of the groups.
+ */
+#include "analyze/operators/tables.h"
+#include "base/error.h"
+#include "match/cpu_steps.h"
+
+#define MODULE_PREFIX "nn.Module: "
+
+enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
+                                 struct sutra_error *error) {
+    struct tuples numbers = {0};
+    bool ok = true;
+    *groups = (struct op_groups){.of = arena_take(arena, n, sizeof *groups->of)};
+    for (row_t i = 0; i < n && groups->of && ok; i++)
+        ok = (groups->of[i] = tuples_number(&numbers, keys[i])) != TUPLE_NONE;
+    groups->n = numbers.n;
+    tuples_free(&numbers);
+    groups->first = arena_zeros(arena, (size_t)groups->n + 2, sizeof *groups->first);
+    groups->member = arena_take(arena, n, sizeof *groups->member);
+    if (arena->failed || !ok)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        groups->first[groups->of[i] + 2]++;
+    for (uint32_t g = 0; g < groups->n; g++)
+        groups->first[g + 2] += groups->first[g + 1];
+    for (row_t i = 0; i < n; i++)
+        groups->member[groups->first[groups->of[i] + 1]++] = i;
+    return SUTRA_OK;
+}
+
+wide_t op_group_sum(const struct op_groups *groups, uint32_t group, const int64_t *values) {
+    wide_t sum = 0;
+    for (row_t i = groups->first[group]; i < groups->first[group + 1]; i++)
+        sum += values[groups->member[i]];
+    return sum;
+}
+
+enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
+                                  struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        keys[i] = ~double_sort_key(values[i]);
+        order[i] = i;
+    }
+    if (!status)
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
+    arena_release(arena, mark);
+    return status;
+}
+
+void op_modules_mark(const struct op_reading *reading, uint8_t *marked) {
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        marked[row] = reading->hosts.kind[row] == HOST_FRAME &&
+                      text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, MODULE_PREFIX);
+}

@@ -1,0 +1,300 @@
+/*
+ * operator_tables.c - our tables of operators: by name, by arguments, by category, by path of calls.
+ *
+ * By name all operators stand, with their time on the host; and calls outside of operators that work is charged to. The
+ * other tables have those that work is charged to. Shares are of all device time, so what is missing to 100 % is
+ * charged to nobody.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/operators/charge_sums.h"
+#include "analyze/operators/operators.h"
+#include "base/error.h"
+
+/* Operators of a path that are shown; of longer ones the outer are left out. */
+#define PATH_SHOWN 48
+
+static double us_of(const struct op_reading *reading, wide_t ticks) {
+    return (double)ticks / reading->ticks_per_us;
+}
+
+/* The columns that all tables end with. */
+static void put_sum(const struct op_input *input, const struct charge_sum *sum, struct sutra_table *table) {
+    table_integer(table, (int64_t)sum->works);
+    table_real(table, us_of(input->reading, sum->device));
+    table_real(table, us_of(input->reading, sum->direct));
+    table_real(table, us_of(input->reading, sum->subtree));
+    table_real(table, input->device_ticks ? (double)sum->device / (double)input->device_ticks * 100 : (double)NAN);
+}
+
+/* ---- By name ---- */
+
+/* What the host did under a name. */
+struct host_sum {
+    row_t calls;
+    wide_t total, self;
+    enum host_kind kind;
+    uint32_t name, category;
+};
+
+struct name_table {
+    const struct op_input *input;
+    struct tuples keys; /* (name, kind) */
+    uint32_t *of_host;  /* by row of hosts: its group, or TUPLE_NONE */
+    uint32_t *of_charge;
+    struct host_sum *hosts;
+    struct charge_sum *sums;
+};
+
+static bool is_listed(const struct op_reading *reading, row_t host) {
+    uint8_t kind = reading->hosts.kind[host];
+    return kind == HOST_OPERATOR || (kind == HOST_CALL && reading->charges.of_host[host] != ROW_NONE);
+}
+
+static enum sutra_status group_hosts(struct name_table *table, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = table->input->reading;
+    table->of_host = arena_take(arena, reading->hosts.n, sizeof *table->of_host);
+    table->of_charge = arena_take(arena, reading->charges.n, sizeof *table->of_charge);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t row = 0; row < reading->hosts.n && !status; row++) {
+        table->of_host[row] = TUPLE_NONE;
+        if (!is_listed(reading, row))
+            continue;
+        struct tuple key = {{host_name(reading, row), reading->hosts.kind[row], 0, 0}};
+        table->of_host[row] = tuples_number(&table->keys, key);
+        if (table->of_host[row] == TUPLE_NONE)
+            status = error_memory(error);
+    }
+    for (row_t i = 0; i < reading->charges.n && !status; i++)
+        table->of_charge[i] = table->of_host[reading->charges.host[i]];
+    return status;
+}
+
+/* Time on the host; what an operator around another one loses to it is the time that both run. */
+static enum sutra_status add_host_times(struct name_table *table, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = table->input->reading;
+    const struct host_rows *hosts = &reading->hosts;
+    const row_t *around = table->input->around;
+    table->hosts = arena_zeros(arena, table->keys.n, sizeof *table->hosts);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t row = 0; row < hosts->n && !status; row++) {
+        if (table->of_host[row] == TUPLE_NONE)
+            continue;
+        struct host_sum *sum = &table->hosts[table->of_host[row]];
+        int64_t total = hosts->stop[row] - hosts->start[row];
+        sum->calls++;
+        sum->total += total;
+        sum->self += total;
+        sum->name = host_name(reading, row);
+        sum->kind = (enum host_kind)hosts->kind[row];
+        if (around[row] != ROW_NONE) {
+            int64_t end = hosts->stop[around[row]] < hosts->stop[row] ? hosts->stop[around[row]] : hosts->stop[row];
+            table->hosts[table->of_host[around[row]]].self -= end - hosts->start[row];
+        }
+    }
+    return status;
+}
+
+/* The category that most of a name's device time is in would need a sum for each; the first one stands for all. */
+static void find_categories(struct name_table *table) {
+    const struct op_charges *charges = &table->input->reading->charges;
+    for (uint32_t g = 0; g < table->keys.n; g++)
+        table->hosts[g].category = OP_N_CATEGORIES;
+    for (row_t i = 0; i < charges->n; i++)
+        if (table->hosts[table->of_charge[i]].category == OP_N_CATEGORIES)
+            table->hosts[table->of_charge[i]].category = table->input->categories[i];
+}
+
+static void put_category(const struct name_table *from, const struct host_sum *sum, struct sutra_table *table) {
+    const struct strings *strings = from->input->reading->strings;
+    const char *category =
+        op_category_names[sum->category < OP_N_CATEGORIES
+                              ? sum->category
+                              : op_category_find(strings_text(strings, sum->name), strings_length(strings, sum->name),
+                                                 NULL, 0, OP_TABLE_ALL)];
+    table_text(table, category, strlen(category));
+}
+
+static void put_name(const struct name_table *from, uint32_t group, struct sutra_table *table) {
+    const struct host_sum *host = &from->hosts[group];
+    const char *kind = host->kind == HOST_OPERATOR ? "operator" : "call";
+    table_integer(table, from->input->options.rank);
+    table_string(table, from->input->reading->strings, host->name);
+    table_text(table, kind, strlen(kind));
+    put_category(from, host, table);
+    table_integer(table, host->calls);
+    table_real(table, us_of(from->input->reading, host->total));
+    table_real(table, us_of(from->input->reading, host->self));
+    put_sum(from->input, &from->sums[group], table);
+}
+
+enum sutra_status operators_by_name(const struct op_input *input, struct arena *arena,
+                                    struct sutra_operators *operators, struct sutra_error *error) {
+    struct name_table from = {.input = input};
+    struct arena_mark mark = arena_mark(arena);
+    uint32_t *order = NULL;
+    enum sutra_status status = group_hosts(&from, arena, error);
+    if (!status)
+        status = add_host_times(&from, arena, error);
+    if (!status)
+        status = charge_sums_make(input->reading, from.of_charge, from.keys.n, arena, &from.sums, error);
+    if (!status)
+        status = charge_sums_order(from.sums, from.keys.n, arena, &order, error);
+    if (!status) {
+        struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_BY_NAME);
+        find_categories(&from);
+        for (uint32_t i = 0; i < from.keys.n; i++)
+            put_name(&from, order[i], table);
+    }
+    tuples_free(&from.keys);
+    arena_release(arena, mark);
+    return status;
+}
+
+/* ---- By a key of each charge ---- */
+
+/* Writes what stands before the sums of a group, of which one charge is given. */
+typedef void put_key(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table);
+
+static enum sutra_status write_groups(const struct op_input *input, const struct tuple *keys, const void *source,
+                                      put_key *put, struct arena *arena, struct sutra_table *table,
+                                      struct sutra_error *error) {
+    struct op_groups groups;
+    struct charge_sum *sums = NULL;
+    uint32_t *order = NULL;
+    enum sutra_status status = op_groups_make(keys, input->reading->charges.n, arena, &groups, error);
+    if (!status)
+        status = charge_sums_make(input->reading, groups.of, groups.n, arena, &sums, error);
+    if (!status)
+        status = charge_sums_order(sums, groups.n, arena, &order, error);
+    for (uint32_t i = 0; !status && i < groups.n; i++) {
+        const struct charge_sum *sum = &sums[order[i]];
+        table_integer(table, input->options.rank);
+        put(input, source, groups.member[groups.first[order[i]]], table);
+        table_integer(table, sum->launchers);
+        put_sum(input, sum, table);
+    }
+    return status;
+}
+
+static void put_charge_name(const struct op_input *input, row_t charge, struct sutra_table *table) {
+    const char *category = op_category_names[input->categories[charge]];
+    table_string(table, input->reading->strings, host_name(input->reading, input->reading->charges.host[charge]));
+    table_text(table, category, strlen(category));
+}
+
+static void put_arguments(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
+    const struct op_arguments *arguments = source;
+    put_charge_name(input, charge, table);
+    for (int k = 0; k < N_ARGUMENTS; k++)
+        table_string(table, &arguments->texts, arguments->of[k][charge]);
+}
+
+enum sutra_status operators_by_arguments(const struct op_input *input, struct arena *arena,
+                                         struct sutra_operators *operators, struct sutra_error *error) {
+    const struct op_charges *charges = &input->reading->charges;
+    struct op_arguments arguments = {0};
+    struct tuples values = {0};
+    struct arena_mark mark = arena_mark(arena);
+    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = op_arguments_read(input->context, input->reading, charges->host, charges->n, arena, &arguments, error);
+    for (row_t i = 0; i < charges->n && !status; i++) {
+        uint32_t *const *of = arguments.of;
+        uint32_t value = tuples_number(&values, (struct tuple){{of[0][i], of[1][i], of[2][i], of[3][i]}});
+        keys[i] = (struct tuple){{host_name(input->reading, charges->host[i]), input->categories[i], value, 0}};
+        status = value == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
+    }
+    if (!status)
+        status = write_groups(input, keys, &arguments, put_arguments, arena,
+                              op_table_begin(operators, SUTRA_OPERATORS_BY_ARGUMENTS), error);
+    tuples_free(&values);
+    op_arguments_free(&arguments);
+    arena_release(arena, mark);
+    return status;
+}
+
+static void put_only_category(const struct op_input *input, const void *source, row_t charge,
+                              struct sutra_table *table) {
+    const char *category = op_category_names[input->categories[charge]];
+    (void)source;
+    table_text(table, category, strlen(category));
+}
+
+enum sutra_status operators_by_category(const struct op_input *input, struct arena *arena,
+                                        struct sutra_operators *operators, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    struct tuple *keys = arena_zeros(arena, input->reading->charges.n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < input->reading->charges.n && !status; i++)
+        keys[i].part[0] = input->categories[i];
+    if (!status)
+        status = write_groups(input, keys, NULL, put_only_category, arena,
+                              op_table_begin(operators, SUTRA_OPERATORS_BY_CATEGORY), error);
+    arena_release(arena, mark);
+    return status;
+}
+
+/* ---- By path ---- */
+
+/* Paths as numbers: each is a name below another path. */
+struct call_paths {
+    struct tuples steps; /* (path around it plus 1, or 0; name) */
+    uint32_t *of_host;   /* by row of hosts; only of operators, and of calls that work is charged to */
+};
+
+static void put_path(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
+    const struct call_paths *paths = source;
+    uint32_t steps[PATH_SHOWN], n = 0;
+    struct buffer text = {0};
+    uint32_t at = paths->of_host[input->reading->charges.host[charge]] + 1;
+    for (; at && n < PATH_SHOWN; at = (uint32_t)paths->steps.list[at - 1].part[0])
+        steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
+    if (at)
+        buffer_append(&text, "... / ", 6);
+    while (n--) {
+        buffer_append(&text, strings_text(input->reading->strings, steps[n]),
+                      strings_length(input->reading->strings, steps[n]));
+        buffer_append(&text, " / ", n ? 3 : 0);
+    }
+    table->failed |= text.failed;
+    table_text(table, text.bytes, text.length);
+    buffer_free(&text);
+}
+
+static enum sutra_status find_paths(const struct op_input *input, struct call_paths *paths, struct arena *arena,
+                                    struct sutra_error *error) {
+    const struct op_reading *reading = input->reading;
+    paths->of_host = arena_take(arena, reading->hosts.n, sizeof *paths->of_host);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t row = 0; row < reading->hosts.n && !status; row++) {
+        row_t above = input->around[row];
+        if (!is_listed(reading, row))
+            continue;
+        struct tuple step = {
+            {above == ROW_NONE ? 0 : (value_key)paths->of_host[above] + 1, host_name(reading, row), 0, 0}};
+        paths->of_host[row] = tuples_number(&paths->steps, step);
+        status = paths->of_host[row] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
+    }
+    return status;
+}
+
+enum sutra_status operators_by_path(const struct op_input *input, struct arena *arena,
+                                    struct sutra_operators *operators, struct sutra_error *error) {
+    struct call_paths paths = {0};
+    struct arena_mark mark = arena_mark(arena);
+    struct tuple *keys = arena_zeros(arena, input->reading->charges.n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = find_paths(input, &paths, arena, error);
+    for (row_t i = 0; i < input->reading->charges.n && !status; i++)
+        keys[i].part[0] = paths.of_host[input->reading->charges.host[i]];
+    if (!status)
+        status = write_groups(input, keys, &paths, put_path, arena, op_table_begin(operators, SUTRA_OPERATORS_BY_PATH),
+                              error);
+    tuples_free(&paths.steps);
+    arena_release(arena, mark);
+    return status;
+}

@@ -1,0 +1,320 @@
+/*
+ * operators.c - sutra_operators_...(): making the tables of one trace.
+ */
+#include "analyze/operators/operators.h"
+
+#include <stdlib.h>
+
+#include "analyze/operators/charge_sums.h"
+#include "base/error.h"
+#include "base/options.h"
+
+struct op_table_spec {
+    const char *name;
+    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
+};
+
+#define TEXT    SUTRA_COLUMN_TEXT
+#define REAL    SUTRA_COLUMN_REAL
+#define INTEGER SUTRA_COLUMN_INTEGER
+
+#define SUM_COLUMNS                                                                                                    \
+    {"kernels", INTEGER}, {"device_us", REAL}, {"direct_us", REAL}, {"subtree_us", REAL}, {                            \
+        "percent", REAL                                                                                                \
+    }
+
+static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
+    [SUTRA_TRACELENS_TIMELINE] = {"gpu_timeline", {{"type", TEXT}, {"time ms", REAL}, {"percent", REAL}}},
+    [SUTRA_TRACELENS_OPS] = {"ops_summary",
+                             {{"name", TEXT},
+                              {"total_direct_kernel_time_sum", REAL},
+                              {"total_subtree_kernel_time_sum", REAL},
+                              {"total_direct_kernel_time_ms", REAL},
+                              {"total_subtree_kernel_time_ms", REAL},
+                              {"Count", INTEGER},
+                              {"Categories", TEXT},
+                              {"Percentage (%)", REAL},
+                              {"Cumulative Percentage (%)", REAL}}},
+    [SUTRA_TRACELENS_CATEGORIES] = {"ops_summary_by_category",
+                                    {{"op category", TEXT},
+                                     {"Count", INTEGER},
+                                     {"total_direct_kernel_time_ms", REAL},
+                                     {"Percentage (%)", REAL},
+                                     {"Cumulative Percentage (%)", REAL}}},
+    [SUTRA_TRACELENS_ARGUMENTS] = {"ops_unique_args",
+                                   {{"name", TEXT},
+                                    {"op category", TEXT},
+                                    {"process_name", TEXT},
+                                    {"process_label", TEXT},
+                                    {"thread_name", TEXT},
+                                    {"Input Dims", TEXT},
+                                    {"Input type", TEXT},
+                                    {"Input Strides", TEXT},
+                                    {"Concrete Inputs", TEXT},
+                                    {"operation_count", INTEGER},
+                                    {"first_occurrence_time", REAL},
+                                    {"total_direct_kernel_time_mean", REAL},
+                                    {"total_subtree_kernel_time_mean", REAL},
+                                    {"total_direct_kernel_time_median", REAL},
+                                    {"total_subtree_kernel_time_median", REAL},
+                                    {"total_direct_kernel_time_std", REAL},
+                                    {"total_subtree_kernel_time_std", REAL},
+                                    {"total_direct_kernel_time_min", REAL},
+                                    {"total_subtree_kernel_time_min", REAL},
+                                    {"total_direct_kernel_time_max", REAL},
+                                    {"total_subtree_kernel_time_max", REAL},
+                                    {"total_direct_kernel_time_sum", REAL},
+                                    {"total_subtree_kernel_time_sum", REAL},
+                                    {"ex_UID", INTEGER},
+                                    {"Percentage (%)", REAL},
+                                    {"Cumulative Percentage (%)", REAL}}},
+    [SUTRA_TRACELENS_OPS_BY_MODULE] = {"ops_summary_module",
+                                       {{"name", TEXT},
+                                        {"parent_module", TEXT},
+                                        {"total_direct_kernel_time_sum", REAL},
+                                        {"total_subtree_kernel_time_sum", REAL},
+                                        {"total_subtree_kernel_time_count", INTEGER},
+                                        {"total_direct_kernel_time_ms", REAL},
+                                        {"Count", INTEGER},
+                                        {"Categories", TEXT},
+                                        {"call_stack_first", TEXT},
+                                        {"Percentage (%)", REAL},
+                                        {"Cumulative Percentage (%)", REAL}}},
+    [SUTRA_TRACELENS_MODULES] = {"nn_modules",
+                                 {{"UID", INTEGER},
+                                  {"name", TEXT},
+                                  {"parent_UID", REAL},
+                                  {"kernels", INTEGER},
+                                  {"GPU Time", REAL},
+                                  {"nn Parent GPU Time", REAL},
+                                  {"Non-nn.Module GPU Time", REAL}}},
+    [SUTRA_TRACELENS_KERNEL_SUMMARY] = {"kernel_summary",
+                                        {{"Parent op category", TEXT},
+                                         {"Parent cpu_op", TEXT},
+                                         {"Kernel name", TEXT},
+                                         {"Kernel stream", TEXT},
+                                         {"Kernel duration (µs)_sum", REAL},
+                                         {"Kernel duration (µs)_count", INTEGER},
+                                         {"Kernel duration (µs)_mean", REAL},
+                                         {"Kernel duration (µs)_min", REAL},
+                                         {"Kernel duration (µs)_max", REAL},
+                                         {"Percent of kernels time (%)", REAL},
+                                         {"Percent of total time (%)", REAL}}},
+    [SUTRA_TRACELENS_KERNELS] = {"kernels",
+                                 {{"UID", INTEGER},
+                                  {"Kernel name", TEXT},
+                                  {"Kernel t start", REAL},
+                                  {"Kernel duration (µs)", REAL},
+                                  {"Kernel stream", TEXT},
+                                  {"Launcher UID", REAL},
+                                  {"Launcher", TEXT},
+                                  {"Grid", TEXT},
+                                  {"Block", TEXT},
+                                  {"Parent cpu_op UID", REAL},
+                                  {"Parent cpu_op", TEXT},
+                                  {"Input dims", TEXT},
+                                  {"Input types", TEXT},
+                                  {"Input strides", TEXT},
+                                  {"Concrete Inputs", TEXT},
+                                  {"kernel_file", TEXT},
+                                  {"Parent cpu_op busy time (µs)", REAL},
+                                  {"Parent cpu_op kernel count", REAL},
+                                  {"Percent of Parent cpu_op busy time (%)", REAL},
+                                  {"Parent op category", TEXT}}},
+    [SUTRA_OPERATORS_TIMELINE] = {"gpu_timeline",
+                                  {{"rank", INTEGER}, {"type", TEXT}, {"time_us", REAL}, {"percent", REAL}}},
+    [SUTRA_OPERATORS_BY_NAME] = {"operators",
+                                 {{"rank", INTEGER},
+                                  {"name", TEXT},
+                                  {"kind", TEXT},
+                                  {"category", TEXT},
+                                  {"calls", INTEGER},
+                                  {"host_us", REAL},
+                                  {"host_self_us", REAL},
+                                  SUM_COLUMNS}},
+    [SUTRA_OPERATORS_BY_ARGUMENTS] = {"operators_by_arguments",
+                                      {{"rank", INTEGER},
+                                       {"name", TEXT},
+                                       {"category", TEXT},
+                                       {"input_dims", TEXT},
+                                       {"input_types", TEXT},
+                                       {"input_strides", TEXT},
+                                       {"concrete_inputs", TEXT},
+                                       {"calls", INTEGER},
+                                       SUM_COLUMNS}},
+    [SUTRA_OPERATORS_BY_CATEGORY] = {"operator_categories",
+                                     {{"rank", INTEGER}, {"category", TEXT}, {"calls", INTEGER}, SUM_COLUMNS}},
+    [SUTRA_OPERATORS_BY_MODULE] = {"modules",
+                                   {{"rank", INTEGER},
+                                    {"module", TEXT},
+                                    {"parent", TEXT},
+                                    {"calls", INTEGER},
+                                    {"host_us", REAL},
+                                    {"kernels", INTEGER},
+                                    {"device_us", REAL},
+                                    {"busy_us", REAL},
+                                    {"backward_kernels", INTEGER},
+                                    {"backward_device_us", REAL},
+                                    {"backward_busy_us", REAL}}},
+    [SUTRA_OPERATORS_BY_ANNOTATION] = {"annotations",
+                                       {{"rank", INTEGER},
+                                        {"annotation", TEXT},
+                                        {"parent", TEXT},
+                                        {"calls", INTEGER},
+                                        {"host_us", REAL},
+                                        {"kernels", INTEGER},
+                                        {"device_us", REAL},
+                                        {"busy_us", REAL}}},
+    [SUTRA_OPERATORS_BY_PATH] = {"call_paths", {{"rank", INTEGER}, {"path", TEXT}, {"calls", INTEGER}, SUM_COLUMNS}},
+};
+
+void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
+    const struct op_table_spec *spec = &specs[id];
+    uint32_t n = 0;
+    while (n < TABLE_COLUMNS_MAX && spec->columns[n].name)
+        n++;
+    table_init(table, spec->name, spec->columns, n);
+}
+
+struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id) {
+    op_table_init(&operators->tables[id], id);
+    operators->made[id] = true;
+    return &operators->tables[id];
+}
+
+/* ---- Making them ---- */
+
+static enum sutra_status run_makers(op_maker *const *makers, size_t n, const struct op_input *input,
+                                    struct arena *arena, struct sutra_operators *made, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        status = makers[i](input, arena, made, error);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        if (made->tables[id].failed)
+            status = error_memory(error);
+    return status;
+}
+
+static bool has_frames(const struct op_reading *reading) {
+    for (uint32_t string = 0; string < reading->strings->n; string++)
+        if (reading->roles[string].category & CATEGORY_PYTHON)
+            return true;
+    return false;
+}
+
+/* What lives while tables are made. */
+struct op_work {
+    struct op_input input;
+    struct op_reading reading, framed;
+    struct arena arena, scratch;
+};
+
+/* The reference leaves Python's functions out of all but the tables of modules. */
+static enum sutra_status make_as_tracelens(struct op_work *work, const struct sutra_device_trace *trace,
+                                           struct sutra_operators *made, struct sutra_error *error) {
+    static op_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
+                                       tracelens_module_operators, tracelens_modules,   tracelens_kernels};
+    struct op_input *input = &work->input;
+    uint8_t *categories;
+    enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
+                                               &work->arena, &work->scratch, &work->reading, error);
+    if (!status && has_frames(&work->reading)) {
+        status = op_reading_make(input->context, trace, READING_REFERENCE, &work->arena, &work->scratch, &work->framed,
+                                 error);
+        input->framed = &work->framed;
+    }
+    if (!status)
+        status = op_charges_categorize(&work->reading, &work->arena, &work->scratch, &categories, error);
+    if (status)
+        return status;
+    input->reading = &work->reading;
+    input->categories = categories;
+    return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
+}
+
+/* The operator around each row. */
+static enum sutra_status find_around(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                                     const row_t **around, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(scratch);
+    uint8_t *marked = arena_take(scratch, reading->hosts.n, sizeof *marked);
+    row_t *made = arena_take(arena, reading->hosts.n, sizeof *made);
+    enum sutra_status status = arena_status(scratch, error);
+    if (!status)
+        status = arena_status(arena, error);
+    for (row_t row = 0; row < reading->hosts.n && !status; row++)
+        marked[row] = reading->hosts.kind[row] == HOST_OPERATOR;
+    if (!status)
+        status = op_reading_around(reading, marked, scratch, made, error);
+    *around = made;
+    arena_release(scratch, mark);
+    return status;
+}
+
+static enum sutra_status make_ours(struct op_work *work, const struct sutra_device_trace *trace,
+                                   struct sutra_operators *made, struct sutra_error *error) {
+    static op_maker *const makers[] = {operators_timeline,    operators_by_name,   operators_by_arguments,
+                                       operators_by_category, operators_by_module, operators_by_annotation,
+                                       operators_by_path};
+    struct op_input *input = &work->input;
+    struct op_reading *reading = &work->reading;
+    uint8_t *categories;
+    enum sutra_status status = op_reading_make(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
+    if (!status)
+        status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
+    if (!status)
+        status = find_around(reading, &work->arena, &work->scratch, &input->around, error);
+    if (status)
+        return status;
+    input->reading = input->framed = reading;
+    input->categories = categories;
+    input->device_ticks = op_reading_device_time(reading);
+    return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
+}
+
+enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
+                                  struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_operators_options, compat);
+    return options_take(&form, given, taken, error);
+}
+
+enum sutra_status sutra_operators_make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       const struct sutra_operators_options *options,
+                                       struct sutra_operators **operators, struct sutra_error *error) {
+    struct sutra_operators_options taken;
+    enum sutra_status status = op_options_take(options, &taken, error);
+    if (status)
+        return status;
+    struct sutra_operators *made = calloc(1, sizeof *made);
+    struct op_work work = {.input = {.context = context, .options = taken}};
+    if (!made)
+        return error_memory(error);
+    made->options = taken;
+    context_expect(context, trace->events.n);
+    stage_begin(context, "analyze", trace->events.n);
+    status = (taken.compat ? make_as_tracelens : make_ours)(&work, trace, made, error);
+    stage_end(context);
+    arena_free(&work.arena);
+    arena_free(&work.scratch);
+    if (status)
+        sutra_operators_free(made);
+    else
+        *operators = made;
+    return status;
+}
+
+void sutra_operators_free(struct sutra_operators *operators) {
+    if (!operators)
+        return;
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
+        table_free(&operators->tables[id]);
+    free(operators);
+}
+
+const struct sutra_table *sutra_operators_table(const struct sutra_operators *operators,
+                                                enum sutra_operators_table id) {
+    return operators->made[id] ? &operators->tables[id] : NULL;
+}
+
+int64_t sutra_operators_rank_of(const struct sutra_operators *operators) {
+    return operators->options.rank;
+}

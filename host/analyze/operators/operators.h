@@ -1,0 +1,42 @@
+/*
+ * operators.h - inside of struct sutra_operators: what the makers of tables take, and what they make.
+ */
+#ifndef ANALYZE_OPERATORS_OPERATORS_H
+#define ANALYZE_OPERATORS_OPERATORS_H
+
+#include "analyze/operators/tables.h"
+#include "sutra/operators.h"
+
+/* What the makers look at. */
+struct op_input {
+    struct sutra_context *context;
+    struct sutra_operators_options options;
+    const struct op_reading *reading;
+    const struct op_reading *framed; /* the same with Python's functions; by our rules it is `reading` */
+    const uint8_t *categories;       /* of each charge of `reading`: enum op_category */
+    const row_t *around;             /* by row of hosts: the operator around it; by our rules only */
+    wide_t device_ticks;             /* the durations of all work */
+};
+
+struct sutra_operators {
+    struct sutra_operators_options options;
+    struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
+    bool made[SUTRA_OPERATORS_N_TABLES];
+};
+
+/* The options as they count. */
+enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
+                                  struct sutra_error *error);
+
+/* Sets a table up, under its name and with its columns: any, and one of a result. */
+void op_table_init(struct sutra_table *table, enum sutra_operators_table id);
+struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id);
+
+/* Makers of tables; what they need on the way comes from the arena and is given back. */
+typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
+                                   struct sutra_error *error);
+op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
+    tracelens_kernels, operators_timeline, operators_by_name, operators_by_arguments, operators_by_category,
+    operators_by_module, operators_by_annotation, operators_by_path;
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * operators_ranks.c - the tables of many ranks together: each trace is a task, whose tables are shown to the visitor;
+ * what stays of a rank are its tables.
+ */
+#include <stdlib.h>
+
+#include "analyze/operators/operators.h"
+#include "analyze/rank_tasks.h"
+#include "base/error.h"
+#include "base/options.h"
+
+/* One trace of the list. */
+struct ops_analyzed {
+    struct sutra_operators_rank rank;
+    struct sutra_operators *operators; /* NULL: left out */
+};
+
+struct sutra_operators_ranks {
+    struct rank_tasks tasks; /* whose results are struct ops_analyzed */
+    struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
+    bool made[SUTRA_OPERATORS_N_TABLES];
+};
+
+/* What the tasks share. */
+struct ops_work {
+    struct sutra_operators_ranks_options options;
+    struct sutra_operators_options of_each;
+    struct sutra_operators_ranks *ranks;
+};
+
+static struct ops_analyzed *analyzed_of(const struct sutra_operators_ranks *ranks, size_t number) {
+    return (struct ops_analyzed *)ranks->tasks.results + number;
+}
+
+static struct ops_analyzed *analyzed_at(const struct sutra_operators_ranks *ranks, size_t i) {
+    return analyzed_of(ranks, ranks->tasks.order[i]);
+}
+
+static bool is_of_all(int id) {
+    return id > SUTRA_TRACELENS_KERNELS;
+}
+
+static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
+    struct ops_work *work = arg;
+    return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->operators, error);
+}
+
+/* Frees the trace as soon as it is no longer needed. */
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct ops_work *work = arg;
+    struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
+    struct sutra_operators_options options = work->of_each;
+    options.rank = work->ranks->tasks.list[number].rank;
+    enum sutra_status status = sutra_operators_make(context, trace, &options, &analyzed->operators, error);
+    sutra_device_trace_free(trace);
+    if (!status && work->options.visit)
+        status = rank_run_visit(run, number, visit, work, error);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        if (!is_of_all(id))
+            table_free(&analyzed->operators->tables[id]);
+    return status;
+}
+
+/* The rows of all ranks, in the order of the ranks. */
+static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id, struct sutra_error *error) {
+    struct sutra_table *table = &ranks->tables[id];
+    for (size_t i = 0; i < ranks->tasks.n && analyzed_at(ranks, i)->operators; i++) {
+        const struct sutra_operators *operators = analyzed_at(ranks, i)->operators;
+        if (!operators->made[id])
+            continue;
+        if (!ranks->made[id])
+            op_table_init(table, (enum sutra_operators_table)id);
+        ranks->made[id] = true;
+        table_append(table, &operators->tables[id]);
+    }
+    return table->failed ? error_memory(error) : SUTRA_OK;
+}
+
+/* What the tasks know of their traces, for those who ask for the ranks. */
+static void name_ranks(struct sutra_operators_ranks *ranks) {
+    for (size_t i = 0; i < ranks->tasks.n; i++) {
+        const struct rank_task *task = &ranks->tasks.list[i];
+        analyzed_of(ranks, i)->rank = (struct sutra_operators_rank){task->path, task->rank, task->source,
+                                                                    task->status ? task->error.message : NULL};
+    }
+}
+
+enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                             const struct sutra_operators_ranks_options *options,
+                                             struct sutra_operators_ranks **ranks, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, arg);
+    struct ops_work work;
+    enum sutra_status status = options_take(&form, options, &work.options, error);
+    if (!status)
+        status = op_options_take(work.options.operators, &work.of_each, error);
+    if (status)
+        return status;
+    work.ranks = calloc(1, sizeof *work.ranks);
+    if (!work.ranks)
+        return error_memory(error);
+    status =
+        rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct ops_analyzed), analyze, &work, error);
+    name_ranks(work.ranks);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        if (is_of_all(id))
+            status = join_table(work.ranks, id, error);
+    if (status)
+        sutra_operators_ranks_free(work.ranks);
+    else
+        *ranks = work.ranks;
+    return status;
+}
+
+void sutra_operators_ranks_free(struct sutra_operators_ranks *ranks) {
+    if (!ranks)
+        return;
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        sutra_operators_free(analyzed_of(ranks, i)->operators);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
+        table_free(&ranks->tables[id]);
+    rank_tasks_free(&ranks->tasks);
+    free(ranks);
+}
+
+const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i) {
+    return i < ranks->tasks.n ? &analyzed_at(ranks, i)->rank : NULL;
+}
+
+const struct sutra_table *sutra_operators_ranks_table(const struct sutra_operators_ranks *ranks,
+                                                      enum sutra_operators_table id) {
+    return ranks->made[id] ? &ranks->tables[id] : NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * reading.c - the parts of a reading, one after the other.
+ */
+#include "analyze/operators/reading.h"
+
+enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
+                                  struct arena *arena, struct arena *scratch, struct op_reading *reading,
+                                  struct sutra_error *error) {
+    struct op_times times;
+    enum reader reader = rules & READING_REFERENCE ? READER_OPERATORS : READER_TREE;
+    *reading = (struct op_reading){.trace = trace,
+                                   .events = &trace->events,
+                                   .strings = &trace->strings,
+                                   .rules = rules,
+                                   .roles = names_find(&trace->strings, reader, arena)};
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = op_times_prepare(context, reading, scratch, &times, error);
+    if (!status)
+        status = host_rows_make(reading, &times, arena, scratch, error);
+    if (!status)
+        status = device_rows_make(reading, &times, arena, scratch, error);
+    if (!status)
+        status = call_links_find(context, reading, arena, scratch, error);
+    return status ? status : op_charges_make(reading, arena, scratch, error);
+}

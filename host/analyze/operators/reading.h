@@ -1,0 +1,151 @@
+/*
+ * reading.h - who launched what: the events of the host as trees, the work of the device, and between them the calls
+ * that started it. One reading serves all tables of operators, kernels, modules and rates.
+ *
+ *     device trace --> hosts.c: events of the host, a tree for each thread --------+
+ *                  --> devices.c: kernels, copies, sets -----+                     +--> charges.c: what each operator
+ *                                                            +--> calls.c: links --+    launched, busy times
+ *
+ *     thread 7   | aten::linear ............................. |      hosts     0 linear
+ *                |   aten::addmm ...................          |                1   addmm         end[0] = 3
+ *                |      cudaLaunchKernel 12                   |                2     launch      end[1] = 3
+ *     stream 7                              | gemm 12 |               devices  0 gemm            call 2, charged to 1
+ *
+ * By the rules that are ours (REFERENCE not set) an event of the host stands below the one of its thread that began
+ * last and has not ended, whether it ends inside of it or not; work belongs to the call with its correlation, else to
+ * the one that an arrow (ac2g) comes from; and is charged to the innermost operator that runs at the call, or to the
+ * call where there is none. By those of the reference (TraceLens) arrows decide, events that end behind the one around
+ * them are left out, and communication is charged to nobody.
+ *
+ * Times are whole numbers of ticks: nanoseconds; by the rules of the reference, fractions of a microsecond so small
+ * that its sums of doubles come out as they do there (times.c). Sums and differences are exact in either.
+ *
+ * Cost: sorts of events, and O(n log n) for the unions. All columns lie in the arena.
+ */
+#ifndef ANALYZE_OPERATORS_READING_H
+#define ANALYZE_OPERATORS_READING_H
+
+#include "base/arena.h"
+#include "context/context.h"
+#include "facts/device_class.h"
+#include "facts/names.h"
+#include "read/device_trace.h"
+
+enum reading_rules {
+    READING_REFERENCE = 1, /* the reference's */
+    READING_NO_FRAMES = 2, /* Python's functions take no part, as in most tables of the reference */
+};
+
+enum host_kind { HOST_OPERATOR, HOST_CALL, HOST_FRAME, HOST_ANNOTATION };
+
+/* Events of the host in pre-order, the threads one after the other, so that a subtree is a range of rows. Events that
+ * the reference leaves out stand last, alone. */
+struct host_rows {
+    row_t n;
+    uint32_t n_threads;
+    row_t *event;          /* of the trace */
+    row_t *parent;         /* a row of this table, or ROW_NONE */
+    row_t *end;            /* the first row behind the subtree */
+    int64_t *start, *stop; /* ticks */
+    uint32_t *thread;      /* below n_threads; a thread of a process */
+    uint8_t *kind;         /* enum host_kind */
+    row_t n_left_out;      /* at the end */
+};
+
+/* Work of the device in the order of the file: kernels, copies and sets, and, of class DEVICE_NO_WORK, synchronisation
+ * where the reference links it. */
+struct device_rows {
+    row_t n;
+    row_t *event;
+    int64_t *start, *stop; /* ticks */
+    uint8_t *class;        /* enum device_class */
+    row_t *call;           /* row of hosts: what started it; ROW_NONE: not known */
+    row_t *launcher;       /* row of hosts: the operator (or call) that it is charged to, or ROW_NONE */
+    row_t *by_start;       /* these rows by rising start, equal ones as in the file */
+};
+
+/* Which work each call started: that of the calls in rows a .. b - 1 of hosts is device[first[a]] .. device[first[b] -
+ * 1], in the order of calls. By our rules each piece of work is there at most once. */
+struct call_links {
+    row_t n;
+    row_t *first; /* hosts.n + 1 places */
+    row_t *device;
+};
+
+/* Operators (and calls outside of operators) that work is charged to, by rising start. */
+struct op_charges {
+    row_t n;
+    row_t *host;      /* row of hosts */
+    row_t *of_host;   /* by row of hosts: its number here, or ROW_NONE */
+    row_t *first;     /* n + 1: what is charged to it is device[first[i]] .. device[first[i + 1] - 1] */
+    row_t *device;    /* rows of devices, by start */
+    int64_t *direct;  /* ticks: for how long any of that runs */
+    int64_t *subtree; /* the same of all that calls below it started */
+};
+
+struct op_reading {
+    const struct sutra_device_trace *trace;
+    const struct device_events *events;
+    const struct strings *strings;
+    unsigned rules; /* enum reading_rules */
+    struct string_roles *roles;
+    double ticks_per_us;
+    struct host_rows hosts;
+    struct device_rows devices;
+    struct call_links links;
+    struct op_charges charges;
+    uint64_t n_bad_times; /* events that are left out: without a start, of a negative duration, too large */
+};
+
+/* Reads who launched what; `scratch` is given back. SUTRA_SYSTEM: out of memory. */
+enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
+                                  struct arena *arena, struct arena *scratch, struct op_reading *reading,
+                                  struct sutra_error *error);
+
+/* For how long anything runs that was started below each of n rows of hosts. O(n log n) beside O(links log links). */
+enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t *hosts, row_t n, struct arena *scratch,
+                                  int64_t *ticks, struct sutra_error *error);
+
+/* For each row of hosts, the innermost one around it with a mark: of those that have not ended when it begins, by our
+ * rules; of all above it, by the reference's. O(n), in expectation. */
+enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
+                                    row_t *around, struct sutra_error *error);
+
+/* Ticks as microseconds. */
+static inline double op_us(const struct op_reading *reading, int64_t ticks) {
+    return (double)ticks / reading->ticks_per_us;
+}
+
+/* How long a piece of work took; in the reference's way without the rounding of its end. */
+static inline double op_dur_us(const struct op_reading *reading, row_t device) {
+    const struct device_rows *devices = &reading->devices;
+    if (reading->rules & READING_REFERENCE)
+        return number_as_double(number_at(reading->events->dur, devices->event[device]));
+    return op_us(reading, devices->stop[device] - devices->start[device]);
+}
+
+/* ---- The parts ---- */
+
+/* times.c: the unit of ticks, and times of events; a part of the events is asked for its text where doubles are too
+ * coarse for nanoseconds. */
+struct op_times {
+    const struct json_place *text; /* by event: where the start stands; NULL: doubles will do */
+};
+enum sutra_status op_times_prepare(struct sutra_context *context, struct op_reading *reading, struct arena *scratch,
+                                   struct op_times *times, struct sutra_error *error);
+struct op_time {
+    int64_t start, stop;
+};
+bool op_times_read(struct op_reading *reading, const struct op_times *times, row_t event, struct op_time *time);
+
+/* hosts.c, devices.c, calls.c, charges.c */
+enum sutra_status host_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+                                 struct arena *scratch, struct sutra_error *error);
+enum sutra_status device_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+                                   struct arena *scratch, struct sutra_error *error);
+enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading, struct arena *arena,
+                                  struct arena *scratch, struct sutra_error *error);
+enum sutra_status op_charges_make(struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                                  struct sutra_error *error);
+
+#endif

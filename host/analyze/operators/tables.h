@@ -1,0 +1,79 @@
+/*
+ * tables.h - the tables of operators, kernels and modules, and what those who make them share.
+ */
+#ifndef ANALYZE_OPERATORS_TABLES_H
+#define ANALYZE_OPERATORS_TABLES_H
+
+#include "analyze/describe.h"
+#include "analyze/operators/reading.h"
+#include "analyze/table.h"
+#include "columns/tuples.h"
+#include "facts/op_categories.h"
+#include "match/intervals.h"
+
+/* ---- Arguments of operators ---- */
+
+enum op_argument { ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES, N_ARGUMENTS };
+
+/* Of a list of rows of hosts: texts of their arguments as Python has them; text 0 is "", for what is absent. */
+struct op_arguments {
+    struct strings texts;
+    uint32_t *of[N_ARGUMENTS]; /* by place in the list */
+};
+
+/* `arguments` needs op_arguments_free() in any case. */
+enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,
+                                    row_t n, struct arena *arena, struct op_arguments *arguments,
+                                    struct sutra_error *error);
+void op_arguments_free(struct op_arguments *arguments);
+
+/* ---- Names of threads and processes ---- */
+
+/* Of each thread of hosts: names as the trace's metadata has them, among `texts`. */
+struct thread_labels {
+    struct strings texts;
+    uint32_t *process, *label, *thread;
+};
+
+enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *reading,
+                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error);
+void thread_labels_free(struct thread_labels *labels);
+
+/* ---- Groups ---- */
+
+/* Members of groups, those of a group in the order of the list: member[first[g]] .. member[first[g + 1] - 1]. */
+struct op_groups {
+    uint32_t n;
+    uint32_t *of; /* by member */
+    row_t *first, *member;
+};
+
+/* Groups n members by their keys, numbered in the order of first sight. */
+enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
+                                 struct sutra_error *error);
+
+/* Sums of integers by group. */
+wide_t op_group_sum(const struct op_groups *groups, uint32_t group, const int64_t *values);
+
+/* order[] = groups by falling value, equal ones by rising number. */
+enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
+                                  struct sutra_error *error);
+
+/* ---- Names ---- */
+
+static inline uint32_t host_name(const struct op_reading *reading, row_t host) {
+    return reading->events->name[reading->hosts.event[host]];
+}
+
+static inline void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string) {
+    table_text(table, strings_text(strings, string), strings_length(strings, string));
+}
+
+/* Marks modules: functions of Python that are called "nn.Module: ". */
+void op_modules_mark(const struct op_reading *reading, uint8_t *marked);
+
+/* The category of each charge, in the arena: by the name of its launcher, and what categories.c says. */
+enum sutra_status op_charges_categorize(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                                        uint8_t **categories, struct sutra_error *error);
+
+#endif

@@ -1,0 +1,259 @@
+/*
+ * tracelens_kernels.c - the reference's tables of kernels: each of them, and sums by operator, name and stream.
+ *
+ * Here the operator of a kernel is the nearest one around its call, whatever lies between, and all kernels count,
+ * communication and those without a call among them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/operators/operators.h"
+#include "analyze/operators/timeline.h"
+#include "base/error.h"
+#include "columns/column.h"
+
+struct kernel_table {
+    const struct op_input *input;
+    const struct op_reading *reading;
+    row_t n, *device;  /* kernels: rows of devices */
+    row_t *op;         /* of each: a row of hosts, or ROW_NONE */
+    row_t *place;      /* of each: of its operator in the list, or ROW_NONE */
+    row_t n_ops, *ops; /* operators that kernels have */
+    int64_t *busy;     /* of each operator */
+    uint8_t *category; /* of each operator */
+    bool any_operator; /* in the trace */
+    struct op_arguments arguments;
+};
+
+static bool is_kernel(const struct op_reading *reading, row_t device) {
+    return category_roles(reading->events, reading->roles, reading->devices.event[device]) & CATEGORY_KERNEL;
+}
+
+/* ---- Kernels and their operators ---- */
+
+static enum sutra_status find_around(struct kernel_table *table, struct arena *arena, row_t *around,
+                                     struct sutra_error *error) {
+    const struct host_rows *hosts = &table->reading->hosts;
+    uint8_t *marked = arena_take(arena, hosts->n, sizeof *marked);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t row = 0; row < hosts->n && !status; row++)
+        table->any_operator |= marked[row] = hosts->kind[row] == HOST_OPERATOR;
+    return status ? status : op_reading_around(table->reading, marked, arena, around, error);
+}
+
+static enum sutra_status list_kernels(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
+    const struct device_rows *devices = &table->reading->devices;
+    row_t *around = arena_take(arena, table->reading->hosts.n, sizeof *around);
+    row_t *place_of = rows_none(arena, table->reading->hosts.n);
+    table->device = arena_take(arena, devices->n, sizeof(row_t));
+    table->op = arena_take(arena, devices->n, sizeof(row_t));
+    table->place = arena_take(arena, devices->n, sizeof(row_t));
+    table->ops = arena_take(arena, devices->n, sizeof(row_t));
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = find_around(table, arena, around, error);
+    for (row_t i = 0; i < devices->n && !status; i++) {
+        if (!is_kernel(table->reading, i))
+            continue;
+        row_t op = devices->call[i] == ROW_NONE ? ROW_NONE : around[devices->call[i]];
+        if (op != ROW_NONE && place_of[op] == ROW_NONE) {
+            place_of[op] = table->n_ops;
+            table->ops[table->n_ops++] = op;
+        }
+        table->device[table->n] = i;
+        table->op[table->n] = op;
+        table->place[table->n++] = op == ROW_NONE ? ROW_NONE : place_of[op];
+    }
+    return status;
+}
+
+/* As the reference has it where it lists kernels: before it knows which ones an operator launched. */
+static enum op_category category_by_name(const struct op_reading *reading, row_t op) {
+    uint32_t name = host_name(reading, op);
+    return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name), NULL, 0,
+                            OP_TABLE_TRACELENS);
+}
+
+static uint8_t category_of(const struct kernel_table *table, row_t op) {
+    row_t charge = table->reading->charges.of_host[op];
+    return charge != ROW_NONE ? table->input->categories[charge] : (uint8_t)category_by_name(table->reading, op);
+}
+
+static enum sutra_status measure_operators(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
+    table->busy = arena_take(arena, table->n_ops, sizeof *table->busy);
+    table->category = arena_take(arena, table->n_ops, sizeof *table->category);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < table->n_ops && !status; i++)
+        table->category[i] = category_of(table, table->ops[i]);
+    if (!status)
+        status = op_reading_busy(table->reading, table->ops, table->n_ops, arena, table->busy, error);
+    if (!status)
+        status = op_arguments_read(table->input->context, table->reading, table->ops, table->n_ops, arena,
+                                   &table->arguments, error);
+    return status;
+}
+
+/* ---- Each kernel ---- */
+
+static void put_stream(const struct kernel_table *from, row_t device, struct sutra_table *table) {
+    value_key stream = from->reading->events->stream[from->reading->devices.event[device]];
+    char room[NUMBER_TEXT_MAX];
+    size_t length = 0;
+    const char *text = key_is_value(stream) ? values_text(&from->input->context->values, stream, room, &length) : "";
+    table_text(table, text, length);
+}
+
+static void put_nothing(struct sutra_table *table, int n) {
+    for (int i = 0; i < n; i++)
+        if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_TEXT)
+            table_text(table, "", 0);
+        else
+            table_real(table, (double)NAN);
+}
+
+static void put_operator(const struct kernel_table *from, row_t kernel, struct sutra_table *table) {
+    const struct op_reading *reading = from->reading;
+    row_t op = from->op[kernel], place = from->place[kernel];
+    row_t count = reading->links.first[reading->hosts.end[op]] - reading->links.first[op];
+    const char *category = op_category_names[category_by_name(reading, op)];
+    double busy_us = op_us(reading, from->busy[place]);
+    table_real(table, (double)reading->hosts.event[op]);
+    table_string(table, reading->strings, host_name(reading, op));
+    for (int k = 0; k < N_ARGUMENTS; k++)
+        table_string(table, &from->arguments.texts, from->arguments.of[k][place]);
+    table_text(table, "", 0);
+    table_real(table, busy_us);
+    table_real(table, count);
+    table_real(table, count == 1 ? 100 : op_dur_us(reading, from->device[kernel]) / busy_us * 100);
+    table_text(table, category, strlen(category));
+}
+
+static void write_kernels(const struct kernel_table *from, struct sutra_table *table) {
+    const struct op_reading *reading = from->reading;
+    for (row_t i = 0; i < from->n; i++) {
+        row_t event = reading->devices.event[from->device[i]], call = reading->devices.call[from->device[i]];
+        table_integer(table, event);
+        table_string(table, reading->strings, reading->events->name[event]);
+        table_real(table, number_as_double(number_at(reading->events->ts, event)));
+        table_real(table, op_dur_us(reading, from->device[i]));
+        put_stream(from, from->device[i], table);
+        if (call == ROW_NONE) {
+            put_nothing(table, 2);
+        } else {
+            table_real(table, (double)reading->hosts.event[call]);
+            table_string(table, reading->strings, host_name(reading, call));
+        }
+        put_nothing(table, 2);
+        if (from->op[i] == ROW_NONE)
+            put_nothing(table, N_ARGUMENTS + 7);
+        else
+            put_operator(from, i, table);
+    }
+}
+
+/* ---- Sums ---- */
+
+enum { OF_CALL = OP_N_CATEGORIES, OF_GRAPH, OF_NOBODY };
+
+/* What stands for the category of an operator, and the name (a string, or STRING_NONE). */
+static struct tuple summary_key(const struct kernel_table *from, row_t kernel) {
+    const struct op_reading *reading = from->reading;
+    row_t event = reading->devices.event[from->device[kernel]], call = reading->devices.call[from->device[kernel]];
+    int64_t category = OF_NOBODY, name = STRING_NONE;
+    if (from->op[kernel] != ROW_NONE) {
+        category = from->category[from->place[kernel]];
+        name = host_name(reading, from->op[kernel]);
+    } else if (call != ROW_NONE) {
+        uint32_t call_name = host_name(reading, call);
+        bool graph = text_compare(reading->strings, call_name, TEXT_HAS_IN_ANY_CASE, "cudagraph") ||
+                     text_compare(reading->strings, call_name, TEXT_HAS_IN_ANY_CASE, "graphlaunch");
+        category = graph ? OF_GRAPH : OF_CALL;
+        name = from->any_operator ? call_name : STRING_NONE;
+    }
+    return (struct tuple){{category, name, reading->events->name[event], reading->events->stream[event]}};
+}
+
+struct kernel_durations {
+    double *sum, *min, *max;
+    double all;
+};
+
+static enum sutra_status add_up(const struct kernel_table *from, const struct op_groups *groups, struct arena *arena,
+                                struct kernel_durations *sums, struct sutra_error *error) {
+    *sums = (struct kernel_durations){arena_zeros(arena, groups->n, sizeof(double)),
+                                      arena_take(arena, groups->n, sizeof(double)),
+                                      arena_take(arena, groups->n, sizeof(double)), 0};
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < from->n && !status; i++) {
+        uint32_t g = groups->of[i];
+        double us = op_dur_us(from->reading, from->device[i]);
+        bool first = groups->member[groups->first[g]] == i;
+        sums->min[g] = first || us < sums->min[g] ? us : sums->min[g];
+        sums->max[g] = first || us > sums->max[g] ? us : sums->max[g];
+        sums->sum[g] += us;
+        sums->all += us;
+    }
+    return status;
+}
+
+static void put_summary(const struct kernel_table *from, const struct tuple *key, row_t kernel,
+                        struct sutra_table *table) {
+    static const char *const others[] = {"runtime", "graph", ""};
+    const char *category =
+        key->part[0] < OP_N_CATEGORIES ? op_category_names[key->part[0]] : others[key->part[0] - OP_N_CATEGORIES];
+    table_text(table, category, strlen(category));
+    if (key->part[1] == STRING_NONE)
+        table_text(table, "", 0);
+    else
+        table_string(table, from->reading->strings, (uint32_t)key->part[1]);
+    table_string(table, from->reading->strings, (uint32_t)key->part[2]);
+    put_stream(from, from->device[kernel], table);
+}
+
+static enum sutra_status write_summary(const struct kernel_table *from, double total_us, struct arena *arena,
+                                       struct sutra_table *table, struct sutra_error *error) {
+    struct tuple *keys = arena_take(arena, from->n, sizeof *keys);
+    uint32_t *order = arena_take(arena, from->n, sizeof *order);
+    struct op_groups groups = {0};
+    struct kernel_durations sums;
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < from->n && !status; i++)
+        keys[i] = summary_key(from, i);
+    if (!status)
+        status = op_groups_make(keys, from->n, arena, &groups, error);
+    if (!status)
+        status = add_up(from, &groups, arena, &sums, error);
+    if (!status)
+        status = op_groups_order(sums.sum, groups.n, arena, order, error);
+    for (uint32_t i = 0; i < groups.n && !status; i++) {
+        uint32_t g = order[i];
+        row_t first = groups.member[groups.first[g]], n = groups.first[g + 1] - groups.first[g];
+        put_summary(from, &keys[first], first, table);
+        table_real(table, sums.sum[g]);
+        table_integer(table, n);
+        table_real(table, sums.sum[g] / n);
+        table_real(table, sums.min[g]);
+        table_real(table, sums.max[g]);
+        table_real(table, sums.sum[g] / sums.all * 100);
+        table_real(table, sums.sum[g] / total_us * 100);
+    }
+    return status;
+}
+
+enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *arena,
+                                    struct sutra_operators *operators, struct sutra_error *error) {
+    struct kernel_table from = {.input = input, .reading = input->reading};
+    struct arena_mark mark = arena_mark(arena);
+    const struct sutra_table *timeline = &operators->tables[SUTRA_TRACELENS_TIMELINE];
+    enum sutra_status status = list_kernels(&from, arena, error);
+    if (!status)
+        status = measure_operators(&from, arena, error);
+    if (!status) {
+        write_kernels(&from, op_table_begin(operators, SUTRA_TRACELENS_KERNELS));
+        status = write_summary(&from, table_get_real(timeline, 1, TIMELINE_TOTAL) * 1e3, arena,
+                               op_table_begin(operators, SUTRA_TRACELENS_KERNEL_SUMMARY), error);
+    }
+    op_arguments_free(&from.arguments);
+    arena_release(arena, mark);
+    return status;
+}

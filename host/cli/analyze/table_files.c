@@ -1,0 +1,27 @@
+/*
+ * table_files.c - names of tables' files, and writing them.
+ */
+#include "cli/analyze/table_files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *const table_formats[] = {"csv", "json", NULL};
+
+enum sutra_status table_file_write(struct job *job, const char *folder, const struct sutra_table *table, int64_t rank,
+                                   enum sutra_table_format format, struct sutra_error *error) {
+    char path[4096], of_rank[32] = "";
+    if (rank != RANK_ALL)
+        snprintf(of_rank, sizeof of_rank, ".rank%" PRId64, rank);
+    int length =
+        snprintf(path, sizeof path, "%s/%s%s.%s", folder, sutra_table_name(table), of_rank, table_formats[format]);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
+        snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
+        return SUTRA_NO_OUTPUT;
+    }
+    uint64_t n_bytes = 0;
+    enum sutra_status status = sutra_table_write(job->context, table, format, path, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
+    return status;
+}

@@ -1,0 +1,22 @@
+/*
+ * table_files.h - the files of an analysis that makes tables: one for each, in the folder of the results.
+ */
+#ifndef CLI_TABLE_FILES_H
+#define CLI_TABLE_FILES_H
+
+#include <stdint.h>
+
+#include "cli/tool/job.h"
+#include "sutra/table.h"
+
+/* Choices of an option --format, in the order of enum sutra_table_format. */
+extern const char *const table_formats[];
+
+/* What the file of a table of all ranks is told by. */
+#define RANK_ALL (-1)
+
+/* Writes a table to NAME.csv, or NAME.rank3.csv, in the folder, and counts its bytes among the figures of the job. */
+enum sutra_status table_file_write(struct job *job, const char *folder, const struct sutra_table *table, int64_t rank,
+                                   enum sutra_table_format format, struct sutra_error *error);
+
+#endif

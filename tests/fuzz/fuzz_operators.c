@@ -1,0 +1,48 @@
+/*
+ * fuzz_operators.c - the input as a device trace, of which the tables of operators are made, ours and TraceLens', by
+ * one thread and by two: equal ones.
+ */
+#include "fuzz.h"
+#include "fuzz_tables.h"
+#include "fuzz_trace.h"
+
+struct made {
+    struct sutra_context *context;
+    struct sutra_operators *operators;
+};
+
+static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool compat) {
+    const struct sutra_operators_options options = {.size = sizeof options, .compat = compat};
+    struct made made = {.context = new_context(n_threads)};
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_error error = {0};
+    enum sutra_status status = sutra_device_trace_parse(made.context, "device", data, size, &trace, &error);
+    check_outcome(status, &error, trace);
+    if (trace) {
+        status = sutra_operators_make(made.context, trace, &options, &made.operators, &error);
+        check_outcome(status, &error, made.operators);
+    }
+    sutra_device_trace_free(trace);
+    return made;
+}
+
+static void made_free(struct made *made) {
+    sutra_operators_free(made->operators);
+    sutra_context_free(made->context);
+}
+
+static void try_rules(const uint8_t *data, size_t size, bool compat) {
+    struct made one = make(1, data, size, compat), two = make(2, data, size, compat);
+    check((one.operators == NULL) == (two.operators == NULL), "tables for any number of threads or for none");
+    for (int id = 0; one.operators && id < SUTRA_OPERATORS_N_TABLES; id++)
+        check_tables_alike(sutra_operators_table(one.operators, (enum sutra_operators_table)id),
+                           sutra_operators_table(two.operators, (enum sutra_operators_table)id));
+    made_free(&one);
+    made_free(&two);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    try_rules(data, size, false);
+    try_rules(data, size, true);
+    return 0;
+}

@@ -1,0 +1,369 @@
+/*
+ * test_operators.c - who is charged with which work: on traces so small that the answer is plain, and on random ones
+ * against the rule as it is said.
+ */
+#include <inttypes.h>
+
+#include "analyze/operators/reading.h"
+#include "base/buffer.h"
+#include "generate/random.h"
+#include "hta_table.h"
+
+#define ON(tid, cat, name, ts, dur, args) EVENT(cat, name, 1, tid, ts, dur, args)
+#define CALLED(tid, ts, dur, correlation)                                                                              \
+    ON(tid, "cuda_runtime", "cudaLaunchKernel", ts, dur, "\"correlation\":" #correlation)
+
+static struct sutra_operators *make(struct sutra_context *context, const char *text, bool compat) {
+    const struct sutra_operators_options options = {.size = sizeof options, .compat = compat};
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_operators *operators = NULL;
+    struct sutra_error error;
+    assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
+    assert_int_equal(sutra_operators_make(context, trace, &options, &operators, &error), SUTRA_OK);
+    sutra_device_trace_free(trace);
+    return operators;
+}
+
+struct table_case {
+    const char *name, *events;
+    enum sutra_operators_table table;
+    const char *expected;
+};
+
+static void check_all(const struct table_case *cases, size_t n, bool compat) {
+    char text[8192];
+    for (size_t i = 0; i < n; i++)
+        for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
+            struct sutra_context *context = make_context(n_threads);
+            struct sutra_operators *operators = make(context, cases[i].events, compat);
+            tell_table(sutra_operators_table(operators, cases[i].table), "not made", text);
+            if (strcmp(text, cases[i].expected) != 0)
+                print_error("%s\n", cases[i].name);
+            assert_string_equal(text, cases[i].expected);
+            sutra_operators_free(operators);
+            sutra_context_free(context);
+        }
+}
+
+#define N(cases) (sizeof(cases) / sizeof *(cases))
+
+/* rank, name, kind, category, calls, host, host self, kernels, device, direct, subtree, percent */
+static void kernels_are_charged_to_the_innermost_operator(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"an operator below another one",
+         TRACE(OP("outer", 0, 100) "," OP("aten::mm", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         SUTRA_OPERATORS_BY_NAME,
+         "0,aten::mm,operator,GEMM,1,50.0,50.0,1,10.0,10.0,10.0,100.0 | "
+         "0,outer,operator,other,1,100.0,50.0,0,0.0,0.0,0.0,0.0"},
+        {"its own kernel and one below: kernels that overlap count once",
+         TRACE(OP("aten::a", 0, 100) "," LAUNCH(2, 5, 2) "," OP("aten::mm", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL(
+             "k", 7, 200, 10, 1) "," KERNEL("k", 8, 205, 20, 2)),
+         SUTRA_OPERATORS_BY_NAME,
+         "0,aten::a,operator,other,1,100.0,50.0,1,20.0,20.0,25.0,66.66666666666666 | "
+         "0,aten::mm,operator,GEMM,1,50.0,50.0,1,10.0,10.0,10.0,33.33333333333333"},
+        {"on the thread of the call, whatever runs on others",
+         TRACE(ON(1, "cpu_op", "main", 0, 100, "") "," ON(2, "cpu_op", "other", 15, 20,
+                                                          "") "," CALLED(1, 20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         SUTRA_OPERATORS_BY_NAME,
+         "0,main,operator,other,1,100.0,100.0,1,10.0,10.0,10.0,100.0 | "
+         "0,other,operator,other,1,20.0,20.0,0,0.0,0.0,0.0,0.0"},
+        {"an operator that has ended is not around, though one that it began is",
+         TRACE(ON(1, "cpu_op", "ended", 0, 10, "") "," ON(1, "user_annotation", "label", 5, 20,
+                                                          "") "," CALLED(1, 15, 2, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         SUTRA_OPERATORS_BY_NAME,
+         "0,cudaLaunchKernel,call,other,1,2.0,2.0,1,10.0,10.0,10.0,100.0 | "
+         "0,ended,operator,other,1,10.0,10.0,0,0.0,0.0,0.0,0.0"},
+        {"calls of the driver, and kernels of a graph",
+         TRACE(OP("aten::a", 0, 10) "," ON(1, "cuda_driver", "cuLaunchKernelEx", 2, 3, "\"correlation\":1") "," CALL(
+             "cudaGraphLaunch", 20, 5, 2) "," KERNEL("j", 7, 100, 10, 1) "," KERNEL("k", 7, 110, 10,
+                                                                                    2) "," KERNEL("l", 7, 120, 20, 2)),
+         SUTRA_OPERATORS_BY_NAME,
+         "0,cudaGraphLaunch,call,other,1,5.0,5.0,2,30.0,30.0,30.0,75.0 | "
+         "0,aten::a,operator,other,1,10.0,10.0,1,10.0,10.0,10.0,25.0"},
+        {"communication counts, and what an operator around is known for",
+         TRACE(OP("c10d::allreduce_", 0, 50) "," OP("record_param_comms", 5, 20) "," LAUNCH(10, 5, 1) "," KERNEL(
+             "ncclDevKernel_AllReduce", 7, 100, 10,
+             1) "," OP("aten::_scaled_dot_product_flash_attention", 60,
+                       30) "," OP("aten::_flash_attention_forward", 65,
+                                  20) "," LAUNCH(70, 5, 2) "," KERNEL("flash", 7, 120, 30, 2)),
+         SUTRA_OPERATORS_BY_CATEGORY,
+         "0,SDPA_fwd,1,1,30.0,30.0,30.0,75.0 | 0,record_param_comms,1,1,10.0,10.0,10.0,25.0"},
+    };
+    check_all(cases, N(cases), false);
+}
+
+static void what_is_charged_and_what_is_not_is_all_work(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"an operator's, a call's, nobody's",
+         TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," LAUNCH(20, 3, 2) "," KERNEL("k", 7, 100, 10, 1) "," KERNEL(
+             "ncclKernel", 8, 105, 10, 2) "," COPY("Memcpy", 7, 120, 5, 3, 1)),
+         SUTRA_OPERATORS_TIMELINE,
+         "0,compute,10.0,40.0 | 0,exposed communication,5.0,20.0 | 0,exposed copies,5.0,20.0 | 0,busy,20.0,80.0 | "
+         "0,idle,5.0,20.0 | 0,total,25.0,100.0 | 0,communication,10.0,40.0 | 0,copies,5.0,20.0 | "
+         "0,charged to operators,10.0,40.0 | 0,charged to calls,10.0,40.0 | 0,charged to nobody,5.0,20.0 | "
+         "0,all work,25.0,100.0"},
+        {"no work at all", TRACE(OP("aten::a", 0, 10)), SUTRA_OPERATORS_TIMELINE,
+         "0,compute,0.0,- | 0,exposed communication,0.0,- | 0,exposed copies,0.0,- | 0,busy,0.0,- | 0,idle,0.0,- | "
+         "0,total,0.0,- | 0,communication,0.0,- | 0,copies,0.0,- | 0,charged to operators,0.0,- | "
+         "0,charged to calls,0.0,- | 0,charged to nobody,0.0,- | 0,all work,0.0,-"},
+        {"nanoseconds of starts since 1970",
+         TRACE(KERNEL("k", 7, 1695835585940062.123, 1.002, 1) "," KERNEL("l", 7, 1695835585940064.001, 1, 2)),
+         SUTRA_OPERATORS_TIMELINE,
+         "0,compute,2.002,69.56219596942321 | 0,exposed communication,0.0,0.0 | 0,exposed copies,0.0,0.0 | "
+         "0,busy,2.002,69.56219596942321 | 0,idle,0.876,30.437804030576785 | 0,total,2.878,100.0 | "
+         "0,communication,0.0,0.0 | 0,copies,0.0,0.0 | 0,charged to operators,0.0,0.0 | 0,charged to calls,0.0,0.0 | "
+         "0,charged to nobody,2.002,100.0 | 0,all work,2.002,100.0"},
+    };
+    check_all(cases, N(cases), false);
+}
+
+static void arrows_lead_to_work_without_a_correlation(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"from the moment of a call to that of the kernel",
+         TRACE(OP("aten::a", 0, 10) "," ON(1, "cuda_runtime", "cudaLaunchKernel", 2, 3, "") "," EVENT(
+             "kernel", "k", 0, 7, 100, 10,
+             "\"stream\":7") ",{\"ph\":\"s\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":2},"
+                             "{\"ph\":\"f\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":100}"),
+         SUTRA_OPERATORS_BY_NAME, "0,aten::a,operator,other,1,10.0,10.0,1,10.0,10.0,10.0,100.0"},
+    };
+    check_all(cases, N(cases), false);
+}
+
+#define FRAME(tid, name, ts, dur)            ON(tid, "python_function", name, ts, dur, "")
+#define NUMBERED(tid, name, ts, dur, number) ON(tid, "cpu_op", name, ts, dur, "\"Sequence number\":" #number)
+
+/* rank, name, parent, calls, host, kernels, device, busy, and backward */
+static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"two modules, one in the other; backward on another thread",
+         TRACE(FRAME(1, "nn.Module: Net_0", 0, 100) "," FRAME(1, "nn.Module: Linear_0", 10, 50) "," NUMBERED(1, "aten::addmm", 20, 30, 17) "," CALLED(
+             1, 25, 2,
+             1) "," CALLED(1, 80, 2,
+                           2) "," NUMBERED(2, "autograd::engine::evaluate_function: AddmmBackward0", 200, 50,
+                                           17) "," NUMBERED(2, "AddmmBackward0", 205, 40,
+                                                            17) "," ON(2, "cpu_op", "aten::mm", 210, 30,
+                                                                       "") "," CALLED(2, 215, 2,
+                                                                                      3) "," KERNEL("a", 7, 300, 10,
+                                                                                                    1) "," KERNEL("b",
+                                                                                                                  7,
+                                                                                                                  310,
+                                                                                                                  5,
+                                                                                                                  2) "," KERNEL("c",
+                                                                                                                                7,
+                                                                                                                                320,
+                                                                                                                                20,
+                                                                                                                                3)),
+         SUTRA_OPERATORS_BY_MODULE,
+         "0,nn.Module: Net_0,,1,100.0,2,15.0,15.0,1,20.0,20.0 | "
+         "0,nn.Module: Linear_0,nn.Module: Net_0,1,50.0,1,10.0,10.0,1,20.0,20.0"},
+        {"no module", TRACE(OP("a", 0, 10)), SUTRA_OPERATORS_BY_MODULE, "none: not made"},
+    };
+    check_all(cases, N(cases), false);
+}
+
+static void annotations_and_paths_are_told(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"a step of two kernels",
+         TRACE(STEP(3, 0, 100) "," OP("aten::a", 10, 50) "," LAUNCH(20, 5, 1) "," LAUNCH(70, 5, 2) "," KERNEL(
+             "k", 7, 200, 10, 1) "," KERNEL("k", 8, 205, 10, 2)),
+         SUTRA_OPERATORS_BY_ANNOTATION, "0,ProfilerStep#3,,1,100.0,2,20.0,15.0"},
+        {"from the outermost to the innermost",
+         TRACE(OP("outer", 0, 100) "," OP("inner", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
+         SUTRA_OPERATORS_BY_PATH, "0,outer / inner,1,1,10.0,10.0,10.0,100.0"},
+        {"arguments",
+         TRACE(ON(1, "cpu_op", "aten::mm", 0, 10,
+                  "\"Input Dims\":[[2,3],[3,4]],\"Input type\":[\"float\",\"float\"]") "," CALLED(1, 2, 3,
+                                                                                                  1) "," KERNEL("k", 7,
+                                                                                                                20, 4,
+                                                                                                                1)),
+         SUTRA_OPERATORS_BY_ARGUMENTS, "0,aten::mm,GEMM,((2, 3), (3, 4)),('float', 'float'),,,1,1,4.0,4.0,4.0,100.0"},
+    };
+    check_all(cases, N(cases), false);
+}
+
+/* Arrows decide; communication is charged to nobody; what crosses is left out; doubles are added. */
+static void tracelens_has_rules_of_its_own(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"no arrow, though others have one",
+         TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL(
+             "k", 7, 100, 10,
+             1) ","
+                "{\"ph\":\"s\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":2}"),
+         SUTRA_TRACELENS_OPS, ""},
+        {"no arrows at all: correlations",
+         TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL("k", 7, 100, 10, 1)), SUTRA_TRACELENS_OPS,
+         "aten::a,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
+        {"communication", TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL("ncclX", 7, 100, 10, 1)),
+         SUTRA_TRACELENS_OPS, ""},
+        {"an operator that ends behind the one around it is left out",
+         TRACE(OP("aten::a", 0, 10) "," OP("aten::b", 5, 15) "," LAUNCH(7, 2, 1) "," KERNEL("k", 7, 100, 10, 1)),
+         SUTRA_TRACELENS_OPS, "aten::a,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
+        {"unless by less than a microsecond, where it is a sibling",
+         TRACE(OP("outer", 0, 100) "," OP("aten::a", 1, 5) "," OP("aten::b", 5.5, 15) "," LAUNCH(7, 2, 1) "," KERNEL(
+             "k", 7, 100, 10, 1)),
+         SUTRA_TRACELENS_OPS, "aten::b,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
+    };
+    check_all(cases, N(cases), true);
+}
+
+/* ---- Random traces ---- */
+
+#define HOSTS 40
+#define WORKS 20
+#define TICKS 400
+
+struct random_host {
+    int tid, kind, start, stop; /* kind: enum host_kind */
+};
+
+struct random_trace {
+    struct random_host hosts[HOSTS];
+    int call_of[WORKS], start[WORKS], stop[WORKS]; /* call_of: a host, or -1 */
+    struct buffer text;
+};
+
+static const char *const categories[] = {"cpu_op", "cuda_runtime", "python_function", "user_annotation"};
+
+static void add_event(struct random_trace *trace, const char *category, int i, int tid, int start, int stop,
+                      int correlation) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"n%d\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d,"
+             "\"args\":{\"stream\":7,\"correlation\":%d}}",
+             trace->text.length > 20 ? "," : "", category, i, tid, start, stop - start, correlation);
+    buffer_append(&trace->text, text, strlen(text));
+}
+
+static void make_random(struct random_trace *trace, struct random *random) {
+    trace->text.length = 0;
+    buffer_append(&trace->text, "{\"traceEvents\":[", 16);
+    for (int i = 0; i < HOSTS; i++) {
+        struct random_host *host = &trace->hosts[i];
+        host->tid = (int)random_below(random, 2);
+        host->kind = (int)random_below(random, 4);
+        host->start = (int)random_below(random, TICKS);
+        host->stop = host->start + (int)random_below(random, host->kind == HOST_CALL ? 10 : 150);
+        add_event(trace, categories[host->kind], i, host->tid, host->start, host->stop,
+                  host->kind == HOST_CALL ? i : 1000 + i);
+    }
+    for (int i = 0; i < WORKS; i++) {
+        int wanted = (int)random_below(random, HOSTS);
+        trace->call_of[i] = trace->hosts[wanted].kind == HOST_CALL ? wanted : -1;
+        trace->start[i] = (int)random_below(random, TICKS);
+        trace->stop[i] = trace->start[i] + (int)random_below(random, 40);
+        add_event(trace, "kernel", i, 7, trace->start[i], trace->stop[i], wanted);
+    }
+    buffer_append(&trace->text, "]}", 3);
+    trace->text.length--;
+}
+
+/* Whether host a stands before host b in the order in which events are looked at. */
+static bool is_before(const struct random_trace *trace, int a, int b) {
+    const struct random_host *x = &trace->hosts[a], *y = &trace->hosts[b];
+    if (x->start != y->start)
+        return x->start < y->start;
+    return x->stop != y->stop ? x->stop > y->stop : a < b;
+}
+
+/* The last event before `host` on its thread that runs when it begins; of a kind, or of any (-1). */
+static int plain_around(const struct random_trace *trace, int host, int kind) {
+    int found = -1;
+    for (int i = 0; i < HOSTS; i++)
+        if (trace->hosts[i].tid == trace->hosts[host].tid && is_before(trace, i, host) &&
+            trace->hosts[i].stop > trace->hosts[host].start && (kind < 0 || trace->hosts[i].kind == kind) &&
+            (found < 0 || is_before(trace, found, i)))
+            found = i;
+    return found;
+}
+
+static bool plain_is_below(const struct random_trace *trace, int host, int above) {
+    while (host >= 0 && host != above)
+        host = plain_around(trace, host, -1);
+    return host == above;
+}
+
+static int plain_launcher(const struct random_trace *trace, int work) {
+    int call = trace->call_of[work];
+    int op = call < 0 ? -1 : plain_around(trace, call, HOST_OPERATOR);
+    return op < 0 ? call : op;
+}
+
+/* For how many ticks any work runs that is charged to a host, or that was started below it. */
+static int plain_busy(const struct random_trace *trace, int host, bool below) {
+    char busy[TICKS + 200] = {0};
+    int n = 0;
+    for (int i = 0; i < WORKS; i++)
+        if (below ? trace->call_of[i] >= 0 && plain_is_below(trace, trace->call_of[i], host)
+                  : plain_launcher(trace, i) == host)
+            memset(busy + trace->start[i], 1, (size_t)(trace->stop[i] - trace->start[i]));
+    for (size_t i = 0; i < sizeof busy; i++)
+        n += busy[i];
+    return n;
+}
+
+static void check_random(const struct random_trace *trace, const struct op_reading *reading) {
+    const struct op_charges *charges = &reading->charges;
+    row_t n_charged = 0;
+    int64_t all = 0, charged = 0, nobodys = 0;
+    for (int i = 0; i < WORKS; i++) {
+        row_t launcher = reading->devices.launcher[i];
+        int64_t length = reading->devices.stop[i] - reading->devices.start[i];
+        int found = launcher == ROW_NONE ? -1 : (int)reading->hosts.event[launcher];
+        assert_int_equal(found, plain_launcher(trace, i));
+        all += length;
+        nobodys += launcher == ROW_NONE ? length : 0;
+    }
+    for (row_t i = 0; i < charges->n; i++) {
+        int host = (int)reading->hosts.event[charges->host[i]];
+        assert_int_equal(charges->direct[i], 1000 * plain_busy(trace, host, false));
+        assert_int_equal(charges->subtree[i], 1000 * plain_busy(trace, host, true));
+        n_charged += charges->first[i + 1] - charges->first[i];
+        for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++)
+            charged += reading->devices.stop[charges->device[k]] - reading->devices.start[charges->device[k]];
+    }
+    assert_true(n_charged <= WORKS);
+    assert_int_equal(charged + nobodys, all);
+}
+
+static void random_traces_are_charged_as_the_rule_says(void **state) {
+    (void)state;
+    struct random random = {20261122};
+    struct random_trace made = {0};
+    print_message("seed %" PRIu64 "\n", random.state);
+    for (int round = 0; round < 300; round++) {
+        struct sutra_context *context = make_context(1);
+        struct sutra_device_trace *trace = NULL;
+        struct arena arena = {0}, scratch = {0};
+        struct op_reading reading;
+        struct sutra_error error;
+        make_random(&made, &random);
+        assert_int_equal(sutra_device_trace_parse(context, "random", made.text.bytes, made.text.length, &trace, &error),
+                         SUTRA_OK);
+        assert_int_equal(op_reading_make(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
+        check_random(&made, &reading);
+        arena_free(&arena);
+        arena_free(&scratch);
+        sutra_device_trace_free(trace);
+        sutra_context_free(context);
+    }
+    buffer_free(&made.text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_charged_to_the_innermost_operator),
+        cmocka_unit_test(what_is_charged_and_what_is_not_is_all_work),
+        cmocka_unit_test(arrows_lead_to_work_without_a_correlation),
+        cmocka_unit_test(modules_have_what_runs_below_them_and_backward_of_it),
+        cmocka_unit_test(annotations_and_paths_are_told),
+        cmocka_unit_test(tracelens_has_rules_of_its_own),
+        cmocka_unit_test(random_traces_are_charged_as_the_rule_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
