@@ -135,6 +135,8 @@ static enum sutra_status order_nodes(struct sutra_converted *converted, struct s
         status = comm_groups_find(&converted->groups, graph, error);
     if (!status && !options->compat && !options->no_peers)
         status = comm_ends_find(&converted->ends, &graph->arena, graph, &converted->groups, error);
+    if (!status && !options->compat && !options->no_work)
+        status = kernel_work_find(&converted->work, &graph->arena, graph, error);
     return status;
 }
 
@@ -143,9 +145,11 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
                                         const struct sutra_convert_options *options, struct sutra_error *error) {
     struct node_graph *graph = &converted->graph;
     bool names = options->compat || options->keep_group_names, peers = !options->compat && !options->no_peers;
+    bool works = !options->compat && !options->no_work;
     const struct et_rules written = {.start_times = !options->compat && !options->no_start_times,
                                      .groups = names ? NULL : &converted->groups,
-                                     .ends = peers ? &converted->ends : NULL};
+                                     .ends = peers ? &converted->ends : NULL,
+                                     .work = works ? &converted->work : NULL};
     stage_begin(context, "order nodes", converted->plus.nodes.n);
     enum sutra_status status = order_nodes(converted, context, options, error);
     if (!status)
@@ -162,6 +166,7 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
         count_graph(&converted->report, graph);
         count_nodes(&converted->report, &converted->maker);
         converted->report.n_peers = converted->ends.n;
+        converted->report.n_works = converted->work.n_known;
         warn_of_lacks(context, &converted->report, written.ends);
         converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }

@@ -15,6 +15,7 @@ struct sutra_converted {
     struct node_graph graph;   /* until then */
     struct comm_groups groups; /* which compat leaves alone */
     struct comm_ends ends;
+    struct kernel_work work;
     struct et_maker maker;
     struct et_nodes nodes; /* only the metadata, until all are made */
     bool complete;         /* they are */

@@ -103,8 +103,17 @@ static void list_communication(const struct making *making, row_t row, struct li
         list_ends(making->rules->ends, row, type == ET_COMM_SEND, attributes);
 }
 
-static void list_attributes(const struct making *making, row_t row, struct listed_attributes *attributes) {
+static void list_work(const struct kernel_work *work, row_t slot, struct listed_attributes *attributes) {
+    if (!work || work->n_bytes[slot] == 0)
+        return;
+    add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
+    attributes->list[attributes->n++] =
+        (struct listed_attribute){.name = ET_NAME_TENSOR_SIZE, .kind = ET_UINT64, .bits = work->n_bytes[slot]};
+}
+
+static void list_attributes(const struct making *making, row_t slot, struct listed_attributes *attributes) {
     const struct plus_nodes *nodes = &making->graph->plus->nodes;
+    row_t row = making->graph->message[slot];
     bool gpu = nodes->flags[row] & PLUS_IS_GPU;
     attributes->n = 0;
     list_own(nodes, row, attributes);
@@ -113,6 +122,7 @@ static void list_attributes(const struct making *making, row_t row, struct liste
         add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
     if (gpu)
         list_communication(making, row, attributes);
+    list_work(making->rules->work, slot, attributes);
 }
 
 /* ---- nodes ---- */
@@ -130,15 +140,15 @@ static void count_attributes(void *arg, size_t task) {
     struct listed_attributes attributes;
     row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
     for (row_t node = (row_t)(task * TASK_NODES); node < end; node++) {
-        list_attributes(making, node_row(making, node), &attributes);
+        list_attributes(making, making->slot[node], &attributes);
         making->nodes->attr_first[node + 1] = attributes.n;
     }
 }
 
-static void put_attributes(const struct making *making, row_t node, row_t row) {
+static void put_attributes(const struct making *making, row_t node) {
     struct et_attributes *to = &making->nodes->attributes;
     struct listed_attributes attributes;
-    list_attributes(making, row, &attributes);
+    list_attributes(making, making->slot[node], &attributes);
     uint64_t at = making->nodes->attr_first[node];
     for (unsigned i = 0; i < attributes.n; i++, at++) {
         const struct listed_attribute *attribute = &attributes.list[i];
@@ -180,7 +190,7 @@ static void put_node(const struct making *making, row_t node) {
     for (int i = 0; i < PLUS_N_IO; i++)
         et_text_put(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
     put_dependencies(making, node, making->slot[node]);
-    put_attributes(making, node, row);
+    put_attributes(making, node);
 }
 
 static void put_nodes(void *arg, size_t task) {

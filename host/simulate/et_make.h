@@ -8,6 +8,7 @@
 
 #include "simulate/comm_ends.h"
 #include "simulate/et_nodes.h"
+#include "simulate/kernel_work.h"
 #include "simulate/node_graph.h"
 
 /* What is written. */
@@ -15,6 +16,7 @@ struct et_rules {
     bool start_times;                 /* write when nodes start */
     const struct comm_groups *groups; /* numbers of process groups; NULL: they keep their names */
     const struct comm_ends *ends;     /* of sends and receives; NULL: they do not tell them */
+    const struct kernel_work *work;   /* of kernels; NULL: they do not tell it */
 };
 
 /* Makes nodes of what is kept of the graph, any of them at a time. */

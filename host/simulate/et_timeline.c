@@ -8,6 +8,7 @@
 
 #include "base/bisect.h"
 #include "base/error.h"
+#include "simulate/kernel_work.h"
 
 /* The row of the plain node with an id, or ROW_NONE; plain nodes have rising ids. */
 static row_t plain_row(const struct et_nodes *plain, uint64_t id) {
@@ -37,6 +38,11 @@ struct source_node {
     row_t plain;    /* whose words it has; ROW_NONE: none */
 };
 
+/* Nanoseconds of a kernel's parts: of all, and of those that have their share of its work. */
+struct kernel_parts {
+    uint64_t total, given;
+};
+
 struct timeline_making {
     struct et_nodes *made;
     const struct et_nodes *plain;
@@ -46,7 +52,8 @@ struct timeline_making {
 
     struct source_node *sources; /* by rising id */
     row_t n;
-    row_t *op_place; /* per operator: place of its first part in the timeline */
+    row_t *op_place;            /* per operator: place of its first part in the timeline */
+    struct kernel_parts *parts; /* per kernel */
 };
 
 /* ---- Which nodes there are ---- */
@@ -108,6 +115,21 @@ static bool find_first_parts(struct timeline_making *making) {
             making->op_place[of] = place;
     }
     return true;
+}
+
+/* What a part of a kernel counts among the others. */
+static uint64_t part_weight(const struct timeline_nodes *timeline, row_t place) {
+    double run_ns = timeline->run_us[place] * 1000;
+    return run_ns >= 1 ? (uint64_t)run_ns : 1;
+}
+
+static bool measure_parts(struct timeline_making *making) {
+    const struct timeline_nodes *timeline = making->timeline;
+    making->parts = arena_zeros(making->arena, making->input->kernels.n, sizeof *making->parts);
+    for (row_t place = 0; making->parts && place < timeline->n; place++)
+        if (timeline->role[place] == NODE_KERNEL)
+            making->parts[timeline->of[place]].total += part_weight(timeline, place);
+    return making->parts != NULL;
 }
 
 /* The operator with this id, or with the next lower one; ROW_NONE. */
@@ -191,6 +213,21 @@ static void put_attribute(struct et_attributes *attributes, uint64_t at, enum et
     attributes->value[at].bits = bits;
 }
 
+/* A part of a kernel does a part of its work. */
+static void share_work(const struct timeline_making *making, row_t place, struct et_attributes *attributes,
+                       uint64_t begin, uint64_t end) {
+    struct kernel_parts *parts = &making->parts[making->timeline->of[place]];
+    uint64_t weight = part_weight(making->timeline, place);
+    for (uint64_t i = begin; i < end; i++) {
+        uint64_t *amount = &attributes->value[i].bits;
+        if (attributes->name[i] == ET_NAME_NUM_OPS || attributes->name[i] == ET_NAME_TENSOR_SIZE) {
+            uint64_t share = work_share(*amount, parts->given, weight, parts->total);
+            *amount = share || attributes->name[i] == ET_NAME_TENSOR_SIZE ? share : 1;
+        }
+    }
+    parts->given += weight;
+}
+
 static void put_attributes(const struct timeline_making *making, row_t node) {
     struct source_node source = making->sources[node];
     struct et_attributes *to = &making->made->attributes;
@@ -206,9 +243,11 @@ static void put_attributes(const struct timeline_making *making, row_t node) {
         to->length[at] = from->length[i];
         to->value[at++] = from->value[i];
     }
-    if (at < making->made->attr_first[node + 1])
+    if (at < making->made->attr_first[node + 1]) {
+        share_work(making, source.timeline, to, making->made->attr_first[node], at);
         put_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
                       (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
+    }
 }
 
 /* "[rest] operator"; the text lies in the arena of the nodes. */
@@ -310,7 +349,9 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
     struct timeline_making making = {
         .made = made, .plain = plain, .input = input, .timeline = timeline, .arena = &scratch};
     enum sutra_status status =
-        list_sources(&making, engine, error) && find_first_parts(&making) ? SUTRA_OK : error_memory(error);
+        list_sources(&making, engine, error) && find_first_parts(&making) && measure_parts(&making)
+            ? SUTRA_OK
+            : error_memory(error);
     if (!status)
         status = fill(&making, error);
     if (!status)

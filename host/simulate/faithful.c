@@ -116,9 +116,10 @@ enum sutra_status faithful_make(struct sutra_context *context, struct timeline_i
 
 #define REST_US 5.0
 
-static void tell(const struct faithful_report *made, const struct et_nodes *nodes,
+static void tell(const struct faithful_report *made, const struct sutra_converted *converted,
                  struct sutra_faithful_report *report) {
     const struct timeline_report *timeline = &made->timeline;
+    const struct et_nodes *nodes = &converted->nodes;
     const struct sutra_faithful_report told = {
         .n_nodes = nodes->n,
         .n_rests = timeline->n_rests,
@@ -139,6 +140,7 @@ static void tell(const struct faithful_report *made, const struct et_nodes *node
         .departs = made->departs != ROW_NONE,
         .departs_id = made->departs == ROW_NONE ? 0 : nodes->id[made->departs],
         .departs_us = made->departs_us,
+        .n_works = converted->report.n_works,
     };
     report_give(report, &told, sizeof told);
 }
@@ -175,6 +177,6 @@ enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, s
     arena_free(&converted->times_arena);
     stage_end(context);
     if (!status)
-        tell(&made, &converted->nodes, report);
+        tell(&made, converted, report);
     return status;
 }

@@ -39,6 +39,7 @@ struct sutra_convert_options {
     bool refuse_types;     /* collectives of other types than chakra_converter's are errors */
     bool refuse_nested;    /* communication of lists of lists of tensors is an error */
     bool keep_times;       /* sutra_converted_make_faithful() will be called without what was linked */
+    bool no_work;          /* kernels do not tell how many operations they do and bytes they move */
 };
 
 /* What was made of ET+, and what was left out. */
@@ -66,6 +67,7 @@ struct sutra_convert_report {
     uint64_t n_nested;     /* communication of lists of lists of tensors, which were summed */
     uint64_t n_peers;      /* sends and receives that tell their peer and tag */
     uint64_t n_starts;     /* nodes that tell when they start */
+    uint64_t n_works;      /* kernels that tell how many operations they do and bytes they move */
 };
 
 /* Reads ET+ ("-" is standard input; plain, gzip or zstd) and converts it. *converted is the caller's.
@@ -117,6 +119,7 @@ struct sutra_faithful_report {
     bool departs; /* the simulated time is another one: by more than 0.5 % */
     uint64_t departs_id;
     double departs_us; /* the first node that departs starts so much later than measured */
+    uint64_t n_works;  /* kernels that tell how many operations they do and bytes they move */
 };
 
 /* Gives the nodes that were made of what was linked (not with `compat`) measured times: the processor's as one chain,

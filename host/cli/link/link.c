@@ -25,7 +25,7 @@
 struct link_values {
     struct pair_values pair;
     uint64_t rank, most_bytes;
-    bool no_sync, hta_pandas3, plain, compat;
+    bool no_sync, hta_pandas3, plain, compat, no_work;
     struct faithful_values how;
     bool et;       /* the output is to be an .et file */
     bool faithful; /* whose nodes are to take the measured times */
@@ -54,6 +54,8 @@ static const struct option_row options[] = {
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "for an OUT that ends in .et: the file that chakra_converter makes of ET+"},
     FAITHFUL_ROWS(how, "for an OUT that ends in .et"),
+    {"no-work", 0, OPTION_FLAG, AT(no_work),
+     .help = "for an OUT that ends in .et: do not write how many operations kernels do and bytes they move"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
@@ -90,8 +92,9 @@ static int check_values(struct link_values *values, const struct command *comman
     if (exit_code != SUTRA_OK)
         return exit_code;
     values->et = command == &link_command && names_et(values->pair.job.output);
-    if ((values->plain || values->compat || faithful_is_asked(&values->how)) && !values->et)
-        return message_fail(SUTRA_USAGE, "--plain, --compat, --gpu and --rest are for an output that ends in .et");
+    if ((values->plain || values->compat || faithful_is_asked(&values->how) || values->no_work) && !values->et)
+        return message_fail(SUTRA_USAGE,
+                            "--plain, --compat, --gpu, --rest and --no-work are for an output that ends in .et");
     values->faithful = values->et && !values->plain && !values->compat;
     exit_code = faithful_check(&values->how);
     return exit_code ? exit_code : pair_check_files(&values->pair);
@@ -144,7 +147,8 @@ static int check_matches(const struct link_job *job, bool strict) {
 /* Writes ET+, or the file for simulators that would be made of it. */
 static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
     const struct link_values *values = job->values;
-    const struct sutra_convert_options what = {.size = sizeof what, .compat = values->compat};
+    const struct sutra_convert_options what = {
+        .size = sizeof what, .compat = values->compat, .no_work = values->no_work};
     const struct sutra_faithful_options how = faithful_options(&values->how);
     struct sutra_context *context = job->pair.job.context;
     uint64_t *n_bytes = &job->pair.job.figures.output_bytes;

@@ -22,7 +22,7 @@ struct convert_values {
     struct faithful_values how;
     bool compat, simulate, lines, faithful;
     bool keep_absent, keep_metadata, drop_rootless, keep_group_names, no_start_times;
-    bool no_peers, refuse_types, refuse_nested;
+    bool no_peers, no_work, refuse_types, refuse_nested;
 };
 
 #define AT(field) .offset = offsetof(struct convert_values, field)
@@ -77,6 +77,8 @@ static const struct option_row options[] = {
      .help = "leave process groups the names that they have, also where these are no numbers"},
     {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "do not write when nodes start"},
     {"no-peers", 0, OPTION_FLAG, AT(no_peers), .help = "do not write between which ranks messages go, and their tags"},
+    {"no-work", 0, OPTION_FLAG, AT(no_work),
+     .help = "do not write how many operations kernels do and bytes they move (num_ops, tensor_size)"},
     {"refuse-types", 0, OPTION_FLAG, AT(refuse_types),
      .help = "fail at collectives that chakra_converter does not know: reduce, gather, scatter, unknown names"},
     {"refuse-nested", 0, OPTION_FLAG, AT(refuse_nested),
@@ -141,6 +143,7 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
                                                .keep_group_names = values->keep_group_names,
                                                .no_start_times = values->no_start_times,
                                                .no_peers = values->no_peers,
+                                               .no_work = values->no_work,
                                                .refuse_types = values->refuse_types,
                                                .refuse_nested = values->refuse_nested,
                                                .keep_times = values->faithful};

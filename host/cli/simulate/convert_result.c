@@ -22,6 +22,7 @@
     X(n_unknown, "    collectives of an unknown type, taken as computation", false)                                    \
     X(n_types, "    collectives of other types than chakra_converter's", false)                                        \
     X(n_nested, "    communication of lists of lists of tensors, summed", false)                                       \
+    X(n_works, "    kernels that tell their operations and bytes", false)                                              \
     X(n_peers, "    sends and receives that tell their peer and tag", false)                                           \
     X(n_starts, "  that tell when they start", false)                                                                  \
     X(n_rootless, "  that stand below no thread", false)                                                               \

@@ -54,6 +54,7 @@ void faithful_summary_print(const struct sutra_faithful_report *report) {
         {report->n_orders, "kernels that wait for another stream's event", false},
         {report->n_inferred, "kernels taken to wait for one of another stream that ended just before", false},
         {report->n_clocked, "kernels held to the processor's clock: nothing tells what they waited for", false},
+        {report->n_works, "kernels that tell their operations and bytes", false},
         {report->n_late, "kernels late for no known reason", false},
     };
     fprintf(stderr, "sutra: %s simulated,", time_text(report->simulated_us).text);
