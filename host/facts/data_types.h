@@ -15,7 +15,8 @@
 enum element_kind { ELEMENT_BOOL, ELEMENT_INTEGER, ELEMENT_FLOAT, ELEMENT_COMPLEX };
 
 /* What the device's peaks are told for. */
-#define PRECISIONS(X) X(FP64, "fp64") X(FP32, "fp32") X(FP16, "fp16") X(BF16, "bf16") X(FP8, "fp8") X(INT8, "int8")
+#define PRECISIONS(X)                                                                                                  \
+    X(FP64, "fp64") X(FP32, "fp32") X(TF32, "tf32") X(FP16, "fp16") X(BF16, "bf16") X(FP8, "fp8") X(INT8, "int8")
 
 enum precision {
 #define PRECISION_NUMBER(number, name) PRECISION_##number,
