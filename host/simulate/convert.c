@@ -83,7 +83,7 @@ static void count_gpu(struct sutra_convert_report *report, const struct node_gra
     const struct plus_nodes *nodes = &graph->plus->nodes;
     enum et_type type = graph_type(graph, row);
     report->n_gpu_nodes++;
-    report->n_unknown += type == ET_COMP && kernel_is_collective(nodes->name[row]);
+    report->n_unknown += type == ET_COMP && nodes->flags[row] & PLUS_IS_COLLECTIVE;
     report->n_types += type == ET_COMM_COLL && kernel_collective(nodes->name[row], false) < 0;
     report->n_nested += type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED;
 }

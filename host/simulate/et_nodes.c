@@ -73,7 +73,7 @@ enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *att
     return attributes->docs ? SUTRA_OK : error_memory(error);
 }
 
-struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
+struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i) {
     uint64_t low = 0, high = attributes->n_docs;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;

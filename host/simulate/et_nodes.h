@@ -192,7 +192,11 @@ enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *att
                                struct sutra_error *error);
 
 /* The documentation of the i-th attribute; empty where it has none. O(log n). */
-struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i);
+struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i);
+
+static inline struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
+    return attributes->n_docs ? et_doc_search(attributes, i) : (struct et_text){NULL, 0};
+}
 
 static inline bool et_text_is(struct et_text text, const char *wanted) {
     return text.length == strlen(wanted) && memcmp(text.bytes, wanted, text.length) == 0;

@@ -178,7 +178,7 @@ enum et_type graph_type(const struct node_graph *graph, row_t row) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     if (nodes->flags[row] & PLUS_IS_META)
         return ET_METADATA;
-    if (!(nodes->flags[row] & PLUS_IS_GPU) || !kernel_is_collective(nodes->name[row]))
+    if (!(nodes->flags[row] & PLUS_IS_COLLECTIVE))
         return ET_COMP;
     row_t above = graph->parent[row];
     if (kernel_is_send_receive(nodes->name[row]) && above != ROW_NONE) {
@@ -194,7 +194,8 @@ enum et_type graph_type(const struct node_graph *graph, row_t row) {
 row_t graph_group_row(const struct node_graph *graph, row_t row) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     row_t above = graph->parent[row];
-    if (!kernel_is_send_receive(nodes->name[row]) || above == ROW_NONE || !graph_is_parameters(nodes, above))
+    if (!(nodes->flags[row] & PLUS_IS_COLLECTIVE) || !kernel_is_send_receive(nodes->name[row]) || above == ROW_NONE ||
+        !graph_is_parameters(nodes, above))
         return row;
     bool empty = nodes->pg_name[above].length == 0 && !(nodes->flags[above] & PLUS_PG_NULL);
     return empty && !(nodes->faults[above] & PLUS_BIT(PLUS_PG_NAME)) ? row : above;
@@ -230,7 +231,7 @@ static enum sutra_status refuse_field(const struct node_graph *graph, row_t row,
 /* What chakra_converter does not know of a communication, where that is to be refused. */
 static enum sutra_status check_communication(const struct node_graph *graph, row_t row, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
-    if (!graph_is_gpu(graph, row) || !kernel_is_collective(nodes->name[row]))
+    if (!graph_is_gpu(graph, row) || !(nodes->flags[row] & PLUS_IS_COLLECTIVE))
         return SUTRA_OK;
     enum et_type type = graph_type(graph, row);
     bool message = type == ET_COMM_SEND || type == ET_COMM_RECV;

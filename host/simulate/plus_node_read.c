@@ -145,8 +145,22 @@ static inline enum plus_field field_of(const struct json_walker *walker, struct 
     return PLUS_N_FIELDS;
 }
 
+/* The same, where `after` tells which one came behind `last` before. */
+static inline enum plus_field field_behind(const struct json_walker *walker, struct json_place place,
+                                           const struct field_name *names, uint8_t *after, enum plus_field last) {
+    const struct field_name *guess = &names[after[last]];
+    size_t length = place.end - place.at - 1;
+    if (after[last] < PLUS_N_FIELDS && length > 0 && guess->length == length &&
+        memcmp(guess->name, walker->text + place.at + 1, length) == 0)
+        return (enum plus_field)after[last];
+    enum plus_field field = field_of(walker, place, names);
+    after[last] = (uint8_t)field;
+    return field;
+}
+
 /* An attribute, {"name": "rf_id", "type": "uint64", "value": 883}, at the walker. */
-static void walk_one_attribute(struct json_walker *walker, struct plus_places *places) {
+static enum plus_field walk_one_attribute(struct plus_reader *reader, struct json_walker *walker, enum plus_field last,
+                                          struct plus_places *places) {
     struct json_place name = {0}, value = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
@@ -157,29 +171,32 @@ static void walk_one_attribute(struct json_walker *walker, struct plus_places *p
             value = place;
     }
     if (walker->expected || !name.end || !value.at)
-        return;
-    enum plus_field field = field_of(walker, name, attributes);
+        return last;
+    enum plus_field field = field_behind(walker, name, attributes, reader->after_attribute, last);
     if (field != PLUS_N_FIELDS)
         places->attribute[field] = value;
+    return field;
 }
 
-static void walk_the_attributes(struct json_walker *walker, struct plus_places *places) {
+static void walk_the_attributes(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+    enum plus_field last = PLUS_N_FIELDS;
     memset(places->attribute, 0, sizeof places->attribute);
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
         if (walk_char(walker) == '{')
-            walk_one_attribute(walker, places);
+            last = walk_one_attribute(reader, walker, last, places);
         else
             walk_fail(walker, "an attribute, which is an object,");
     }
 }
 
 void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+    enum plus_field field = PLUS_N_FIELDS;
     *places = (struct plus_places){.text = walker->at};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
         if (!key.at)
             return;
-        enum plus_field field = field_of(walker, key, keys);
+        field = field_behind(walker, key, keys, reader->after_key, field);
         struct json_place value = {.at = walker->at};
         char c = walk_char(walker);
         if (field == PLUS_INPUTS && c == '{')
@@ -187,7 +204,7 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
         else if (field == PLUS_OUTPUTS && c == '{')
             read_io(reader, walker, &places->outputs);
         else if (field == PLUS_ATTRIBUTES && c == '[')
-            walk_the_attributes(walker, places);
+            walk_the_attributes(reader, walker, places);
         else
             value = walk_value(walker);
         if (field != PLUS_N_FIELDS)
@@ -423,8 +440,9 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     set_fault(node, PLUS_INPUTS, !inputs.whole);
     set_fault(node, PLUS_OUTPUTS, !outputs.whole);
     set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
-    bool nested = false;
-    if (node->flags & PLUS_IS_GPU && kernel_is_collective(node->name))
+    bool nested = false, collective = node->flags & PLUS_IS_GPU && kernel_is_collective(node->name);
+    set_flag(node, PLUS_IS_COLLECTIVE, collective);
+    if (collective)
         set_fault(node, PLUS_COMM_BYTES,
                   !comm_bytes_read(reader->fields, reader->index, inputs.values_at, inputs.types_at, &node->comm_bytes,
                                    &nested));

@@ -31,6 +31,8 @@ struct plus_reader {
     struct field_reader *fields; /* of the same source */
     struct python_text text;
     struct python_seen *seen; /* PYTHON_SEEN of them */
+    /* The field that came last behind each, and behind none, among keys and among attributes: it will come again. */
+    uint8_t after_key[PLUS_N_FIELDS + 1], after_attribute[PLUS_N_FIELDS + 1];
 };
 
 /* False: out of memory. */

@@ -76,7 +76,8 @@ enum {
     PLUS_ID_CHANGED = 16,     /* id is not what the key says */
     PLUS_HAS_OLD_PARENT = 32, /* of schema 1.0.1: its parent is named as in the host trace */
     PLUS_NULL = 64,
-    PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1), /* comm_bytes has tensors in lists of lists */
+    PLUS_IS_COLLECTIVE = PLUS_NULL << (PLUS_N_NUMBERS + 2), /* a kernel of NCCL */
+    PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1),     /* comm_bytes has tensors in lists of lists */
 };
 
 /* Texts of inputs and outputs, in the order of enum et_text_column. */
