@@ -20,6 +20,9 @@ struct path_values {
 static const char *const rule_sets[] = {"hta", "full", NULL};
 static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the order of enum sutra_path_format */
 
+static const struct stage_share stages[] = {
+    STAGES_READ("device trace", 50), {"critical path", 35, false}, {"write", 15, false}, {0}};
+
 #define AT(field) .offset = offsetof(struct path_values, field)
 
 static const struct option_row options[] = {
@@ -86,7 +89,7 @@ static enum sutra_status find_path(struct job *job, const struct path_values *va
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct path_values values = {.job.output = "-", .format = -1};
+    struct path_values values = {.job.output = "-", .job.stages = stages, .format = -1};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

@@ -158,10 +158,13 @@ static enum sutra_status show_device(struct job *job, const char *path, bool jso
 }
 
 static enum sutra_status show_json(struct job *job, const char *path, bool json, struct sutra_error *error) {
+    static const struct stage_share of_host[] = {STAGES_READ("host trace", 1), {0}},
+                                    of_device[] = {STAGES_READ("device trace", 1), {0}};
     enum sutra_trace_kind kind;
     enum sutra_status status = sutra_trace_kind_of(job->context, path, &kind, error);
     if (status)
         return status;
+    job->watch.progress.stages = kind == SUTRA_TRACE_HOST ? of_host : of_device;
     return (kind == SUTRA_TRACE_HOST ? show_host : show_device)(job, path, json, error);
 }
 

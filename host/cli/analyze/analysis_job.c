@@ -7,6 +7,9 @@
 #include "cli/tool/paths.h"
 #include "cli/tool/report_place.h"
 
+const struct stage_share analysis_stages[] = {
+    {"analyze ranks", 90, false}, STAGES_READ("device trace", 55), {"analyze", 35, false}, {"write", 10, false}, {0}};
+
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,
                           const struct command *command) {
     if (operands->n == 0)

@@ -41,6 +41,9 @@ int analysis_values_check(const struct analysis_values *values, const struct ope
 int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs,
                           struct result_folder *results);
 
+/* Of one trace, and of many. */
+extern const struct stage_share analysis_stages[];
+
 /* Starts the clock, and shows what is wanted. */
 struct job analysis_job_start(const struct analysis_values *values);
 

@@ -263,7 +263,7 @@ static int run_job(struct dlrm_job *job, const struct operands *operands) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct dlrm_values values = {.skip_iters = 50};
+    struct dlrm_values values = {.analysis.job.stages = analysis_stages, .skip_iters = 50};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

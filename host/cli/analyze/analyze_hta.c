@@ -174,7 +174,7 @@ static int run_job(struct hta_job *job, const struct operands *operands) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct hta_values values = {0};
+    struct hta_values values = {.analysis.job.stages = analysis_stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

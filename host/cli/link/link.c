@@ -31,6 +31,23 @@ struct link_values {
     bool faithful; /* whose nodes are to take the measured times */
 };
 
+#define STAGES_LINK                                                                                                    \
+    STAGES_READ("host trace", 19), STAGES_READ("device trace", 17), {"sort events", 3, false},                         \
+        {"exclusive durations", 1, false}, {"order between threads", 1, false}, {"find parents", 2, false},            \
+        {"link", 1, false}, {                                                                                          \
+        "synchronisation", 4, false                                                                                    \
+    }
+
+static const struct stage_share stages[] = {STAGES_LINK, {"write", 52, false}, {0}};
+static const struct stage_share stages_of_et[] = {STAGES_LINK,
+                                                  {"read nodes", 23, false},
+                                                  {"order nodes", 3, false},
+                                                  {"make nodes", 5, false},
+                                                  {"measured times", 11, false},
+                                                  {"simulate", 5, false},
+                                                  {"write", 9, false},
+                                                  {0}};
+
 #define AT(field) .offset = offsetof(struct link_values, field)
 
 static const struct option_row options[] = {
@@ -92,6 +109,7 @@ static int check_values(struct link_values *values, const struct command *comman
     if (exit_code != SUTRA_OK)
         return exit_code;
     values->et = command == &link_command && names_et(values->pair.job.output);
+    values->pair.job.stages = values->et ? stages_of_et : stages;
     if ((values->plain || values->compat || faithful_is_asked(&values->how) || values->no_work) && !values->et)
         return message_fail(SUTRA_USAGE,
                             "--plain, --compat, --gpu, --rest and --no-work are for an output that ends in .et");

@@ -30,6 +30,16 @@ struct legacy_values {
     bool free;    /* no option tells how to match, and the traces are not named as the older program has them */
 };
 
+static const struct stage_share stages[] = {
+    STAGES_READ("host trace", 6),
+    STAGES_READ("device trace", 5),
+    {"list operators", 5, false},
+    {"match", 3, false},
+    {"assemble", 3, false},
+    {"write", 78, false},
+    {0},
+};
+
 #define AT(field) .offset = offsetof(struct legacy_values, field)
 
 static const struct option_row options[] = {
@@ -214,7 +224,7 @@ static int link_files(const struct legacy_values *values) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct legacy_values values = {.pair.log_level = LOG_INFO, .min_match = share_default};
+    struct legacy_values values = {.pair.job.stages = stages, .pair.log_level = LOG_INFO, .min_match = share_default};
     struct operands operands;
     char *made = NULL;
     int exit_code;

@@ -20,6 +20,8 @@ struct check_values {
 
 static const char *const feeders[] = {"v3", "v1", NULL}; /* in the order of enum sutra_et_feeder */
 
+static const struct stage_share stages[] = {{"read .et", 60, true}, {"check", 40, true}, {0}};
+
 #define AT(field) .offset = offsetof(struct check_values, field)
 
 static const struct option_row options[] = {
@@ -117,7 +119,7 @@ static enum sutra_status check_files(struct et_job *job, struct sutra_et_check *
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct check_values values = {0};
+    struct check_values values = {.job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -132,6 +134,7 @@ static int run(const struct command *command, int argc, char **argv) {
     struct sutra_error error;
     struct sutra_et_check *check = NULL;
     struct sutra_et_check_report report = {.size = sizeof report};
+    values.job.n_inputs = operands.n;
     enum sutra_status status = et_job_start(&job, &values.job, &error);
     if (!status)
         status = sutra_et_check_create(job.job.context, &check_options, &check, &error);

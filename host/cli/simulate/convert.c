@@ -25,6 +25,11 @@ struct convert_values {
     bool no_peers, no_work, refuse_types, refuse_nested;
 };
 
+static const struct stage_share stages[] = {
+    {"open", 5, false},         {"index", 10, false},      {"read", 45, false},  {"join", 5, false},
+    {"order nodes", 10, false}, {"make nodes", 10, false}, {"write", 15, false}, {0},
+};
+
 #define AT(field) .offset = offsetof(struct convert_values, field)
 
 #define ROWS_OF_ORIGINAL                                                                                               \
@@ -186,7 +191,7 @@ static int convert_file(const struct convert_values *values) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct convert_values values = {.job.where.device.choice = SUTRA_DEVICE_CPU};
+    struct convert_values values = {.job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

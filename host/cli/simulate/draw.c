@@ -26,6 +26,8 @@ struct draw_values {
 enum picture { PICTURE_SVG, PICTURE_DOT, PICTURE_GRAPHML };
 static const char *const formats[] = {"svg", "dot", "graphml", NULL};
 
+static const struct stage_share stages[] = {{"read .et", 90, false}, {"write", 10, false}, {0}};
+
 #define AT(field) .offset = offsetof(struct draw_values, field)
 
 static const struct option_row options[] = {
@@ -104,7 +106,7 @@ static int draw(const struct draw_values *values, const char *input) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct draw_values values = {.job.output = "-", .node = NODE_NONE, .depth = 2, .format = -1};
+    struct draw_values values = {.job.output = "-", .job.stages = stages, .node = NODE_NONE, .depth = 2, .format = -1};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

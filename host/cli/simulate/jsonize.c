@@ -13,6 +13,8 @@ struct jsonize_values {
     bool lines;
 };
 
+static const struct stage_share stages[] = {{"read .et", 40, false}, {"write", 60, false}, {0}};
+
 #define AT(field) .offset = offsetof(struct jsonize_values, field)
 
 static const struct option_row options[] = {
@@ -38,7 +40,7 @@ static int jsonize(const struct jsonize_values *values) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct jsonize_values values = {.job.output = "-"};
+    struct jsonize_values values = {.job.output = "-", .job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

@@ -9,21 +9,22 @@
 #include "cli/simulate/simulate_page.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
-#include "cli/tool/message.h"
 #include "cli/tool/paths.h"
-#include "cli/tool/watch.h"
 #include "sutra/sutra.h"
 
 #define N_WORTH     10
 #define CHANGES_MAX (2 * WORDS_MAX + 2)
 
 struct simulate_values {
+    struct job_values job; /* its output is the trace */
     int gpu, cpu, format, overlap;
     struct word_list scales, removals;
-    const char *bandwidth, *trace;
-    uint64_t most_input_bytes;
-    bool no_latency, alone, sensitivity, force, quiet;
+    const char *bandwidth;
+    bool no_latency, alone, sensitivity;
 };
+
+static const struct stage_share stages[] = {
+    {"read .et", 50, true}, {"simulate", 30, false}, {"what names are worth", 100, false}, {"write", 20, false}, {0}};
 
 #define AT(field) .offset = offsetof(struct simulate_values, field)
 
@@ -52,23 +53,22 @@ static const struct option_row options[] = {
     {"sensitivity", 0, OPTION_FLAG, AT(sensitivity),
      .help = "say for each of the ten longest names what the time would be if its nodes took none"},
     {"alone", 0, OPTION_FLAG, AT(alone), .help = "let ranks not meet in their collectives: each runs by itself"},
-    {"trace", 't', OPTION_FILE, "OUT", AT(trace),
+    {"trace", 't', OPTION_FILE, "OUT", AT(job.output),
      .help =
          "write the simulated times as a trace for Perfetto, beside the measured ones where files tell when nodes started; "
          "compressed if it ends in .gz or .zst"},
-    JOB_ROW_FORCE(force),
-    JOB_ROW_INPUT(most_input_bytes),
+    JOB_ROW_FORCE(job.force),
+    JOB_ROW_INPUT(job.most_input_bytes),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "text for people, or json (default: text)"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress and no warnings"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
     {0},
 };
 
 /* What lives while a job is simulated. */
 struct simulate_job {
     const struct simulate_values *values;
-    struct watch watch;
-    struct sutra_context *context;
+    struct job job;
     struct sutra_et **ets;
     uint64_t *ranks;
     uint32_t n;
@@ -153,7 +153,7 @@ static enum sutra_status collect_changes(struct simulate_job *job, struct sutra_
 static enum sutra_status read_files(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (uint32_t i = 0; i < job->n && !status; i++)
-        status = sutra_et_read(job->context, paths[i], NULL, &job->ets[i], error);
+        status = sutra_et_read(job->job.context, paths[i], NULL, &job->ets[i], error);
     return status;
 }
 
@@ -167,22 +167,16 @@ static enum sutra_status simulate(struct simulate_job *job, bool changed, struct
                                                .scales = job->changes,
                                                .n_scales = changed ? job->n_changes : 0,
                                                .no_launch_latency = changed && values->no_latency};
-    return sutra_simulate(job->context, (const struct sutra_et *const *)job->ets, job->ranks, job->n, &how, simulation,
-                          error);
+    return sutra_simulate(job->job.context, (const struct sutra_et *const *)job->ets, job->ranks, job->n, &how,
+                          simulation, error);
 }
 
 static enum sutra_status job_run(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
-    struct sutra_context_options context_options = {.size = sizeof context_options, .device = SUTRA_DEVICE_CPU};
     const struct simulate_values *values = job->values;
-    context_options.force = values->force;
-    context_options.most_input_bytes = values->most_input_bytes;
-    watch_attach(&job->watch, &context_options);
     number_ranks(job, paths);
     enum sutra_status status = collect_changes(job, error);
-    if (!status && values->trace && !values->force)
-        status = sutra_output_check(values->trace, error);
     if (!status)
-        status = sutra_context_create(&context_options, &job->context, error);
+        status = job_open(&job->job, values->job.output, error);
     if (!status)
         status = read_files(job, paths, error);
     if (!status)
@@ -190,10 +184,10 @@ static enum sutra_status job_run(struct simulate_job *job, char *const *paths, s
     if (!status && (job->n_changes || values->no_latency))
         status = simulate(job, false, &job->before, error);
     if (!status && values->sensitivity)
-        status = sutra_simulation_worth(job->context, job->simulation, N_WORTH, error);
-    if (!status && values->trace)
-        status = sutra_simulation_write_trace(job->context, job->simulation, values->trace, NULL, error);
-    progress_clear(&job->watch.progress);
+        status = sutra_simulation_worth(job->job.context, job->simulation, N_WORTH, error);
+    if (!status && values->job.output)
+        status = sutra_simulation_write_trace(job->job.context, job->simulation, values->job.output, NULL, error);
+    progress_clear(&job->job.watch.progress);
     return status;
 }
 
@@ -220,11 +214,10 @@ static void job_free(struct simulate_job *job) {
         free(job->made[i]);
     free(job->ets);
     free(job->ranks);
-    sutra_context_free(job->context);
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct simulate_values values = {0};
+    struct simulate_values values = {.job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -232,10 +225,11 @@ static int run(const struct command *command, int argc, char **argv) {
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the .et files are missing; see '%s --help'", command->called);
     for (unsigned i = 0; i < operands.n; i++)
-        if (values.trace && paths_same(values.trace, operands.words[i]))
-            return message_fail(SUTRA_USAGE, "%s: the output is the input", values.trace);
+        if (values.job.output && paths_same(values.job.output, operands.words[i]))
+            return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+    values.job.n_inputs = operands.n;
     struct simulate_job job = {.values = &values,
-                               .watch = watch_start(!values.quiet, !values.quiet, false),
+                               .job = job_start(&values.job, !values.job.quiet, !values.job.quiet, false),
                                .ets = calloc(operands.n, sizeof(void *)),
                                .ranks = calloc(operands.n, sizeof *job.ranks),
                                .n = operands.n};
@@ -247,9 +241,10 @@ static int run(const struct command *command, int argc, char **argv) {
     }
     if (job.ets && job.ranks)
         status = job_run(&job, operands.words, &error);
-    exit_code = status ? message_error(&error) : job_show(&job);
+    exit_code = status ? SUTRA_OK : job_show(&job);
     job_free(&job);
-    return exit_code;
+    int ended = job_end(&job.job, status, &error);
+    return ended ? ended : exit_code;
 }
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", NULL};

@@ -23,7 +23,9 @@ int job_check_stats(const char *stats, const char *output, const char *const *in
 }
 
 struct job job_start(const struct job_values *values, bool progress, bool warnings, bool notes) {
-    return (struct job){.values = values, .watch = watch_start(progress, warnings, notes), .begin = clock_seconds()};
+    return (struct job){.values = values,
+                        .watch = watch_start(progress, warnings, notes, values->stages, values->n_inputs),
+                        .begin = clock_seconds()};
 }
 
 enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error) {

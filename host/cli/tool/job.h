@@ -23,6 +23,8 @@ struct job_values {
     struct where where;
     uint64_t most_input_bytes;
     bool strict, lenient, force, quiet, verbose;
+    const struct stage_share *stages; /* and inputs: for progress.h */
+    size_t n_inputs;
 };
 
 /* Rows of the options that commands word alike; `job` is the path to the struct job_values for the file's AT(field),

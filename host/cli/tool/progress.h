@@ -1,25 +1,48 @@
 /*
  * progress.h - a bar on the terminal for work that takes a while.
  *
- *     reading host trace [##############..........................]  35%
+ *     [##############..........................]  35%, 12 s left: read host trace
  *
- * One line, drawn over itself, one stage at a time; nothing is drawn in the first half second, nor when standard error
- * is not a terminal. Clear it before other lines are printed.
+ * One line for the whole of a command's work, drawn over itself. How far it is follows from the stages that are over
+ * and from the share of the time that each usually takes, which the command's table tells; the time left, from the time
+ * so far. Nothing is drawn in the first half second, nor when standard error is not a terminal or cannot go back in a
+ * line (TERM is dumb or unset). Clear it before other lines are printed.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* A stage of a command's work, in the order in which they come; one that does not come does not count. */
+struct stage_share {
+    const char *stage;
+    double share; /* of the time, in any unit that the table keeps to */
+    bool each;    /* it comes once for each input */
+};
+
+/* The rows for a trace of which the word tells the kind, "host trace" or "device trace". */
+#define STAGES_READ(trace, share)                                                                                      \
+    {"open " trace, (share)*0.05, false}, {"index " trace, (share)*0.15, false}, {"read " trace, (share)*0.7, false},  \
+    {                                                                                                                  \
+        "join " trace, (share)*0.1, false                                                                              \
+    }
 
 struct progress {
     bool wanted;
     bool drawn; /* a bar stands on the terminal */
     double begin, last;
+    const struct stage_share *stages; /* ends without a name; NULL: only the stage at hand is shown */
+    size_t n_inputs;
+    uint64_t begun;   /* a bit for each of the first 64 stages; */
+    size_t at;        /* the stage at hand, */
+    size_t n_over;    /* how often it has ended, */
+    bool over, known; /* whether it is over now, and whether it is in the table */
 };
 
 /* `wanted`: false draws nothing ever. */
-struct progress progress_start(bool wanted);
+struct progress progress_start(bool wanted, const struct stage_share *stages, size_t n_inputs);
 void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total);
 void progress_clear(struct progress *progress);
 

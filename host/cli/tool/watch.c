@@ -8,11 +8,11 @@
 
 #define SAMPLE_SECONDS 0.005
 
-struct watch watch_start(bool progress, bool warnings, bool notes) {
+struct watch watch_start(bool progress, bool warnings, bool notes, const struct stage_share *stages, size_t n_inputs) {
     return (struct watch){
         .warnings = warnings,
         .notes = notes,
-        .progress = progress_start(progress),
+        .progress = progress_start(progress, stages, n_inputs),
         .memory = memory_start(),
     };
 }

@@ -18,7 +18,8 @@ struct watch {
     double last_sample;
 };
 
-struct watch watch_start(bool progress, bool warnings, bool notes);
+/* `stages`, `n_inputs`: see progress.h. */
+struct watch watch_start(bool progress, bool warnings, bool notes, const struct stage_share *stages, size_t n_inputs);
 
 /* Sets the callbacks; the watch must outlive the context that is made with the options. */
 void watch_attach(struct watch *watch, struct sutra_context_options *options);

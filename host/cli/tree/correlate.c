@@ -17,6 +17,11 @@ struct correlate_values {
 static const char *const formats[] = {"json", "csv", "chrome", NULL};
 static const char *const kinds[] = {"fwdbwd", "ac2g", "all", NULL};
 
+static const struct stage_share stages[] = {
+    STAGES_READ("device trace", 40), STAGES_READ("host trace", 25), {"take events", 50, false},
+    {"correlate", 5, false},         {"write", 5, false},           {0},
+};
+
 #define AT(field) .offset = offsetof(struct correlate_values, field)
 
 static const struct option_row options[] = {
@@ -78,7 +83,7 @@ static enum sutra_status job_run(struct profile_job *job, const struct correlate
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct correlate_values values = {.profile.job.output = "-"};
+    struct correlate_values values = {.profile.job.output = "-", .profile.job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

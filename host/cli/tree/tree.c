@@ -23,6 +23,17 @@ struct tree_values {
 
 static const char *const formats[] = {"json", "text", "chrome", NULL}; /* in the order of enum sutra_tree_format */
 
+static const struct stage_share stages[] = {
+    STAGES_READ("device trace", 25),
+    STAGES_READ("host trace", 15),
+    {"index events", 5, false},
+    {"read events", 10, false},
+    {"take events", 40, false},
+    {"event tree", 5, false},
+    {"write", 15, false},
+    {0},
+};
+
 #define AT(field) .offset = offsetof(struct tree_values, field)
 
 static const struct option_row options[] = {
@@ -113,7 +124,8 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct tree_values values = {.profile.job.output = "-", .format = -1, .depth = UNSET, .n_lines = UNSET};
+    struct tree_values values = {
+        .profile.job.output = "-", .profile.job.stages = stages, .format = -1, .depth = UNSET, .n_lines = UNSET};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
