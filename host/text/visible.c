@@ -52,6 +52,13 @@ size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]) {
     return n + 1;
 }
 
+size_t visible_fill(struct visible *visible, const char **at, const char *end, char *to, size_t room) {
+    size_t n = 0;
+    while (*at < end && n + VISIBLE_MAX <= room)
+        n += visible_put(visible, *(*at)++, to + n);
+    return n;
+}
+
 static bool is_wide(uint32_t code_point) {
     static const uint32_t ranges[][2] = {
         {0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},

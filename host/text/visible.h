@@ -23,6 +23,10 @@ struct visible {
 /* Writes what shows `byte` to `to`; returns how many bytes that are. */
 size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]);
 
+/* Fills `to` with what shows bytes from *at on, up to `end` or as far as there is room, at least VISIBLE_MAX; moves *at
+ * behind them, and returns how many bytes it has written. */
+size_t visible_fill(struct visible *visible, const char **at, const char *end, char *to, size_t room);
+
 /* A character of a name, which stands within a line: line ends and tabs are shown, too. */
 struct visible_character {
     char bytes[VISIBLE_MAX];

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "text/visible.h"
 #include "write/beside.h"
 #include "write/compress.h"
 
@@ -22,7 +23,9 @@ struct sink {
     struct sutra_context *context;
     char *path; /* as given, for messages */
     struct beside beside;
-    bool placed; /* pieces are written where they belong, by several threads at a time */
+    bool placed;   /* pieces are written where they belong, by several threads at a time */
+    bool terminal; /* which only shows control characters, whatever the format */
+    struct visible visible;
     int file;
     enum compression compression;
 
@@ -62,6 +65,7 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
     bool standard = strcmp(path, "-") == 0;
     made->path = strdup(standard ? "standard output" : path);
     made->file = STDOUT_FILENO;
+    made->terminal = standard && isatty(STDOUT_FILENO);
     enum sutra_status status = SUTRA_OK;
     if (!made->path)
         status = error_memory(error);
@@ -98,6 +102,13 @@ static void write_at(struct sink *sink, const char *bytes, size_t n, uint64_t of
     }
 }
 
+static void write_shown(struct sink *sink, const char *bytes, size_t n) {
+    char shown[4096];
+    const char *end = bytes + n;
+    while (bytes < end)
+        write_at(sink, shown, visible_fill(&sink->visible, &bytes, end, shown, sizeof shown), 0);
+}
+
 static void wait_turn(struct sink *sink, size_t number) {
     pthread_mutex_lock(&sink->mutex);
     while (sink->next != number)
@@ -127,7 +138,9 @@ void sink_write(struct sink *sink, size_t number, const char *bytes, size_t n) {
         n = packed.length;
     }
     wait_turn(sink, number);
-    if (!sink->placed)
+    if (sink->terminal)
+        write_shown(sink, bytes, n);
+    else if (!sink->placed)
         write_at(sink, bytes, n, 0);
     uint64_t offset = pass_turn(sink, n_json, n);
     if (sink->placed)

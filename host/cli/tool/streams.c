@@ -34,16 +34,10 @@ static bool write_all(int file, const char *bytes, size_t n) {
 static ssize_t write_visible(void *cookie, const char *bytes, size_t n) {
     struct stream *stream = cookie;
     char shown[PIECE];
-    size_t n_shown = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (n_shown > sizeof shown - VISIBLE_MAX) {
-            if (!write_all(stream->file, shown, n_shown))
-                return 0;
-            n_shown = 0;
-        }
-        n_shown += visible_put(&stream->visible, bytes[i], shown + n_shown);
-    }
-    return write_all(stream->file, shown, n_shown) ? (ssize_t)n : 0;
+    for (const char *at = bytes; at < bytes + n;)
+        if (!write_all(stream->file, shown, visible_fill(&stream->visible, &at, bytes + n, shown, sizeof shown)))
+            return 0;
+    return (ssize_t)n;
 }
 
 /* Where there is no memory for a stream, the one that is there serves. */
