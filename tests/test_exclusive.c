@@ -467,10 +467,37 @@ static void decimals_from_near_zero_need_few_single_looks(void **state) {
     expect(&table, &expected);
     struct pool *pool = pool_create(1);
     assert_non_null(pool);
-    run(pool, &table, 0, &result);
+    run(pool, &table, 1, &result);
     pool_free(pool);
     compare("decimals from near 0", 0, &table, &expected, &result);
     assert_in_range(result.anomalies.n_looks, 1, TABLE_OPS);
+}
+
+/* Operators that all overlap partly, so that what lies in one is merged to few intervals: those are searched for where
+ * Python's rounding makes their order matter. */
+static void what_merges_is_not_looked_at_one_by_one(void **state) {
+    (void)state;
+    static struct table table;
+    static struct result expected, result;
+    struct pool *pool = pool_create(1);
+    assert_non_null(pool);
+    uint64_t random = 1;
+    for (int kind = 0; kind < 3; kind++) {
+        table_clear(&table);
+        for (row_t i = 0; i < TABLE_OPS; i++) {
+            int64_t length = 4 * TABLE_OPS + random_below(&random, 30 * TABLE_OPS);
+            bool whole = kind > 0 && random_below(&random, 2);
+            struct number start = kind == 0   ? real(0.1 * i + 0.01)
+                                  : kind == 1 ? integer(10 * (int64_t)i)
+                                              : integer(((int64_t)1 << 54) + 8 * (int64_t)i);
+            table_add(&table, 0, start, whole ? integer(length) : real((double)length / 3));
+        }
+        expect(&table, &expected);
+        run(pool, &table, 1, &result);
+        compare("partly overlapping", (uint64_t)kind, &table, &expected, &result);
+        assert_in_range(result.anomalies.n_looks, 1, 16 * TABLE_OPS);
+    }
+    pool_free(pool);
 }
 
 int main(void) {
@@ -489,6 +516,7 @@ int main(void) {
         cmocka_unit_test(the_digits_of_a_double_lie_where_its_sum_of_powers_says),
         cmocka_unit_test(no_operators_are_fine),
         cmocka_unit_test(decimals_from_near_zero_need_few_single_looks),
+        cmocka_unit_test(what_merges_is_not_looked_at_one_by_one),
         cmocka_unit_test(walk_and_sweep_follow_the_rule_on_any_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

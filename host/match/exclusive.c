@@ -17,8 +17,8 @@
  *
  * On nested operators a walk takes O(1) steps, over all. Hostile overlaps make the list long; operators between two
  * moments at which nothing is open (an island) that exceed a budget of steps are done by the sweep in
- * exclusive_sweep.c. Where that cannot be exact either, the island is walked without a budget: each operator then costs
- * as many steps as operators are open.
+ * exclusive_sweep.c. Where their times are too far apart for that, the island is walked without a budget: each operator
+ * then costs as many steps as operators are open.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -29,9 +29,10 @@
 #include "match/cpu_steps.h"
 #include "match/exclusive.h"
 
-#define OPEN_NONE UINT32_MAX
-#define NO_BUDGET UINT32_MAX /* an operator never takes more steps than there are rows */
-#define SHORT_RUN 16         /* operators of one start that insertion sorts fastest */
+#define OPEN_NONE      UINT32_MAX
+#define NO_BUDGET      UINT32_MAX /* an operator never takes more steps than there are rows */
+#define SHORT_RUN      16         /* operators of one start that insertion sorts fastest */
+#define LOOKS_PER_STEP 4          /* searching the sweep's tree takes so many looks for each step of the budget */
 
 struct open_op {
     struct number end;
@@ -283,7 +284,7 @@ static void do_thread(void *arg, size_t t) {
     struct exclusive_threads *threads = arg;
     const struct exclusive_durations_step *step = threads->step;
     row_t *rows = threads->rows + threads->start[t], n = threads->start[t + 1] - threads->start[t];
-    struct exclusive_task task = {step->ops, rows, n, step->exclusive};
+    struct exclusive_task task = {step->ops, rows, n, step->exclusive, LOOKS_PER_STEP * threads->budget};
     struct exclusive_walk walk = {.task = &task};
     struct exclusive_anomalies sum = {.first_replaced = ROW_NONE};
     bool ok = sort_by_dur(step->ops, rows, n);

@@ -14,6 +14,7 @@ struct exclusive_task {
     const row_t *rows;
     row_t n;
     struct number_column exclusive;
+    uint32_t looks_per_search; /* looks at an operator that take as long as searching the sweep's tree */
 };
 
 static inline struct number task_start(const struct exclusive_task *task, row_t i) {
@@ -46,8 +47,8 @@ static inline void task_settle(const struct exclusive_task *task, row_t row, str
 }
 
 /* Does positions [begin, end) of a task in O(n log^2 n), where no operator outside lies in one of them or holds one.
- * *applied is false, and nothing is done, where their times have no common fixed-point grid, where some ends are
- * integers and some doubles, or where an integer start beyond 2^53 is added to a double. SUTRA_SYSTEM: out of memory.
+ * *applied is false, and nothing is done, where their times have no common fixed-point grid of 125 bits, or an end is
+ * before its start. SUTRA_SYSTEM: out of memory.
  */
 enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_t begin, row_t end,
                                   struct exclusive_anomalies *anomalies, bool *applied);

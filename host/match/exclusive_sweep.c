@@ -16,14 +16,16 @@
  * happens O(n log n) times in all: O(n log^2 n), and about 600 bytes an operator. Numbers on the grid have 128 bits, as
  * decimals near 0 have digits far below those of the last times.
  *
- * One sum is what Python's successive subtractions give if all their results can be held by a double (see is_exact());
- * operators for which this cannot be shown are done one by one in Python's order, at the cost of a look at each
- * operator that begins inside, which is counted. What lies inside begins no earlier, so only digits of times from there
- * on matter: with starts as large as durations that does not happen.
+ * One sum is what Python's successive subtractions give if all their results can be held by a double (see is_exact()).
+ * Where that cannot be shown, or where integers and doubles are mixed, the merged intervals are subtracted one by one in
+ * Python's order: the tree finds where the next one begins and ends, at O(log n) for each, or all operators that begin
+ * inside are looked at, if those are fewer. That is counted. What lies inside begins no earlier, so only digits of times
+ * from there on matter: among doubles with starts as large as durations that does not happen.
  */
 #include <math.h>
 
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "match/cpu_steps.h"
 #include "match/exclusive.h"
 #include "match/intervals.h"
@@ -37,6 +39,7 @@ struct node {
     uint32_t next_end;  /* the next largest, or 0 */
     uwide_t length;     /* of the places that have the largest */
     uint32_t n_merged;  /* points less gaps among them, modulo 2^32 */
+    uint32_t least_end; /* the smallest of its places', where first_end is not smaller */
 };
 
 struct total {
@@ -51,10 +54,13 @@ struct sweep {
     wide_t *start, *end;    /* on the grid */
     int *grid_from;         /* the exponent of a grid of all times from this operator on */
     uint32_t *first, *last; /* points of start and end */
+    row_t *beginning;       /* of each point: the first operator so far that begins there, in their order */
+    row_t *ending;          /* and the first one that ends there */
     wide_t *points;         /* rising, different; points[0] is unused */
     uint32_t n_points;
-    int grid; /* the binary exponent of 1 on the grid */
-    bool doubles;
+    int grid;             /* the binary exponent of 1 on the grid */
+    bool doubles;         /* all ends */
+    bool mixed;           /* some ends are integers and some doubles, or are sums of large integers and doubles */
     size_t n_leaves;      /* a power of two; leaf 2(p-1) is point p, the next one the gap behind it */
     struct node *nodes;   /* the root is 1, children of k are 2k and 2k + 1 */
     struct total *totals; /* Fenwick tree over points */
@@ -63,9 +69,9 @@ struct sweep {
     struct total renamed;
 };
 
-/* Collects the operators that take part. Either all ends must be integers or all doubles: then so are all lengths that
- * Python would subtract. */
-static bool collect(struct sweep *sweep, row_t begin, row_t end) {
+/* Collects the operators that take part. Where all ends are integers or all doubles, so are all lengths that Python
+ * would subtract. */
+static void collect(struct sweep *sweep, row_t begin, row_t end) {
     const struct exclusive_task *task = sweep->task;
     bool doubles = false, integers = false, rounded = false;
     for (row_t i = begin; i < end; i++) {
@@ -77,16 +83,17 @@ static bool collect(struct sweep *sweep, row_t begin, row_t end) {
         rounded |= !number_fits_double(start);
         sweep->position[sweep->n++] = i;
     }
-    sweep->doubles = doubles;
-    return !(doubles && (integers || rounded));
+    sweep->mixed = doubles && (integers || rounded);
+    sweep->doubles = doubles && !sweep->mixed;
 }
 
-static bool widen_grid(int *grid, bool *any, double value) {
+static bool widen_grid(int *grid, bool *any, struct number time) {
+    double value = number_as_double(time);
     if (!isfinite(value))
         return false;
     if (value == 0)
         return true;
-    int digit = binary_digits_of(value).lowest;
+    int digit = number_is_double(time) || number_fits_double(time) ? binary_digits_of(value).lowest : 0;
     if (!*any || digit < *grid)
         *grid = digit;
     *any = true;
@@ -95,9 +102,9 @@ static bool widen_grid(int *grid, bool *any, double value) {
 
 static bool choose_grid(struct sweep *sweep) {
     bool any = false;
-    for (row_t k = sweep->n; sweep->doubles && k-- > 0;) {
-        if (!widen_grid(&sweep->grid, &any, number_as_double(task_start(sweep->task, sweep->position[k]))) ||
-            !widen_grid(&sweep->grid, &any, number_as_double(task_end(sweep->task, sweep->position[k]))))
+    for (row_t k = sweep->n; (sweep->doubles || sweep->mixed) && k-- > 0;) {
+        if (!widen_grid(&sweep->grid, &any, task_start(sweep->task, sweep->position[k])) ||
+            !widen_grid(&sweep->grid, &any, task_end(sweep->task, sweep->position[k])))
             return false;
         sweep->grid_from[k] = any ? sweep->grid : 0;
     }
@@ -105,21 +112,23 @@ static bool choose_grid(struct sweep *sweep) {
 }
 
 static bool to_grid(const struct sweep *sweep, struct number time, wide_t *fixed) {
-    if (!sweep->doubles) {
-        *fixed = (int64_t)time.bits;
-        return true;
-    }
     double scaled = ldexp(number_as_double(time), -sweep->grid);
     if (!(fabs(scaled) < FAR_POINT))
         return false;
-    *fixed = (wide_t)scaled;
+    if (number_is_double(time) || sweep->doubles)
+        *fixed = (wide_t)scaled;
+    else
+        *fixed = sweep->grid > 0 ? (wide_t)(int64_t)time.bits >> sweep->grid
+                                 : (wide_t)(int64_t)time.bits * ((wide_t)1 << -sweep->grid);
     return true;
 }
 
+/* False: a time is too far away, or an end is before its start, which rounding may do. */
 static bool place_on_grid(struct sweep *sweep) {
     for (row_t k = 0; k < sweep->n; k++)
         if (!to_grid(sweep, task_start(sweep->task, sweep->position[k]), &sweep->start[k]) ||
-            !to_grid(sweep, task_end(sweep->task, sweep->position[k]), &sweep->end[k]))
+            !to_grid(sweep, task_end(sweep->task, sweep->position[k]), &sweep->end[k]) ||
+            sweep->end[k] < sweep->start[k])
             return false;
     return true;
 }
@@ -129,17 +138,20 @@ static void add_point(struct sweep *sweep, wide_t at) {
         sweep->points[++sweep->n_points] = at;
 }
 
-/* The operators by rising end; NULL: out of memory. */
+/* The operators by rising end, by the lower half of its bits and then, stably, by the upper; NULL: out of memory. */
 static const row_t *sort_by_end(struct arena *arena, const struct sweep *sweep) {
     struct sort_keys_step pairs = {arena_take(arena, sweep->n, sizeof *pairs.keys),
                                    arena_take(arena, sweep->n, sizeof *pairs.rows), sweep->n};
     if (arena->failed)
         return NULL;
     for (row_t k = 0; k < sweep->n; k++) {
-        pairs.keys[k] = sweep->doubles ? double_sort_key(number_as_double(task_end(sweep->task, sweep->position[k])))
-                                       : integer_sort_key((int64_t)sweep->end[k]);
+        pairs.keys[k] = (uint64_t)sweep->end[k];
         pairs.rows[k] = k;
     }
+    if (cpu_sort_keys(NULL, &pairs, NULL))
+        return NULL;
+    for (row_t k = 0; k < sweep->n; k++)
+        pairs.keys[k] = integer_sort_key((int64_t)(sweep->end[pairs.rows[k]] >> 64));
     return cpu_sort_keys(NULL, &pairs, NULL) ? NULL : pairs.rows;
 }
 
@@ -157,9 +169,16 @@ static void find_points(struct sweep *sweep, const row_t *by_end) {
     }
 }
 
-/* The largest values of a node from those of its children. */
+/* The smallest value of a node, none of whose places has more than `most`. */
+static uint32_t least_of(const struct node *node, uint32_t most) {
+    uint32_t least = node->least_end < node->first_end ? node->least_end : node->first_end;
+    return least < most ? least : most;
+}
+
+/* The largest values of a node, and the smallest, from those of its children. */
 static void pull(struct sweep *sweep, size_t at) {
     struct node high = sweep->nodes[2 * at], low = sweep->nodes[2 * at + 1];
+    uint32_t least = least_of(&high, least_of(&low, UINT32_MAX));
     if (high.first_end == low.first_end) {
         high.length += low.length;
         high.n_merged += low.n_merged;
@@ -172,6 +191,7 @@ static void pull(struct sweep *sweep, size_t at) {
         }
         high.next_end = high.next_end > low.first_end ? high.next_end : low.first_end;
     }
+    high.least_end = least;
     sweep->nodes[at] = high;
 }
 
@@ -179,9 +199,10 @@ static void plant(struct sweep *sweep) {
     uint32_t uncovered = sweep->n_points + 1;
     for (uint32_t p = 1; p <= sweep->n_points; p++) {
         struct node *leaf = &sweep->nodes[sweep->n_leaves + 2 * (size_t)(p - 1)];
-        leaf[0] = (struct node){uncovered, 0, 0, 1};
+        leaf[0] = (struct node){uncovered, 0, 0, 1, uncovered};
         if (p < sweep->n_points)
-            leaf[1] = (struct node){uncovered, 0, (uwide_t)(sweep->points[p + 1] - sweep->points[p]), UINT32_MAX};
+            leaf[1] =
+                (struct node){uncovered, 0, (uwide_t)(sweep->points[p + 1] - sweep->points[p]), UINT32_MAX, uncovered};
     }
     for (size_t at = sweep->n_leaves; --at > 0;)
         pull(sweep, at);
@@ -237,6 +258,8 @@ static void add_op(struct sweep *sweep, row_t k) {
     sweep->renamed = (struct total){0, 0};
     lay_over(sweep, 1, 0, sweep->n_leaves - 1);
     totals_add(sweep, sweep->new_end, sweep->renamed.length, sweep->renamed.n_merged);
+    sweep->beginning[sweep->first[k]] = k;
+    sweep->ending[sweep->last[k]] = k;
 }
 
 /*
@@ -249,32 +272,79 @@ static bool is_exact(int grid, double dur) {
     return dur < ldexp(0x1p53, grid);
 }
 
-/* Python's way for one operator. */
-static struct remaining subtract_in_order(const struct sweep *sweep, row_t k, uint64_t *n_looks) {
+/* The first place from `from` on, below a node that spans [low, high], that intervals with ends up to `end` cover, or
+ * that they do not; n_leaves: there is none. No place of the node has more than `most`. As deep as the tree is high. */
+static size_t find_place(const struct sweep *sweep, size_t at, size_t low, size_t high, uint32_t most, size_t from,
+                         uint32_t end, bool covered) {
+    const struct node *node = &sweep->nodes[at];
+    most = node->first_end < most ? node->first_end : most;
+    if (high < from || (covered ? least_of(node, most) > end : most <= end))
+        return sweep->n_leaves;
+    if (low == high)
+        return low;
+    size_t middle = low + (high - low) / 2;
+    size_t found = find_place(sweep, 2 * at, low, middle, most, from, end, covered);
+    return found < sweep->n_leaves ? found : find_place(sweep, 2 * at + 1, middle + 1, high, most, from, end, covered);
+}
+
+/* The start of the merged interval that begins at a point: that of the first operator there that is inside. */
+static struct number start_at(const struct sweep *sweep, uint32_t point, uint32_t end) {
+    row_t k = sweep->beginning[point];
+    while (sweep->last[k] > end)
+        k++;
+    return task_start(sweep->task, sweep->position[k]);
+}
+
+/* Python's way for one operator: by each merged interval, for which the tree is searched twice. */
+static void subtract_merged(const struct sweep *sweep, row_t k, struct remaining *left) {
     const struct exclusive_task *task = sweep->task;
-    struct number end = task_end(task, sweep->position[k]);
-    struct remaining left = {.rest = task_dur(task, sweep->position[k])};
-    for (row_t j = k + 1; j < sweep->n && sweep->start[j] <= sweep->end[k]; j++) {
-        ++*n_looks;
-        struct number later_end = task_end(task, sweep->position[j]);
-        if (op_contains(end, later_end))
-            remaining_take(&left, task_start(task, sweep->position[j]), later_end);
+    size_t last = sweep->n_leaves - 1, from = 2 * (size_t)(sweep->first[k] - 1), to = 2 * (size_t)(sweep->last[k] - 1);
+    uint32_t end = sweep->last[k];
+    while ((from = find_place(sweep, 1, 0, last, UINT32_MAX, from, end, true)) <= to) {
+        size_t behind = find_place(sweep, 1, 0, last, UINT32_MAX, from, end, false);
+        row_t ending = sweep->ending[(behind <= to ? behind - 1 : to) / 2 + 1];
+        remaining_take(left, start_at(sweep, (uint32_t)(from / 2 + 1), end), task_end(task, sweep->position[ending]));
+        from = behind;
     }
+}
+
+/* The same by each operator from the next one up to `behind`, which no longer begin inside. */
+static void subtract_each(const struct sweep *sweep, row_t k, row_t behind, struct remaining *left) {
+    const struct exclusive_task *task = sweep->task;
+    for (row_t j = k + 1; j < behind; j++)
+        if (sweep->last[j] <= sweep->last[k])
+            remaining_take(left, task_start(task, sweep->position[j]), task_end(task, sweep->position[j]));
+}
+
+/* In the way that takes fewer looks, which are counted. */
+static struct number subtract_in_order(const struct sweep *sweep, row_t k, uint64_t n_merged, uint64_t *n_looks) {
+    struct remaining left = {.rest = task_dur(sweep->task, sweep->position[k])};
+    struct bisection behind = {k + 1, sweep->n};
+    while (behind.low < behind.high)
+        bisect(&behind, sweep->start[bisect_middle(behind)] <= sweep->end[k]);
+    uint64_t n_each = behind.low - k, n_searching = sweep->task->looks_per_search * n_merged;
+    if (n_searching < n_each)
+        subtract_merged(sweep, k, &left);
+    else
+        subtract_each(sweep, k, behind.low, &left);
+    *n_looks += n_searching < n_each ? n_searching : n_each;
     remaining_close(&left);
-    return left;
+    return left.rest;
 }
 
 static void settle_op(const struct sweep *sweep, row_t k, struct exclusive_anomalies *anomalies) {
     struct total inside = totals_until(sweep, sweep->last[k]);
     struct number exclusive = task_dur(sweep->task, sweep->position[k]);
-    if (inside.n_merged && !sweep->doubles)
+    if (inside.n_merged && sweep->mixed)
+        exclusive = subtract_in_order(sweep, k, inside.n_merged, &anomalies->n_looks);
+    else if (inside.n_merged && !sweep->doubles)
         exclusive = number_integer((int64_t)(exclusive.bits - (uint64_t)inside.length));
     else if (inside.n_merged) {
         double dur = number_as_double(exclusive);
         if (is_exact(sweep->grid_from[k], dur))
             exclusive = number_double(dur - ldexp((double)inside.length, sweep->grid));
         else
-            exclusive = subtract_in_order(sweep, k, &anomalies->n_looks).rest;
+            exclusive = subtract_in_order(sweep, k, inside.n_merged, &anomalies->n_looks);
     }
     task_settle(sweep->task, sweep->task->rows[sweep->position[k]], exclusive, inside.n_merged, anomalies);
 }
@@ -287,6 +357,8 @@ static bool allocate_ops(struct arena *arena, struct sweep *sweep, row_t n) {
     sweep->first = arena_take(arena, n, sizeof *sweep->first);
     sweep->last = arena_take(arena, n, sizeof *sweep->last);
     sweep->points = arena_take(arena, 2 * (size_t)n + 1, sizeof *sweep->points);
+    sweep->beginning = arena_take(arena, 2 * (size_t)n + 1, sizeof *sweep->beginning);
+    sweep->ending = arena_take(arena, 2 * (size_t)n + 1, sizeof *sweep->ending);
     return !arena->failed;
 }
 
@@ -332,7 +404,9 @@ enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_t begin
     if (end - begin > MOST_OPS)
         return SUTRA_OK;
     bool ok = allocate_ops(&arena, &sweep, end - begin);
-    if (ok && collect(&sweep, begin, end) && choose_grid(&sweep) && place_on_grid(&sweep)) {
+    if (ok)
+        collect(&sweep, begin, end);
+    if (ok && choose_grid(&sweep) && place_on_grid(&sweep)) {
         ok = *applied = do_ops(&arena, &sweep, anomalies);
         if (ok)
             settle_solitary(task, begin, end, anomalies);
