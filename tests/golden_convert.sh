@@ -85,5 +85,44 @@ for in in "$shared"/*/in.json.gz; do
     fi
 done
 
+# What Google's own reader makes of a file: its messages, one behind the other as fields of one.
+joined() {
+    python3 - "$1" <<'END'
+import sys
+
+def number(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 128:
+            return value, at
+
+data, at, key = open(sys.argv[1], "rb").read(), 0, b"\x12"
+while at < len(data):
+    length, begin = number(data, at)
+    sys.stdout.buffer.write(key + data[at:begin + length])
+    at, key = begin + length, b"\x0a"
+END
+}
+
+# What protoc reads by the schema; a field that it does not have would be a number.
+decoded() {
+    echo 'syntax = "proto3"; import "chakra_et.proto"; message File { repeated ChakraProtoMsg.Node node = 1;' \
+        'ChakraProtoMsg.GlobalMetadata metadata = 2; }' >"$work/file.proto"
+    joined "$1" | protoc -I "$work" -I host/simulate --decode=File "$work/file.proto" 2>"$work/err"
+}
+
+if command -v protoc >/dev/null && command -v python3 >/dev/null; then
+    for et in one plain old; do
+        n=$("$SUTRA" jsonize "$work/$et.et" --lines | wc -l)
+        decoded "$work/$et.et" >"$work/decoded"
+        check "$et: protoc" [ "$(grep -c '^node {\|^metadata {' "$work/decoded")" -eq "$n" ]
+        check "$et: protoc knows all fields" [ "$(grep -c '^ *[0-9]' "$work/decoded")" -eq 0 ]
+    done
+else
+    echo "SKIPPED protoc: it is not there"
+fi
+
 echo "$((n_checks - n_failed))/$n_checks"
 [ $n_failed -eq 0 ]
