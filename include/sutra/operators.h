@@ -38,6 +38,8 @@ struct sutra_operators_options {
     size_t size;
     int64_t rank; /* what the tables' column "rank" says */
     bool compat;  /* the tables of TraceLens instead of ours */
+    const char
+        *peaks; /* a file with what the device can do at most; NULL: what data sheets say of the one in the trace */
 };
 
 /* The tables, in the order in which they are written. */
@@ -50,6 +52,7 @@ enum sutra_operators_table {
     SUTRA_TRACELENS_MODULES,        /* each module that worked */
     SUTRA_TRACELENS_KERNEL_SUMMARY, /* operator, kernel, stream */
     SUTRA_TRACELENS_KERNELS,        /* each kernel */
+    SUTRA_TRACELENS_RATES,          /* name, and what of the arguments counts: FLOPs, bytes, rates */
     SUTRA_OPERATORS_TIMELINE,       /* rank: what the device did, and where its time is charged to */
     SUTRA_OPERATORS_BY_NAME,        /* rank, name: calls, time on the host and on the device */
     SUTRA_OPERATORS_BY_ARGUMENTS,   /* rank, name, shapes, types, strides, values: time on the device */
@@ -57,6 +60,8 @@ enum sutra_operators_table {
     SUTRA_OPERATORS_BY_MODULE,      /* rank, name of a module: forward and backward */
     SUTRA_OPERATORS_BY_ANNOTATION,  /* rank, name of an annotation */
     SUTRA_OPERATORS_BY_PATH,        /* rank, operators from the outermost to the one that launched */
+    SUTRA_OPERATORS_RATES,          /* rank, name, arguments: FLOPs, bytes, rates, share of the roofline */
+    SUTRA_OPERATORS_RATE_STEPS,     /* rank, step: FLOPs, and model FLOPs utilisation */
     SUTRA_OPERATORS_N_TABLES
 };
 

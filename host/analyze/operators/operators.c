@@ -121,6 +121,16 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                   {"Parent cpu_op kernel count", REAL},
                                   {"Percent of Parent cpu_op busy time (%)", REAL},
                                   {"Parent op category", TEXT}}},
+    [SUTRA_TRACELENS_RATES] = {"rates",
+                               {{"name", TEXT},
+                                {"UID_first", INTEGER},
+                                {"GFLOPS_first", REAL},
+                                {"Data Moved (MB)_first", REAL},
+                                {"FLOPS/Byte_first", REAL},
+                                {"TB/s_mean", REAL},
+                                {"TFLOPS/s_mean", REAL},
+                                {"Kernel Time (µs)_sum", REAL},
+                                {"name_count", INTEGER}}},
     [SUTRA_OPERATORS_TIMELINE] = {"gpu_timeline",
                                   {{"rank", INTEGER}, {"type", TEXT}, {"time_us", REAL}, {"percent", REAL}}},
     [SUTRA_OPERATORS_BY_NAME] = {"operators",
@@ -166,6 +176,25 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                         {"device_us", REAL},
                                         {"busy_us", REAL}}},
     [SUTRA_OPERATORS_BY_PATH] = {"call_paths", {{"rank", INTEGER}, {"path", TEXT}, {"calls", INTEGER}, SUM_COLUMNS}},
+    [SUTRA_OPERATORS_RATES] =
+        {"rates",
+         {{"rank", INTEGER},      {"name", TEXT},          {"category", TEXT},        {"input_dims", TEXT},
+          {"input_types", TEXT},  {"input_strides", TEXT}, {"concrete_inputs", TEXT}, {"calls", INTEGER},
+          {"kernels", INTEGER},   {"device_us", REAL},     {"direct_us", REAL},       {"percent", REAL},
+          {"gflops", REAL},       {"mbytes", REAL},        {"flops_per_byte", REAL},  {"tflops_per_s", REAL},
+          {"tbytes_per_s", REAL}, {"unit", TEXT},          {"bound", TEXT},           {"roofline_percent", REAL},
+          {"missing", TEXT}}},
+    [SUTRA_OPERATORS_RATE_STEPS] = {"rate_steps",
+                                    {{"rank", INTEGER},
+                                     {"step", TEXT},
+                                     {"time_us", REAL},
+                                     {"tflops", REAL},
+                                     {"tflops_per_s", REAL},
+                                     {"device", TEXT},
+                                     {"precision", TEXT},
+                                     {"peak_tflops_per_s", REAL},
+                                     {"mfu_percent", REAL},
+                                     {"unknown_percent", REAL}}},
 };
 
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
@@ -212,8 +241,9 @@ struct op_work {
 /* The reference leaves Python's functions out of all but the tables of modules. */
 static enum sutra_status make_as_tracelens(struct op_work *work, const struct sutra_device_trace *trace,
                                            struct sutra_operators *made, struct sutra_error *error) {
-    static op_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
-                                       tracelens_module_operators, tracelens_modules,   tracelens_kernels};
+    static op_maker *const makers[] = {
+        tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators,
+        tracelens_modules,  tracelens_kernels,   tracelens_rates};
     struct op_input *input = &work->input;
     uint8_t *categories;
     enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
@@ -254,7 +284,7 @@ static enum sutra_status make_ours(struct op_work *work, const struct sutra_devi
                                    struct sutra_operators *made, struct sutra_error *error) {
     static op_maker *const makers[] = {operators_timeline,    operators_by_name,   operators_by_arguments,
                                        operators_by_category, operators_by_module, operators_by_annotation,
-                                       operators_by_path};
+                                       operators_by_path,     operators_rates};
     struct op_input *input = &work->input;
     struct op_reading *reading = &work->reading;
     uint8_t *categories;

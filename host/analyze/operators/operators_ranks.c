@@ -37,7 +37,7 @@ static struct ops_analyzed *analyzed_at(const struct sutra_operators_ranks *rank
 }
 
 static bool is_of_all(int id) {
-    return id > SUTRA_TRACELENS_KERNELS;
+    return id > SUTRA_TRACELENS_RATES;
 }
 
 static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {

@@ -15,6 +15,7 @@ enum operators_compat { COMPAT_NONE, COMPAT_TRACELENS };
 struct operators_values {
     struct analysis_values analysis;
     int format, compat;
+    const char *peaks;
 };
 
 static const char *const compats[] = {"none", "tracelens", NULL}; /* in the order of enum operators_compat */
@@ -28,6 +29,9 @@ static const struct option_row options[] = {
      .help = "of the tables: csv, or json, an array of rows (default: csv)"},
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
      .help = "tracelens: the tables of TraceLens, with its rules, its arithmetic and its columns (default: none)"},
+    {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
+     .help = "take what the device can do at most from FILE, {\"mem_bw_gbps\": N, \"max_achievable_tflops\": "
+             "{\"matrix_bf16\": N, ...}}, instead of data sheets"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
@@ -57,7 +61,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     int64_t rank = job->traces.n > 1 ? sutra_operators_rank_of(operators) : RANK_ALL;
     enum sutra_status status = SUTRA_OK;
     (void)context;
-    for (int id = 0; id <= SUTRA_TRACELENS_KERNELS && !status; id++) {
+    for (int id = 0; id <= SUTRA_TRACELENS_RATES && !status; id++) {
         const struct sutra_table *table = sutra_operators_table(operators, (enum sutra_operators_table)id);
         if (table)
             status = write_table(job, table, rank, error);
@@ -79,8 +83,8 @@ static enum sutra_status job_run(struct operators_job *job, struct sutra_error *
     const struct operators_values *values = job->values;
     const char *output = values->analysis.job.output;
     struct job *analysis = &job->analysis;
-    const struct sutra_operators_options of_each = {.size = sizeof of_each,
-                                                    .compat = values->compat == COMPAT_TRACELENS};
+    const struct sutra_operators_options of_each = {
+        .size = sizeof of_each, .compat = values->compat == COMPAT_TRACELENS, .peaks = values->peaks};
     const struct sutra_operators_ranks_options ranks_options = {
         .size = sizeof ranks_options, .operators = &of_each, .visit = output ? on_rank : NULL, .arg = job};
     enum sutra_status status = job_open(analysis, NULL, error);

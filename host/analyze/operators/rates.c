@@ -1,0 +1,451 @@
+/*
+ * rates.c - how near operators come to what the device can do.
+ *
+ *     every charge --> the operator that stands for it: the innermost one, from the launcher outwards, whose work is known
+ *     operators of one name with equal arguments --> a row: their FLOPs and bytes, the time of what they launched
+ *
+ * Each piece of work stands in one row. What nothing is known of has rows, too, by the launcher's name, which say why.
+ * A row's rates are those of all its operators together: sums of FLOPs and bytes over the sum of times.
+ *
+ * Steps: the FLOPs of operators that were called in a step of the profiler, on any thread, against the device's peak
+ * for the whole time of the step (model FLOPs utilisation).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/operators/operators.h"
+#include "analyze/operators/works.h"
+#include "base/bisect.h"
+#include "base/error.h"
+#include "facts/device_peaks.h"
+
+/* What a row is of. */
+struct rate_row {
+    uint32_t group; /* of works; or, where nothing is known, */
+    uint32_t name;  /* the launcher's name, */
+    const char *missing;
+    row_t calls, charges; /* operators, and launchers below them */
+    uint64_t kernels;
+    wide_t device, direct; /* ticks */
+    bool tf32;
+    row_t first_charge;
+};
+
+struct rates_work {
+    const struct op_input *input;
+    const struct op_reading *reading;
+    struct op_works works;
+    row_t *place;       /* by row of hosts: its place among the works, or ROW_NONE */
+    row_t *stands;      /* by row of hosts: the operator with known work that stands for it, or ROW_NONE */
+    uint32_t *row_of;   /* by charge */
+    struct tuples keys; /* (group, 0) or (name, 1) */
+    struct rate_row *rows;
+    uint8_t *is_tf32; /* by name of work: 1 no, 2 yes */
+    struct device_peaks peaks;
+    bool has_peaks;
+    char *peaks_name;
+};
+
+/* ---- Who stands for whom ---- */
+
+/* Operators with a formula at or above any launcher. */
+static enum sutra_status list_hosts(struct rates_work *work, struct arena *arena, row_t **hosts, row_t *n,
+                                    struct sutra_error *error) {
+    const struct op_reading *reading = work->reading;
+    const row_t *around = work->input->around;
+    uint8_t *marked = arena_take(arena, reading->hosts.n, sizeof *marked);
+    *hosts = arena_take(arena, reading->hosts.n, sizeof **hosts);
+    work->place = arena_take(arena, reading->hosts.n, sizeof *work->place);
+    *n = 0;
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = op_works_mark(reading, FLOPS_OURS, arena, marked, error);
+    if (status)
+        return status;
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        work->place[row] = ROW_NONE;
+    for (row_t i = 0; i < reading->charges.n; i++)
+        for (row_t row = reading->charges.host[i]; row != ROW_NONE && work->place[row] == ROW_NONE; row = around[row])
+            work->place[row] = 0;
+    for (row_t row = 0; row < reading->hosts.n; row++) {
+        bool asked = marked[row] && work->place[row] != ROW_NONE;
+        work->place[row] = asked ? *n : ROW_NONE;
+        if (asked)
+            (*hosts)[(*n)++] = row;
+    }
+    return SUTRA_OK;
+}
+
+static const struct op_flops *flops_at(const struct rates_work *work, row_t place) {
+    return &work->works.flops[work->works.groups.of[place]];
+}
+
+/* What is around a row stands before it. */
+static enum sutra_status find_stands(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
+    const struct host_rows *hosts = &work->reading->hosts;
+    work->stands = arena_take(arena, hosts->n, sizeof *work->stands);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t row = 0; row < hosts->n && !status; row++) {
+        row_t above = work->input->around[row], place = work->place[row];
+        work->stands[row] = above == ROW_NONE ? ROW_NONE : work->stands[above];
+        if (place != ROW_NONE && !flops_at(work, place)->missing)
+            work->stands[row] = row;
+    }
+    return status;
+}
+
+/* ---- Rows ---- */
+
+static bool is_communication(const struct rates_work *work, row_t charge) {
+    const struct op_charges *charges = &work->reading->charges;
+    return work->reading->devices.class[charges->device[charges->first[charge]]] == DEVICE_COMMUNICATION;
+}
+
+/* Why nothing is known of a launcher: what its own formula says, or that there is none. */
+static const char *missing_of(const struct rates_work *work, row_t charge) {
+    row_t host = work->reading->charges.host[charge];
+    if (is_communication(work, charge))
+        return "communication";
+    if (work->place[host] != ROW_NONE)
+        return flops_at(work, work->place[host])->missing;
+    return work->reading->hosts.kind[host] == HOST_OPERATOR ? "no formula for this operator" : "outside of operators";
+}
+
+static bool name_has_tf32(const struct strings *strings, uint32_t name) {
+    return text_compare(strings, name, TEXT_HAS_IN_ANY_CASE, "tf32") || text_compare(strings, name, TEXT_HAS, "s1688");
+}
+
+static bool charge_is_tf32(struct rates_work *work, row_t charge) {
+    const struct op_reading *reading = work->reading;
+    const struct op_charges *charges = &reading->charges;
+    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++) {
+        uint32_t name = reading->events->name[reading->devices.event[charges->device[k]]];
+        if (!work->is_tf32[name])
+            work->is_tf32[name] = name_has_tf32(reading->strings, name) ? 2 : 1;
+        if (work->is_tf32[name] == 2)
+            return true;
+    }
+    return false;
+}
+
+static enum sutra_status number_rows(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading->charges;
+    work->row_of = arena_take(arena, charges->n, sizeof *work->row_of);
+    work->is_tf32 = arena_zeros(arena, work->reading->strings->n, sizeof *work->is_tf32);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < charges->n && !status; i++) {
+        row_t host = charges->host[i], known = work->stands[host];
+        struct tuple key = {{host_name(work->reading, host), 1, 0, 0}};
+        if (known != ROW_NONE)
+            key = (struct tuple){{work->works.groups.of[work->place[known]], 0, 0, 0}};
+        work->row_of[i] = tuples_number(&work->keys, key);
+        status = work->row_of[i] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
+    }
+    return status;
+}
+
+static void add_charge(struct rates_work *work, row_t charge) {
+    const struct op_charges *charges = &work->reading->charges;
+    const struct device_rows *devices = &work->reading->devices;
+    struct rate_row *row = &work->rows[work->row_of[charge]];
+    if (row->charges++ == 0) {
+        row_t host = charges->host[charge], known = work->stands[host];
+        row->first_charge = charge;
+        row->name = host_name(work->reading, known == ROW_NONE ? host : known);
+        row->missing = known == ROW_NONE ? missing_of(work, charge) : NULL;
+        row->group = known == ROW_NONE ? UINT32_MAX : work->works.groups.of[work->place[known]];
+    }
+    row->kernels += charges->first[charge + 1] - charges->first[charge];
+    row->direct += charges->direct[charge];
+    row->tf32 = row->tf32 || charge_is_tf32(work, charge);
+    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++)
+        row->device += devices->stop[charges->device[k]] - devices->start[charges->device[k]];
+}
+
+/* An operator counts once, however many launchers it stands for. */
+static enum sutra_status add_charges(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading->charges;
+    bool *counted = arena_zeros(arena, work->reading->hosts.n, sizeof *counted);
+    work->rows = arena_zeros(arena, work->keys.n, sizeof *work->rows);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < charges->n && !status; i++) {
+        row_t host = charges->host[i], known = work->stands[host];
+        bool *once = &counted[known == ROW_NONE ? host : known];
+        work->rows[work->row_of[i]].calls += !*once;
+        *once = true;
+        add_charge(work, i);
+    }
+    return status;
+}
+
+/* ---- Writing ---- */
+
+static const char *unit_name(enum flops_unit unit) {
+    return unit == UNIT_MATRIX ? "matrix" : "vector";
+}
+
+/* "matrix bf16" */
+static void put_unit(struct sutra_table *table, const struct op_flops *flops, bool tf32) {
+    char text[32];
+    tf32 = tf32 && flops->unit == UNIT_MATRIX && flops->precision == PRECISION_FP32;
+    const char *precision = tf32                                 ? precision_names[PRECISION_TF32]
+                            : flops->precision == PRECISION_NONE ? ""
+                                                                 : precision_names[flops->precision];
+    int n = snprintf(text, sizeof text, "%s%s%s", unit_name(flops->unit), *precision ? " " : "", precision);
+    table_text(table, text, (size_t)n);
+}
+
+static void put_words(struct sutra_table *table, const char *words) {
+    table_text(table, words, strlen(words));
+}
+
+/* FLOPs and bytes of one operator, rates of all of the row. */
+static void put_known(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
+    const struct op_flops *flops = &work->works.flops[row->group];
+    double direct_us = (double)row->direct / work->reading->ticks_per_us, calls = row->calls, none = NAN;
+    struct roofline at = {.least_s = NAN};
+    if (work->has_peaks)
+        at = roofline_of(&work->peaks, flops, row->tf32);
+    table_real(table, flops->flops / 1e9);
+    table_real(table, flops->bytes / 1e6);
+    table_real(table, flops->bytes > 0 ? flops->flops / flops->bytes : none);
+    table_real(table, direct_us > 0 ? flops->flops * calls / direct_us / 1e6 : none);
+    table_real(table, direct_us > 0 ? flops->bytes * calls / direct_us / 1e6 : none);
+    put_unit(table, flops, row->tf32);
+    put_words(table, isnan(at.least_s) ? "" : at.by_compute ? "compute" : "memory");
+    table_real(table, direct_us > 0 ? at.least_s * 1e6 * calls / direct_us * 100 : none);
+    put_words(table, "");
+}
+
+static void put_missing(const struct rate_row *row, struct sutra_table *table) {
+    for (int i = 0; i < 5; i++)
+        table_real(table, NAN);
+    put_words(table, "");
+    put_words(table, "");
+    table_real(table, NAN);
+    put_words(table, row->missing);
+}
+
+static void put_row(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
+    const struct op_input *input = work->input;
+    const char *category = op_category_names[input->categories[row->first_charge]];
+    table_integer(table, input->options.rank);
+    table_string(table, work->reading->strings, row->name);
+    put_words(table, category);
+    for (int k = 0; k < N_ARGUMENTS; k++) {
+        row_t member = row->missing ? 0 : work->works.groups.member[work->works.groups.first[row->group]];
+        table_string(table, &work->works.arguments.texts, row->missing ? 0 : work->works.arguments.of[k][member]);
+    }
+    table_integer(table, row->calls);
+    table_integer(table, (int64_t)row->kernels);
+    table_real(table, (double)row->device / work->reading->ticks_per_us);
+    table_real(table, (double)row->direct / work->reading->ticks_per_us);
+    table_real(table, input->device_ticks ? (double)row->device / (double)input->device_ticks * 100 : (double)NAN);
+    if (row->missing)
+        put_missing(row, table);
+    else
+        put_known(work, row, table);
+}
+
+static enum sutra_status write_rows(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
+                                    struct sutra_error *error) {
+    uint32_t n = work->keys.n, *order = arena_take(arena, n, sizeof *order);
+    double *device = arena_take(arena, n, sizeof *device);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t i = 0; i < n && !status; i++)
+        device[i] = (double)work->rows[i].device;
+    if (!status)
+        status = op_groups_order(device, n, arena, order, error);
+    for (uint32_t i = 0; i < n && !status; i++)
+        put_row(work, &work->rows[order[i]], table);
+    return status;
+}
+
+/* ---- Steps ---- */
+
+/* A step of the profiler, or all of the trace. */
+struct rate_step {
+    uint32_t name; /* STRING_NONE: all */
+    int64_t start, stop;
+    double flops;
+    double by_precision[N_PRECISIONS]; /* of products */
+    wide_t device, unknown;            /* ticks of work beside communication, and of that of which nothing is known */
+};
+
+static int compare_steps(const void *a, const void *b) {
+    const struct rate_step *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static bool is_step(const struct op_reading *reading, row_t host) {
+    return reading->hosts.kind[host] == HOST_ANNOTATION &&
+           text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, STEP_NAME);
+}
+
+/* The whole time of the device. */
+static struct rate_step whole_trace(const struct op_reading *reading) {
+    struct rate_step step = {.name = STRING_NONE};
+    for (row_t i = 0; i < reading->devices.n; i++) {
+        int64_t start = reading->devices.start[i], stop = reading->devices.stop[i];
+        step.start = i == 0 || start < step.start ? start : step.start;
+        step.stop = i == 0 || stop > step.stop ? stop : step.stop;
+    }
+    return step;
+}
+
+static enum sutra_status list_steps(const struct op_reading *reading, struct arena *arena, struct rate_step **steps,
+                                    uint32_t *n, struct sutra_error *error) {
+    uint32_t count = 0;
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        count += is_step(reading, row);
+    *steps = arena_zeros(arena, (size_t)count + 1, sizeof **steps);
+    *n = 0;
+    if (!*steps)
+        return error_memory(error);
+    for (row_t row = 0; row < reading->hosts.n && count; row++)
+        if (is_step(reading, row))
+            (*steps)[(*n)++] = (struct rate_step){
+                .name = host_name(reading, row), .start = reading->hosts.start[row], .stop = reading->hosts.stop[row]};
+    if (*n == 0 && reading->devices.n)
+        (*steps)[(*n)++] = whole_trace(reading);
+    qsort(*steps, *n, sizeof **steps, compare_steps);
+    return SUTRA_OK;
+}
+
+/* The last step that has begun at a time, if it has not ended; what was called before the device began counts to a step
+ * that is all of the trace. */
+static struct rate_step *step_at(struct rate_step *steps, uint32_t n, int64_t time) {
+    struct bisection at = {0, n};
+    if (n == 1 && steps->name == STRING_NONE)
+        return steps;
+    while (at.low < at.high)
+        bisect(&at, steps[bisect_middle(at)].start <= time);
+    return at.low && time < steps[at.low - 1].stop ? &steps[at.low - 1] : NULL;
+}
+
+static void add_to_step(const struct rates_work *work, row_t charge, bool first, struct rate_step *step) {
+    const struct op_charges *charges = &work->reading->charges;
+    const struct device_rows *devices = &work->reading->devices;
+    const struct rate_row *row = &work->rows[work->row_of[charge]];
+    wide_t device = 0;
+    if (is_communication(work, charge))
+        return;
+    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++)
+        device += devices->stop[charges->device[k]] - devices->start[charges->device[k]];
+    step->device += device;
+    step->unknown += row->missing ? device : 0;
+    if (row->missing || !first)
+        return;
+    const struct op_flops *flops = &work->works.flops[row->group];
+    enum precision precision = row->tf32 && flops->precision == PRECISION_FP32 ? PRECISION_TF32 : flops->precision;
+    step->flops += flops->flops;
+    if (flops->unit == UNIT_MATRIX && precision != PRECISION_NONE)
+        step->by_precision[precision] += flops->flops;
+}
+
+/* The precision in which most products are. */
+static enum precision main_precision(const struct rate_step *step) {
+    enum precision most = PRECISION_NONE;
+    for (int precision = 0; precision < N_PRECISIONS; precision++)
+        if (step->by_precision[precision] > (most == PRECISION_NONE ? 0 : step->by_precision[most]))
+            most = (enum precision)precision;
+    return most;
+}
+
+static void put_step(const struct rates_work *work, const struct rate_step *step, struct sutra_table *table) {
+    enum precision precision = main_precision(step);
+    double step_s = op_us(work->reading, step->stop - step->start) / 1e6, rate = step->flops / step_s / 1e12;
+    double peak =
+        work->has_peaks && precision != PRECISION_NONE ? work->peaks.flops_per_s[UNIT_MATRIX][precision] / 1e12 : 0;
+    table_integer(table, work->input->options.rank);
+    if (step->name == STRING_NONE)
+        put_words(table, "all");
+    else
+        table_string(table, work->reading->strings, step->name);
+    table_real(table, step_s * 1e6);
+    table_real(table, step->flops / 1e12);
+    table_real(table, step_s > 0 ? rate : (double)NAN);
+    put_words(table, work->has_peaks ? work->peaks.name : "");
+    put_words(table, precision == PRECISION_NONE ? "" : precision_names[precision]);
+    table_real(table, peak > 0 ? peak : (double)NAN);
+    table_real(table, peak > 0 && step_s > 0 ? rate / peak * 100 : (double)NAN);
+    table_real(table, step->device ? (double)step->unknown / (double)step->device * 100 : (double)NAN);
+}
+
+static enum sutra_status write_steps(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
+                                     struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading->charges;
+    struct rate_step *steps = NULL;
+    uint32_t n = 0;
+    bool *counted = arena_zeros(arena, work->reading->hosts.n, sizeof *counted);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = list_steps(work->reading, arena, &steps, &n, error);
+    for (row_t i = 0; i < charges->n && !status; i++) {
+        row_t host = charges->host[i], known = work->stands[host];
+        struct rate_step *step = step_at(steps, n, work->reading->hosts.start[host]);
+        bool first = known != ROW_NONE && !counted[known];
+        if (step)
+            add_to_step(work, i, first, step);
+        if (known != ROW_NONE)
+            counted[known] = true;
+    }
+    for (uint32_t i = 0; i < n && !status; i++)
+        put_step(work, &steps[i], table);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+/* The name of the first device that the trace describes. */
+static struct json_place device_name(const struct document *document) {
+    const struct document_member *devices = document_find(document, "deviceProperties");
+    const char *text = document->source.bytes;
+    if (!devices || text[devices->value] != '[')
+        return (struct json_place){0};
+    size_t first = devices->value + 1;
+    first += strspn(text + first, " \t\r\n");
+    return text[first] == '{' ? document_member_of(document, first, "name") : (struct json_place){0};
+}
+
+static enum sutra_status find_peaks(struct rates_work *work, struct sutra_error *error) {
+    const struct document *document = &work->reading->trace->document;
+    const char *path = work->input->options.peaks;
+    if (path) {
+        work->has_peaks = true;
+        return device_peaks_read(work->input->context, path, &work->peaks, &work->peaks_name, error);
+    }
+    struct json_place name = device_name(document);
+    work->has_peaks = name.at && document->source.bytes[name.at] == '"' &&
+                      device_peaks_find(document->source.bytes + name.at + 1, name.end - name.at - 1, &work->peaks);
+    return SUTRA_OK;
+}
+
+enum sutra_status operators_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
+                                  struct sutra_error *error) {
+    struct rates_work work = {.input = input, .reading = input->reading};
+    struct arena_mark mark = arena_mark(arena);
+    row_t *hosts, n;
+    enum sutra_status status = find_peaks(&work, error);
+    if (!status)
+        status = list_hosts(&work, arena, &hosts, &n, error);
+    if (!status)
+        status = op_works_read(input->context, input->reading, hosts, n, FLOPS_OURS, arena, &work.works, error);
+    if (!status)
+        status = find_stands(&work, arena, error);
+    if (!status)
+        status = number_rows(&work, arena, error);
+    if (!status)
+        status = add_charges(&work, arena, error);
+    if (!status)
+        status = write_rows(&work, arena, op_table_begin(operators, SUTRA_OPERATORS_RATES), error);
+    if (!status)
+        status = write_steps(&work, arena, op_table_begin(operators, SUTRA_OPERATORS_RATE_STEPS), error);
+    tuples_free(&work.keys);
+    op_works_free(&work.works);
+    free(work.peaks_name);
+    arena_release(arena, mark);
+    return status;
+}

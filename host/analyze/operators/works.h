@@ -1,0 +1,38 @@
+/*
+ * works.h - how many operations operators do and bytes they move: operators of one name with equal arguments are asked
+ * for once.
+ *
+ *     rows of hosts --arguments--> groups of equal ones --facts/flops.h--> FLOPs, bytes, or why they are not known
+ */
+#ifndef ANALYZE_OPERATORS_WORKS_H
+#define ANALYZE_OPERATORS_WORKS_H
+
+#include "analyze/operators/tables.h"
+#include "facts/flops.h"
+
+struct op_works {
+    row_t n;
+    const row_t *host; /* rows of hosts, the caller's */
+    struct op_arguments arguments;
+    struct op_groups groups; /* of equal names and arguments; members are places in the list */
+    struct op_flops *flops;  /* by group */
+};
+
+/* Marks operators whose name has a formula, by row of hosts. */
+enum sutra_status op_works_mark(const struct op_reading *reading, enum flops_rules rules, struct arena *scratch,
+                                uint8_t *marked, struct sutra_error *error);
+
+/* The formula's line of a row's name, or NULL. */
+const struct op_kind *op_work_kind(const struct op_reading *reading, row_t host, enum flops_rules rules);
+
+/* `works` needs op_works_free() in any case. SUTRA_SYSTEM: out of memory. */
+enum sutra_status op_works_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,
+                                row_t n, enum flops_rules rules, struct arena *arena, struct op_works *works,
+                                struct sutra_error *error);
+void op_works_free(struct op_works *works);
+
+/* Inputs of a group's operators; they live until the next call. False: out of memory. */
+bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inputs_parser *parser,
+                     struct op_inputs *inputs);
+
+#endif
