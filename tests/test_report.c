@@ -15,6 +15,7 @@
 #include "report/figure.h"
 #include "report/markup.h"
 #include "report/queue_series.h"
+#include "report/svg.h"
 #include "report/table_order.h"
 #include "text/string_text.h"
 
@@ -139,9 +140,10 @@ static void axes_have_marks_at_round_numbers(void **state) {
         enum unit unit;
         int n_most;
         const char *last;
-    } cases[] = {{100643, UNIT_US, 8, "100 ms"}, {1999, UNIT_US, 5, "1,500 µs"}, {2000, UNIT_US, 5, "2.0 ms"},
-                 {7, UNIT_COUNT, 3, "5"},        {1, UNIT_COUNT, 3, "1"},        {0, UNIT_COUNT, 3, "1"},
-                 {0.5, UNIT_COUNT, 3, "1"},      {-3, UNIT_US, 3, "1.0 µs"},     {NAN, UNIT_US, 3, "1.0 µs"}};
+    } cases[] = {{100643, UNIT_US, 8, "100 ms"}, {1999, UNIT_US, 5, "1,500 µs"},  {2000, UNIT_US, 5, "2.0 ms"},
+                 {7, UNIT_COUNT, 3, "5"},        {1, UNIT_COUNT, 3, "1"},         {0, UNIT_COUNT, 3, "1"},
+                 {0.5, UNIT_COUNT, 3, "1"},      {-3, UNIT_US, 3, "1.0 µs"},      {NAN, UNIT_US, 3, "1.0 µs"},
+                 {5e-324, UNIT_US, 3, "1.0 µs"}, {INFINITY, UNIT_US, 3, "1.0 µs"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ticks ticks = ticks_make(cases[i].largest, cases[i].unit, cases[i].n_most);
@@ -153,6 +155,25 @@ static void axes_have_marks_at_round_numbers(void **state) {
             struct ticks ticks = ticks_make(largest, UNIT_US, n);
             assert_true(ticks.n >= 2 && ticks.n <= n + 1 && ticks.end >= largest);
         }
+}
+
+static void what_is_far_away_is_drawn_at_an_end(void **state) {
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{12.34, " x=\"12.3\""},
+                 {-0.04, " x=\"0\""},
+                 {INFINITY, " x=\"1000000000\""},
+                 {-1e300, " x=\"-1000000000\""},
+                 {NAN, " x=\"0\""}};
+    struct markup markup = {0};
+    const struct svg svg = {.markup = &markup};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        svg_attribute(&svg, "x", cases[i].value);
+        assert_string_equal(written(&markup), cases[i].text);
+    }
+    buffer_free(&markup.out.out);
 }
 
 /* ---- Tables ---- */
@@ -262,10 +283,15 @@ static void queues_are_what_samples_of_them_say(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_shown_as_text),          cmocka_unit_test(long_names_are_cut_in_the_middle),
-        cmocka_unit_test(any_bytes_are_shown_as_text),      cmocka_unit_test(numbers_have_three_digits_and_a_unit),
-        cmocka_unit_test(axes_have_marks_at_round_numbers), cmocka_unit_test(rows_are_sorted_by_sums),
-        cmocka_unit_test(a_queue_is_averaged_over_time),    cmocka_unit_test(queues_are_what_samples_of_them_say),
+        cmocka_unit_test(names_are_shown_as_text),
+        cmocka_unit_test(long_names_are_cut_in_the_middle),
+        cmocka_unit_test(any_bytes_are_shown_as_text),
+        cmocka_unit_test(numbers_have_three_digits_and_a_unit),
+        cmocka_unit_test(axes_have_marks_at_round_numbers),
+        cmocka_unit_test(what_is_far_away_is_drawn_at_an_end),
+        cmocka_unit_test(rows_are_sorted_by_sums),
+        cmocka_unit_test(a_queue_is_averaged_over_time),
+        cmocka_unit_test(queues_are_what_samples_of_them_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

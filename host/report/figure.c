@@ -90,9 +90,13 @@ static double round_step(double least) {
     return 10 * power;
 }
 
+/* What axes end at, so that steps are numbers that can be told from each other. */
+#define SMALLEST_AXIS 1e-30
+#define LARGEST_AXIS  1e300
+
 struct ticks ticks_make(double largest, enum unit unit, int n_most) {
     struct ticks ticks = {.unit = 1, .name = unit == UNIT_PERCENT ? " %" : ""};
-    if (!isfinite(largest) || largest <= 0)
+    if (!(largest >= SMALLEST_AXIS && largest <= LARGEST_AXIS))
         largest = 1;
     for (size_t i = 0; unit == UNIT_US && i < sizeof times / sizeof *times; i++)
         if (i == 0 || largest >= times[i].us * 2) {

@@ -66,8 +66,11 @@ void svg_end(const struct svg *svg) {
     out_add(svg_out(svg), "</svg>\n");
 }
 
+/* Beyond it nothing is seen, and drawings need no such numbers: they come from times that are infinite. */
+#define FAR_AWAY 1e9
+
 void svg_number(const struct svg *svg, double value) {
-    long tenths = lrint(value * 10);
+    long tenths = isnan(value) ? 0 : lrint(fmax(-FAR_AWAY, fmin(value, FAR_AWAY)) * 10);
     struct text_out *out = svg_out(svg);
     if (tenths < 0) {
         out_add(out, "-");
