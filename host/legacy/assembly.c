@@ -155,14 +155,48 @@ static enum sutra_status take_matches(struct assembly *assembly, const struct de
     return status;
 }
 
+/* GPU nodes per GPU operator, and nodes, beyond which the output's size is told before it is made. */
+#define MANY_COPIES 10
+#define MANY_NODES  10000
+
+/* About how many bytes a GPU node takes below a unit: as many as the text that it takes inputs and outputs from. */
+static uint64_t gpu_node_bytes(const struct assembly *assembly, row_t unit) {
+    const struct host_nodes *nodes = nodes_of(assembly);
+    const struct host_ops *units = &assembly->host->units;
+    row_t node = units->node[units->unit_start[unit]];
+    size_t end = node + 1 < nodes->n ? nodes->text[node + 1] : assembly->host->trace->document.source.size;
+    return end - nodes->text[node];
+}
+
+/* Host operators that are matched with device operators of one Ev Idx have a node each for every GPU operator of it: the
+ * output can grow with the square of the input. */
+static enum sutra_status judge_size(const struct assembly *assembly, uint64_t n_gpu, uint64_t bytes, uint64_t most) {
+    static const char text[] = "the output %s %llu nodes, about %.1f MB or more, for %llu GPU operators: many host "
+                               "operators are matched with device operators of one Ev Idx";
+    unsigned long long n_nodes = n_gpu + nodes_of(assembly)->n, n_ops = assembly->groups->n;
+    bool grows = n_gpu > MANY_COPIES * n_ops && n_nodes > MANY_NODES;
+    bytes += assembly->host->trace->document.source.size;
+    if (most && bytes >= most && !grows)
+        return error_set(assembly->error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
+    if (most && bytes >= most)
+        return error_set(assembly->error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_ops);
+    if (grows)
+        context_warn(assembly->context, text, "has", n_nodes, (double)bytes / 1e6, n_ops);
+    return SUTRA_OK;
+}
+
 /* Room for as many GPU nodes as there may be. */
-static enum sutra_status take_gpu_nodes(struct assembly *assembly, struct arena *arena) {
+static enum sutra_status take_gpu_nodes(struct assembly *assembly, uint64_t most, struct arena *arena) {
     const row_t *start = assembly->groups->start;
-    uint64_t n = 0;
+    uint64_t n = 0, bytes = 0;
     for (row_t unit = 0; unit < assembly->host->units.n_units; unit++) {
-        row_t group = assembly->unit_group[unit];
-        n += group == ROW_NONE ? 0 : start[group + 1] - start[group];
+        row_t group = assembly->unit_group[unit], members = group == ROW_NONE ? 0 : start[group + 1] - start[group];
+        n += members;
+        bytes += members ? members * gpu_node_bytes(assembly, unit) : 0;
     }
+    enum sutra_status status = judge_size(assembly, n, bytes, most);
+    if (status)
+        return status;
     if (n + nodes_of(assembly)->n > ROW_LIMIT)
         return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
     assembly->made->gpu = arena_take(arena, n, sizeof *assembly->made->gpu);
@@ -195,8 +229,8 @@ static void take_columns(struct assembly *assembly, struct arena *scratch, struc
 }
 
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
-                           const struct gpu_groups *groups, const row_t *match, struct sutra_legacy_report *report,
-                           struct arena *arena, struct sutra_error *error) {
+                           const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
+                           struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
     struct arena scratch = {0};
     struct assembly assembly = {
         .made = nodes, .context = context, .host = &sides->host, .groups = groups, .error = error};
@@ -206,7 +240,7 @@ enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *con
     if (!status)
         status = take_matches(&assembly, &sides->device, match, &scratch);
     if (!status)
-        status = take_gpu_nodes(&assembly, arena);
+        status = take_gpu_nodes(&assembly, most_bytes, arena);
     if (!status)
         status = number_nodes(&assembly);
     if (!status)

@@ -128,8 +128,8 @@ static enum sutra_status link_all(struct linking *linking, struct sutra_legacy *
         status = match_sides(linking, legacy);
     stage_begin(context, "assemble", linking->host->nodes.n);
     if (!status)
-        status = assemble(&legacy->nodes, context, sides, &legacy->groups, legacy->match, &linking->report,
-                          &legacy->arena, linking->error);
+        status = assemble(&legacy->nodes, context, sides, &legacy->groups, legacy->match, linking->options->most_bytes,
+                          &linking->report, &legacy->arena, linking->error);
     stage_end(context);
     return status;
 }

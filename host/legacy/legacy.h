@@ -66,9 +66,9 @@ enum sutra_status approximate_match(const struct legacy_sides *sides, struct sut
                                     struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 
 /* From matches to what the output holds, in the arena. SUTRA_DATA: a parent that is no node, a node that lacks a field
- * which GPU nodes below it take from it. */
+ * which GPU nodes below it take from it, an output of `most_bytes` or more (0: of any length). */
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
-                           const struct gpu_groups *groups, const row_t *match, struct sutra_legacy_report *report,
-                           struct arena *arena, struct sutra_error *error);
+                           const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
+                           struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error);
 
 #endif

@@ -42,7 +42,8 @@ struct sutra_legacy_options {
     double min_match; /* approximate match: smallest share of host operators that must be matched */
     /* Called with each line of the log, `length` bytes without an end, from the thread that called the library. */
     void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
-    void *arg; /* given to the callback */
+    void *arg;           /* given to the callback */
+    uint64_t most_bytes; /* refuse an output that would be about as long or longer, SUTRA_DATA; 0: any length */
 };
 
 /* Operators of which the first unmatched ones are told. */

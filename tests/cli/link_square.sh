@@ -27,3 +27,24 @@ assert abs(told * 1e6 - os.path.getsize("out.json")) < 0.1 * told * 1e6, (told, 
 rm out.json
 try sutra link host.json device.json -o out.json --no-sync --max-output 1M | sed 's/[0-9.]* MB/N MB/'
 [ ! -e out.json ]
+echo "-- many operators of one Ev Idx, linked by names and order"
+python3 - <<'END'
+import json
+tensors = {"inputs": {"values": [], "shapes": [], "types": []}, "outputs": {"values": [], "shapes": [], "types": []}}
+host, device = json.load(open("host.json")), json.load(open("device.json"))
+process = {"name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1, "attrs": []}
+host["nodes"] = [{**process, "id": 1}] + [{**node, **tensors, "id": node["id"] + 1} for node in host["nodes"]]
+for event in device["traceEvents"]:
+    event["args"]["Ev Idx"] = 5
+    event["dur"] = 8 if event["cat"] == "cpu_op" else 2
+    if event["cat"] != "cpu_op":
+        event["args"]["External id"] = event["args"]["correlation"]
+json.dump(host, open("host.json", "w"))
+json.dump(device, open("device.json", "w"))
+END
+sutra link-legacy host.json device.json -o out.json 2>told >/dev/null || cat told
+grep 'the output' told | sed 's/[0-9.]* MB/N MB/'
+grep -c '"kernel"' out.json
+rm out.json
+sutra link-legacy host.json device.json -q -o out.json --max-output 1M 2>&1 >/dev/null | sed 's/[0-9.]* MB/N MB/'
+ls out.json 2>/dev/null || echo "no output"

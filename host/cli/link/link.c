@@ -24,7 +24,7 @@
 
 struct link_values {
     struct pair_values pair;
-    uint64_t rank, most_bytes;
+    uint64_t rank;
     bool no_sync, hta_pandas3, plain, compat, no_work;
     struct faithful_values how;
     bool et;       /* the output is to be an .et file */
@@ -64,8 +64,7 @@ static const struct option_row options[] = {
     {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
     {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
      .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
-    {"max-output", 0, OPTION_NUMBER, "BYTES", AT(most_bytes), .maximum = UINT64_MAX,
-     .help = "fail, before anything is written, where ET+ would take about BYTES or more; 500M is a number too"},
+    PAIR_ROW_MAX_OUTPUT,
     {"plain", 0, OPTION_FLAG, AT(plain),
      .help = "for an OUT that ends in .et: the file that 'sutra convert' makes of ET+, without the measured times"},
     {"compat", 0, OPTION_FLAG, AT(compat),
@@ -187,7 +186,7 @@ static enum sutra_status job_link(struct link_job *job, struct sutra_error *erro
     struct sutra_link_options link_options = {.size = sizeof link_options,
                                               .no_sync = values->no_sync,
                                               .hta_pandas3 = values->hta_pandas3,
-                                              .most_bytes = values->most_bytes};
+                                              .most_bytes = values->pair.most_bytes};
     enum sutra_status status = pair_read(&job->pair, error);
     if (!status)
         status =

@@ -58,6 +58,7 @@ static const struct option_row options[] = {
      .help = "approximate match: fail if less than this share of the host operators is matched (default: 0.5)"},
     {"max-depth", 0, OPTION_NUMBER, "N", AT(max_depth), .maximum = UINT32_MAX,
      .help = "approximate match: how many levels of the call trees to match, 0 for all (default: 0)"},
+    PAIR_ROW_MAX_OUTPUT,
     {"all-launches", 0, OPTION_FLAG, AT(all_launches),
      .help = "take every call that launches GPU operators, not only cudaLaunchKernel and cudaMemcpyAsync"},
     {"compat-approximate", 0, OPTION_FLAG, AT(compat_approximate),
@@ -164,6 +165,7 @@ static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *er
         .min_match = values->least,
         .line = on_line,
         .arg = job,
+        .most_bytes = values->pair.most_bytes,
     };
     enum sutra_status status = pair_read(&job->pair, error);
     if (!status && values->free)

@@ -21,12 +21,19 @@ struct pair_values {
     const char *host, *device;
     struct job_values job;
     int log_level;
+    uint64_t most_bytes; /* of the output; 0: any number */
 };
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define PAIR_ROWS_STATS                                                                                                \
     JOB_ROW_INPUT(pair.job.most_input_bytes), JOB_ROW_FORCE(pair.job.force), JOB_ROW_STATS(pair.job), {                \
         "quiet", 'q', OPTION_FLAG, AT(pair.job.quiet), .help = "no progress and no summary, only warnings and errors"  \
+    }
+#define PAIR_ROW_MAX_OUTPUT                                                                                            \
+    {                                                                                                                  \
+        "max-output", 0, OPTION_NUMBER, "BYTES", AT(pair.most_bytes),                                                  \
+            .maximum = UINT64_MAX,                                                                                     \
+            .help = "fail, before anything is written, where ET+ would take about BYTES or more; 500M is a number too" \
     }
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
