@@ -20,8 +20,10 @@
 #include "cli/tool/interrupt.c"
 #include "cli/tool/json_text.c"
 #include "cli/tool/memory.c"
+#include "cli/tool/message.c"
 #include "cli/tool/nearest.c"
 #include "cli/tool/paths.c"
+#include "cli/tool/progress.c"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
     (void)state;
@@ -30,6 +32,46 @@ static void counts_have_a_comma_every_three_digits(void **state) {
     assert_string_equal(count_text(1000).text, "1,000");
     assert_string_equal(count_text(123456).text, "123,456");
     assert_string_equal(count_text(UINT64_MAX).text, "18,446,744,073,709,551,615");
+}
+
+static void what_is_counted_is_one_or_several(void **state) {
+    (void)state;
+    assert_string_equal(counted_text(0, "rank", "ranks").text, "0 ranks");
+    assert_string_equal(counted_text(1, "rank", "ranks").text, "1 rank");
+    assert_string_equal(counted_text(12345, "trace is", "traces are").text, "12,345 traces are");
+}
+
+static void progress_is_that_of_all_the_work(void **state) {
+    (void)state;
+    static const struct stage_share stages[] = {
+        {"read", 20, true}, {"link", 20, false}, {"other way", 50, false}, {"write", 60, false}, {0}};
+    struct progress progress = progress_start(false, stages, 2);
+    assert_true(fabs(part_done(&progress, "read", 0, 10) - 0) < 1e-9);
+    assert_true(fabs(part_done(&progress, "read", 5, 10) - 5.0 / 150) < 1e-9);
+    assert_true(fabs(part_done(&progress, "read", 10, 10) - 10.0 / 150) < 1e-9);
+    assert_true(fabs(part_done(&progress, "read", 0, 10) - 10.0 / 150) < 1e-9); /* the second input */
+    assert_true(fabs(part_done(&progress, "read", 10, 10) - 20.0 / 150) < 1e-9);
+    assert_true(fabs(part_done(&progress, "link", 7, 14) - 30.0 / 150) < 1e-9);
+    assert_true(part_done(&progress, "a stage of the library's own", 1, 2) < 0);
+    assert_true(fabs(part_done(&progress, "write", 0, 0) - 40.0 / 100) <
+                1e-9); /* what was passed over counts no more */
+    assert_true(fabs(part_done(&progress, "write", 1, 2) - 70.0 / 100) < 1e-9);
+    assert_true(fabs(part_done(&progress, "write", 2, 2) - 1) < 1e-9);
+}
+
+static void time_left_is_told_once_it_is_known(void **state) {
+    (void)state;
+    char text[24];
+    time_left(text, sizeof text, 0.9, 0.5);
+    assert_string_equal(text, "");
+    time_left(text, sizeof text, 10, 0.01);
+    assert_string_equal(text, "");
+    time_left(text, sizeof text, 10, 0.5);
+    assert_string_equal(text, ", 10 s left");
+    time_left(text, sizeof text, 60, 0.1);
+    assert_string_equal(text, ", 9 min left");
+    time_left(text, sizeof text, 3600, 0.1);
+    assert_string_equal(text, ", 9.0 h left");
 }
 
 static void bytes_have_the_unit_that_keeps_them_below_a_thousand(void **state) {
@@ -281,6 +323,9 @@ static void the_peak_of_memory_keeps_what_was_freed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_have_a_comma_every_three_digits),
+        cmocka_unit_test(what_is_counted_is_one_or_several),
+        cmocka_unit_test(progress_is_that_of_all_the_work),
+        cmocka_unit_test(time_left_is_told_once_it_is_known),
         cmocka_unit_test(bytes_have_the_unit_that_keeps_them_below_a_thousand),
         cmocka_unit_test(json_strings_are_ascii_whatever_the_bytes),
         cmocka_unit_test(the_nearest_word_is_one_slip_or_two_away),

@@ -1,7 +1,6 @@
 /*
  * gen.c - `sutra gen`: a made-up pair of traces of any size, or those of all ranks of a job, for tests and measurements.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -129,8 +128,8 @@ static int make_job(const struct gen_values *values, const struct generate_optio
     struct sutra_error error;
     const char *const folders[] = {values->host, values->device};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (!path_make_folder(folders[i]))
-            return message_fail(SUTRA_NO_OUTPUT, "%s: %s", folders[i], strerror(errno));
+        if (folder_make(folders[i]) != SUTRA_OK)
+            return SUTRA_NO_OUTPUT;
     return generate_job(&job, &error) ? message_error(&error) : SUTRA_OK;
 }
 

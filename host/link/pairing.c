@@ -138,6 +138,7 @@ enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct
     *pairing = (struct pairing){.host_name = host->document.source.name,
                                 .device_name = device->document.source.name,
                                 .n_nodes = host->nodes.n,
+                                .linked = document_is_linked(&host->document),
                                 .host = no_range,
                                 .device = no_range};
     pairing->other_process = member_integer(&host->document, "pid", &pairing->host_pid);
@@ -153,7 +154,10 @@ enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct
 }
 
 bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]) {
-    if (pairing->other_process)
+    if (pairing->linked)
+        snprintf(text, PAIRING_TEXT, "%.300s is ET+, linked already; give the host trace that it was made of",
+                 pairing->host_name);
+    else if (pairing->other_process)
         snprintf(text, PAIRING_TEXT,
                  "%.300s is of process %lld, %.300s of process %lld: these look like traces of two ranks or runs; give "
                  "both traces of one rank",
@@ -164,7 +168,7 @@ bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT
                  "%.300s and %.300s were not recorded at the same time: these look like traces of two runs; give both "
                  "traces of one run",
                  pairing->host_name, pairing->device_name);
-    return pairing->other_process || pairing->other_time;
+    return pairing->linked || pairing->other_process || pairing->other_time;
 }
 
 enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,

@@ -27,6 +27,7 @@ struct pairing {
     const char *host_name, *device_name;
     struct rf_range host, device; /* of nodes and of CPU operators */
     row_t n_nodes, n_cpu_ops;
+    bool linked;                  /* the host trace is ET+: this was done before */
     bool other_process;           /* no CPU operator is of the host trace's process */
     int64_t host_pid, device_pid; /* that process, and that of the first CPU operator */
     bool other_time;              /* they do not overlap, whatever the time zone of the host trace's clock is */
@@ -36,14 +37,14 @@ struct pairing {
 enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                struct pairing *pairing, struct sutra_error *error);
 
-/* Warns where the two are of different processes or times; in strict mode this fails with SUTRA_STRICT. */
+/* Warns where the two are of different processes or times, or were linked; in strict mode this fails with SUTRA_STRICT. */
 enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,
                                 struct sutra_error *error);
 
 /* Room for the texts below, with names of files. */
 #define PAIRING_TEXT 1024
 
-/* Which process or time does not fit, and what to do; false: both do. */
+/* What does not fit, and what to do; false: nothing is known that does not. */
 bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]);
 
 /* Why few operators have an id in common, as far as the traces show it, and what to do. */

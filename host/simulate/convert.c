@@ -205,6 +205,10 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     if (!input->file)
         return plus_linked(&made->plus, context, input->linked, error);
     enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, error);
+    if (!status && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
+        context_warn(context,
+                     "%s is a host trace that was not linked: its nodes have no durations, and none is on a GPU",
+                     made->document.source.name);
     return status ? status : old_parents_replace(&made->plus.nodes, context, error);
 }
 

@@ -247,16 +247,29 @@ static void read_messages(struct et_reader *reader) {
     }
 }
 
+/* No message is whole: perhaps it is a file of another kind. */
+static void first_fault(const struct et_reader *reader, struct sutra_error *damage) {
+    const struct source *source = &reader->file->source;
+    if (source->size > 0 && source->bytes[0] == '{') {
+        error_file(damage, SUTRA_DATA, source->name,
+                   "this is JSON, and an .et file was expected; 'sutra convert' makes one of ET+");
+        return;
+    }
+    error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s",
+               reader->fault);
+    damage->offset = (uint64_t)(reader->fault_at - source->bytes);
+}
+
 static enum sutra_status fault_error(const struct et_reader *reader, struct sutra_error *error) {
     const struct et_file *file = reader->file;
     struct sutra_error damage;
-    if (!file->has_metadata)
-        error_file(&damage, SUTRA_DATA, file->source.name, "not an .et file, or a damaged one: the first message: %s",
-                   reader->fault);
-    else
+    if (!file->has_metadata) {
+        first_fault(reader, &damage);
+    } else {
         error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s",
                    reader->filler.n.n_nodes + 1, reader->fault);
-    damage.offset = (uint64_t)(reader->fault_at - file->source.bytes);
+        damage.offset = (uint64_t)(reader->fault_at - file->source.bytes);
+    }
     if (error)
         *error = damage;
     return SUTRA_DATA;

@@ -10,9 +10,29 @@ try sutra tree host.json
 try sutra critical-path plus.json
 try sutra analyze hta plus.json
 try sutra convert device.json -o out.et
+try sutra convert host.json -o out.et -q
+try sutra simulate plus.json
+try sutra draw device.json --around 1
+try sutra jsonize missing.et
+try sutra link plus.json device.json --no-sync -o again.json -q
+try sutra link plus.json device.json --no-sync -o again.json -q --strict
+try sutra link-legacy plus.json device.json -o again.json -q --strict
+sutra info plus.json device.json | grep -A 1 warning
+try sutra analyze
 try sutra analyze device.json
 try sutra analyze other
 try sutra analyze hta device.json --kernel
+echo "--- what cannot be made, and why"
+mkdir folder
+for out in missing/out.json folder device.json/out.json; do
+    try sutra link host.json device.json --no-sync -o $out -q
+    try sutra link host.json device.json --no-sync -o out.json -q --stats $out
+    try sutra tree device.json -o $out -q
+done
+for out in missing/a/tables device.json; do
+    try sutra analyze hta device.json -o $out -q
+    try sutra convert plus.json -o out.et --astra $out -q
+done
 echo "--- ET+"
 sutra info plus.json | sed -E 's/[0-9][0-9,.]*/N/g'
 sutra info plus.json --json | grep -c -e '"kind": "ET+"' -e '"gpu_nodes": [1-9]'

@@ -12,13 +12,15 @@
 static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command,
                                                  &analyze_operators_command, NULL};
 
-/* Names all analyses of a trace that stands where one of them should. */
+/* Names all analyses, of a trace that stands where one of them should, or of none. */
 static int ask_which(const char *trace) {
     char all[400] = "";
     for (size_t i = 0; analyses[i]; i++) {
         size_t length = strlen(all);
         snprintf(all + length, sizeof all - length, "%s'%s'", i ? " or " : "", analyses[i]->called);
     }
+    if (!trace)
+        return message_fail(SUTRA_USAGE, "which analysis? Write %s", all);
     return message_fail(SUTRA_USAGE, "which analysis of '%s'? Write %s before it", trace, all);
 }
 
@@ -36,7 +38,7 @@ static int run(const struct command *command, int argc, char **argv) {
     int exit_code;
     if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))
         return exit_code;
-    return message_fail(SUTRA_USAGE, "which analysis? See '%s --help'", command->called);
+    return ask_which(NULL);
 }
 
 static const char *const synopses[] = {"ANALYSIS TRACE... [OPTIONS]", NULL};

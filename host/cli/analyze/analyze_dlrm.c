@@ -146,7 +146,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     else if (path_make_folder(folder))
         return write_results(job, context, dlrm, rank->path, folder, error);
     *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
-    snprintf(error->message, sizeof error->message, "%.300s: %s", folder, strerror(errno));
+    snprintf(error->message, sizeof error->message, "%.300s: the folder cannot be made: %s", folder, strerror(errno));
     return SUTRA_NO_OUTPUT;
 }
 

@@ -107,8 +107,8 @@ int result_folder_begin(struct result_folder *folder) {
     if (!target)
         return SUTRA_OK;
     folder->made |= stat(target, &found) != 0;
-    if (!path_make_folder(target))
-        return message_fail(SUTRA_NO_OUTPUT, "%s: %s", target, strerror(errno));
+    if (folder_make(target) != SUTRA_OK)
+        return SUTRA_NO_OUTPUT;
     errno = ENAMETOOLONG;
     if (snprintf(folder->path, sizeof folder->path, "%s/unfinished.sutra", target) >= (int)sizeof folder->path)
         return cannot_write(target);

@@ -2,7 +2,6 @@
  * convert.c - `sutra convert`: ET+ in, a Chakra .et file out. The same work under the name and with the command line of
  * chakra_converter.
  */
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,8 +129,8 @@ static int check_files(const struct convert_values *values) {
         return message_fail(SUTRA_USAGE, "--gpu and --rest are for --faithful");
     if (values->astra && values->compat)
         return message_fail(SUTRA_USAGE, "--astra and --compat exclude each other: ASTRA-sim refuses those files");
-    if (values->astra && !path_make_folder(values->astra))
-        return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be made: %s", values->astra, strerror(errno));
+    if (values->astra && folder_make(values->astra) != SUTRA_OK)
+        return SUTRA_NO_OUTPUT;
     if (job_check_stats(values->job.stats, output, &values->input, 1) != SUTRA_OK)
         return SUTRA_USAGE;
     return job_check_flags(&values->job);

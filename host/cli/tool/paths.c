@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/tool/message.h"
+#include "sutra/error.h"
+
 bool path_is_stream(const char *path) {
     return strcmp(path, "-") == 0;
 }
@@ -124,6 +127,12 @@ bool path_make_folder(const char *path) {
     int reason = errno;
     if (reason == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
         return true;
-    errno = reason;
+    errno = reason == EEXIST ? ENOTDIR : reason;
     return false;
+}
+
+int folder_make(const char *path) {
+    if (path_make_folder(path))
+        return SUTRA_OK;
+    return message_fail(SUTRA_NO_OUTPUT, "%s: the folder cannot be made: %s", path, strerror(errno));
 }

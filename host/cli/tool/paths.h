@@ -34,4 +34,7 @@ bool path_is_compressed(const char *path);
 /* Makes a folder if it is not there; false: errno tells why that cannot be. */
 bool path_make_folder(const char *path);
 
+/* The same; returns SUTRA_OK, or another exit code after it has said why that cannot be. */
+int folder_make(const char *path);
+
 #endif
