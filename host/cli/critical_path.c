@@ -13,11 +13,15 @@ struct path_values {
     struct job_values job;
     const char *trace, *annotation;
     uint64_t instance;
-    int format, rules;
-    bool all;
+    const char *data_loading;
+    int format, rules, edition, edges;
+    bool all, only_critical;
 };
 
-static const char *const rule_sets[] = {"hta", "full", NULL};
+enum { RULES_HTA, RULES_FULL, RULES_HTA_0_6 };
+static const char *const rule_sets[] = {"hta", "full", "hta-0.6", NULL};
+static const char *const editions[] = {"0.5", "0.6", NULL};            /* in the order of enum sutra_hta_edition */
+static const char *const arrows[] = {"path", "arrows", "all", NULL};   /* in the order of enum sutra_path_arrows */
 static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the order of enum sutra_path_format */
 
 static const struct stage_share stages[] = {
@@ -34,12 +38,22 @@ static const struct option_row options[] = {
      .help = "on a terminal: print each stretch of the path as to a file, not a page of the longest"},
     {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
      .help = "hta: those of Holistic Trace Analysis; full: the longest path through all that the trace tells, which "
-             "spans the whole time; text or json only (default: hta)"},
+             "spans the whole time; text or json only; hta-0.6: hta with --edition 0.6 (default: hta)"},
+    {"edition", 0, OPTION_CHOICE, "EDITION", AT(edition), .choices = editions,
+     .help = "of HTA's rules: 0.6 joins the backward thread to that of forward, has calls wait for the lock of CUDA's "
+             "runtime, and leaves out delays of 1.5 ms and more between kernels (default: 0.5)"},
+    {"data-loading", 0, OPTION_TEXT, "NAME", AT(data_loading),
+     .help = "with edition 0.6: events whose name contains NAME load data, and are parts of the path"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
      .help = "look for the path in the time of an event whose name contains NAME; '' is the whole trace (default: "
              "ProfilerStep if there is one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
      .help = "which of the events of that name, the first is 0 (default: 0)"},
+    {"only-critical", 0, OPTION_FLAG, AT(only_critical),
+     .help = "leave out of the marked trace all spans but those on the path, annotations and functions of Python"},
+    {"edges", 0, OPTION_CHOICE, "EDGES", AT(edges), .choices = arrows,
+     .help = "which edges are arrows in the marked trace: all of the path, those of waiting on it (arrows: "
+             "dependencies, launch delays, synchronisation), or all of the graph (default: path)"},
     WHERE_ROWS(job.where),
     JOB_ROW_LENIENT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
@@ -76,16 +90,39 @@ static enum sutra_status show_full_path(struct job *job, const struct path_value
 }
 
 static enum sutra_status find_path(struct job *job, const struct path_values *values, struct sutra_error *error) {
-    struct sutra_critical_path_options path_options = {
-        .size = sizeof path_options, .annotation = values->annotation, .instance = values->instance};
+    struct sutra_critical_path_options path_options = {.size = sizeof path_options,
+                                                       .annotation = values->annotation,
+                                                       .instance = values->instance,
+                                                       .edition = (enum sutra_hta_edition)values->edition,
+                                                       .data_loading = values->data_loading,
+                                                       .only_critical = values->only_critical,
+                                                       .arrows = (enum sutra_path_arrows)values->edges};
     struct sutra_device_trace *trace = NULL;
     enum sutra_status status = job_open(job, values->job.output, error);
     if (!status)
         status = sutra_device_trace_read(job->context, values->trace, &trace, error);
     if (!status)
-        status = (values->rules ? show_full_path : show_path)(job, values, trace, &path_options, error);
+        status = (values->rules == RULES_FULL ? show_full_path : show_path)(job, values, trace, &path_options, error);
     sutra_device_trace_free(trace);
     return status;
+}
+
+/* Which options go together. */
+static int check_rules(struct path_values *values) {
+    bool full = values->rules == RULES_FULL;
+    if (full && values->format == SUTRA_PATH_CHROME)
+        return message_fail(SUTRA_USAGE, "--rules full: there is text or json, but no marked trace");
+    if (full && (values->edition || values->data_loading))
+        return message_fail(SUTRA_USAGE, "--rules full knows no %s: those are of HTA's rules",
+                            values->edition ? "--edition" : "--data-loading");
+    if (values->rules == RULES_HTA_0_6)
+        values->edition = SUTRA_HTA_EDITION_0_6;
+    if (values->data_loading && values->edition != SUTRA_HTA_EDITION_0_6)
+        return message_fail(SUTRA_USAGE, "--data-loading needs --edition 0.6");
+    if ((values->only_critical || values->edges) && values->format != SUTRA_PATH_CHROME)
+        return message_fail(SUTRA_USAGE, "%s needs --format chrome",
+                            values->only_critical ? "--only-critical" : "--edges");
+    return SUTRA_OK;
 }
 
 static int run(const struct command *command, int argc, char **argv) {
@@ -98,8 +135,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK)
         return exit_code;
-    if (values.rules && values.format == SUTRA_PATH_CHROME)
-        return message_fail(SUTRA_USAGE, "--rules full: there is text or json, but no marked trace");
+    if ((exit_code = check_rules(&values)) != SUTRA_OK)
+        return exit_code;
     values.trace = operands.words[0];
     if (paths_same(values.job.output, values.trace))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
@@ -121,6 +158,8 @@ static const char *const description[] = {
     "by operator, by kernel and by delay: on a terminal as a page, in a file also with each of its stretches.",
     "The rules are those of Holistic Trace Analysis. Where those fail a warning tells why, and extended rules are "
     "used, which also know stream 0, streams with names, equal streams of several devices and HIP.",
+    "They are those of HTA 0.5, with --edition 0.6 those of 0.6.1, by which more threads hang together and paths are "
+    "longer. An edition tells nothing about the program that was traced, but which of HTA's results ours compare with.",
     "With --rules full the path spans the whole time instead: the processor's work in one line over all threads, what "
     "it waits for, launches, streams and the events between them, as 'sutra link -o X.et' keeps them. Each moment is "
     "of one kind: operator, launch latency, kernel, copy, communication or gap. Beside the path stand operators and "
@@ -130,6 +169,8 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra critical-path device.json", "print where the time of the first step went"},
     {"sutra critical-path device.json --format chrome -o marked.json.gz", "mark the path in the trace, for Perfetto"},
+    {"sutra critical-path device.json --format chrome --only-critical --edges arrows -o path.json.gz",
+     "what HTA's overlay shows"},
     {"sutra critical-path device.json --rules full", "what the whole time of the first step went to"},
     {"sutra critical-path device.json --annotation forward --instance 3 --format json -o path.json",
      "the path of one span, for a program"},

@@ -41,6 +41,10 @@ static double *resource_of(struct sutra_critical_path_report *report, enum kerne
                                         : &report->compute_us;
 }
 
+static enum kernel_type type_of_kernel(const struct path_search *search, const char *name, size_t length) {
+    return search->rules.newer ? kernel_type_of_0_6(name, length, false) : kernel_type_of(name, length);
+}
+
 static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
     const struct path_search *search = &path->search;
     const struct strings *strings = &search->trace->strings;
@@ -59,7 +63,10 @@ static void add_edges(struct sutra_critical_path *path, struct sums *sums) {
         sums[kind].us[name] += us;
         sums[kind].n[name]++;
         if (kind == SUTRA_PATH_KERNEL)
-            *resource_of(report, kernel_type_of(strings_text(strings, name), strings_length(strings, name))) += us;
+            *resource_of(report, type_of_kernel(search, strings_text(strings, name), strings_length(strings, name))) +=
+                us;
+        else if (name_has(&search->rows, owner, NAME_LOADS_DATA))
+            report->data_loading_us += us;
     }
 }
 
@@ -107,7 +114,9 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
     path->report = (struct sutra_critical_path_report){.n_nodes = graph_nodes(&search->graph),
                                                        .n_path_nodes = search->path.n,
                                                        .extended = search->rules.extended,
-                                                       .reason = path->verdict.reason};
+                                                       .reason = path->verdict.reason,
+                                                       .edition = search->rules.newer ? SUTRA_HTA_EDITION_0_6
+                                                                                      : SUTRA_HTA_EDITION_0_5};
     enum sutra_status status = arena_status(&arena, error);
     if (!status && !graph_count_edges(&search->graph, &arena, &path->report.n_edges))
         status = error_memory(error);

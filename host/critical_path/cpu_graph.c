@@ -86,16 +86,66 @@ static bool has_thread(const struct device_events *events, row_t event) {
            events->flags[event] & EVENT_HAS_TID;
 }
 
+/* ---- Forward and backward, to edition 0.6 ---- */
+
+/* The only thread of operators and annotations whose name has the text; KEY_ABSENT: there is none, or several. */
+static value_key only_thread(const struct path_work *work, const struct path_rows *rows,
+                             const struct path_window *window, const uint8_t *has) {
+    value_key tid = KEY_ABSENT;
+    for (row_t i = 0; i < window->n; i++) {
+        row_t event = window->rows[i];
+        if (!has[work->events->name[event]] || !category_has(rows, event, CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+            continue;
+        if (tid != KEY_ABSENT && tid != work->events->tid[event])
+            return KEY_ABSENT;
+        tid = work->events->tid[event];
+    }
+    return tid;
+}
+
+static enum sutra_status find_side(struct path_work *work, const struct path_rows *rows,
+                                   const struct path_window *window, const char *text, value_key *tid) {
+    const struct strings *strings = &work->trace->strings;
+    uint8_t *has = arena_take(&work->scratch, strings->n, 1);
+    if (!has)
+        return error_memory(work->error);
+    for (uint32_t string = 0; string < strings->n; string++)
+        has[string] = text_compare(strings, string, TEXT_HAS, text);
+    *tid = only_thread(work, rows, window, has);
+    return SUTRA_OK;
+}
+
+/* The thread that one becomes before rows nest: backward that of forward, where there is one of each. */
+struct moved_thread {
+    value_key from, to;
+};
+
+static enum sutra_status find_moved(struct path_work *work, const struct path_rows *rows,
+                                    const struct path_window *window, struct moved_thread *moved) {
+    *moved = (struct moved_thread){KEY_ABSENT, KEY_ABSENT};
+    enum sutra_status status = work->rules.newer ? find_side(work, rows, window, "forward", &moved->to) : SUTRA_OK;
+    if (!status && work->rules.newer)
+        status = find_side(work, rows, window, "autograd", &moved->from);
+    if (moved->to == KEY_ABSENT || moved->to == 0 || moved->from == 0)
+        moved->from = KEY_ABSENT;
+    return status;
+}
+
 /* Numbers the threads; a group of rows of which one is on a stream is none. */
 static enum sutra_status number_threads(struct path_work *work, const struct path_rows *rows,
                                         const struct path_window *window, struct threads *threads) {
     const struct device_events *events = work->events;
     bool extended = work->rules.extended;
+    struct moved_thread moved;
+    enum sutra_status status = find_moved(work, rows, window, &moved);
+    if (status)
+        return status;
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
         if (!has_thread(events, event) || (extended && on_stream(rows, event)))
             continue;
-        struct tuple id = {{events->pid[event], events->tid[event]}};
+        value_key tid = events->tid[event] == moved.from ? moved.to : events->tid[event];
+        struct tuple id = {{events->pid[event], tid}};
         uint32_t number = tuples_number(&threads->ids, id);
         if (number == TUPLE_NONE)
             return error_memory(work->error);
@@ -183,7 +233,7 @@ static enum sutra_status sort_starts(struct path_work *work, const struct path_r
 /* The reference looks these categories up when it first needs them, and crashes where no row uses them. */
 static enum sutra_status check_categories(const struct path_work *work, const struct path_rows *rows,
                                           const struct threads *threads) {
-    for (row_t i = 0; i < threads->n && !work->rules.extended; i++) {
+    for (row_t i = 0; i < threads->n && !work->rules.extended && !work->rules.newer; i++) {
         if (threads->row[i] == 0 && !work->rules.first_counts)
             continue;
         if (!(rows->used.category & CATEGORY_CPU_OP))
@@ -196,9 +246,7 @@ static enum sutra_status check_categories(const struct path_work *work, const st
 
 static enum sutra_status add_begin(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                    struct chain *chain, row_t event, row_t above) {
-    node_t start = graph_add_pair(graph, event, above);
-    if (start == NODE_NONE)
-        return error_memory(work->error);
+    node_t start = event_start(graph, event);
     enum sutra_status status = SUTRA_OK;
     if (above == ROW_NONE && chain->high != NODE_NONE)
         status = work_add_edge(work, rows, graph, chain->high, start, EDGE_DEPENDENCY, true);
@@ -219,14 +267,40 @@ static enum sutra_status add_end(const struct path_work *work, const struct path
     return status;
 }
 
-static enum sutra_status add_chains(const struct path_work *work, const struct path_rows *rows,
-                                    const struct frames *frames, struct graph *graph) {
-    enum sutra_status status = SUTRA_OK;
+/* To edition 0.6 the chain goes on between operators of the top level, and where two calls share the runtime's lock its
+ * edges are those of the lock. */
+static enum sutra_status add_newer(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                   struct chain *chain, row_t event, row_t above, bool begins) {
+    node_t node = begins ? event_start(graph, event) : event_end(graph, event), last = chain->last;
+    bool waits = !begins && name_has(rows, event, NAME_BLOCKING);
+    chain->last = node;
+    if (last == NODE_NONE || runtime_lock_is_shared(rows, graph, last, node))
+        return SUTRA_OK;
+    enum edge_type type = begins && above == ROW_NONE ? EDGE_DEPENDENCY : EDGE_OPERATOR;
+    return work_add_edge(work, rows, graph, last, node, type, waits);
+}
+
+static enum sutra_status add_pairs(const struct path_work *work, const struct frames *frames, struct graph *graph) {
+    for (row_t i = 0; i < frames->thread_start[frames->n_threads]; i++)
+        if (frames->begins[i] && graph_add_pair(graph, frames->event[i], frames->above[i]) == NODE_NONE)
+            return error_memory(work->error);
+    return SUTRA_OK;
+}
+
+static enum sutra_status add_chains(struct path_work *work, const struct path_rows *rows, const struct frames *frames,
+                                    struct graph *graph) {
+    enum sutra_status status = add_pairs(work, frames, graph);
+    if (!status && work->rules.newer)
+        status = runtime_lock_add(work, rows, graph);
     for (uint32_t t = 0; t < frames->n_threads && !status; t++) {
         struct chain chain = {NODE_NONE, NODE_NONE};
-        for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1] && !status; i++)
-            status = frames->begins[i] ? add_begin(work, rows, graph, &chain, frames->event[i], frames->above[i])
-                                       : add_end(work, rows, graph, &chain, frames->event[i], frames->above[i]);
+        for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1] && !status; i++) {
+            row_t event = frames->event[i], above = frames->above[i];
+            if (work->rules.newer)
+                status = add_newer(work, rows, graph, &chain, event, above, frames->begins[i]);
+            else
+                status = (frames->begins[i] ? add_begin : add_end)(work, rows, graph, &chain, event, above);
+        }
     }
     return status;
 }

@@ -52,10 +52,6 @@ static int64_t frame_length(const struct path_rows *rows, row_t event) {
     return (int64_t)fmin(fmax(rows->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
 }
 
-static bool is_operator(const struct path_work *work, const struct path_rows *rows, row_t event) {
-    return (event > 0 || work->rules.first_counts || work->rules.extended) && category_has(rows, event, CATEGORY_OP);
-}
-
 /* ---- Ends ---- */
 
 /* The times at which frames of some length end, by thread and time. */

@@ -142,7 +142,7 @@ static bool may_wait(const struct device *device, node_t from, node_t to) {
 }
 
 static enum sutra_status no_call(const struct device *device, row_t event) {
-    if (device->work->rules.extended)
+    if (device->work->rules.extended || device->work->rules.newer)
         return SUTRA_OK;
     return stop_crash(device->work, "the call of event %u, which waits, is not in the window", event);
 }
@@ -228,6 +228,9 @@ static enum sutra_status take_sync(struct device *device, row_t event) {
 
 /* ---- Kernels ---- */
 
+/* To edition 0.6 a kernel that begins so much later does not hang on the one before. */
+#define LONG_DELAY_US 1500
+
 /* Whether the kernel waited for its launch only: the stream was idle, and what holds it up had ended. */
 static bool follows_launch(const struct device *device, row_t event, node_t last, node_t holder) {
     const uint8_t *queue = device->queue;
@@ -251,7 +254,9 @@ static enum sutra_status add_delay(const struct device *device, row_t event, nod
         if (!extended)
             return stop_crash(device->work, "the launch of event %u is not in the window", event);
     }
-    if (last != NODE_NONE && (holder == NODE_NONE || time_of(device, holder) < time_of(device, last)))
+    bool far = device->work->rules.newer && last != NODE_NONE &&
+               time_of(device, start) - time_of(device, last) >= LONG_DELAY_US;
+    if (last != NODE_NONE && !far && (holder == NODE_NONE || time_of(device, holder) < time_of(device, last)))
         return add_edge(device, last, start, EDGE_KERNEL_DELAY);
     if (extended && last == NODE_NONE && holder == NODE_NONE && launch != NODE_NONE)
         return add_edge(device, launch, start, EDGE_LAUNCH_DELAY);

@@ -25,15 +25,16 @@ static bool same_stream(const struct path_rows *rows, const struct graph *graph,
     return on_stream(rows, from) && rows->stream[from] == rows->stream[to];
 }
 
-/* A weight of -1 comes from rounding; less than that the reference refuses. */
+/* A weight of -1 comes from rounding; less than that the reference refuses, until edition 0.6 takes it for 0, too. */
 static enum sutra_status check_edges(const struct path_work *work, const struct path_rows *rows, struct graph *graph) {
     uint32_t backwards = UINT32_MAX, on_one_stream = UINT32_MAX;
     for (uint32_t edge = graph->n_edges; edge-- > 0;) {
-        if (graph->weight[edge] < -1)
+        if (graph->weight[edge] < -1 && !work->rules.newer)
             backwards = edge;
         if (graph->type[edge] == EDGE_SYNC && !edge_is_hub(graph, edge) && same_stream(rows, graph, edge))
             on_one_stream = edge;
-        if (graph->weight[edge] == -1 || (work->rules.extended && graph->weight[edge] < 0))
+        if (graph->weight[edge] == -1 || (work->rules.newer && graph->weight[edge] < -1) ||
+            (work->rules.extended && graph->weight[edge] < 0))
             graph->weight[edge] = 0;
     }
     if (work->rules.extended)
@@ -106,11 +107,14 @@ static void count_missing(const struct graph *graph, struct longest *longest) {
         longest->n_missing[graph->hubs.to[hub]] -= graph->hubs.n_from[hub] == 0;
 }
 
-static void measure_all(const struct graph *graph, struct longest *longest) {
+/* Begins with the nodes that no edge leads to: by number, or, where `nodes` is not NULL, as they stand there. */
+static void measure_all(const struct graph *graph, struct longest *longest, const node_t *nodes) {
     count_missing(graph, longest);
-    for (node_t node = 0; node < graph_nodes(graph); node++)
+    for (node_t i = 0; i < graph_nodes(graph); i++) {
+        node_t node = nodes ? nodes[i] : i;
         if (longest->n_missing[node] == 0)
             longest->order[longest->n++] = node;
+    }
     for (node_t i = 0; i < longest->n; i++) {
         measure(graph, longest, longest->order[i]);
         leave(graph, longest, longest->order[i]);
@@ -152,8 +156,11 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
     enum sutra_status status = graph_index(graph, &work->scratch) ? work_taken(work) : error_memory(work->error);
     if (!status)
         status = check_edges(work, rows, graph);
+    node_t *nodes = work->rules.newer ? arena_take(&work->scratch, n, sizeof *nodes) : NULL;
+    if (!status && work->rules.newer)
+        status = nodes ? nodes_by_time(work, rows, graph, nodes) : error_memory(work->error);
     if (!status) {
-        measure_all(graph, &longest);
+        measure_all(graph, &longest, nodes);
         status = longest.n < n ? stop_empty(work, "what waits for what goes in a circle")
                                : trace_back(work, graph, &longest, path);
     }

@@ -1,7 +1,7 @@
 /*
  * path.c - sutra_critical_path_...(): which rules apply, and the way to a file.
  *
- * The reference's rules are tried first. Where they give no path, or where the trace has what they do not tell apart,
+ * The reference's rules are tried first, of edition 0.5, which give the map, then those of 0.6 where they are wanted. Where they give no path, or where the trace has what they do not tell apart,
  * the extended rules give the path; the map of external ids stays the reference's where that has one.
  */
 #include "critical_path/path.h"
@@ -99,6 +99,27 @@ static enum sutra_status search_again(struct sutra_critical_path *path, const st
     return SUTRA_OK;
 }
 
+/* The path of edition 0.6, which is taken as the reference has it wherever that has one. */
+static enum sutra_status find_newer(struct sutra_critical_path *path, struct path_rules *rules, bool *extended,
+                                    struct sutra_error *error) {
+    rules->newer = rules->first_counts = true;
+    enum sutra_status status = search_again(path, rules, error);
+    *extended = !path->search.rules.newer;
+    return status;
+}
+
+/* The path of edition 0.5: that of the extended rules, where the trace has what the reference does not tell apart. */
+static enum sutra_status find_older(struct sutra_critical_path *path, struct path_rules *rules, bool *extended,
+                                    struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    if (path->verdict.outcome == OUTCOME_PATH)
+        status = needs_extended(&path->search.rows, &path->search.trace->strings, extended, error);
+    if (status || *extended || !leaves_out_first(&path->search.rows))
+        return status;
+    rules->first_counts = true;
+    return search_again(path, rules, error);
+}
+
 static enum sutra_status find(struct sutra_critical_path *path, const struct sutra_device_trace *trace,
                               struct path_rules *rules, bool given, struct sutra_error *error) {
     bool extended = true;
@@ -107,18 +128,14 @@ static enum sutra_status find(struct sutra_critical_path *path, const struct sut
     enum outcome reference = path->verdict.outcome;
     if (!status && reference != OUTCOME_CRASH)
         status = sync_map_take(&path->map, &path->search, path->context, error);
-    if (!status && reference == OUTCOME_PATH)
-        status = needs_extended(&path->search.rows, &trace->strings, &extended, error);
-    if (!status && !extended && leaves_out_first(&path->search.rows)) {
-        rules->first_counts = true;
-        status = search_again(path, rules, error);
-    }
+    if (!status)
+        status = (path->newer ? find_newer : find_older)(path, rules, &extended, error);
     if (!status && extended) {
         rules->extended = true;
         rules->annotation = annotation_of(&path->search, rules, given);
         status = run_extended(path, rules, error);
     }
-    if (!status && reference != OUTCOME_PATH)
+    if (!status && reference != OUTCOME_PATH && extended)
         context_warn(path->context, PATH_REFERENCE " finds no critical path (%s); extended rules are used",
                      path->verdict.reason);
     return status ? status : breakdown_make(path, error);
@@ -133,11 +150,20 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     if (status)
         return status;
     bool given = taken.annotation;
-    struct path_rules rules = {.annotation = given ? taken.annotation : STEP_NAME, .instance = taken.instance};
+    struct path_rules rules = {.annotation = given ? taken.annotation : STEP_NAME,
+                               .instance = taken.instance,
+                               .data_loading = taken.data_loading};
+    if ((unsigned)taken.edition >= SUTRA_HTA_N_EDITIONS)
+        return error_set(error, SUTRA_USAGE, "HTA has no edition of the number %d", (int)taken.edition);
+    if ((unsigned)taken.arrows >= SUTRA_N_ARROWS)
+        return error_set(error, SUTRA_USAGE, "there are no arrows of the number %d", (int)taken.arrows);
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->context = context;
+    made->newer = taken.edition == SUTRA_HTA_EDITION_0_6;
+    made->only_critical = taken.only_critical;
+    made->arrows = taken.arrows;
     context_expect(context, trace->events.n);
     stage_begin(context, "critical path", trace->events.n);
     status = find(made, trace, &rules, given, error);

@@ -5,6 +5,7 @@
  *            links.c               rows of calls and of the GPU that belong together, by correlation
  *           window.c--> window     complete steps, the annotation's window, the rows in it
  *        cpu_graph.c--> graph      operators of each thread, nested, as nodes and edges
+ *     runtime_lock.c--> graph      to edition 0.6: calls that wait for each other
  *            queue.c--> queue      length of each stream's queue at launches and kernels
  *            waits.c--> waits      what event records and stream waits refer to
  *        gpu_graph.c--> graph      kernels, delays and synchronisation as nodes and edges
@@ -38,10 +39,12 @@ enum outcome {
 
 struct path_rules {
     bool extended;
-    bool pandas3;           /* as the reference behaves with pandas 3 */
-    bool first_counts;      /* event 0 may be an operator, which to the linker's version of the reference it never is */
-    const char *annotation; /* part of a name; "", or NULL with extended rules: the whole trace */
-    uint64_t instance;      /* which of the rows of that name, from 0 */
+    bool pandas3;      /* as the reference behaves with pandas 3 */
+    bool first_counts; /* event 0 may be an operator, which to the linker's version of the reference it never is */
+    bool newer;        /* those of the reference's edition 0.6; first_counts is set, too */
+    const char *data_loading; /* with these: part of the names of rows that load data, which count as operators; NULL */
+    const char *annotation;   /* part of a name; "", or NULL with extended rules: the whole trace */
+    uint64_t instance;        /* which of the rows of that name, from 0 */
 };
 
 /* How a search ended, and why there is no path. */
@@ -66,6 +69,9 @@ struct path_work {
 
 /* A role of this search: the name contains the annotation that is looked for. */
 #define NAME_ANNOTATION NAME_OWN
+
+/* And that of rows that load data. */
+#define NAME_LOADS_DATA (NAME_OWN << 1)
 
 #define CATEGORY_OP (CATEGORY_CPU_OP | CATEGORY_CALL)
 
@@ -150,6 +156,16 @@ enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *
 enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows *rows,
                                   const struct path_window *window, const uint8_t *queue,
                                   const struct path_waits *waits, struct graph *graph);
+
+/* runtime_lock.c: the edges between calls that wait for the lock of CUDA's runtime, of the nodes that are there; and
+ * whether two nodes are of such calls, the first no end before the start of the second. */
+enum sutra_status runtime_lock_add(struct path_work *work, const struct path_rows *rows, struct graph *graph);
+bool runtime_lock_is_shared(const struct path_rows *rows, const struct graph *graph, node_t from, node_t to);
+
+/* All nodes of the graph by time, those of one time by event, starts first. */
+enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *rows, const struct graph *graph,
+                                node_t *nodes);
+
 enum sutra_status longest_path_find(struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                     struct path_nodes *path);
 
@@ -199,6 +215,12 @@ static inline double node_time(const struct path_rows *rows, const struct graph 
 /* A row's stream as a tuple; with extended rules each device has streams of its own. */
 static inline struct tuple stream_of(const struct path_work *work, const struct path_rows *rows, row_t event) {
     return (struct tuple){{rows->stream[event], work->rules.extended ? work->events->pid[event] : 0}};
+}
+
+/* Whether a row counts as an operator, which has nodes. */
+static inline bool is_operator(const struct path_work *work, const struct path_rows *rows, row_t event) {
+    bool counts = event > 0 || work->rules.first_counts || work->rules.extended;
+    return counts && (category_has(rows, event, CATEGORY_OP) || name_has(rows, event, NAME_LOADS_DATA));
 }
 
 /* Sorts rows stably by a time that is not below 0. `keys` has room for n. */

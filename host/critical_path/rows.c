@@ -13,9 +13,15 @@
 
 static enum sutra_status give_roles(const struct path_work *work, struct path_rows *rows) {
     const struct strings *strings = &work->trace->strings;
-    rows->roles = names_find(strings, work->rules.extended ? READER_PATH_EXTENDED : READER_PATH, work->results);
+    uint32_t readers = work->rules.extended ? READER_PATH_EXTENDED : READER_PATH;
+    readers |= work->rules.newer ? READER_PATH_0_6 : 0;
+    rows->roles = names_find(strings, (enum reader)readers, work->results);
     if (!rows->roles)
         return error_memory(work->error);
+    if (work->rules.newer)
+        names_keep_numbered_steps(strings, rows->roles);
+    if (work->rules.newer && work->rules.data_loading)
+        names_mark(strings, rows->roles, TEXT_HAS, work->rules.data_loading, NAME_LOADS_DATA);
     if (work->rules.annotation)
         names_mark(strings, rows->roles, TEXT_HAS, work->rules.annotation, NAME_ANNOTATION);
     return SUTRA_OK;

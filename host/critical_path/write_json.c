@@ -2,7 +2,7 @@
  * write_json.c - the critical path as one JSON object:
  *
  *     kind, map, caught, exception   the reference's map: external id -> external ids that it waits for, how it ended
- *     rules                          "reference" or "extended": by which nodes, edges and path were found
+ *     rules, edition                 "reference" or "extended", "0.5" or "0.6": by which nodes, edges and path were found
  *     nodes                          [event, microseconds since the first event, is it the start]
  *     edges                          [from, to, weight, type], by node
  *     path                           nodes
@@ -87,7 +87,8 @@ static void write_outcome(const struct sutra_critical_path *path, struct text_ou
         out_string(text, path->verdict.reason, strlen(path->verdict.reason));
     else
         out_add(text, "null");
-    out_add(text, path->report.extended ? ",\n\"rules\": \"extended\",\n" : ",\n\"rules\": \"reference\",\n");
+    out_format(text, ",\n\"rules\": \"%s\",\n\"edition\": \"%s\",\n", path->report.extended ? "extended" : "reference",
+               sutra_hta_edition_name(path->report.edition));
 }
 
 /* ---- The graph ---- */
@@ -192,7 +193,9 @@ static void write_breakdown(const struct sutra_critical_path_report *report, str
     write_sum(text, "compute", report->compute_us, false);
     write_sum(text, "communication", report->communication_us, true);
     write_sum(text, "memory", report->memory_us, true);
-    out_add(text, "},\n\"shares\": [");
+    out_add(text, "},\n\"data_loading_us\": ");
+    out_number(text, report->data_loading_us);
+    out_add(text, ",\n\"shares\": [");
     for (uint64_t i = 0; i < report->n_shares; i++) {
         const struct sutra_path_share *share = &report->shares[i];
         out_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_words[share->kind]);

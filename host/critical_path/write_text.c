@@ -22,7 +22,8 @@ static void write_share(struct text_out *text, const struct sutra_critical_path_
 }
 
 static void write_rules(const struct sutra_critical_path_report *report, struct text_out *text) {
-    out_format(text, "\n  rules: %s\n", report->extended ? "extended" : "the reference's");
+    out_format(text, "\n  rules: %s, edition %s\n", report->extended ? "extended" : "the reference's",
+               sutra_hta_edition_name(report->edition));
     if (report->extended && *report->reason) {
         out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
         write_name(text, report->reason);
@@ -83,6 +84,8 @@ static void write_breakdown(const struct sutra_critical_path_report *report, str
     }
     out_format(text, "\nkernels on the path: %.3f us compute, %.3f us communication, %.3f us memory\n\n",
                report->compute_us, report->communication_us, report->memory_us);
+    if (report->data_loading_us > 0)
+        out_format(text, "data is loaded for %.3f us of the operators' time\n\n", report->data_loading_us);
 }
 
 /* Each edge: when it begins, how long it is, its kind, and whose time it is, or from what to what it leads. */

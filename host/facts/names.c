@@ -10,6 +10,7 @@
  *     T  the call tree                   S  the timeline for simulators
  *     I  what `sutra info` counts beside what L knows
  *     C  TraceLens' tables of operators
+ *     Q6 what edition 0.6 of these queues knows beside Q, and P6 that of the critical path beside P
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
@@ -31,6 +32,8 @@ enum {
     S = READER_SIMULATE,
     I = READER_SUMMARY,
     C = READER_OPERATORS,
+    Q6 = READER_HTA_QUEUE_0_6,
+    P6 = READER_PATH_0_6,
 };
 
 struct name_line {
@@ -44,7 +47,7 @@ static const struct name_line names[] = {
     {"cudaLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | O | P | H | Q | D},
     {"cudaLaunchKernelExC", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | H | Q | X},
     {"cuLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | P | Q | X},
-    {"cuLaunchKernelEx", TEXT_IS, NAME_LAUNCH_KERNEL, L | E | X},
+    {"cuLaunchKernelEx", TEXT_IS, NAME_LAUNCH_KERNEL, L | E | X | Q6 | P6},
     {"cudaLaunchCooperativeKernel", TEXT_IS, NAME_LAUNCH_KERNEL, L | E | X},
     {"hipLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | Q | X},
     {"hipExtLaunchKernel", TEXT_IS, NAME_LAUNCH_KERNEL | NAME_HIP, L | E | X},
@@ -71,6 +74,10 @@ static const struct name_line names[] = {
     {"cudaMemcpyFromSymbol", TEXT_IS, NAME_BLOCKING, E},
     {"cudaMemcpyToSymbol", TEXT_IS, NAME_BLOCKING, E},
     {"hipStreamSynchronize", TEXT_IS, NAME_BLOCKING | NAME_HIP, X},
+
+    {"cudaHostAlloc", TEXT_IS, NAME_TAKES_LOCK, P6},
+    {"cudaLaunchKernel", TEXT_IS, NAME_TAKES_LOCK, P6},
+    {"cudaMemcpyAsync", TEXT_IS, NAME_TAKES_LOCK, P6},
 
     {"cudaEventRecord", TEXT_IS, NAME_RECORD_CALL, P},
     {"cudaStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL, P},
@@ -100,9 +107,9 @@ static const struct name_line names[] = {
 
 /* Those with capitals and without a prefix are Kineto's until 2021; its flows from launches have had four names. */
 static const struct name_line categories[] = {
-    {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | D | T | S | C},
+    {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | H | D | T | S | C},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, E | D | T | I},
-    {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | D | T | S},
+    {"user_annotation", TEXT_IS, CATEGORY_ANNOTATION, L | O | H | D | T | S | P6},
     {"cuda_runtime", TEXT_IS, CATEGORY_RUNTIME, L | O | P | D | T | S | C},
     {"Runtime", TEXT_IS, CATEGORY_RUNTIME, E | D | T | I},
     {"hip_runtime", TEXT_IS, CATEGORY_RUNTIME | CATEGORY_HIP, E | X | T | S | I},
@@ -116,7 +123,7 @@ static const struct name_line categories[] = {
     {"gpu_memset", TEXT_IS, CATEGORY_SET, L | O | H | T | S | C},
     {"Memset", TEXT_IS, CATEGORY_SET, H | T | I},
     {"cuda_sync", TEXT_IS, CATEGORY_SYNC, P | D | T | S | C},
-    {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, D | T | S},
+    {"gpu_user_annotation", TEXT_IS, CATEGORY_GPU_ANNOTATION, H | D | T | S},
     {"overhead", TEXT_IS, CATEGORY_OVERHEAD, D | T},
     {"ac2g", TEXT_IS, CATEGORY_LAUNCH_FLOW, L | O | T | C},
     {"async_cpu_to_gpu", TEXT_IS, CATEGORY_LAUNCH_FLOW, T | I},
@@ -186,6 +193,17 @@ struct string_roles *names_find(const struct strings *strings, enum reader reade
             mark(strings, roles, categories[i].comparison, categories[i].text, (struct string_roles){.category = role});
     }
     return roles;
+}
+
+void names_keep_numbered_steps(const struct strings *strings, struct string_roles *roles) {
+    for (uint32_t string = 0; string < strings->n; string++) {
+        if (!(roles[string].name & NAME_STEP))
+            continue;
+        bool begins = text_compare(strings, string, TEXT_BEGINS, STEP_NAME "#");
+        char digit = begins ? strings_text(strings, string)[strlen(STEP_NAME "#")] : 0;
+        if (digit < '0' || digit > '9')
+            roles[string].name &= ~(uint32_t)NAME_STEP;
+    }
 }
 
 uint32_t names_count_steps(const struct strings *strings, const struct string_roles *roles) {

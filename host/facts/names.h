@@ -20,18 +20,20 @@
 
 /* Whose list it is. */
 enum reader {
-    READER_LINKER = 1 << 0,        /* links today's traces */
-    READER_OLDER_LINKER = 1 << 1,  /* link-legacy, where it counts few calls as launches */
-    READER_PATH = 1 << 2,          /* HTA's critical path */
-    READER_PATH_EXTENDED = 1 << 3, /* the same with our extended rules */
-    READER_HTA = 1 << 4,           /* HTA's tables and statistics of launches */
-    READER_HTA_QUEUE = 1 << 5,     /* HTA's lengths of queues */
-    READER_DLRM = 1 << 6,          /* the notebook behind analyze dlrm */
-    READER_TREE = 1 << 7,          /* the profiler's call tree */
-    READER_SIMULATE = 1 << 8,      /* the measured timeline, for simulators */
-    READER_DLRM_EXTENDED = 1 << 9, /* the notebook with our default rules */
-    READER_OPERATORS = 1 << 11,    /* TraceLens' tables of operators */
-    READER_SUMMARY = 1 << 10,      /* what a trace holds, where the linker knows no name for it; with READER_LINKER */
+    READER_LINKER = 1 << 0,         /* links today's traces */
+    READER_OLDER_LINKER = 1 << 1,   /* link-legacy, where it counts few calls as launches */
+    READER_PATH = 1 << 2,           /* HTA's critical path */
+    READER_PATH_EXTENDED = 1 << 3,  /* the same with our extended rules */
+    READER_HTA = 1 << 4,            /* HTA's tables and statistics of launches */
+    READER_HTA_QUEUE = 1 << 5,      /* HTA's lengths of queues */
+    READER_DLRM = 1 << 6,           /* the notebook behind analyze dlrm */
+    READER_TREE = 1 << 7,           /* the profiler's call tree */
+    READER_SIMULATE = 1 << 8,       /* the measured timeline, for simulators */
+    READER_DLRM_EXTENDED = 1 << 9,  /* the notebook with our default rules */
+    READER_HTA_QUEUE_0_6 = 1 << 13, /* beside READER_HTA_QUEUE, what HTA 0.6 knows more */
+    READER_PATH_0_6 = 1 << 12,      /* beside READER_PATH, what the critical path of HTA 0.6 knows more */
+    READER_OPERATORS = 1 << 11,     /* TraceLens' tables of operators */
+    READER_SUMMARY = 1 << 10,       /* what a trace holds, where the linker knows no name for it; with READER_LINKER */
 };
 
 /* What names of profiler steps contain. */
@@ -58,7 +60,8 @@ enum name_role {
     NAME_COPY = 1 << 16,        /* contains emcpy: copies on the GPU */
     NAME_PAGEABLE = 1 << 17,    /* contains ageable: such copies from or to memory that is not pinned */
     NAME_USED = 1 << 18,        /* an event that counts has it: set by whoever goes through the events */
-    NAME_OWN = 1 << 19,         /* this and all above: roles that a reader gives itself, by names_mark() */
+    NAME_TAKES_LOCK = 1 << 19,  /* calls that take the lock of CUDA's runtime */
+    NAME_OWN = 1 << 20,         /* this and all above: roles that a reader gives itself, by names_mark() */
 };
 
 #define NAME_LAUNCH (NAME_LAUNCH_KERNEL | NAME_LAUNCH_COPY | NAME_LAUNCH_SET | NAME_LAUNCH_GRAPH)
@@ -106,6 +109,9 @@ bool text_compare(const struct strings *strings, uint32_t string, enum compariso
 /* Gives a name's role to all strings that the comparison holds for, as for a text that the user chose. */
 void names_mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison, const char *text,
                 uint32_t role);
+
+/* Leaves the role of a step to names of STEP_NAME, "#" and a number, as edition 0.6 of HTA has it. */
+void names_keep_numbered_steps(const struct strings *strings, struct string_roles *roles);
 
 /* Whether an event that counts has the string, as a name or as a category. */
 static inline bool string_is_used(struct string_roles roles) {

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sutra/edition.h"
 #include "sutra/trace.h"
 
 #ifdef __cplusplus
@@ -25,12 +26,24 @@ extern "C" {
 
 struct sutra_critical_path;
 
+/* Which edges of the graph are arrows in the marked trace. */
+enum sutra_path_arrows {
+    SUTRA_ARROWS_PATH,  /* those of the path between two events */
+    SUTRA_ARROWS_WAITS, /* of these dependencies, launch delays and synchronisation, as HTA has it */
+    SUTRA_ARROWS_ALL,   /* all of the graph between two events; args.critical tells those of the path */
+    SUTRA_N_ARROWS
+};
+
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_critical_path_options {
     size_t size;
     const char *annotation; /* part of the name of an event that the path is looked for in; NULL: "ProfilerStep" if
                                there is one, else the whole trace; "": the whole trace */
     uint64_t instance;      /* which of the events of that name, from 0 */
+    enum sutra_hta_edition edition;
+    const char *data_loading; /* edition 0.6: rows with this in their name load data, and count as operators; NULL */
+    bool only_critical;       /* in the marked trace only spans on the path, annotations and functions of Python stay */
+    enum sutra_path_arrows arrows;
 };
 
 /* Finds the path in the trace, which must outlive it. *path is the caller's.
@@ -83,6 +96,8 @@ struct sutra_critical_path_report {
     double begin_us, end_us; /* of the path, since the window's begin */
     struct sutra_path_outside before, behind;
     const char *window; /* name of the annotation; NULL: the whole trace; lives as long as the trace */
+    enum sutra_hta_edition edition; /* whose rules gave the path, or what ours are like */
+    double data_loading_us;         /* of the operators' time that of rows that load data */
 };
 void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report);
 
