@@ -227,6 +227,122 @@ static void the_slowest_rank_has_a_cause(void **state) {
     }
 }
 
+/* ---- Stragglers ---- */
+
+static struct sutra_hta_ranks *analyze_ranks(struct folder *folder, struct sutra_context *context,
+                                             const struct sutra_hta_options *options) {
+    struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .hta = options};
+    struct sutra_hta_ranks *ranks;
+    list_files(folder);
+    assert_int_equal(sutra_hta_ranks_make(context, folder->list, folder->n, &ranks_options, &ranks, NULL), SUTRA_OK);
+    return ranks;
+}
+
+/* A rank with two steps that count, in each of which it comes to a collective that ends at 500. */
+#define IN_STEP(number, name, ts, start, dur, correlation)                                                             \
+    STEP(number, ts, 1000) "," LAUNCH(ts, 1, correlation) "," KERNEL(name, 8, start, dur, correlation)
+#define COMES_AT(rank, name, first, first_dur, second, second_dur)                                                     \
+    RANKED(rank, IN_STEP(1, name, 0, first, first_dur, 1) "," IN_STEP(2, name, 1000, second, second_dur,               \
+                                                                      2) "," STEP(3, 2000, 10))
+
+/* Rank 1 comes last both times, rank 2 once later than rank 0. */
+static struct folder late_ranks(bool old_names) {
+    struct folder folder = make_folder();
+    add_file(&folder, "a.json",
+             old_names ? COMES_AT(0, "ncclKernel_X", 100, 400, 1100, 400)
+                       : COMES_AT(0, "ncclDevKernel_X", 100, 400, 1100, 400));
+    add_file(&folder, "b.json",
+             old_names ? COMES_AT(1, "ncclKernel_X", 300, 200, 1400, 100)
+                       : COMES_AT(1, "ncclDevKernel_X", 300, 200, 1400, 100));
+    add_file(&folder, "c.json",
+             old_names ? COMES_AT(2, "ncclKernel_X", 200, 300, 1100, 400)
+                       : COMES_AT(2, "ncclDevKernel_X", 200, 300, 1100, 400));
+    return folder;
+}
+
+static void check_list(struct folder *folder, struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                       enum sutra_hta_list list, const char *expected) {
+    char path[256], text[512];
+    snprintf(path, sizeof path, "%s/list.json", folder->name);
+    assert_int_equal(sutra_hta_ranks_write_list(context, ranks, list, path, NULL, NULL), SUTRA_OK);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    remove(path);
+    assert_string_equal(text, expected);
+}
+
+static void late_ranks_have_the_short_collectives(void **state) {
+    (void)state;
+    for (int old_names = 0; old_names < 2; old_names++) {
+        struct folder folder = late_ranks(old_names);
+        struct sutra_context *context = make_context(2);
+        struct sutra_hta_ranks *ranks = analyze_ranks(&folder, context, NULL);
+        check_table(ranks, SUTRA_HTA_STRAGGLERS,
+                    "1,2,2,500.0,300.0,0.0,2 | 2,2,0,100.0,100.0,400.0,2 | 0,2,0,0.0,0.0,500.0,1");
+        sutra_hta_ranks_free(ranks);
+        sutra_context_free(context);
+        remove_folder(&folder);
+    }
+}
+
+static void hta_suspects_who_starts_late_and_knows_only_old_names(void **state) {
+    (void)state;
+    static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
+    static const char *const suspects[] = {
+        "{\n \"num_candidates=1\": null,\n \"num_candidates=2\": null,\n \"num_candidates=3\": null\n}\n",
+        "{\n \"num_candidates=1\": [1],\n \"num_candidates=2\": [1, 2],\n \"num_candidates=3\": [0, 1, 2]\n}\n"};
+    for (int old_names = 0; old_names < 2; old_names++) {
+        struct folder folder = late_ranks(old_names);
+        struct sutra_context *context = make_context(2);
+        struct sutra_hta_ranks *ranks = analyze_ranks(&folder, context, &compat);
+        check_list(&folder, context, ranks, SUTRA_HTA_LIST_STEPS, "[1, 2]\n");
+        check_list(&folder, context, ranks, SUTRA_HTA_LIST_STRAGGLERS, suspects[old_names]);
+        assert_true(sutra_hta_ranks_rules(ranks)->compat);
+        assert_int_equal(sutra_hta_ranks_rules(ranks)->full_queue, 1024);
+        sutra_hta_ranks_free(ranks);
+        sutra_context_free(context);
+        remove_folder(&folder);
+    }
+}
+
+static enum sutra_status on_series(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                   struct sutra_error *error) {
+    char text[512];
+    (void)context;
+    (void)error;
+    tell_table(sutra_hta_table(hta, SUTRA_HTA_BANDWIDTH_SERIES, NULL), "", text);
+    strcat(arg, text);
+    strcat(arg, ";");
+    return SUTRA_OK;
+}
+
+/* HTA counts times from the first event of all ranks, so that no table of a rank can be shown before all are there. */
+static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state) {
+    (void)state;
+    static const char *const expected[] = {
+        "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;",
+        "0.0,0,Memcpy DtoD,1.0 | 2.0,0,Memcpy DtoD,0.0;40.0,0,Memcpy DtoD,1.0 | 42.0,0,Memcpy DtoD,0.0;"};
+    struct folder folder = make_folder();
+    add_file(&folder, "a.json", RANKED(0, COPY("Memcpy DtoD", 7, 10, 2, 1, 1)));
+    add_file(&folder, "b.json", RANKED(1, COPY("Memcpy DtoD", 7, 50, 2, 1, 1)));
+    list_files(&folder);
+    for (int compat = 0; compat < 2; compat++) {
+        char told[1024] = "";
+        const struct sutra_hta_options options = {.size = sizeof options, .compat = compat};
+        struct sutra_hta_ranks_options ranks_options = {
+            .size = sizeof ranks_options, .hta = &options, .visit = on_series, .arg = told};
+        struct sutra_context *context = make_context(1);
+        struct sutra_hta_ranks *ranks;
+        assert_int_equal(sutra_hta_ranks_make(context, folder.list, folder.n, &ranks_options, &ranks, NULL), SUTRA_OK);
+        assert_string_equal(told, expected[compat]);
+        sutra_hta_ranks_free(ranks);
+        sutra_context_free(context);
+    }
+    remove_folder(&folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_come_from_the_trace_the_name_or_the_place),
@@ -236,6 +352,9 @@ int main(void) {
         cmocka_unit_test(without_any_good_trace_the_first_error_counts),
         cmocka_unit_test(an_error_of_the_visitor_ends_the_work),
         cmocka_unit_test(the_slowest_rank_has_a_cause),
+        cmocka_unit_test(late_ranks_have_the_short_collectives),
+        cmocka_unit_test(hta_suspects_who_starts_late_and_knows_only_old_names),
+        cmocka_unit_test(times_of_series_count_from_the_rank_or_for_hta_from_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

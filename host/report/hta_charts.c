@@ -65,6 +65,60 @@ void hta_time_show(struct page *page, const void *of) {
     table_free(&table);
 }
 
+/* ---- Steps ---- */
+
+void hta_steps_show(struct page *page, const void *of) {
+    enum { RANK = 0, STEP = 1, COMPUTE = 7, EXPOSED = 9 };
+    const struct hta_source *source = of;
+    static const struct bars_words words = {
+        "steps",
+        "Work of each step on the GPU",
+        "One bar for each step of a rank, of compute and exposed communication of the kernels that it launched.",
+        NULL,
+        "Profiler steps",
+        "profiler_steps"};
+    const char *reason;
+    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_STEPS, &reason);
+    if (!table) {
+        page_missing(page, "Steps", reason);
+        return;
+    }
+    const struct bars bars = {
+        .table = table,
+        .labels = {RANK, STEP},
+        .n_labels = 2,
+        .values = {{COMPUTE, "compute", COMPUTE_COLOUR}, {EXPOSED, "exposed communication", COMMUNICATION_COLOUR}},
+        .n_values = 2,
+        .unit = UNIT_US};
+    page_bars(page, bars, RANKS_SHOWN, &words);
+}
+
+/* ---- Stragglers ---- */
+
+void hta_stragglers_show(struct page *page, const void *of) {
+    enum { LATE = 3 };
+    const struct hta_source *source = of;
+    static const struct bars_words words = {
+        "stragglers",
+        "How late ranks come to collectives",
+        "One bar for each rank: how much shorter it is in collectives than the rank that waits longest.",
+        NULL,
+        "Ranks by lateness",
+        "potential_stragglers"};
+    const char *reason;
+    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_STRAGGLERS, &reason);
+    if (!table) {
+        page_missing(page, "Stragglers", reason);
+        return;
+    }
+    const struct bars bars = {.table = table,
+                              .n_labels = 1,
+                              .values = {{LATE, "late", COMMUNICATION_COLOUR}},
+                              .n_values = 1,
+                              .unit = UNIT_US};
+    page_bars(page, bars, RANKS_SHOWN, &words);
+}
+
 /* ---- Kernels ---- */
 
 static int colour_of_type(struct name type) {
@@ -224,4 +278,5 @@ void hta_queues_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     show_queue_chart(page, source);
     hta_table_show(page, source, SUTRA_HTA_QUEUE_SUMMARY, "Length of queues after each change");
+    hta_table_show(page, source, SUTRA_HTA_BLOCKED, "Time with a full queue");
 }

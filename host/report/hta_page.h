@@ -23,6 +23,8 @@ void hta_cards_show(struct page *page, const struct hta_source *source);
 
 /* What stands in sections, of a struct hta_source: charts with their tables, or why there are none. */
 void hta_time_show(struct page *page, const void *of);
+void hta_steps_show(struct page *page, const void *of);
+void hta_stragglers_show(struct page *page, const void *of);
 void hta_kernels_show(struct page *page, const void *of);
 void hta_idle_show(struct page *page, const void *of);
 void hta_overlap_show(struct page *page, const void *of);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/hta/hta_ranks.h"
 #include "base/error.h"
 #include "report/hta_page.h"
 
@@ -19,10 +20,43 @@ struct sutra_report {
 
 static void show_launches(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_LAUNCH_CALLS, "Calls that launch");
+    hta_table_show(page, source, SUTRA_HTA_LAUNCH_HISTOGRAM, "Launches worth a look, by microseconds");
 }
 
 static void show_copies(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_BANDWIDTH, "Bandwidth, GB/s");
+}
+
+static void show_annotations(struct page *page, const void *source) {
+    hta_table_show(page, source, SUTRA_HTA_GPU_ANNOTATIONS, "Annotations on streams");
+    hta_table_show(page, source, SUTRA_HTA_ANNOTATIONS, "Annotations on the host");
+}
+
+/* A table of the first rank that has it. */
+static void show_of_rank(struct page *page, const struct hta_source *source, enum sutra_hta_table id,
+                         const char *what) {
+    const char *reason = "there is none", *why;
+    const struct sutra_table *table = NULL;
+    const struct sutra_hta *hta = NULL;
+    for (size_t i = 0; !table && (hta = hta_ranks_of(source->ranks, i)); i++)
+        if (!(table = sutra_hta_table(hta, id, &why)) && i == 0)
+            reason = why;
+    if (!table) {
+        page_missing(page, what, reason);
+        return;
+    }
+    char caption[96], file[64];
+    snprintf(caption, sizeof caption, "%s, rank %" PRId64, what, sutra_hta_rank_of(hta));
+    snprintf(file, sizeof file, "%s.rank%" PRId64, sutra_table_name(table), sutra_hta_rank_of(hta));
+    page_table(page, table, caption, file);
+}
+
+static void show_operators(struct page *page, const void *source) {
+    show_of_rank(page, source, SUTRA_HTA_OPERATORS, "Operators and their kernels");
+}
+
+static void show_sequences(struct page *page, const void *source) {
+    show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Sequences of kernels");
 }
 
 static void show_missing(struct page *page, const void *of) {
@@ -42,11 +76,24 @@ static void show_missing(struct page *page, const void *of) {
     page_count(page, all->n_negative, "durations are below 0, and count as they are.");
 }
 
+static void show_rules(struct page *page, const struct hta_source *source) {
+    const struct sutra_hta_options *rules = sutra_hta_ranks_rules(source->ranks);
+    char words[96];
+    snprintf(words, sizeof words, "The tables are by the rules of HTA %s%s.", sutra_hta_edition_name(rules->edition),
+             rules->compat ? ", its faults included" : "");
+    page_words(page, words);
+}
+
 static const struct page_section sections[] = {
     {"time", "Time of each rank",
      "What the time between the first and the last kernel of each rank went to. Whatever runs beside compute "
      "counts as compute; exposed communication runs beside neither compute nor copies.",
      hta_time_show},
+    {"steps", "Profiler steps",
+     "How long each step took on the host, and what the GPU did of what the step launched. Good for finding slow "
+     "steps, and whether compute or communication made them slow. It misleads where the GPU lags: kernels of a step "
+     "run while the next one is on the host, so busy times of steps may overlap, and add up to more than the time.",
+     hta_steps_show},
     {"kernels", "Kernels",
      "Time of kernels and copies by type and by name. Time in which kernels of two types run counts for both "
      "together, as a type of its own.",
@@ -61,14 +108,44 @@ static const struct page_section sections[] = {
     {"queues", "Queues over time",
      "How many kernels have been launched on a stream but have not begun. A queue that is empty most of the time "
      "means that the stream waits for the host. The mean of the table is over changes, that of the chart over "
-     "time.",
+     "time. Once a queue is full, at 1024 launches unless --full-queue says otherwise, the host waits in its calls: "
+     "then it is not what is slow. A queue that is never full has no row.",
      hta_queues_show},
     {"launches", "Launches",
      "Calls that launch kernels and copies. The delay is from the end of the call to the start of the kernel. "
-     "Kernels that are shorter than their call cannot keep a GPU busy.",
+     "Kernels that are shorter than their call cannot keep a GPU busy: fuse them, or launch graphs. Worth a look are "
+     "calls with shorter kernels (short_gpu_kernels), calls above 50 us (runtime_outliers) and delays above 100 us. "
+     "Delays mislead where queues are long: most of such a delay is waiting behind other kernels, and does no harm.",
      show_launches},
+    {"annotations", "Annotations",
+     "Time in record_function() and the like, by name: on the host, and on streams from the first to the last kernel "
+     "launched within. Good for who annotates the parts of a model. Annotations within others count in full, so sums "
+     "of several names mean nothing, and time on a stream holds its gaps. Which kernel ran in which annotation is in "
+     "gpu_kernels_with_user_annotations.",
+     show_annotations},
+    {"operators", "Operators and their kernels",
+     "Which kernels operators of ATen launch, how often, and how long it takes from the operator's start to its first "
+     "launch (its work on the host), and from there to the start of that kernel. Good for finding operators of many "
+     "small kernels, and hosts that are slow before they launch. A long way from launch to kernel misleads where "
+     "queues are long: it is waiting behind other kernels.",
+     show_operators},
+    {"sequences", "Sequences of kernels",
+     "Operators with all kernels launched within them, in the order in which those ran. Good for finding what to fuse "
+     "or to compile: a long sequence that comes often. --sequences NAME chooses other operators, --sequence-kernels N "
+     "shorter sequences. Sequences mislead where kernels of several streams run at once: their order is chance then, "
+     "and one operator makes many patterns.",
+     show_sequences},
+    {"stragglers", "Stragglers",
+     "How late each rank comes to collectives: how much shorter it is in them than the rank that waits longest, and "
+     "how long it waits itself. Clocks of ranks need not agree for that. Good for finding the rank that all wait for. "
+     "It misleads where ranks do not take part in the same collectives, where traces tell no groups, and in steps that "
+     "are cut off. marks counts the steps in which HTA, by starts on clocks that must agree, would suspect the rank.",
+     hta_stragglers_show},
     {"copies", "Bandwidth of copies",
-     "Bandwidth of copies and sets of memory in GB/s, while at least one of the kind runs.", show_copies},
+     "Bandwidth of copies and sets of memory in GB/s, while at least one of the kind runs; memory_bw_time_series has "
+     "each change. Good for telling pageable copies (a few GB/s) from pinned ones. Short copies mislead: what they "
+     "take is mostly not moving bytes.",
+     show_copies},
     {"missing", "What is not here",
      "Operators of the host, their overheads and what they consist of are another analysis: "
      "sutra analyze dlrm TRACE -o DIR",
@@ -90,6 +167,7 @@ static void write_page(struct page *page, const struct hta_source *source) {
     }
     page_head(page, title, first->path, more, sections);
     hta_cards_show(page, source);
+    show_rules(page, source);
     page_sections(page, sections, source);
 }
 

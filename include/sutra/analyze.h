@@ -3,9 +3,9 @@
  *
  *     device trace --> sutra_hta_make() --> struct sutra_hta --> sutra_hta_table() --> struct sutra_table
  *
- * The tables are those of Holistic Trace Analysis 0.5.0 ("HTA"), with its columns: with integer times all numbers are
- * equal to its own; standard deviations agree to about 12 digits, since ours come from exact sums. Times are in
- * microseconds.
+ * The tables are those of Holistic Trace Analysis 0.5.0 or 0.6.1 ("HTA"), with its columns: with integer times all
+ * numbers are equal to its own, those of the newer tables with `compat`; standard deviations agree to about 12 digits,
+ * since ours come from exact sums. Times are in microseconds.
  */
 #ifndef SUTRA_ANALYZE_H
 #define SUTRA_ANALYZE_H
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sutra/edition.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"
 
@@ -35,26 +36,42 @@ struct sutra_hta_options {
     bool all_launches;        /* count all calls that launch something in the tables of launches and queues, not only
                                  those that HTA knows */
     bool nanoseconds;         /* keep fractions of microseconds instead of rounding as HTA does */
+    bool compat;              /* compute all of HTA's tables as HTA does, its faults included */
+    enum sutra_hta_edition edition;
+    uint64_t full_queue;       /* kernels that a queue holds at most; 0: 1024 */
+    const char *sequences_of;  /* sequences of kernels are those of operators whose name has this; NULL: "aten::" */
+    uint64_t sequence_kernels; /* and that have so many kernels at least; 0: 3 */
 };
 
 /* The tables, in the order in which they are written. Those of HTA have its columns; "whole" columns of times are
  * integers where the trace's times are. */
 enum sutra_hta_table {
-    SUTRA_HTA_TEMPORAL,       /* rank: idle, compute, other and whole time between the first and the last kernel */
-    SUTRA_HTA_TYPES,          /* type of kernel, also of two that overlap: time, share; of all ranks together */
-    SUTRA_HTA_KERNELS,        /* rank, type, name: durations of the longest kernels, the rest as "others" */
-    SUTRA_HTA_TYPES_MEMORY,   /* both with copies and sets of memory */
-    SUTRA_HTA_KERNELS_MEMORY, /* (once there are several types, overlaps are counted differently) */
-    SUTRA_HTA_IDLE,           /* rank, stream, what the stream waited for: time, share */
-    SUTRA_HTA_IDLE_STATS,     /* the same: distribution of the gaps */
-    SUTRA_HTA_OVERLAP,        /* rank: how much of communication is hidden by compute, in percent */
-    SUTRA_HTA_QUEUE_SUMMARY,  /* rank, stream: distribution of the queue's length */
-    SUTRA_HTA_BANDWIDTH,      /* rank, kind of copy: distribution of the bandwidth while copies run */
-    SUTRA_HTA_LAUNCHES,       /* one rank: each launch with its kernel */
-    SUTRA_HTA_QUEUE,          /* one rank: each change of the length of a stream's queue; ts counts from the first
+    SUTRA_HTA_TEMPORAL,         /* rank: idle, compute, other and whole time between the first and the last kernel */
+    SUTRA_HTA_TYPES,            /* type of kernel, also of two that overlap: time, share; of all ranks together */
+    SUTRA_HTA_KERNELS,          /* rank, type, name: durations of the longest kernels, the rest as "others" */
+    SUTRA_HTA_TYPES_MEMORY,     /* both with copies and sets of memory */
+    SUTRA_HTA_KERNELS_MEMORY,   /* (once there are several types, overlaps are counted differently) */
+    SUTRA_HTA_IDLE,             /* rank, stream, what the stream waited for: time, share */
+    SUTRA_HTA_IDLE_STATS,       /* the same: distribution of the gaps */
+    SUTRA_HTA_OVERLAP,          /* rank: how much of communication is hidden by compute, in percent */
+    SUTRA_HTA_QUEUE_SUMMARY,    /* rank, stream: distribution of the queue's length */
+    SUTRA_HTA_BANDWIDTH,        /* rank, kind of copy: distribution of the bandwidth while copies run */
+    SUTRA_HTA_LAUNCHES,         /* one rank: each launch with its kernel */
+    SUTRA_HTA_QUEUE,            /* one rank: each change of the length of a stream's queue; ts counts from the first
                                  event of the rank */
-    SUTRA_HTA_RANKS,          /* ours: rank: the figures of the summary; of many ranks only */
-    SUTRA_HTA_LAUNCH_CALLS,   /* ours: rank, name of the call: launches of any kind, also of graphs and of HIP */
+    SUTRA_HTA_RANKS,            /* ours: rank: the figures of the summary; of many ranks only */
+    SUTRA_HTA_LAUNCH_CALLS,     /* ours: rank, name of the call: launches of any kind, also of graphs and of HIP */
+    SUTRA_HTA_STEPS,            /* ours: rank, profiler step: its time, and the time of the kernels it launched */
+    SUTRA_HTA_GPU_ANNOTATIONS,  /* rank, annotation: its durations on streams */
+    SUTRA_HTA_ANNOTATIONS,      /* rank, annotation: its durations on the host */
+    SUTRA_HTA_ANNOTATED,        /* one rank: each kernel with the shortest annotation around it */
+    SUTRA_HTA_OPERATORS,        /* one rank: operator, kernels that it launches: how often, and the delays */
+    SUTRA_HTA_SEQUENCES,        /* one rank: kernels in the order of time that calls of an operator launch */
+    SUTRA_HTA_BANDWIDTH_SERIES, /* one rank: each change of the bandwidth of a kind of copy */
+    SUTRA_HTA_BLOCKED,          /* rank, stream: time with a full queue */
+    SUTRA_HTA_LAUNCH_HISTOGRAM, /* rank, kind of launch worth a look, stretch of microseconds: launches */
+    SUTRA_HTA_STRAGGLERS,       /* ours: rank: how late it comes to collectives; of many ranks only */
+    SUTRA_HTA_STRAGGLER_METRIC, /* the collectives by which HTA looks for stragglers; of many ranks only */
     SUTRA_HTA_N_TABLES
 };
 
@@ -140,9 +157,23 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks);
 const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i);
 
 /* A table of all ranks, or NULL where it could not be made; *reason (may be NULL) is then why. There is none for
- * SUTRA_HTA_LAUNCHES and SUTRA_HTA_QUEUE, which are tables of one rank. */
+ * tables of one rank. */
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
                                                 const char **reason);
+
+/* By which rules the tables were made: options as they count, with what stands for 0. Lives as long as the ranks. */
+const struct sutra_hta_options *sutra_hta_ranks_rules(const struct sutra_hta_ranks *ranks);
+
+/* What HTA gives as lists, as JSON: the numbers of the profiler's steps, [10, 11]; and the ranks that may be stragglers
+ * for one to three candidates, {"num_candidates=1": [3], ...}, null where HTA fails. For files as sutra_table_write(). */
+enum sutra_hta_list {
+    SUTRA_HTA_LIST_STEPS,
+    SUTRA_HTA_LIST_STRAGGLERS,
+    SUTRA_HTA_LIST_RULES, /* ours: by which rules the tables were made, {"edition": "0.5", "compat": false, ...} */
+};
+enum sutra_status sutra_hta_ranks_write_list(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                                             enum sutra_hta_list list, const char *path, uint64_t *n_bytes,
+                                             struct sutra_error *error);
 
 /* The figures of all ranks that were not left out: sums; steps are the most of any rank, delay_median_us is the mean of
  * the ranks' medians by launches, and the queue is the fullest. */

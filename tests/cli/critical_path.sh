@@ -21,6 +21,7 @@ assert abs(sum(share["us"] for share in breakdown["shares"]) - total) < 1e-6 * t
 assert sum(share["edges"] for share in breakdown["shares"]) == len(steps)
 n = len(old["traceEvents"])
 marked = {i for i, event in enumerate(new["traceEvents"][:n]) if event.get("args", {}).pop("critical_path", 0)}
+assert marked == {i for i, event in enumerate(new["traceEvents"][:n]) if event.get("args", {}).pop("critical", 0)}
 assert marked == {nodes[node][0] for node in path["path"]}
 added = new["traceEvents"][n:]
 flows = [event for event in added if event["ph"] != "X"]

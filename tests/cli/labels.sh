@@ -11,12 +11,12 @@ trace() {
     echo ']}'
 }
 trace 0 1010 1 >sync.json
-sutra analyze hta sync.json -o tables 2>/dev/null | sed -n '1,4p; /launches/p'
+sutra analyze hta sync.json -o tables 2>/dev/null | sed -n '1,5p; /launches/p'
 cut -d, -f1,3,4 tables/rank_summary.csv
 echo "--- two ranks"
 mkdir ranks
 trace 0 1010 0 >ranks/a.json
 trace 1 3010 0 >ranks/b.json
-sutra analyze hta ranks 2>/dev/null | sed -n '1,5p'
+sutra analyze hta ranks 2>/dev/null | sed -n '1,6p'
 sutra analyze hta sync.json ranks/a.json 2>/dev/null | grep -c -e '-0\.0 %' -e ' -[0-9.]* us' -e '1 ranks'
 exit 0

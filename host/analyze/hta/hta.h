@@ -59,6 +59,8 @@ struct hta_rows {
      * their correlation stands on the CPU side. */
     row_t *list;
     row_t n;
+    row_t *steps; /* events named as profiler steps, by place in the file, also those that were cut off */
+    row_t n_steps;
     struct string_roles *roles;       /* of each string: what the reference's tables take it for, */
     struct string_roles *queue_roles; /* and its queues, which know other launches */
 };
@@ -81,12 +83,22 @@ struct hta_correlated {
     value_key *keys;         /* and correlations */
 };
 
+/* Which step rows are in, see hta_iterations.c. */
+#define ITERATION_NONE (-1) /* none: the reference has such rows, too, in its column */
+#define ITERATION_NAN  (-2) /* the reference has no number there */
+
+struct hta_iterations {
+    int64_t *of_name;  /* of each string: the number of the step that it names, or ITERATION_NONE */
+    int64_t *of_event; /* of events that are rows; NULL: there are no steps */
+};
+
 /* What the metrics look at. */
 struct hta_input {
     struct sutra_context *context;
     const struct engine *engine;
     struct sutra_hta_options options;
     struct hta_rows rows;
+    struct hta_iterations iterations;
     struct hta_kernels kernels;
     struct hta_correlated correlated;
 };
@@ -100,6 +112,8 @@ struct sutra_hta {
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
     const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
+    int64_t base;                            /* as that of hta_rows */
+    struct sutra_table collectives, spans;   /* what stragglers are found by: see hta_stragglers.c */
 };
 
 /* The options as they count: with what stands for 0. */
@@ -120,8 +134,9 @@ enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutr
                                 struct sutra_hta_summary *summary, struct sutra_error *error);
 
 /* hta_kernels.c: from rows to kernels. */
-enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct engine *engine, struct arena *arena,
-                                   struct hta_kernels *kernels, struct sutra_error *error);
+enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
+                                   const struct engine *engine, struct arena *arena, struct hta_kernels *kernels,
+                                   struct sutra_error *error);
 
 /* hta_correlated.c: from rows, of which n_kernels are kernels, to groups; and those of other keys, ROW_NONE for keys
  * that no kernel has. */
@@ -135,6 +150,24 @@ enum sutra_status hta_correlated_find(const struct hta_input *input, const value
 typedef enum sutra_status hta_metric(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error);
 hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth;
+hta_metric hta_steps, hta_annotations, hta_annotated, hta_operators, hta_sequences, hta_collectives;
+
+/* hta_iterations.c: the steps of all rows. */
+enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
+                                      struct arena *arena, struct hta_iterations *iterations,
+                                      struct sutra_error *error);
+
+static inline int64_t hta_iteration(const struct hta_input *input, row_t event) {
+    return input->iterations.of_event ? input->iterations.of_event[event] : ITERATION_NONE;
+}
+
+/* Whether a table is of one rank, so that there is none of all ranks; and of those, whether it has a row for each
+ * launch, kernel or change, so that it is not kept. */
+bool hta_table_of_rank(int id);
+bool hta_table_is_series(int id);
+
+/* From the first start of a row to the last, as the reference takes a trace's duration. */
+int64_t hta_duration(const struct hta_rows *rows);
 
 /* Fills a table of types from what one rank, or all together, spent in each state. */
 void hta_types_fill(struct sutra_table *table, const struct interval_states *states);
@@ -142,7 +175,7 @@ void hta_types_fill(struct sutra_table *table, const struct interval_states *sta
 /* The unit in which the reference adds up stretches of time of a trace: whole microseconds. */
 int64_t hta_unit(const struct sutra_hta_options *options);
 
-/* Sorts the names of a finished table of kernels: by type, name and rank. */
+/* Sorts a finished table of names: by type, name and rank, or without types by rank and name. */
 enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error);
 
 /* Sets a table up with integer columns where `rows` says so; for tables of many ranks too. */
@@ -154,6 +187,17 @@ struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table 
 
 /* The columns of a distribution; `decimals` 0: not rounded. */
 void table_describe(struct sutra_table *table, const struct description *description, int decimals);
+
+/* The kind of a column for such ids of events[0..n), and the next value of one; a name or category as text. */
+enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n);
+void table_id(struct sutra_table *table, const struct values *values, value_key id);
+void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string);
+
+/* The rows of a table of names and their durations, of names that by_name has something of: without a type, which the
+ * table then has no column for. */
+enum sutra_status hta_names_fill(const struct hta_input *input, struct sutra_table *table,
+                                 const struct moments *by_name, uint64_t n_kept, struct arena *arena,
+                                 struct sutra_error *error);
 
 /* Nanoseconds as microseconds. */
 static inline double us_of(int64_t ns) {

@@ -7,6 +7,8 @@
  * event without a correlation is never a launch. O(n) and the pairs; where repeated correlations give far more pairs
  * than events, an event is paired with one kernel only.
  */
+#include <string.h>
+
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rules.h"
 #include "base/error.h"
@@ -65,17 +67,71 @@ static uint64_t count_pairs(const struct paired_calls *calls, const struct hta_c
     return n;
 }
 
-static void add_pair(const struct hta_rows *rows, struct sutra_table *table, row_t call, row_t kernel) {
+/* ---- Launches worth a look ---- */
+
+/* Kernels that are shorter than the call, which is no long one; long calls; long delays. */
+enum { SHORT_KERNELS, LONG_CALLS, LONG_DELAYS, N_KINDS };
+
+/* Stretches of microseconds: [0, 1), [1, 2), [2, 4), [4, 8) and so on. */
+#define N_STRETCHES 50
+
+#define LONG_CALL_NS  (50 * NS_PER_US)
+#define LONG_DELAY_NS (100 * NS_PER_US)
+
+struct launch_histogram {
+    uint64_t n[N_KINDS][N_STRETCHES];
+    int64_t ns[N_KINDS][N_STRETCHES];
+};
+
+static void count_value(struct launch_histogram *histogram, int kind, int64_t ns) {
+    int stretch = 0;
+    for (int64_t us = ns / NS_PER_US; us > 0 && stretch < N_STRETCHES - 1; us /= 2)
+        stretch++;
+    histogram->n[kind][stretch]++;
+    histogram->ns[kind][stretch] += ns;
+}
+
+static void count_launch(struct launch_histogram *histogram, int64_t call_ns, int64_t kernel_ns, int64_t delay_ns) {
+    if (call_ns <= LONG_CALL_NS && kernel_ns < call_ns)
+        count_value(histogram, SHORT_KERNELS, call_ns);
+    if (call_ns > LONG_CALL_NS)
+        count_value(histogram, LONG_CALLS, call_ns);
+    if (delay_ns > LONG_DELAY_NS)
+        count_value(histogram, LONG_DELAYS, delay_ns);
+}
+
+static void add_histogram(struct sutra_hta *hta, const struct launch_histogram *histogram) {
+    static const char *const kinds[N_KINDS] = {"short_gpu_kernels", "runtime_outliers", "launch_delay_outliers"};
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_LAUNCH_HISTOGRAM);
+    for (int kind = 0; kind < N_KINDS; kind++)
+        for (int stretch = 0; stretch < N_STRETCHES; stretch++) {
+            if (histogram->n[kind][stretch] == 0)
+                continue;
+            table_integer(table, hta->options.rank);
+            table_text(table, kinds[kind], strlen(kinds[kind]));
+            table_integer(table, stretch ? (int64_t)1 << (stretch - 1) : 0);
+            table_integer(table, (int64_t)1 << stretch);
+            table_integer(table, (int64_t)histogram->n[kind][stretch]);
+            table_number(table, us_of(histogram->ns[kind][stretch]));
+        }
+}
+
+/* ---- All launches ---- */
+
+static void add_pair(const struct hta_rows *rows, struct sutra_table *table, row_t call, row_t kernel,
+                     struct launch_histogram *histogram) {
     int64_t delay = launch_delay_of(rows->start[call], rows->dur[call], rows->start[kernel]);
     table_integer(table, column_key(rows->events->correlation[call]));
     table_number(table, us_of(rows->dur[call]));
     table_number(table, us_of(rows->dur[kernel]));
     table_number(table, us_of(delay));
+    count_launch(histogram, rows->dur[call], rows->dur[kernel], delay);
 }
 
 static void add_pairs(const struct hta_input *input, const struct paired_calls *calls, struct sutra_hta *hta) {
     const struct hta_correlated *correlated = &input->correlated;
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_LAUNCHES);
+    struct launch_histogram histogram = {0};
     bool once = count_pairs(calls, correlated) > (uint64_t)input->rows.events->n * PAIRS_PER_EVENT + PAIRS_MOST;
     if (once)
         context_warn(input->context,
@@ -86,8 +142,9 @@ static void add_pairs(const struct hta_input *input, const struct paired_calls *
         if (!calls->counts[group])
             continue;
         for (row_t k = first; k < (once ? first + 1 : end); k++)
-            add_pair(&input->rows, table, calls->event[i], correlated->event[k]);
+            add_pair(&input->rows, table, calls->event[i], correlated->event[k], &histogram);
     }
+    add_histogram(hta, &histogram);
 }
 
 enum sutra_status hta_launches(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,

@@ -37,13 +37,16 @@ static int compare_rows(const void *left, const void *right) {
     return compare_text(a->name, a->length, b->name, b->length);
 }
 
+/* What stands for a type where names have none. */
+#define NO_TYPE KERNEL_N_TYPES
+
 /* Names of one type into rows[], which has room for all strings. */
 static uint32_t gather(const struct hta_input *input, enum kernel_type type, const struct moments *by_name,
                        struct name_row *rows) {
     const struct strings *strings = input->rows.strings;
     uint32_t n = 0;
     for (uint32_t string = 0; string < strings->n; string++)
-        if (input->kernels.of_name[string] == type + 1)
+        if (type == NO_TYPE ? by_name[string].n > 0 : input->kernels.of_name[string] == type + 1)
             rows[n++] =
                 (struct name_row){strings_text(strings, string), strings_length(strings, string), by_name[string]};
     qsort(rows, n, sizeof *rows, compare_rows);
@@ -59,7 +62,8 @@ static void add_row(const struct sutra_hta_options *options, struct sutra_table 
     table_number(table, us_of(durs->min));
     table_real(table, durs->n > 1 ? deviation : 0);
     table_real(table, us_of_wide(durs->sum) / (double)durs->n);
-    table_text(table, kernel_type_names[type], strlen(kernel_type_names[type]));
+    if (type != NO_TYPE)
+        table_text(table, kernel_type_names[type], strlen(kernel_type_names[type]));
     table_integer(table, options->rank);
 }
 
@@ -95,11 +99,10 @@ static int64_t sum_of(const struct name_row *row) {
 
 static enum sutra_status add_with_others(const struct sutra_hta_options *options, struct sutra_table *table,
                                          enum kernel_type type, const struct name_row *rows, uint32_t n,
-                                         struct arena *arena, struct sutra_error *error) {
+                                         uint64_t n_kept, struct arena *arena, struct sutra_error *error) {
     struct moments others = {0};
     uint8_t *above = arena_take(arena, n, sizeof *above);
-    enum sutra_status status =
-        arena->failed ? error_memory(error) : judge(rows, n, options->n_kernels, above, arena, error);
+    enum sutra_status status = arena->failed ? error_memory(error) : judge(rows, n, n_kept, above, arena, error);
     for (uint32_t i = 0; i < n && !status; i++) {
         struct moments sum = {0};
         bool named_so = rows[i].length == strlen(OTHERS) && memcmp(rows[i].name, OTHERS, strlen(OTHERS)) == 0;
@@ -113,10 +116,10 @@ static enum sutra_status add_with_others(const struct sutra_hta_options *options
 }
 
 static enum sutra_status add_type(const struct sutra_hta_options *options, struct sutra_table *table,
-                                  enum kernel_type type, const struct name_row *rows, uint32_t n, struct arena *arena,
-                                  struct sutra_error *error) {
-    if (n > options->n_kernels)
-        return add_with_others(options, table, type, rows, n, arena, error);
+                                  enum kernel_type type, const struct name_row *rows, uint32_t n, uint64_t n_kept,
+                                  struct arena *arena, struct sutra_error *error) {
+    if (n > n_kept)
+        return add_with_others(options, table, type, rows, n, n_kept, arena, error);
     for (uint32_t i = 0; i < n; i++)
         add_row(options, table, type, rows[i].name, rows[i].length, &rows[i].durs);
     return SUTRA_OK;
@@ -124,7 +127,8 @@ static enum sutra_status add_type(const struct sutra_hta_options *options, struc
 
 /* ---- Order of a whole table ---- */
 
-enum { COLUMN_NAME = 0, COLUMN_TYPE = 6, COLUMN_RANK = 7 };
+/* Of both kinds of tables; with a type the rank stands behind it. */
+enum { COLUMN_NAME = 0, COLUMN_TYPE = 6, COLUMN_RANK = 7, COLUMN_RANK_ONLY = 6 };
 
 static int compare_column(const struct sutra_table *table, uint32_t column, uint64_t a, uint64_t b) {
     size_t n_a, n_b;
@@ -132,16 +136,19 @@ static int compare_column(const struct sutra_table *table, uint32_t column, uint
     return compare_text(text_a, n_a, text_b, n_b);
 }
 
+static int compare_ranks(const struct sutra_table *table, uint32_t column, uint64_t a, uint64_t b) {
+    int64_t rank_a = table_get_integer(table, column, a), rank_b = table_get_integer(table, column, b);
+    return (rank_a > rank_b) - (rank_a < rank_b);
+}
+
 static int compare_places(const void *left, const void *right, void *arg) {
     const struct sutra_table *table = arg;
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    int order = compare_column(table, COLUMN_TYPE, a, b);
+    bool typed = table->n_columns > COLUMN_RANK;
+    int order = typed ? compare_column(table, COLUMN_TYPE, a, b) : compare_ranks(table, COLUMN_RANK_ONLY, a, b);
     if (!order)
         order = compare_column(table, COLUMN_NAME, a, b);
-    if (order)
-        return order;
-    int64_t rank_a = table_get_integer(table, COLUMN_RANK, a), rank_b = table_get_integer(table, COLUMN_RANK, b);
-    return (rank_a > rank_b) - (rank_a < rank_b);
+    return order || !typed ? order : compare_ranks(table, COLUMN_RANK, a, b);
 }
 
 enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error) {
@@ -155,6 +162,17 @@ enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena,
     table_reorder(table, order);
     arena_release(arena, mark);
     return table->failed ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status hta_names_fill(const struct hta_input *input, struct sutra_table *table,
+                                 const struct moments *by_name, uint64_t n_kept, struct arena *arena,
+                                 struct sutra_error *error) {
+    struct name_row *rows = arena_take(arena, input->rows.strings->n, sizeof *rows);
+    if (!rows)
+        return error_memory(error);
+    uint32_t n = gather(input, NO_TYPE, by_name, rows);
+    enum sutra_status status = add_type(&input->options, table, NO_TYPE, rows, n, n_kept, arena, error);
+    return status ? status : hta_names_sort(table, arena, error);
 }
 
 /* ---- Both tables ---- */
@@ -180,9 +198,11 @@ enum sutra_status hta_names(const struct hta_input *input, struct arena *arena, 
     for (int type = 0; type <= KERNEL_MEMORY && !status; type++) {
         uint32_t n = gather(input, (enum kernel_type)type, by_name, rows);
         if (type != KERNEL_MEMORY)
-            status = add_type(&input->options, plain, (enum kernel_type)type, rows, n, arena, error);
+            status = add_type(&input->options, plain, (enum kernel_type)type, rows, n, input->options.n_kernels, arena,
+                              error);
         if (!status)
-            status = add_type(&input->options, memory, (enum kernel_type)type, rows, n, arena, error);
+            status = add_type(&input->options, memory, (enum kernel_type)type, rows, n, input->options.n_kernels, arena,
+                              error);
     }
     if (!status)
         status = hta_names_sort(plain, arena, error);

@@ -11,7 +11,6 @@
 #include "analyze/hta/hta.h"
 #include "base/error.h"
 #include "facts/queues.h"
-#include "text/number_text.h"
 
 /* Changes of the length, those by launches first; and then in order, stream by stream. */
 struct queue {
@@ -109,40 +108,21 @@ static enum sutra_status gather(struct queue *queue, const struct hta_input *inp
     return status;
 }
 
-/* pandas keeps ids as they are: where one of a column is no integer, the column is of text. */
-static enum sutra_column_kind kind_of_ids(const struct queue *queue, const value_key *ids) {
-    for (row_t i = 0; i < queue->n; i++)
-        if (ids[queue->kernel[i]] >= KEY_VALUES)
-            return SUTRA_COLUMN_TEXT;
-    return SUTRA_COLUMN_INTEGER;
-}
-
-static void add_id(struct sutra_table *table, const struct values *values, value_key id) {
-    char room[NUMBER_TEXT_MAX];
-    size_t length;
-    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_INTEGER) {
-        table_integer(table, column_key(id));
-        return;
-    }
-    const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), room, &length);
-    table_text(table, text, length);
-}
-
 static void add_series(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
                        int64_t *lengths) {
     enum { PID = 2, TID = 3 };
     const struct hta_rows *rows = &input->rows;
     const struct values *values = &input->context->values;
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE);
-    table_retype(table, PID, kind_of_ids(queue, rows->events->pid));
-    table_retype(table, TID, kind_of_ids(queue, rows->events->tid));
+    table_retype(table, PID, kind_of_ids(rows->events->pid, queue->kernel, queue->n));
+    table_retype(table, TID, kind_of_ids(rows->events->tid, queue->kernel, queue->n));
     for (row_t i = 0; i < queue->n; i++) {
         row_t change = queue->series.change[i], event = queue->event[change], kernel = queue->kernel[change];
         lengths[i] = (int32_t)queue->series.length[i]; /* below 0 where kernels begin before their launches */
         table_integer(table, event);
         table_number(table, us_of(rows->start[event]));
-        add_id(table, values, rows->events->pid[kernel]);
-        add_id(table, values, rows->events->tid[kernel]);
+        table_id(table, values, rows->events->pid[kernel]);
+        table_id(table, values, rows->events->tid[kernel]);
         table_integer(table, rows->stream[kernel]);
         table_integer(table, lengths[i]);
     }
@@ -170,7 +150,48 @@ static void add_summary(struct sutra_hta *hta, const struct description *descrip
     }
 }
 
-/* Both tables. */
+/* ---- Time on a full queue ---- */
+
+static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *hta, int64_t stream, int64_t ns,
+                            int64_t duration) {
+    table_integer(table, hta->options.rank);
+    table_integer(table, stream);
+    table_real(table, us_of(ns));
+    table_real(table, (double)ns / (double)duration);
+}
+
+/* How long each stream's queue held as many as it can, or more: from such a change to the next. The reference keeps
+ * only the last stream of a rank. */
+static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue *queue,
+                        const int64_t *lengths, const int64_t *streams) {
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BLOCKED);
+    const uint32_t *lane = queue->series.lane;
+    int64_t duration = hta_duration(rows), ns = 0, last_ns = 0, last_stream = 0;
+    bool full = false, any = false;
+    for (row_t i = 0; i < queue->n; i++) {
+        bool last = i + 1 == queue->n || lane[i + 1] != lane[i];
+        const row_t *change = &queue->series.change[i];
+        if (lengths[i] >= (int64_t)hta->options.full_queue) {
+            full = true;
+            ns += last ? 0 : rows->start[queue->event[change[1]]] - rows->start[queue->event[change[0]]];
+        }
+        if (!last)
+            continue;
+        if (full && !hta->options.compat)
+            add_blocked_row(table, hta, streams[lane[i]], ns, duration);
+        if (full) {
+            any = true;
+            last_ns = ns;
+            last_stream = streams[lane[i]];
+        }
+        full = false;
+        ns = 0;
+    }
+    if (any && hta->options.compat)
+        add_blocked_row(table, hta, last_stream, last_ns, duration);
+}
+
+/* All tables. */
 static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
                                     struct arena *arena, struct sutra_error *error) {
     uint32_t n_streams = queue->series.n_lanes;
@@ -187,6 +208,7 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
         return status;
     list_streams(&input->rows, queue, streams);
     add_summary(hta, descriptions, streams, n_streams);
+    add_blocked(hta, &input->rows, queue, lengths, streams);
     return SUTRA_OK;
 }
 
@@ -202,6 +224,7 @@ enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, 
         return status;
     if (queue.n > 0)
         return add_tables(hta, input, &queue, arena, error);
+    hta_table_begin(hta, SUTRA_HTA_BLOCKED);
     hta->reasons[SUTRA_HTA_QUEUE] = hta->reasons[SUTRA_HTA_QUEUE_SUMMARY] = "no kernel has the correlation of a launch";
     return SUTRA_OK;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_ranks.h"
 #include "analyze/rank_tasks.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -26,6 +26,8 @@ struct sutra_hta_ranks {
     bool made[SUTRA_HTA_N_TABLES];
     struct sutra_hta_summary all; /* of all ranks together */
     struct sutra_hta_sums sums;
+    struct hta_stragglers stragglers;
+    struct sutra_hta_options rules;
 };
 
 /* What became of a trace by its number in the list, and by that in the order. */
@@ -51,6 +53,17 @@ static enum sutra_status visit(void *arg, size_t number, struct sutra_context *c
     return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->hta, error);
 }
 
+static void free_series(struct sutra_hta *hta) {
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        if (hta_table_is_series(id))
+            table_free(&hta->tables[id]);
+}
+
+/* Whether tables of one rank wait until all ranks are there, whose times then count from the first row of all. */
+static bool series_wait(const struct hta_work *work) {
+    return work->of_each.compat && work->ranks->tasks.n > 1;
+}
+
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -63,10 +76,45 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     if (status)
         return status;
     analyzed->summary = analyzed->hta->summary;
-    if (work->options.visit)
+    if (work->options.visit && !series_wait(work))
         status = rank_run_visit(run, number, visit, work, error);
-    table_free(&analyzed->hta->tables[SUTRA_HTA_LAUNCHES]);
-    table_free(&analyzed->hta->tables[SUTRA_HTA_QUEUE]);
+    if (!series_wait(work))
+        free_series(analyzed->hta);
+    return status;
+}
+
+/* ---- Tables that have waited ---- */
+
+static void shift_column(struct sutra_table *table, uint32_t column, double us) {
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        char *at = table->columns[column].values.bytes + row * sizeof(double);
+        if (table->columns[column].spec.kind == SUTRA_COLUMN_INTEGER)
+            *(int64_t *)(void *)at += (int64_t)us;
+        else
+            *(double *)(void *)at += us;
+    }
+}
+
+static void shift_times(struct sutra_hta *hta, int64_t ns) {
+    static const struct {
+        enum sutra_hta_table table;
+        uint32_t column;
+    } times[] = {
+        {SUTRA_HTA_QUEUE, 1}, {SUTRA_HTA_ANNOTATED, 1}, {SUTRA_HTA_ANNOTATED, 3}, {SUTRA_HTA_BANDWIDTH_SERIES, 0}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        shift_column(&hta->tables[times[i].table], times[i].column, us_of(ns));
+}
+
+static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, const struct hta_work *work,
+                                       struct sutra_context *context, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    struct sutra_hta *hta;
+    for (size_t i = 0; i < ranks->tasks.n && !status && (hta = analyzed_at(ranks, i)->hta); i++) {
+        shift_times(hta, hta->base - ranks->stragglers.base_ns);
+        if (work->options.visit)
+            status = work->options.visit(work->options.arg, context, hta, error);
+        free_series(hta);
+    }
     return status;
 }
 
@@ -112,10 +160,41 @@ static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
     return false;
 }
 
+/* What stragglers are found by, from all ranks. */
+static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
+    struct arena *arena = &ranks->tasks.arena;
+    const struct sutra_hta **list = arena_take(arena, ranks->tasks.n, sizeof *list);
+    size_t n = 0;
+    for (; n < ranks->tasks.n && list && analyzed_at(ranks, n)->hta; n++)
+        list[n] = analyzed_at(ranks, n)->hta;
+    bool ok =
+        list && stragglers_take(&ranks->stragglers, list, n, arena) && stragglers_choose(&ranks->stragglers, arena);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Both tables compare ranks; the reference has no table of lateness. */
+static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, const struct sutra_hta_options *options,
+                                         struct sutra_error *error) {
+    struct sutra_table *table = &ranks->tables[id];
+    bool metric = id == SUTRA_HTA_STRAGGLER_METRIC;
+    if (metric ? ranks->stragglers.n_metric == 0 : options->compat)
+        return SUTRA_OK;
+    hta_table_init(table, (enum sutra_hta_table)id, options, false, false);
+    bool ok = true;
+    if (metric)
+        stragglers_add_metric(&ranks->stragglers, table);
+    else
+        ok = lateness_add(&ranks->stragglers, table, &ranks->tasks.arena);
+    ranks->made[id] = metric || table->n_rows > 0;
+    return ok && !table->failed ? SUTRA_OK : error_memory(error);
+}
+
 static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const struct sutra_hta_options *options,
                                     struct arena *arena, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
-    if (id == SUTRA_HTA_LAUNCHES || id == SUTRA_HTA_QUEUE || (id != SUTRA_HTA_RANKS && !any_made(ranks, id)))
+    if (id == SUTRA_HTA_STRAGGLERS || id == SUTRA_HTA_STRAGGLER_METRIC)
+        return join_stragglers(ranks, id, options, error);
+    if (hta_table_of_rank(id) || (id != SUTRA_HTA_RANKS && !any_made(ranks, id)))
         return SUTRA_OK;
     ranks->made[id] = true;
     hta_table_init(table, (enum sutra_hta_table)id, options, false, false);
@@ -127,7 +206,8 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
         add_summary(table, &analyzed_at(ranks, i)->rank);
     if (table->failed)
         return error_memory(error);
-    return id == SUTRA_HTA_KERNELS || id == SUTRA_HTA_KERNELS_MEMORY ? hta_names_sort(table, arena, error) : SUTRA_OK;
+    bool of_names = id == SUTRA_HTA_KERNELS || id == SUTRA_HTA_KERNELS_MEMORY;
+    return of_names ? hta_names_sort(table, arena, error) : SUTRA_OK;
 }
 
 /* What the tasks know of their traces, for those who ask for the ranks. */
@@ -145,7 +225,7 @@ static void name_ranks(struct sutra_hta_ranks *ranks) {
 
 static enum sutra_status join_tables(struct sutra_hta_ranks *ranks, const struct sutra_hta_options *options,
                                      struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
+    enum sutra_status status = take_stragglers(ranks, error);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         status = join_table(ranks, id, options, &ranks->tasks.arena, error);
     hta_ranks_add_up(ranks, &ranks->sums, &ranks->all);
@@ -167,11 +247,14 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
     work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
+    work.ranks->rules = work.of_each;
     status =
         rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct hta_analyzed), analyze, &work, error);
     name_ranks(work.ranks);
     if (!status)
         status = join_tables(work.ranks, &work.of_each, error);
+    if (!status && series_wait(&work))
+        status = visit_waiting(work.ranks, &work, context, error);
     if (status)
         sutra_hta_ranks_free(work.ranks);
     else
@@ -186,6 +269,7 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
         sutra_hta_free(analyzed_of(ranks, i)->hta);
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&ranks->tables[id]);
+    strings_free(&ranks->stragglers.strings);
     rank_tasks_free(&ranks->tasks);
     free(ranks);
 }
@@ -197,6 +281,10 @@ const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ra
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
                                                 const char **reason) {
     const char *first = analyzed_at(ranks, 0)->hta->reasons[id];
+    if (id == SUTRA_HTA_STRAGGLERS)
+        first = "no two ranks have the same collective: it takes traces of several ranks with communication kernels";
+    if (id == SUTRA_HTA_STRAGGLER_METRIC)
+        first = "no two ranks have the same long collective in a step";
     if (reason)
         *reason = ranks->made[id] ? NULL : first ? first : "a table of one rank";
     return ranks->made[id] ? &ranks->tables[id] : NULL;
@@ -204,4 +292,16 @@ const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ra
 
 void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums) {
     report_give(sums, &ranks->sums, sizeof ranks->sums);
+}
+
+const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i) {
+    return i < ranks->tasks.n ? analyzed_at(ranks, i)->hta : NULL;
+}
+
+const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks) {
+    return &ranks->stragglers;
+}
+
+const struct sutra_hta_options *sutra_hta_ranks_rules(const struct sutra_hta_ranks *ranks) {
+    return &ranks->rules;
 }

@@ -62,8 +62,15 @@ static bool put_times(struct row_reading *reading, row_t event) {
     return true;
 }
 
+/* To edition 0.6 "7.0" is 7: the length without such an end. */
+static size_t without_zeros(const char *text, size_t length) {
+    const char *point = memchr(text, '.', length);
+    bool zeros = point && strspn(point + 1, "0") == length - (size_t)(point - text) - 1;
+    return zeros ? (size_t)(point - text) : length;
+}
+
 /* What Python's int() makes of a stream that is no integer; STREAM_NONE where it would raise an exception. */
-static int64_t stream_of_value(const struct values *values, value_key key) {
+static int64_t stream_of_value(const struct sutra_hta_options *options, const struct values *values, value_key key) {
     if (key < KEY_VALUES)
         return STREAM_NONE;
     struct value value = values_at(values, key);
@@ -76,12 +83,15 @@ static int64_t stream_of_value(const struct values *values, value_key key) {
     int64_t stream;
     if (value.type != VALUES_STRING || value.length >= 64)
         return STREAM_NONE;
-    size_t n_digits = python_int(value.text, value.length, digits);
+    size_t length = value.length;
+    if (options->edition == SUTRA_HTA_EDITION_0_6)
+        length = without_zeros(value.text, length);
+    size_t n_digits = python_int(value.text, length, digits);
     return n_digits && integer_parse(digits, n_digits, &stream) ? stream : STREAM_NONE;
 }
 
 static int64_t stream_of(const struct row_reading *reading, value_key key) {
-    return key_is_integer(key) ? key : stream_of_value(&reading->context->values, key);
+    return key_is_integer(key) ? key : stream_of_value(reading->options, &reading->context->values, key);
 }
 
 static bool is_on_gpu(const struct row_reading *reading, row_t event) {
@@ -128,7 +138,37 @@ static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *e
 
 /* ---- Steps ---- */
 
-/* The moment from which rows of the CPU are cut off. */
+/* Notes the rows whose name begins as those of steps do. */
+static enum sutra_status note_steps(struct hta_rows *rows, struct arena *arena, struct sutra_error *error) {
+    for (int pass = 0; pass < 2; pass++) {
+        row_t n = 0;
+        for (row_t i = 0; i < rows->n; i++) {
+            row_t event = rows->list[i];
+            if (!(name_roles(rows->events, rows->roles, event) & NAME_STEP) ||
+                !text_compare(rows->strings, rows->events->name[event], TEXT_BEGINS, STEP_NAME))
+                continue;
+            if (pass)
+                rows->steps[n] = event;
+            n++;
+        }
+        rows->n_steps = n;
+        if (pass == 0 && !(rows->steps = arena_take(arena, n, sizeof *rows->steps)))
+            return error_memory(error);
+    }
+    return SUTRA_OK;
+}
+
+/* The first start on the CPU. */
+static int64_t first_of_host(const struct hta_rows *rows) {
+    int64_t first = INT64_MAX;
+    for (row_t i = 0; i < rows->n; i++)
+        if (!(rows->state[rows->list[i]] & HTA_GPU) && rows->start[rows->list[i]] < first)
+            first = rows->start[rows->list[i]];
+    return first;
+}
+
+/* The moment from which rows of the CPU are cut off: the last step, or to edition 0.6, where no row of the CPU is a
+ * step, all of them. */
 static int64_t last_moment(const struct row_reading *reading) {
     const struct hta_rows *rows = reading->rows;
     bool whole = reading->options->last_step;
@@ -140,7 +180,9 @@ static int64_t last_moment(const struct row_reading *reading) {
         int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
         moment = at > moment ? at : moment;
     }
-    return moment;
+    if (moment > INT64_MIN || reading->options->edition == SUTRA_HTA_EDITION_0_5)
+        return moment;
+    return first_of_host(rows);
 }
 
 /* The rows of one side, in the order of the list. */
@@ -248,6 +290,8 @@ static enum sutra_status read_rows(struct row_reading *reading, struct arena *ar
         take_row(reading, event);
     rows->base = times_shift(rows->start, rows->list, rows->n);
     enum sutra_status status = link_rows(rows, &reading->context->engine, &reading->scratch, error);
+    if (!status)
+        status = note_steps(rows, arena, error);
     if (status)
         return status;
     reading->summary->n_steps = names_count_steps(rows->strings, rows->roles);
@@ -257,19 +301,24 @@ static enum sutra_status read_rows(struct row_reading *reading, struct arena *ar
 enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
                                 const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
                                 struct sutra_hta_summary *summary, struct sutra_error *error) {
+    bool newer = options->edition == SUTRA_HTA_EDITION_0_6;
     struct row_reading reading = {.context = context, .options = options, .rows = rows, .summary = summary};
     size_t n = trace->events.n;
-    *rows = (struct hta_rows){.trace = trace,
-                              .events = &trace->events,
-                              .strings = &trace->strings,
-                              .start = arena_take(arena, n, sizeof *rows->start),
-                              .dur = arena_take(arena, n, sizeof *rows->dur),
-                              .stream = arena_take(arena, n, sizeof *rows->stream),
-                              .link = arena_take(arena, n, sizeof *rows->link),
-                              .state = arena_zeros(arena, n, sizeof *rows->state),
-                              .list = arena_take(arena, n, sizeof *rows->list),
-                              .roles = names_find(&trace->strings, READER_HTA, arena),
-                              .queue_roles = names_find(&trace->strings, READER_HTA_QUEUE, arena)};
+    *rows = (struct hta_rows){
+        .trace = trace,
+        .events = &trace->events,
+        .strings = &trace->strings,
+        .start = arena_take(arena, n, sizeof *rows->start),
+        .dur = arena_take(arena, n, sizeof *rows->dur),
+        .stream = arena_take(arena, n, sizeof *rows->stream),
+        .link = arena_take(arena, n, sizeof *rows->link),
+        .state = arena_zeros(arena, n, sizeof *rows->state),
+        .list = arena_take(arena, n, sizeof *rows->list),
+        .roles = names_find(&trace->strings, READER_HTA, arena),
+        .queue_roles = names_find(
+            &trace->strings, newer ? (enum reader)(READER_HTA_QUEUE | READER_HTA_QUEUE_0_6) : READER_HTA_QUEUE, arena)};
+    if (newer && !arena->failed)
+        names_keep_numbered_steps(rows->strings, rows->roles);
     enum sutra_status status = arena->failed ? error_memory(error) : read_rows(&reading, arena, error);
     arena_free(&reading.scratch);
     summary->n_events = rows->events->n;

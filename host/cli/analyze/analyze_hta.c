@@ -15,10 +15,13 @@
 
 struct hta_values {
     struct analysis_values analysis;
-    uint64_t n_kernels, kernel_delay;
-    int format;
-    bool last_step, all_launches, nanoseconds, no_series;
+    uint64_t n_kernels, kernel_delay, full_queue, sequence_kernels;
+    const char *sequences_of;
+    int format, edition;
+    bool last_step, all_launches, nanoseconds, no_series, compat;
 };
+
+static const char *const editions[] = {"0.5", "0.6", NULL}; /* in the order of enum sutra_hta_edition */
 
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
@@ -40,6 +43,16 @@ static const struct option_row options[] = {
          "all of HIP; the table launch_calls always does"},
     {"nanoseconds", 0, OPTION_FLAG, AT(nanoseconds),
      .help = "keep fractions of microseconds, as HTA does with HTA_DISABLE_NS_ROUNDING=1"},
+    {"edition", 0, OPTION_CHOICE, "EDITION", AT(edition), .choices = editions,
+     .help = "whose rules hold: HTA 0.5's, or those of 0.6, which know kinds of kernels better (default: 0.5)"},
+    {"compat", 0, OPTION_FLAG, AT(compat),
+     .help = "compute every table as HTA does, its faults included, for comparisons"},
+    {"full-queue", 0, OPTION_NUMBER, "N", AT(full_queue), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "kernels that a queue holds at most, for the time spent on full queues (default: 1024)"},
+    {"sequences", 0, OPTION_TEXT, "NAME", AT(sequences_of),
+     .help = "sequences of kernels are those of operators with NAME in their name (default: aten::)"},
+    {"sequence-kernels", 0, OPTION_NUMBER, "N", AT(sequence_kernels), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "and of N kernels at least (default: 3)"},
     {"no-series", 0, OPTION_FLAG, AT(no_series),
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
@@ -66,15 +79,40 @@ static enum sutra_status write_table(struct hta_job *job, const struct sutra_tab
                             (enum sutra_table_format)job->values->format, error);
 }
 
+/* By which rules the tables were made; and what HTA gives as lists, for who compares with it. */
+static enum sutra_status write_lists(struct hta_job *job, struct sutra_error *error) {
+    static const struct {
+        const char *name;
+        enum sutra_hta_list list;
+    } lists[] = {{"rules", SUTRA_HTA_LIST_RULES},
+                 {"profiler_steps", SUTRA_HTA_LIST_STEPS},
+                 {"potential_stragglers", SUTRA_HTA_LIST_STRAGGLERS}};
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < (job->values->compat ? sizeof lists / sizeof *lists : 1) && !status; i++) {
+        struct result_path path;
+        uint64_t n_bytes = 0;
+        status = result_place(job->results.path, lists[i].name, RANK_ALL, "json", &path, error);
+        if (!status)
+            status = sutra_hta_ranks_write_list(job->analysis.context, job->ranks, lists[i].list, path.text, &n_bytes,
+                                                error);
+        job->analysis.figures.output_bytes += n_bytes;
+    }
+    return status;
+}
+
 /* One rank is done. */
 static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
                                  struct sutra_error *error) {
-    static const enum sutra_hta_table series[] = {SUTRA_HTA_LAUNCHES, SUTRA_HTA_QUEUE};
+    static const struct {
+        enum sutra_hta_table id;
+        bool series; /* a row for each launch or kernel */
+    } tables[] = {{SUTRA_HTA_LAUNCHES, true},         {SUTRA_HTA_QUEUE, true},      {SUTRA_HTA_ANNOTATED, true},
+                  {SUTRA_HTA_BANDWIDTH_SERIES, true}, {SUTRA_HTA_OPERATORS, false}, {SUTRA_HTA_SEQUENCES, false}};
     struct hta_job *job = arg;
     enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
-    for (size_t i = 0; i < sizeof series / sizeof *series && !status && !job->values->no_series; i++) {
-        const struct sutra_table *table = sutra_hta_table(hta, series[i], NULL);
-        if (table)
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !status; i++) {
+        const struct sutra_table *table = sutra_hta_table(hta, tables[i].id, NULL);
+        if (table && !(tables[i].series && job->values->no_series))
             status = write_table(job, table, sutra_hta_rank_of(hta), error);
     }
     return status;
@@ -107,7 +145,12 @@ static enum sutra_status job_run(struct hta_job *job, struct sutra_error *error)
                                                   .kernel_delay_us = values->kernel_delay,
                                                   .last_step = values->last_step,
                                                   .all_launches = values->all_launches,
-                                                  .nanoseconds = values->nanoseconds};
+                                                  .nanoseconds = values->nanoseconds,
+                                                  .compat = values->compat,
+                                                  .edition = (enum sutra_hta_edition)values->edition,
+                                                  .full_queue = values->full_queue,
+                                                  .sequences_of = values->sequences_of,
+                                                  .sequence_kernels = values->sequence_kernels};
     const struct sutra_hta_ranks_options ranks_options = {
         .size = sizeof ranks_options, .hta = &hta_options, .visit = output ? on_rank : NULL, .arg = job};
     enum sutra_status status = job_open(analysis, NULL, error);
@@ -118,6 +161,8 @@ static enum sutra_status job_run(struct hta_job *job, struct sutra_error *error)
                                       &ranks_options, &job->ranks, error);
     if (!status && output)
         status = write_tables(job, error);
+    if (!status && output)
+        status = write_lists(job, error);
     if (!status && job->report)
         status = write_report(job, error);
     progress_clear(&analysis->watch.progress);
@@ -193,8 +238,9 @@ static int run(const struct command *command, int argc, char **argv) {
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
     "Analyzes the device traces of one or many ranks (files, plain or compressed, or folders of them) as Holistic "
-    "Trace Analysis (HTA) 0.5.0 does, prints a page of what there is to know, and writes HTA's tables: temporal and "
-    "kernel breakdown, idle time, overlap of communication and compute, launches, queues and memory bandwidth. Where "
+    "Trace Analysis (HTA) does, prints a page of what there is to know, and writes HTA's tables: temporal and kernel "
+    "breakdown, idle time, overlap of communication and compute, launches, queues, memory bandwidth, annotations, "
+    "operators with their kernels, sequences of kernels, steps and stragglers. rules.json says by which rules. Where "
     "HTA's result depends on the order of equal times, that of the file counts.",
     "The rank of a trace is that of its distributedInfo, else the number behind the last 'rank' of the file's name, "
     "else its place. A trace that cannot be read is left out with a warning. What cannot be computed, and why, is "

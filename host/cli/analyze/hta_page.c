@@ -40,6 +40,8 @@ static void print_head(const struct hta_page *page) {
     printf("%s, ", counted_text(page->sums.all->n_events, "event", "events").text);
     printf("%s ", counted_text(page->sums.all->n_kernels, "kernel or copy", "kernels and copies").text);
     printf("on %s\n", counted_text(page->sums.all->n_streams, "stream", "streams").text);
+    const struct sutra_hta_options *rules = sutra_hta_ranks_rules(page->ranks);
+    printf("rules: HTA %s%s\n", sutra_hta_edition_name(rules->edition), rules->compat ? ", faults included" : "");
     if (page->sums.all->n_steps > 1)
         printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
     if (page->sums.n_left_out > 0)

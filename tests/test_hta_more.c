@@ -1,0 +1,261 @@
+/*
+ * test_hta_more.c - annotations, operators, sequences, series, full queues, histograms, steps and both editions, on
+ * traces so small that the answer is plain; each as we have it and, where it differs, as HTA does.
+ */
+#include <stdlib.h>
+
+#include "hta_table.h"
+
+static const struct sutra_hta_options ours = {.size = sizeof ours};
+static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
+static const struct sutra_hta_options newer = {.size = sizeof newer, .edition = SUTRA_HTA_EDITION_0_6};
+static const struct sutra_hta_options newer_compat = {
+    .size = sizeof newer_compat, .compat = true, .edition = SUTRA_HTA_EDITION_0_6};
+
+static void check(const char *events, const struct sutra_hta_options *options, enum sutra_hta_table id,
+                  const char *expected) {
+    char text[4096];
+    const char *reason;
+    for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
+        struct sutra_context *context = make_context(n_threads);
+        struct sutra_hta *hta = analyze(context, events, options);
+        const struct sutra_table *table = sutra_hta_table(hta, id, &reason);
+        tell_table(table, reason, text);
+        assert_string_equal(text, expected);
+        sutra_hta_free(hta);
+        sutra_context_free(context);
+    }
+}
+
+/* An annotation on a stream's track. */
+#define ON_GPU(name, stream, ts, dur) EVENT("gpu_user_annotation", name, 0, stream, ts, dur, "")
+#define ROW(index, ts, dur, end, stream, correlation, name, annotation)                                                \
+#index "," #ts "," #dur "," #end ",0," #stream "," #stream "," #correlation ",0,kernel," name "," annotation
+
+static void kernels_have_the_shortest_annotation_that_they_meet(void **state) {
+    (void)state;
+    check(TRACE(ON_GPU("step", 7, 0, 100) "," ON_GPU("forward", 7, 10, 20) "," KERNEL("a", 7, 5, 5, 1) "," KERNEL(
+              "b", 7, 25, 10, 2) "," KERNEL("c", 7, 100, 5, 3) "," KERNEL("d", 8, 15, 5, 4)),
+          &ours, SUTRA_HTA_ANNOTATED,
+          ROW(2, 5, 5, 10, 7, 1, "a", "step") " | " ROW(3, 25, 10, 35, 7, 2, "b", "forward") " | "
+          /* touching is not meeting, and the other stream has none */
+          ROW(4, 100, 5, 105, 7, 3, "c", "") " | " ROW(5, 15, 5, 20, 8, 4, "d", ""));
+    check(TRACE(ON_GPU("first", 7, 0, 10) "," ON_GPU("last", 7, 5, 10) "," KERNEL("a", 7, 6, 2, 1)), &ours,
+          SUTRA_HTA_ANNOTATED, ROW(2, 6, 2, 8, 7, 1, "a", "last"));
+    /* without length only strictly within */
+    check(TRACE(ON_GPU("x", 7, 10, 10) "," KERNEL("a", 7, 10, 0, 1) "," KERNEL("b", 7, 15, 0, 2)), &ours,
+          SUTRA_HTA_ANNOTATED, ROW(1, 0, 0, 0, 7, 1, "a", "") " | " ROW(2, 5, 0, 5, 7, 2, "b", "x"));
+    check(TRACE(KERNEL("a", 7, 5, 5, 1)), &ours, SUTRA_HTA_ANNOTATED,
+          "none: no event has the category gpu_user_annotation");
+}
+
+static void edition_0_6_gives_kernels_what_others_of_the_same_times_have(void **state) {
+    (void)state;
+#define TWINS TRACE(ON_GPU("x", 7, 0, 10) "," KERNEL("a", 7, 5, 5, 1) "," KERNEL("b", 8, 5, 5, 2))
+    check(TWINS, &newer, SUTRA_HTA_ANNOTATED, ROW(1, 5, 5, 10, 7, 1, "a", "x") " | " ROW(2, 5, 5, 10, 8, 2, "b", ""));
+    check(TWINS, &compat, SUTRA_HTA_ANNOTATED, ROW(1, 5, 5, 10, 7, 1, "a", "x") " | " ROW(2, 5, 5, 10, 8, 2, "b", ""));
+    check(TWINS, &newer_compat, SUTRA_HTA_ANNOTATED,
+          ROW(1, 5, 5, 10, 7, 1, "a", "x") " | " ROW(2, 5, 5, 10, 8, 2, "b", "x"));
+}
+
+static void annotations_have_their_durations_by_name(void **state) {
+    (void)state;
+#define ANNOTATIONS                                                                                                    \
+    TRACE(EVENT("user_annotation", "b", 1, 1, 0, 4, "") "," EVENT("user_annotation", "b", 1, 1, 5, 8, "") "," EVENT(   \
+        "user_annotation", "a", 1, 1, 20, 3, "") "," ON_GPU("a", 7, 22, 5))
+    check(ANNOTATIONS, &ours, SUTRA_HTA_ANNOTATIONS, "a,3,3,3,0.0,3.0,0 | b,12,8,4,2.8284271247461903,6.0,0");
+    check(ANNOTATIONS, &ours, SUTRA_HTA_GPU_ANNOTATIONS, "a,5,5,5,0.0,5.0,0");
+    check(TRACE(KERNEL("a", 7, 5, 5, 1)), &ours, SUTRA_HTA_ANNOTATIONS,
+          "none: no event has the category user_annotation: record_function() makes them");
+}
+
+#define OP_ON(name, tid, ts, dur) EVENT("cpu_op", name, 1, tid, ts, dur, "")
+#define LAUNCH_ON(tid, ts, dur, correlation)                                                                           \
+    EVENT("cuda_runtime", "cudaLaunchKernel", 1, tid, ts, dur, "\"correlation\":" #correlation)
+
+static void operators_have_the_kernels_of_their_launches(void **state) {
+    (void)state;
+    /* Twice the same, once with one kernel; the innermost operator has the launches. */
+    check(
+        TRACE(OP("aten::linear", 0, 50) "," OP("aten::addmm", 2, 30) "," LAUNCH(5, 2, 1) "," LAUNCH(10, 2, 2) "," OP("aten::addmm", 100, 30) "," LAUNCH(
+            101, 2,
+            3) "," LAUNCH(110, 2,
+                          4) "," OP("aten::addmm", 200,
+                                    30) "," LAUNCH(204, 2,
+                                                   5) "," KERNEL("gemm", 7, 15, 5,
+                                                                 1) "," KERNEL("add", 7, 30, 5,
+                                                                               2) "," KERNEL("gemm", 7, 107, 5,
+                                                                                             3) "," KERNEL("add", 7,
+                                                                                                           130, 5,
+                                                                                                           4) "," KERNEL("gemm",
+                                                                                                                         7,
+                                                                                                                         210,
+                                                                                                                         5,
+                                                                                                                         5)),
+        &ours, SUTRA_HTA_OPERATORS, "aten::addmm,gemm -> add,2,2.0,8.0 | aten::addmm,gemm,1,4.0,6.0");
+    check(TRACE(OP("mine", 0, 50) "," LAUNCH(5, 2, 1) "," KERNEL("gemm", 7, 15, 5, 1)), &ours, SUTRA_HTA_OPERATORS,
+          "none: no operator of ATen launches a kernel");
+}
+
+static void operators_are_of_their_own_thread_unless_hta_says_otherwise(void **state) {
+    (void)state;
+#define TWO_THREADS                                                                                                    \
+    TRACE(OP_ON("aten::mm", 1, 0, 50) "," OP_ON("aten::add", 2, 4, 50) "," LAUNCH_ON(1, 5, 2, 1) "," KERNEL("gemm", 7, \
+                                                                                                            15, 5, 1))
+    check(TWO_THREADS, &ours, SUTRA_HTA_OPERATORS, "aten::mm,gemm,1,5.0,10.0");
+    check(TWO_THREADS, &compat, SUTRA_HTA_OPERATORS, "aten::add,gemm,1,1.0,10.0");
+    /* A launch whose kernel is lost stops only HTA. */
+#define LOST TRACE(OP("aten::mm", 1, 50) "," LAUNCH(5, 2, 1) "," LAUNCH(8, 2, 2) "," KERNEL("gemm", 7, 15, 5, 1))
+    check(LOST, &ours, SUTRA_HTA_OPERATORS, "aten::mm,gemm,1,4.0,10.0");
+    check(LOST, &compat, SUTRA_HTA_OPERATORS,
+          "none: a launch in an operator has no kernel, or several, at which HTA stops");
+}
+
+#define CALL_OF_TWO(ts, first, second) OP("aten::linear", ts, 10) "," LAUNCH(ts, 1, first) "," LAUNCH(ts, 3, second)
+
+static void sequences_count_what_operators_launch_in_the_order_of_time(void **state) {
+    (void)state;
+    static const struct sutra_hta_options two = {.size = sizeof two, .sequence_kernels = 2};
+    /* The second launch's kernel runs first, on another stream. */
+    check(TRACE(OP("x", 0, 5) "," CALL_OF_TWO(10, 1, 2) "," CALL_OF_TWO(30, 3, 4) "," KERNEL(
+              "a", 7, 50, 5, 1) "," KERNEL("b", 8, 40, 7, 2) "," KERNEL("a", 7, 70, 5, 3) "," KERNEL("b", 8, 60, 7, 4)),
+          &two, SUTRA_HTA_SEQUENCES, "aten::linear|b|a,2,24,20");
+    check(TRACE(CALL_OF_TWO(10, 1, 2) "," KERNEL("a", 7, 50, 5, 1) "," KERNEL("b", 8, 40, 7, 2)), &ours,
+          SUTRA_HTA_SEQUENCES, "none: no operator of that name launches so many kernels");
+}
+
+static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(void **state) {
+    (void)state;
+    static const struct sutra_hta_options one = {.size = sizeof one, .sequence_kernels = 1};
+    static const struct sutra_hta_options one_compat = {
+        .size = sizeof one_compat, .sequence_kernels = 1, .compat = true};
+#define DEPTHS                                                                                                         \
+    TRACE(OP("x", 1, 5) "," OP("aten::mm", 10, 10) "," OP("aten::add", 12, 5) "," LAUNCH(13, 1, 1) "," OP(             \
+        "y", 30, 10) "," OP("aten::mul", 31, 5) "," LAUNCH(32, 1, 2) "," KERNEL("a", 7, 50, 5,                         \
+                                                                                1) "," KERNEL("b", 7, 60, 7, 2))
+    check(DEPTHS, &one, SUTRA_HTA_SEQUENCES, "aten::mm|a,1,5,10 | aten::mul|b,1,7,5");
+    check(DEPTHS, &one_compat, SUTRA_HTA_SEQUENCES, "aten::mm|a,1,5,10");
+}
+
+static void bandwidth_changes_with_each_copy(void **state) {
+    (void)state;
+#define COPIES                                                                                                         \
+    TRACE(COPY("Memcpy DtoH (x)", 7, 10, 4, 1, 0.1) "," COPY("Memcpy DtoH (x)", 8, 12, 4, 2,                           \
+                                                             0.2) "," COPY("Memset (Device)", 7, 30, 0, 3, 5.5))
+    check(COPIES, &compat, SUTRA_HTA_BANDWIDTH_SERIES,
+          "0.0,0,Memcpy DtoH,0.1 | 2.0,0,Memcpy DtoH,0.30000000000000004 | 4.0,0,Memcpy DtoH,0.20000000000000004 | "
+          "6.0,0,Memcpy DtoH,2.7755575615628914e-17 | 20.0,0,Memset,5.5 | 21.0,0,Memset,0.0");
+    check(COPIES, &ours, SUTRA_HTA_BANDWIDTH_SERIES,
+          "0.0,0,Memcpy DtoH,0.1 | 2.0,0,Memcpy DtoH,0.30000000000000004 | 4.0,0,Memcpy DtoH,0.20000000000000004 | "
+          "6.0,0,Memcpy DtoH,0.0 | 20.0,0,Memset,5.5 | 21.0,0,Memset,0.0");
+}
+
+static void devices_have_bandwidths_of_their_own_unless_hta_says_otherwise(void **state) {
+    (void)state;
+#define COPY_ON(pid, ts, dur, gbps)                                                                                    \
+    EVENT("gpu_memcpy", "Memcpy DtoD", pid, 7, ts, dur,                                                                \
+          "\"stream\":7,\"correlation\":1,\"memory bandwidth (GB/s)\":" #gbps)
+    check(TRACE(COPY_ON(0, 0, 4, 1) "," COPY_ON(1, 2, 4, 2)), &ours, SUTRA_HTA_BANDWIDTH_SERIES,
+          "0.0,0,Memcpy DtoD,1.0 | 4.0,0,Memcpy DtoD,0.0 | 2.0,1,Memcpy DtoD,2.0 | 6.0,1,Memcpy DtoD,0.0");
+    check(TRACE(COPY_ON(0, 0, 4, 1) "," COPY_ON(1, 2, 4, 2)), &compat, SUTRA_HTA_BANDWIDTH_SERIES,
+          "0.0,0,Memcpy DtoD,1.0 | 2.0,1,Memcpy DtoD,3.0 | 4.0,0,Memcpy DtoD,2.0 | 6.0,1,Memcpy DtoD,0.0");
+}
+
+static void each_stream_has_its_time_on_a_full_queue(void **state) {
+    (void)state;
+    static const struct sutra_hta_options full = {.size = sizeof full, .full_queue = 2};
+    static const struct sutra_hta_options full_compat = {.size = sizeof full_compat, .full_queue = 2, .compat = true};
+    /* Rows from 0 to 100; stream 7 has two in its queue from 10 to 30, stream 8 from 20 to 25. */
+#define QUEUES                                                                                                         \
+    TRACE(OP("x", 0, 1) "," LAUNCH(5, 1, 1) "," LAUNCH(10, 1, 2) "," KERNEL("a", 7, 30, 1, 1) "," KERNEL(              \
+        "b", 7, 40, 1, 2) "," LAUNCH(15, 1, 3) "," LAUNCH(20, 1, 4) "," KERNEL("c", 8, 25, 1,                          \
+                                                                               3) "," KERNEL("d", 8, 100, 1, 4))
+    check(QUEUES, &full, SUTRA_HTA_BLOCKED, "0,7,20.0,0.2 | 0,8,5.0,0.05");
+    check(QUEUES, &full_compat, SUTRA_HTA_BLOCKED, "0,8,5.0,0.05");
+    check(QUEUES, &ours, SUTRA_HTA_BLOCKED, "");
+}
+
+static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
+    (void)state;
+    /* A call of 5 with a kernel of 3; one of 60 and a delay of 140 with a kernel of 100; one that is inconspicuous. */
+    check(TRACE(LAUNCH(0, 5, 1) "," KERNEL("a", 7, 6, 3, 1) "," LAUNCH(10, 60, 2) "," KERNEL(
+              "b", 7, 210, 100, 2) "," LAUNCH(400, 5, 3) "," KERNEL("a", 7, 410, 30, 3)),
+          &ours, SUTRA_HTA_LAUNCH_HISTOGRAM,
+          "0,short_gpu_kernels,4,8,1,5 | 0,runtime_outliers,32,64,1,60 | 0,launch_delay_outliers,128,256,1,140");
+}
+
+#define WORKING_STEP(number, ts, first, second) STEP(number, ts, 100) "," LAUNCH(ts, 1, first) "," LAUNCH(ts, 2, second)
+
+static void steps_have_the_work_that_they_launched(void **state) {
+    (void)state;
+    /* Step 3 is the last one, and cut off; the second kernel of step 1 runs in step 2. */
+    check(
+        TRACE(WORKING_STEP(1, 0, 1, 2) "," WORKING_STEP(2, 100, 3, 4) "," STEP(3, 200, 100) "," KERNEL(
+            "a", 7, 10, 20, 1) "," KERNEL("ncclKernel_X", 8, 120, 10,
+                                          2) "," KERNEL("b", 7, 110, 15, 3) "," KERNEL("ncclKernel_X", 8, 120, 25, 4)),
+        &ours, SUTRA_HTA_STEPS, "0,1,0,100,2,30,30,20,10,10 | 0,2,100,100,2,40,35,15,25,20");
+    check(TRACE(OP("a", 0, 5)), &ours, SUTRA_HTA_STEPS,
+          "none: no annotation is called ProfilerStep: profiler.step() makes them");
+}
+
+static void edition_0_6_knows_kinds_of_kernels_by_other_names(void **state) {
+    (void)state;
+#define KINDS                                                                                                          \
+    TRACE(KERNEL("k", 7, 0, 1, 1) "," WORK("cuda_sync", "Stream Wait Event", 7, 10, 2, 2) "," KERNEL(                  \
+        "hipblas", 7, 20, 4, 3) "," KERNEL("ncclX", 7, 30, 8, 4) "," KERNEL("hipMemcpyX", 7, 40, 16, 5))
+    check(KINDS, &ours, SUTRA_HTA_TYPES_MEMORY, "COMPUTATION,15,100.0");
+    check(KINDS, &newer, SUTRA_HTA_TYPES_MEMORY, "MEMORY,16,55.2 | COMMUNICATION,8,27.6 | COMPUTATION,5,17.2");
+    check(KINDS, &newer_compat, SUTRA_HTA_TYPES_MEMORY, "COMMUNICATION,28,96.6 | COMPUTATION,1,3.4");
+}
+
+static void edition_0_6_counts_more_launches_and_fewer_steps(void **state) {
+    (void)state;
+#define NEW_LAUNCH TRACE(OP("x", 0, 1) "," CALL("cuLaunchKernelEx", 1, 1, 5) "," KERNEL("k", 7, 4, 1, 5))
+    check(NEW_LAUNCH, &ours, SUTRA_HTA_QUEUE, "none: no kernel has the correlation of a launch");
+    check(NEW_LAUNCH, &newer, SUTRA_HTA_QUEUE, "1,1,0,7,7,1 | 2,4,0,7,7,0");
+    /* Two names with ProfilerStep in them cut the last step off, unless it takes a number to be one. */
+#define ONE_STEP                                                                                                       \
+    TRACE(STEP(1, 0, 100) "," EVENT("user_annotation", "my ProfilerStep", 1, 1, 50, 10,                                \
+                                    "") "," LAUNCH(60, 5, 1) "," KERNEL("a", 7, 66, 3, 1))
+    check(ONE_STEP, &ours, SUTRA_HTA_TEMPORAL, "none: no event has a stream");
+    check(ONE_STEP, &newer, SUTRA_HTA_TEMPORAL, "0,0,3,0,3,0.0,100.0,0.0");
+}
+
+static void editions_have_names_and_others_are_refused(void **state) {
+    (void)state;
+    const struct sutra_hta_options options = {.size = sizeof options, .edition = SUTRA_HTA_N_EDITIONS};
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_hta *hta = NULL;
+    struct sutra_error error;
+    assert_string_equal(sutra_hta_edition_name(SUTRA_HTA_EDITION_0_5), "0.5");
+    assert_string_equal(sutra_hta_edition_name(SUTRA_HTA_EDITION_0_6), "0.6");
+    assert_string_equal(sutra_hta_edition_name(SUTRA_HTA_N_EDITIONS), "");
+    assert_int_equal(sutra_device_trace_parse(context, "trace", TRACE(""), strlen(TRACE("")), &trace, &error),
+                     SUTRA_OK);
+    assert_int_equal(sutra_hta_make(context, trace, &options, &hta, &error), SUTRA_USAGE);
+    assert_string_equal(error.message, "HTA has no edition of the number 2");
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_have_the_shortest_annotation_that_they_meet),
+        cmocka_unit_test(edition_0_6_gives_kernels_what_others_of_the_same_times_have),
+        cmocka_unit_test(annotations_have_their_durations_by_name),
+        cmocka_unit_test(operators_have_the_kernels_of_their_launches),
+        cmocka_unit_test(operators_are_of_their_own_thread_unless_hta_says_otherwise),
+        cmocka_unit_test(sequences_count_what_operators_launch_in_the_order_of_time),
+        cmocka_unit_test(sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth),
+        cmocka_unit_test(bandwidth_changes_with_each_copy),
+        cmocka_unit_test(devices_have_bandwidths_of_their_own_unless_hta_says_otherwise),
+        cmocka_unit_test(each_stream_has_its_time_on_a_full_queue),
+        cmocka_unit_test(launches_worth_a_look_are_counted_by_microseconds),
+        cmocka_unit_test(steps_have_the_work_that_they_launched),
+        cmocka_unit_test(edition_0_6_knows_kinds_of_kernels_by_other_names),
+        cmocka_unit_test(edition_0_6_counts_more_launches_and_fewer_steps),
+        cmocka_unit_test(editions_have_names_and_others_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
