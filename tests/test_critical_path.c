@@ -414,6 +414,35 @@ static const struct path_case empty_cases[] = {
      "2s>2e O2 2e>4s D0 4s>4e O9 5s>5e O1 3s>3e O5 2s>3s L5 | 2s 2e 4s 4e"},
 };
 
+/* Two launches whose kernels follow each other on a stream; the second begins at `ts`. */
+#define TWO_KERNELS(ts)                                                                                                \
+    TRACE_OF(                                                                                                          \
+        STEP(1, 0, 5000) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7) "," LAUNCH(13, 1, 8) "," KERNEL(20, ts, 5, 8))
+#define TWO_LAUNCHES "1s>1e O2 3s>3e O1 1e>3s D0 5s>5e O1 2s>2e O5 4s>4e O5 "
+
+/* Edition 0.6, to which what has "Loader" in its name loads data. */
+static const struct path_case newer_cases[] = {
+    {"calls that take the runtime's lock wait for the one that ends first",
+     TRACE_OF(
+         STEP(1, 0, 100) "," LAUNCH(10, 10, 7) "," KERNEL(20, 25, 5, 7) "," CALL_ON(2, "cudaMemcpyAsync", 12, 4, 8)),
+     "3s>3e O4 1s>3e D0 3e>1e D0 4s>4e O1 2s>2e O5 1s>2s L15 | 1s 2s 2e"},
+    {"the backward thread goes on where the forward thread ended",
+     TRACE_OF(BASE "," EVENT("user_annotation", "forward", 1, 1, 5, 20, "") "," OP_ON(2, "autograd::x", 40, 10, 6)),
+     "1s>1e O2 1e>4s D0 4s>4e O10 5s>5e O1 2s>2e O5 1s>2s L5 | 1s 1e 4s 4e"},
+    {"unless there are two of them",
+     TRACE_OF(BASE "," EVENT("user_annotation", "forward", 1, 1, 5, 20,
+                             "") "," OP_ON(2, "autograd::x", 40, 10, 6) "," OP_ON(3, "autograd::y", 40, 10, 7)),
+     "1s>1e O2 4s>4e O10 5s>5e O10 6s>6e O1 2s>2e O5 1s>2s L5 | 4s 4e"},
+    {"a kernel hangs on the one before", TWO_KERNELS(1519), TWO_LAUNCHES "2e>4s K1499 | 2s 2e 4s 4e"},
+    {"but not after 1.5 ms", TWO_KERNELS(1520), TWO_LAUNCHES "| 2s 2e"},
+    {"weights below 0 are 0", TWO_KERNELS(17), TWO_LAUNCHES "2e>4s K0 | 2s 2e 4s 4e"},
+    {"what loads data is an operator", TRACE_OF(BASE "," EVENT("user_annotation", "Loader.next", 1, 1, 30, 50, "")),
+     "1s>1e O2 1e>3s D0 3s>3e O50 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 1e 3s 3e"},
+    {"a step has a number behind its name, or it cuts nothing off",
+     TRACE_OF(BASE "," EVENT("user_annotation", "my ProfilerStep", 1, 1, 9, 1, "")),
+     "1s>1e O2 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
+};
+
 /* What a test is given: a case and the rules for it. */
 struct path_test {
     const struct path_case *of;
@@ -456,5 +485,8 @@ int main(void) {
     failed += run_table("extended", extended_cases, COUNT(extended_cases), extended);
     failed += run_table("event 0", first_cases, COUNT(first_cases), first);
     failed += run_table("empty annotation", empty_cases, COUNT(empty_cases), empty);
+    const struct path_rules newer = {
+        .annotation = "ProfilerStep", .first_counts = true, .newer = true, .data_loading = "Loader"};
+    failed += run_table("edition 0.6", newer_cases, COUNT(newer_cases), newer);
     return failed + run_table("whole trace", whole_cases, COUNT(whole_cases), whole);
 }

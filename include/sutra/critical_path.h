@@ -95,7 +95,7 @@ struct sutra_critical_path_report {
     double window_us;        /* of the annotation, or of the whole trace */
     double begin_us, end_us; /* of the path, since the window's begin */
     struct sutra_path_outside before, behind;
-    const char *window; /* name of the annotation; NULL: the whole trace; lives as long as the trace */
+    const char *window;             /* name of the annotation; NULL: the whole trace; lives as long as the trace */
     enum sutra_hta_edition edition; /* whose rules gave the path, or what ours are like */
     double data_loading_us;         /* of the operators' time that of rows that load data */
 };

@@ -37,12 +37,39 @@ assert new["traceEvents"][:n] == old["traceEvents"]
 assert len(flows) == 2 * sum(nodes[u][0] != nodes[v][0] for u, v in steps)
 assert all(flow["ph"] in "sf" for flow in flows)
 END
+# A marked trace of the path alone, as HTA's overlay; one with all edges of the graph; and HTA's newest rules.
+sutra critical-path device.json -q --format chrome --only-critical --edges arrows -o few.json || exit 1
+sutra critical-path device.json -q --format chrome --edges all -o all.json || exit 1
+sutra critical-path device.json -q --edition 0.6 --format json -o newer.json || exit 1
+sutra critical-path device.json -q --rules hta-0.6 --format json | cmp - newer.json
+python3 - <<'END'
+import json
+path, old = json.load(open("path.json")), json.load(open("device.json"))
+few, whole, newer = (json.load(open(name + ".json")) for name in ("few", "all", "newer"))
+nodes, steps = path["nodes"], set(zip(path["path"], path["path"][1:]))
+events = lambda trace: [e for e in trace["traceEvents"] if e.get("cat") != "critical_path"]
+starts = lambda trace: [e for e in trace["traceEvents"] if e.get("cat") == "critical_path" and e["ph"] == "s"]
+kept = [e for e in events(few) if e["ph"] == "X"]
+assert len(events(few)) < len(events(whole)) == len(old["traceEvents"])
+assert sum(e["args"].get("critical", 0) for e in kept) == len({nodes[node][0] for node in path["path"]})
+assert all(e["args"].get("critical") or e["cat"] in ("user_annotation", "python_function") for e in kept)
+assert [e for e in events(few) if e["ph"] != "X"] == [e for e in old["traceEvents"] if e["ph"] != "X"]
+waits = ("critical_path_dependency", "critical_path_kernel_launch_delay", "critical_path_sync_dependency")
+assert starts(few) and all(e["args"]["critical"] and e["args"]["type"] in waits for e in starts(few))
+between = [(u, v) for u, v, _, _ in path["edges"] if nodes[u][0] != nodes[v][0]]
+assert len(starts(whole)) == len(between)
+assert sum(e["args"]["critical"] for e in starts(whole)) == len(steps.intersection(between))
+assert (path["edition"], newer["edition"]) == ("0.5", "0.6") and newer["map"] == path["map"]
+END
+quietly sutra critical-path device.json --only-critical
+quietly sutra critical-path device.json --rules full --edition 0.6
+quietly sutra critical-path device.json --data-loading DataLoader
 sutra critical-path device.json -q --rules full | sed -E 's/[0-9][0-9,.]*/N/g; s/^ +N +N +% +N/N N % N/' | sed '/waits  kind/,$d'
 sutra critical-path device.json -q --rules full | awk 'length($0) > 80'
 sutra critical-path device.json -q --rules full --format json -o full.json || exit 1
 python3 - <<'END'
 import json
-full = json.load(open("full.json"))
+full, old = json.load(open("full.json")), json.load(open("device.json"))
 steps, at = full["path"], 0
 for step in steps:
     assert step["start_us"] == at < step["end_us"]

@@ -26,8 +26,7 @@ enum sutra_status table_file_write(struct job *job, const char *folder, const st
                                    enum sutra_table_format format, struct sutra_error *error) {
     struct result_path path;
     uint64_t n_bytes = 0;
-    enum sutra_status status =
-        result_place(folder, sutra_table_name(table), rank, table_formats[format], &path, error);
+    enum sutra_status status = result_place(folder, sutra_table_name(table), rank, table_formats[format], &path, error);
     if (!status)
         status = sutra_table_write(job->context, table, format, path.text, &n_bytes, error);
     job->figures.output_bytes += n_bytes;
