@@ -168,6 +168,18 @@ static enum sutra_status order_threads(struct op_build *build) {
     return status;
 }
 
+/* Looks that take a tenth of a second or so. */
+#define SLOW_LOOKS 20000000
+
+/* The one case that grows with the square is told. */
+static void tell_looks(struct sutra_context *context, uint64_t n_looks) {
+    if (n_looks > SLOW_LOOKS)
+        context_warn(context,
+                     "exclusive durations took %llu million steps: many operators of one thread overlap without lying "
+                     "in each other, at times with more digits than doubles can subtract exactly",
+                     (unsigned long long)(n_looks / 1000000));
+}
+
 static enum sutra_status run_engine(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct engine *engine = &build->context->engine;
@@ -179,6 +191,8 @@ static enum sutra_status run_engine(struct op_build *build) {
     struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
     if (!status)
         status = engine->exclusive_durations(engine->state, &step, build->error);
+    if (!status)
+        tell_looks(build->context, ops->anomalies.n_looks);
     stage_begin(build->context, "order between threads", ops->cpu.n);
     if (!status)
         status = index_rf_ids(build);

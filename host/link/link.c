@@ -155,19 +155,10 @@ static void fill_report(struct sutra_linked *linked) {
         linked->host->n_fields_dropped + linked->device->n_fields_dropped + ops->n_fields_dropped;
 }
 
-/* Steps that take a second or so. */
-#define SLOW_LOOKS UINT64_C(200000000)
-
 /* Exclusive durations below 0 stop a strict link; otherwise they are told. */
 static enum sutra_status judge_durations(const struct sutra_linked *linked, struct sutra_context *context,
                                          struct sutra_error *error) {
     const struct exclusive_anomalies *found = &linked->ops.anomalies;
-    if (found->n_looks > SLOW_LOOKS)
-        context_warn(
-            context,
-            "exclusive durations took %llu million steps: many operators of one thread overlap without lying in "
-            "each other, at times with more digits than doubles can subtract exactly",
-            (unsigned long long)(found->n_looks / 1000000));
     if (found->n_rounded)
         context_warn(context, "exclusive durations below 0 by rounding: %llu; 0 stands for each",
                      (unsigned long long)found->n_rounded);

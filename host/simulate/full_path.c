@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/row_list.h"
@@ -155,16 +156,33 @@ static void add_kernel(struct path_making *making, row_t node, bool after_kernel
     add_stretch(making->path, full_path_kernel_kind(making->input.kernels.traits[kernel]), event, begin, end);
 }
 
-/* What the processor was in, by the spans that it went through when the node was measured. */
+/* When a span ends that the processor goes through from `start` on, as it did when the node was measured. */
+static uint64_t span_end(const struct op_spans *spans, row_t span, double measured, uint64_t start, uint64_t end) {
+    double next_us = span + 1 < spans->n ? spans->start[span + 1] - measured : INFINITY;
+    return next_us * 1000 < (double)(end - start) ? start + (uint64_t)fmax(0, next_us * 1000 + 0.5) : end;
+}
+
+/* The first span from `span` on that ends behind `at`: there may be many in a nanosecond. */
+static row_t span_at(const struct op_spans *spans, row_t span, double measured, uint64_t start, uint64_t end,
+                     uint64_t at) {
+    struct bisection found = {span, spans->n};
+    if (span_end(spans, span, measured, start, end) > at)
+        return span;
+    while (found.low < found.high)
+        bisect(&found, span_end(spans, bisect_middle(found), measured, start, end) <= at);
+    return found.low;
+}
+
+/* What the processor was in. */
 static void add_cpu(struct path_making *making, row_t node) {
     const struct op_spans *spans = &making->spans;
     const double measured = making->nodes.start[node];
-    uint64_t at = making->times.run_ns[node], end = making->times.end_ns[node];
-    const uint64_t start = at;
+    const uint64_t start = making->times.run_ns[node], end = making->times.end_ns[node];
     row_t span = times_up_to(spans->start, spans->n, measured);
-    for (span -= span > 0; at < end; span++) {
-        double next_us = span + 1 < spans->n ? spans->start[span + 1] - measured : INFINITY;
-        uint64_t next = next_us * 1000 < (double)(end - start) ? start + (uint64_t)fmax(0, next_us * 1000 + 0.5) : end;
+    span -= span > 0;
+    for (uint64_t at = start; at < end; span++) {
+        span = span_at(spans, span, measured, start, end, at);
+        uint64_t next = span_end(spans, span, measured, start, end);
         row_t op = spans->op[span];
         add_stretch(making->path, op == ROW_NONE ? SUTRA_FULL_GAP : SUTRA_FULL_OPERATOR,
                     op == ROW_NONE ? ROW_NONE : (row_t)making->input.ops.id[op], at, next);
