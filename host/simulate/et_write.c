@@ -225,11 +225,15 @@ static uint64_t node_bytes(const struct et_nodes *nodes, row_t row) {
     return bytes;
 }
 
+static row_t count_nodes(const struct et_writing *writing) {
+    return writing->maker ? writing->maker->n : writing->nodes->n;
+}
+
 /* Cuts the nodes into pieces of about PIECE_BYTES; returns their number. `first` may be NULL. */
 static size_t cut_pieces(const struct et_writing *writing, row_t *first) {
     size_t n = 0;
     uint64_t bytes = PIECE_BYTES;
-    row_t n_nodes = writing->maker ? writing->maker->n : writing->nodes->n;
+    row_t n_nodes = count_nodes(writing);
     for (row_t row = 0; row < n_nodes; row++) {
         if (bytes >= PIECE_BYTES) {
             if (first)
@@ -298,7 +302,7 @@ enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *
     if (!writing.first)
         return error_memory(error);
     cut_pieces(&writing, writing.first);
-    stage_begin(context, "write", writing.first[writing.n_pieces]);
+    stage_begin(context, "write", count_nodes(&writing));
     enum sutra_status status = write_pieces(&writing, context, path, n_bytes, error);
     stage_end(context);
     free(writing.first);
