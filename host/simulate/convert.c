@@ -201,10 +201,12 @@ struct convert_input {
 };
 
 static enum sutra_status read_input(struct sutra_converted *made, struct sutra_context *context,
-                                    const struct convert_input *input, struct sutra_error *error) {
+                                    const struct convert_input *input, const struct sutra_convert_options *options,
+                                    struct sutra_error *error) {
     if (!input->file)
         return plus_linked(&made->plus, context, input->linked, error);
-    enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, error);
+    enum sutra_status status =
+        plus_read(&made->plus, context, &made->document, input->file, options->keep_times && !options->compat, error);
     if (!status && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
         context_warn(context,
                      "%s is a host trace that was not linked: its nodes have no durations, and none is on a GPU",
@@ -222,7 +224,7 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     struct sutra_converted *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    status = read_input(made, context, input, error);
+    status = read_input(made, context, input, &taken, error);
     if (!status)
         status = converted_make(made, context, &taken, error);
     if (status)

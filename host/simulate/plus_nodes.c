@@ -14,6 +14,9 @@ bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity) {
     bool made = true;
 #define X(type, name) made = made && column_resize(&nodes->name, capacity, sizeof *nodes->name);
     PLUS_COLUMNS(X)
+    if (nodes->times) {
+        PLUS_TIME_COLUMNS(X)
+    }
 #undef X
     for (int i = 0; i < PLUS_N_NUMBERS; i++)
         made = made && column_resize(&nodes->number[i], capacity, sizeof *nodes->number[i]);
@@ -27,6 +30,7 @@ bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity) {
 void plus_nodes_free(struct plus_nodes *nodes) {
 #define X(type, name) free(nodes->name);
     PLUS_COLUMNS(X)
+    PLUS_TIME_COLUMNS(X)
 #undef X
     for (int i = 0; i < PLUS_N_NUMBERS; i++)
         free(nodes->number[i]);
@@ -38,6 +42,9 @@ void plus_nodes_free(struct plus_nodes *nodes) {
 void plus_nodes_put(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
 #define X(type, name) nodes->name[row] = node->name;
     PLUS_COLUMNS(X)
+    if (nodes->times) {
+        PLUS_TIME_COLUMNS(X)
+    }
 #undef X
     for (int i = 0; i < PLUS_N_NUMBERS; i++)
         nodes->number[i][row] = node->number[i];
@@ -50,6 +57,9 @@ void plus_nodes_copy(struct plus_nodes *to, row_t row, const struct plus_nodes *
         return;
 #define X(type, name) memcpy(to->name + row, from->name, from->n * sizeof *from->name);
     PLUS_COLUMNS(X)
+    if (from->times) {
+        PLUS_TIME_COLUMNS(X)
+    }
 #undef X
     for (int i = 0; i < PLUS_N_NUMBERS; i++)
         memcpy(to->number[i] + row, from->number[i], from->n * sizeof *from->number[i]);

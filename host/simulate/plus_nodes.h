@@ -104,9 +104,6 @@ struct plus_node {
     X(uint64_t, id)                                                                                                    \
     X(uint64_t, start_us)                                                                                              \
     X(uint64_t, duration_us)                                                                                           \
-    X(uint64_t, sync)                                                                                                  \
-    X(double, start)                                                                                                   \
-    X(double, end)                                                                                                     \
     X(int64_t, stream)                                                                                                 \
     X(int64_t, comm_bytes)                                                                                             \
     X(struct et_text, name)                                                                                            \
@@ -115,10 +112,18 @@ struct plus_node {
     X(uint32_t, faults)                                                                                                \
     X(uint32_t, flags)
 
+/* The same for those that only measured times need. */
+#define PLUS_TIME_COLUMNS(X)                                                                                           \
+    X(uint64_t, sync)                                                                                                  \
+    X(double, start)                                                                                                   \
+    X(double, end)
+
 struct plus_nodes {
     row_t n, capacity;
+    bool times; /* there are the columns of times, too; set before there is room */
 #define X(type, name) type *name;
     PLUS_COLUMNS(X)
+    PLUS_TIME_COLUMNS(X)
 #undef X
     int64_t *number[PLUS_N_NUMBERS];
     struct et_text *io[PLUS_N_IO];

@@ -32,6 +32,7 @@ static bool part_begin(struct document_part *of) {
     struct plus_part *part = plus_part(of);
     struct plus_trace *trace = of->trace;
     part->no_id_at = SIZE_MAX;
+    part->nodes.times = trace->nodes.times;
     part->reader = (struct plus_reader){.source = &trace->document->source,
                                         .index = &trace->document->index,
                                         .store = &part->store,
@@ -115,8 +116,8 @@ static const struct document_reader plus_reader = {
 };
 
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
-                            const struct document_input *input, struct sutra_error *error) {
-    *trace = (struct plus_trace){.document = document};
+                            const struct document_input *input, bool times, struct sutra_error *error) {
+    *trace = (struct plus_trace){.document = document, .nodes.times = times};
     enum sutra_status status = document_read_rows(document, context, &plus_reader, input, trace, error);
     if (status)
         plus_trace_free(trace);

@@ -7,9 +7,9 @@
 #include "context/context.h"
 #include "simulate/plus_nodes.h"
 
-/* Reads ET+ into the document, which is the caller's, and the trace, whose texts lie there, too. SUTRA_NO_INPUT: cannot be
- * read. SUTRA_DATA: malformed, not ET+, or a node without an id. */
+/* Reads ET+ into the document, which is the caller's, and the trace, whose texts lie there, too; measured times only
+ * where they are asked for. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, not ET+, or a node without an id. */
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
-                            const struct document_input *input, struct sutra_error *error);
+                            const struct document_input *input, bool times, struct sutra_error *error);
 
 #endif
