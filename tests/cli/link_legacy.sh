@@ -2,13 +2,13 @@
 . "$TOOLS/common.sh"
 older_traces
 ln -s "$(command -v sutra)" trace_link
-try sutra link-legacy --et-file host.json --kineto-file device.json --exact-match
+try ./trace_link --et-file host.json --kineto-file device.json --exact-match
 cat host_plus.json
 echo
 mv host_plus.json expected.json
 
-echo "== the same under the older name, and with the logger quiet"
-./trace_link --et-file host.json --kineto-file device.json --exact --log-level ERROR
+echo "== the same by the program itself, with the logger quiet"
+sutra link-legacy --et-file host.json --kineto-file device.json --exact --log-level ERROR
 cmp host_plus.json expected.json && rm host_plus.json
 
 echo "== without exact match the same file"
@@ -27,23 +27,29 @@ cp host.json plain
 for options in '' --compat-path; do
     for file in a.json.d/x.json.y.json plain; do
         [ "$options" ] && mkdir -p a_plus.json.d
-        sutra link-legacy $file device.json --exact-match $options 2>&1 >/dev/null | grep dumped
+        ./trace_link --et-file $file --kineto-file device.json --exact-match $options 2>&1 >/dev/null | grep dumped
     done
 done
 cmp plain host.json
 
 echo "== operators that differ"
 sed 's/aten::relu/aten::gelu/' host.json >other.json
-try sutra link-legacy --et-file other.json --kineto-file device.json --exact-match -o none.json
-sutra link-legacy --et-file other.json --kineto-file device.json --exact-match -o none.json --compat-exit >/dev/null 2>&1
+try ./trace_link --et-file other.json --kineto-file device.json --exact-match -o none.json
+./trace_link --et-file other.json --kineto-file device.json --exact-match -o none.json --compat-exit >/dev/null 2>&1
 echo "exit $?"
-sutra link-legacy --et-file other.json --kineto-file device.json -o near.json 2>&1 | grep -i match
+./trace_link --et-file other.json --kineto-file device.json -o near.json 2>&1 | grep -i match
 ls ./*ne*.json
+
+echo "== in the words of the program's other commands, with the older log where more is asked for"
+own() { sutra link-legacy host.json device.json --exact-match -o own.json "$@" 2>&1 | sed '/ read$/d; / written$/d; /at the peak$/d'; }
+own
+own --verbose | sed '/^ /d'
+own --quiet
 
 echo "== fewer operators in the device trace"
 grep -v relu device.json >less.json
 sed -i '/"External id": 2, /d' less.json
-try sutra link-legacy host.json less.json --exact-match -o less_plus.json
+try ./trace_link --et-file host.json --kineto-file less.json --exact-match -o less_plus.json
 try sutra link-legacy host.json less.json --exact-match -o less_plus.json --strict -q
 try sutra link-legacy host.json less.json --min-match 0.6 -q -o none.json
 

@@ -27,6 +27,7 @@ struct legacy_values {
     uint64_t max_depth;
     bool exact, all_launches, compat_approximate, compat_exit, compat_path;
     double least; /* --min-match as a number */
+    bool older;   /* called as the older program, whose log it writes */
     bool free;    /* no option tells how to match, and the traces are not named as the older program has them */
 };
 
@@ -119,17 +120,35 @@ struct legacy_job {
     struct pair pair;
     struct sutra_legacy *legacy;
     struct legacy_result result;
+    const char *annotation; /* that ends iterations */
 };
+
+/* A line of the log as the program's other commands would say it. */
+static void speak(const struct legacy_job *job, enum sutra_legacy_line kind, const char *text, size_t length) {
+    const struct pair_values *values = &job->values->pair;
+    char line[600];
+    if (kind == SUTRA_LEGACY_WARNING && values->log_level <= LOG_WARNING)
+        message_warn("%s: no operator's name contains %s, which ends an iteration: all of the trace is taken as one",
+                     values->device, job->annotation);
+    if (kind == SUTRA_LEGACY_WARNING || !(values->job.verbose || values->log_level <= LOG_DEBUG))
+        return;
+    snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
+    message_note(line);
+}
 
 /* A line of the older program's log: to the stream that it has there, unless that is the output's. */
 static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, size_t length) {
     struct legacy_job *job = arg;
     int level = job->values->pair.log_level;
+    progress_clear(&job->pair.job.watch.progress);
+    if (!job->values->older) {
+        speak(job, kind, text, length);
+        return;
+    }
     if ((kind == SUTRA_LEGACY_INFO && level > LOG_INFO) || (kind == SUTRA_LEGACY_WARNING && level > LOG_WARNING))
         return;
     bool discarded = kind == SUTRA_LEGACY_DISCARDED;
     FILE *stream = discarded && !path_is_stream(job->values->pair.job.output) ? stdout : stderr;
-    progress_clear(&job->pair.job.watch.progress);
     fputs(discarded ? "" : kind == SUTRA_LEGACY_INFO ? "[INFO]: " : "[WARNING]: ", stream);
     fwrite(text, 1, length, stream);
     fputc('\n', stream);
@@ -170,6 +189,7 @@ static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *er
     enum sutra_status status = pair_read(&job->pair, error);
     if (!status && values->free)
         status = take_advice(job, &advice, &legacy_options, error);
+    job->annotation = legacy_options.annotation ? legacy_options.annotation : "DataLoader";
     if (!status)
         status = sutra_legacy_link(job->pair.job.context, job->pair.host, job->pair.device, &legacy_options,
                                    &job->result.report, &job->legacy, error);
@@ -183,7 +203,8 @@ static enum sutra_status job_write(struct legacy_job *job, struct sutra_error *e
                                             &job->pair.job.figures.output_bytes, error);
     char text[4200];
     int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->pair.job.output);
-    on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    if (values->older)
+        on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
     return sutra_legacy_write(job->pair.job.context, job->legacy, values->pair.job.output,
                               &job->pair.job.figures.output_bytes, error);
 }
@@ -211,7 +232,8 @@ static int job_run(struct legacy_job *job) {
     }
     pair_measure(&job->pair);
     job->result.figures = &job->pair.job.figures;
-    if (values->pair.log_level <= LOG_INFO && (isatty(STDERR_FILENO) || values->pair.job.verbose))
+    bool asked = isatty(STDERR_FILENO) || values->pair.job.verbose;
+    if (values->pair.log_level <= LOG_INFO && (asked || !values->older))
         legacy_summary_print(&job->result);
     return values->pair.job.stats ? (int)legacy_stats_write(&job->result, values->pair.job.stats) : SUTRA_OK;
 }
@@ -227,6 +249,7 @@ static int link_files(const struct legacy_values *values) {
 
 static int run(const struct command *command, int argc, char **argv) {
     struct legacy_values values = {.pair.job.stages = stages, .pair.log_level = LOG_INFO, .min_match = share_default};
+    values.older = command == &older_trace_link_command;
     struct operands operands;
     char *made = NULL;
     int exit_code;
@@ -255,13 +278,12 @@ static const char *const description[] = {
     "Joins the host trace HOST and the device trace DEVICE into ET+ as 'sutra link' does, but by the names and the "
     "order of operators: for older traces, which have no record-function ids in common. Which of the two commands fits "
     "a pair of traces is said by 'sutra info HOST DEVICE'.",
-    "With --exact-match the rules, the output and the messages are those of the older trace_link.py of MLCommons "
-    "Chakra, byte for byte: the n-th operators belong together, give or take 20 places. Without it, exact match is "
+    "With --exact-match the rules and the output are those of the older trace_link.py of MLCommons Chakra, byte for "
+    "byte, and under the name trace_link its messages, too: the n-th operators belong together, give or take 20 places. Without it, exact match is "
     "tried and, where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
     "Where no option says how to match, and the traces stand as HOST DEVICE, the annotation that 'sutra info' would "
     "advise is taken if all operators match with it by their places.",
-    "The older program's messages go to standard error, and what it says of GPU operators that it discards to standard "
-    "output.",
+    "With --verbose it tells what the older program's log would, which is written as it was under the name trace_link.",
     NULL,
 };
 static const struct example examples[] = {
