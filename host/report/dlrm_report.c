@@ -9,6 +9,7 @@
 #include "report/dlrm_tables.h"
 #include "report/page.h"
 #include "sutra/report.h"
+#include "text/counted.h"
 
 #define BARS_SHOWN 20
 
@@ -35,7 +36,7 @@ static void show_cards(struct page *page, const struct dlrm_source *source) {
               isnan(report->qps) ? "the host's events take no time" : note);
     page_card(page, "Time of the host", report->host_us, UNIT_US,
               report->skipped_us > 0 ? "data loading left out" : "nothing left out");
-    snprintf(note, sizeof note, "of %s events", shown_decimal((double)report->n_events, 0).text);
+    snprintf(note, sizeof note, "of %s", counted_text(report->n_events, "event", "events").text);
     page_card(page, "Operators", (double)report->n_ops, UNIT_COUNT, note);
     page_card(page, "Launches with work", (double)report->n_launches_executed, UNIT_COUNT, "");
     if (report->has_streams) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "report/hta_page.h"
+#include "text/counted.h"
 
 /* The share by which ranks may differ without one being the slowest. */
 #define ALIKE 0.001
@@ -53,8 +54,8 @@ void hta_cards_show(struct page *page, const struct hta_source *source) {
     bool several = source->sums.n_ranks > 1;
     char note[160];
     page_cards_begin(page);
-    snprintf(note, sizeof note, "%s events", shown_decimal((double)all->n_events, 0).text);
-    page_card(page, "Ranks", (double)source->sums.n_ranks, UNIT_COUNT, note);
+    page_card(page, "Ranks", (double)source->sums.n_ranks, UNIT_COUNT,
+              counted_text(all->n_events, "event", "events").text);
     double n_ranks = several ? (double)source->sums.n_ranks : 1;
     const char *last = all->n_no_work ? "last event on a stream" : "last kernel";
     snprintf(note, sizeof note, "from first to %s%s", last, several ? ", a rank on average" : "");
@@ -64,7 +65,7 @@ void hta_cards_show(struct page *page, const struct hta_source *source) {
     card_share(page, source, "Compute", all->compute_us, "");
     card_share(page, source, "Communication", all->communication_us, "");
     card_share(page, source, "Exposed communication", all->exposed_us, ", beside neither compute nor copies");
-    snprintf(note, sizeof note, "on %s streams", shown_decimal((double)all->n_streams, 0).text);
+    snprintf(note, sizeof note, "on %s", counted_text(all->n_streams, "stream", "streams").text);
     page_card(page, "Kernels and copies", (double)all->n_kernels, UNIT_COUNT, note);
     card_slowest(page, source);
     page_cards_end(page);

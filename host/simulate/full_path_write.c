@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "columns/strings.h"
 #include "simulate/full_path.h"
+#include "text/counted.h"
 #include "text/short_name.h"
 #include "write/json_out.h"
 #include "write/text_file.h"
@@ -54,10 +55,11 @@ static void write_head(const struct sutra_full_path *path, struct text_out *text
     out_add(text, short_path(path->trace->document.source.name, HEAD_WIDTH).text);
     out_add(text, "\n  window: ");
     out_add(text, short_text(window_name(path), HEAD_WIDTH).text);
-    out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %llu steps\n", report->us,
-               report->measured_us, (unsigned long long)report->n_steps);
-    out_format(text, "  graph: %llu nodes; the processor waits %llu times for the GPU on the path\n\n",
-               (unsigned long long)report->n_nodes, (unsigned long long)report->n_waits);
+    out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %s\n", report->us, report->measured_us,
+               counted_text(report->n_steps, "step", "steps").text);
+    out_format(text, "  graph: %s; ", counted_text(report->n_nodes, "node", "nodes").text);
+    out_format(text, "the processor waits %s for the GPU on the path\n\n",
+               counted_text(report->n_waits, "time", "times").text);
 }
 
 static void write_kinds(const struct sutra_full_report *report, struct text_out *text) {

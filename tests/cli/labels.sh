@@ -19,4 +19,13 @@ trace 0 1010 0 >ranks/a.json
 trace 1 3010 0 >ranks/b.json
 sutra analyze hta ranks 2>/dev/null | sed -n '1,6p'
 sutra analyze hta sync.json ranks/a.json 2>/dev/null | grep -c -e '-0\.0 %' -e ' -[0-9.]* us' -e '1 ranks'
+echo "--- one of each"
+echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 0, "dur": 9},
+{"ph": "X", "cat": "cpu_op", "name": "late", "pid": 1, "tid": 1, "ts": 20, "dur": -3}]}' >one.json
+sed 's/9},$/9}]}/; 2d' one.json >bare.json
+sutra critical-path bare.json --rules full -q 2>/dev/null | sed -n '/path:/p; /graph:/p'
+sutra tree one.json -f text -q --depth 1 --min-us 1 | tail -n 1
+sutra tree one.json -f text 2>&1 >/dev/null
+sutra analyze hta sync.json -o report -q
+grep -o 'on 1 stream<' report/report.html
 exit 0
