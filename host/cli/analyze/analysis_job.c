@@ -48,8 +48,11 @@ static int check_inputs_stay(const char *folder, const char *const *inputs, size
     return SUTRA_OK;
 }
 
-int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs,
-                          struct result_folder *results) {
+/* Checks that no input is named twice, and that neither the statistics, which can be written, nor the results overwrite
+ * one; and begins the folder for the results. Returns
+ * SUTRA_OK, or another exit code after it has said what is wrong. */
+static int place_results(const struct analysis_values *values, const char *const *inputs, size_t n_inputs,
+                         struct result_folder *results) {
     const char *stats = values->job.stats, *folder = values->job.output;
     struct sutra_error error;
     int exit_code = job_check_stats(stats, NULL, inputs, n_inputs);
@@ -64,6 +67,19 @@ int analysis_values_place(const struct analysis_values *values, const char *cons
     *results =
         (struct result_folder){.target = folder, .inputs = inputs, .n_inputs = n_inputs, .force = values->job.force};
     return result_folder_begin(results);
+}
+
+int analysis_job_work(const struct analysis_values *values, const struct trace_list *traces,
+                      struct result_folder *results, enum sutra_status (*work)(void *arg, struct sutra_error *error),
+                      void *arg) {
+    struct sutra_error error;
+    int exit_code = place_results(values, (const char *const *)traces->paths, traces->n, results);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    if (work(arg, &error))
+        exit_code = message_error(&error);
+    int ended = result_folder_end(results, exit_code == SUTRA_OK);
+    return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
 struct job analysis_job_start(const struct analysis_values *values) {

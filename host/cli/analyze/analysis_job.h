@@ -12,6 +12,7 @@
 #include "cli/analyze/result_folder.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
+#include "cli/tool/trace_list.h"
 
 /* First member, `analysis`, of the values of such a command. */
 struct analysis_values {
@@ -35,17 +36,17 @@ struct analysis_values {
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,
                           const struct command *command);
 
-/* Checks that no input is named twice, and that neither the statistics, which can be written, nor the results overwrite
- * one; and begins the folder for the results. Returns
- * SUTRA_OK, or another exit code after it has said what is wrong. */
-int analysis_values_place(const struct analysis_values *values, const char *const *inputs, size_t n_inputs,
-                          struct result_folder *results);
-
 /* Of one trace, and of many. */
 extern const struct stage_share analysis_stages[];
 
 /* Starts the clock, and shows what is wanted. */
 struct job analysis_job_start(const struct analysis_values *values);
+
+/* Places the results, does the work, and keeps them if it is done; returns the exit code after it has said what is
+ * wrong. */
+int analysis_job_work(const struct analysis_values *values, const struct trace_list *traces,
+                      struct result_folder *results, enum sutra_status (*work)(void *arg, struct sutra_error *error),
+                      void *arg);
 
 /* The closing lines, after the command's page, where the report is if it is to be opened, and the statistics, which
  * `print` writes of `result`. Returns the exit code. */

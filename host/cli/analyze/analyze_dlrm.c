@@ -110,6 +110,7 @@ struct dlrm_job {
     struct sutra_dlrm *dlrm;
     struct sutra_dlrm_ranks *ranks; /* of several */
     struct result_folder results;
+    struct sutra_dlrm_options options;
 };
 
 static enum sutra_status write_results(struct dlrm_job *job, struct sutra_context *context,
@@ -165,11 +166,11 @@ static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_
     return status;
 }
 
-static enum sutra_status job_run(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
-                                 struct sutra_error *error) {
+static enum sutra_status job_run(void *arg, struct sutra_error *error) {
+    struct dlrm_job *job = arg;
     enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
-        status = (job->traces.n == 1 ? run_one : run_many)(job, options_of_dlrm, error);
+        status = (job->traces.n == 1 ? run_one : run_many)(job, &job->options, error);
     progress_clear(&job->analysis.watch.progress);
     return status;
 }
@@ -242,23 +243,14 @@ static int job_tell(struct dlrm_job *job) {
 /* ---- The command ---- */
 
 static int run_job(struct dlrm_job *job, const struct operands *operands) {
-    struct sutra_dlrm_options options_of_dlrm;
-    struct sutra_error error;
     const struct analysis_values *values = &job->values->analysis;
-    int exit_code = read_options(job->values, &options_of_dlrm);
+    int exit_code = read_options(job->values, &job->options);
     if (exit_code == SUTRA_OK)
         exit_code = trace_list_make(&job->traces, operands);
     if (exit_code == SUTRA_OK && values->open && job->traces.n > 1)
         exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
     if (exit_code == SUTRA_OK)
-        exit_code = analysis_values_place(values, (const char *const *)job->traces.paths, job->traces.n, &job->results);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
-    if (job_run(job, &options_of_dlrm, &error))
-        exit_code = message_error(&error);
-    int ended = result_folder_end(&job->results, exit_code == SUTRA_OK);
-    if (exit_code == SUTRA_OK)
-        exit_code = ended;
+        exit_code = analysis_job_work(values, &job->traces, &job->results, job_run, job);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
 }
 

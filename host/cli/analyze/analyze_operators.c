@@ -79,7 +79,8 @@ static enum sutra_status write_tables(struct operators_job *job, struct sutra_er
     return status;
 }
 
-static enum sutra_status job_run(struct operators_job *job, struct sutra_error *error) {
+static enum sutra_status job_run(void *arg, struct sutra_error *error) {
+    struct operators_job *job = arg;
     const struct operators_values *values = job->values;
     const char *output = values->analysis.job.output;
     struct job *analysis = &job->analysis;
@@ -112,18 +113,9 @@ static int job_tell(struct operators_job *job) {
 /* ---- The command ---- */
 
 static int run_job(struct operators_job *job, const struct operands *operands) {
-    struct sutra_error error;
     int exit_code = trace_list_make(&job->traces, operands);
     if (exit_code == SUTRA_OK)
-        exit_code = analysis_values_place(&job->values->analysis, (const char *const *)job->traces.paths, job->traces.n,
-                                          &job->results);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
-    if (job_run(job, &error))
-        exit_code = message_error(&error);
-    int ended = result_folder_end(&job->results, exit_code == SUTRA_OK);
-    if (exit_code == SUTRA_OK)
-        exit_code = ended;
+        exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
     return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
 }
 
