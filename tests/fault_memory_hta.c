@@ -28,7 +28,7 @@ static const char *const texts[] = {TRACE(EVENTS(2)), TRACE(EVENTS(1)), TRACE(""
 
 enum {
     N_RANKS = sizeof texts / sizeof *texts,
-    N_TABLES = SUTRA_HTA_N_TABLES - 6, /* those that the ranks share */
+    N_TABLES = SUTRA_HTA_N_TABLES - 7, /* those that the ranks share */
 };
 
 struct run {
@@ -40,9 +40,9 @@ struct run {
 
 static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
                                  struct sutra_error *error) {
-    static const enum sutra_hta_table of_rank[] = {SUTRA_HTA_LAUNCHES,  SUTRA_HTA_QUEUE,
-                                                   SUTRA_HTA_ANNOTATED, SUTRA_HTA_OPERATORS,
-                                                   SUTRA_HTA_SEQUENCES, SUTRA_HTA_BANDWIDTH_SERIES};
+    static const enum sutra_hta_table of_rank[] = {
+        SUTRA_HTA_LAUNCHES,         SUTRA_HTA_QUEUE,      SUTRA_HTA_ANNOTATED, SUTRA_HTA_OPERATORS, SUTRA_HTA_SEQUENCES,
+        SUTRA_HTA_BANDWIDTH_SERIES, SUTRA_HTA_BUSY_SERIES};
     const struct run *run = arg;
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < sizeof of_rank / sizeof *of_rank && !status; i++) {

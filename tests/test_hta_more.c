@@ -221,6 +221,67 @@ static void edition_0_6_counts_more_launches_and_fewer_steps(void **state) {
     check(ONE_STEP, &newer, SUTRA_HTA_TEMPORAL, "0,0,3,0,3,0.0,100.0,0.0");
 }
 
+static void devices_work_for_a_share_of_each_stretch(void **state) {
+    (void)state;
+    /* From 0 to 1 us are 500 stretches of 2 ns; with nanoseconds two kernels overlap for 4 of the first 10. */
+    char text[64];
+    const char *reason;
+    static const struct sutra_hta_options exact = {.size = sizeof exact, .nanoseconds = true};
+    struct sutra_context *context = make_context(1);
+    struct sutra_hta *hta = analyze(
+        context,
+        TRACE(KERNEL("a", 7, 0, 0.007, 1) "," KERNEL("b", 8, 0.003, 0.004, 2) "," KERNEL("c", 7, 0.999, 0.001, 3)),
+        &exact);
+    const struct sutra_table *table = sutra_hta_table(hta, SUTRA_HTA_BUSY_SERIES, &reason);
+    static const double expected[] = {100, 100, 100, 50, 0};
+    struct sutra_column ts, busy;
+    assert_int_equal(sutra_table_rows(table), 500);
+    assert_true(sutra_table_column(table, 0, &ts) && sutra_table_column(table, 2, &busy));
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof text, "%.3f %.1f", ts.reals[i], busy.reals[i]);
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "%.3f %.1f", 0.002 * i, expected[i]);
+        assert_string_equal(text, wanted);
+    }
+    assert_true(busy.reals[499] == 50);
+    sutra_hta_free(hta);
+    sutra_context_free(context);
+    check(TRACE(KERNEL("a", 7, 5, 0, 1)), &ours, SUTRA_HTA_BUSY_SERIES, "none: no kernel takes time");
+}
+
+static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
+    (void)state;
+    static const char trace_text[] = TRACE(OP("x", 100, 1) "," LAUNCH(101, 1, 1) "," KERNEL("k", 7, 110, 500, 1));
+    static const char expected[] =
+        ",\n{\"pid\": 0, \"ts\": 101, \"args\": {\"Queue Length\": 1}, \"ph\": \"C\", \"name\": \"Queue Length\", \"id\": 7}"
+        ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"Queue Length\": 0}, \"ph\": \"C\", \"name\": \"Queue Length\", \"id\": 7}"
+        ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"GPU busy, %\": 100.0}, \"ph\": \"C\", \"name\": \"GPU busy, %\"}";
+    char path[] = P_tmpdir "/sutra_XXXXXX", text[65536];
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_hta *hta = NULL;
+    uint64_t n_bytes = 0;
+    size_t head = strlen(trace_text) - strlen("]}");
+    assert_true(mkstemp(path) >= 0);
+    assert_int_equal(sutra_device_trace_parse(context, "trace", trace_text, strlen(trace_text), &trace, NULL),
+                     SUTRA_OK);
+    assert_int_equal(sutra_hta_make(context, trace, NULL, &hta, NULL), SUTRA_OK);
+    assert_int_equal(sutra_hta_write_counters(context, trace, hta, path, &n_bytes, NULL), SUTRA_OK);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t n = fread(text, 1, sizeof text - 1, file);
+    text[n] = 0;
+    fclose(file);
+    remove(path);
+    assert_int_equal(n, n_bytes);
+    assert_memory_equal(text, trace_text, head);
+    assert_memory_equal(text + head, expected, strlen(expected));
+    assert_string_equal(text + n - 2, "]}");
+    sutra_hta_free(hta);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
 static void editions_have_names_and_others_are_refused(void **state) {
     (void)state;
     const struct sutra_hta_options options = {.size = sizeof options, .edition = SUTRA_HTA_N_EDITIONS};
@@ -255,6 +316,8 @@ int main(void) {
         cmocka_unit_test(steps_have_the_work_that_they_launched),
         cmocka_unit_test(edition_0_6_knows_kinds_of_kernels_by_other_names),
         cmocka_unit_test(edition_0_6_counts_more_launches_and_fewer_steps),
+        cmocka_unit_test(devices_work_for_a_share_of_each_stretch),
+        cmocka_unit_test(a_trace_with_counters_is_the_trace_and_the_series),
         cmocka_unit_test(editions_have_names_and_others_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,7 @@ enum sutra_hta_table {
     SUTRA_HTA_LAUNCH_HISTOGRAM, /* rank, kind of launch worth a look, stretch of microseconds: launches */
     SUTRA_HTA_STRAGGLERS,       /* ours: rank: how late it comes to collectives; of many ranks only */
     SUTRA_HTA_STRAGGLER_METRIC, /* the collectives by which HTA looks for stragglers; of many ranks only */
+    SUTRA_HTA_BUSY_SERIES,      /* ours, one rank: share of each stretch of time in which a device works */
     SUTRA_HTA_N_TABLES
 };
 
@@ -115,6 +116,12 @@ struct sutra_hta_summary {
 };
 void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary);
 
+/* Writes the trace once more, with counters that Perfetto shows: lengths of queues, bandwidths of copies, and the share
+ * of time that each device works. `hta` has the tables of this trace. For files as sutra_table_write(). */
+enum sutra_status sutra_hta_write_counters(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_hta *hta, const char *path, uint64_t *n_bytes,
+                                           struct sutra_error *error);
+
 /* The rank that the tables are of. */
 int64_t sutra_hta_rank_of(const struct sutra_hta *hta);
 
@@ -136,12 +143,18 @@ struct sutra_hta_rank {
 typedef enum sutra_status sutra_hta_visit(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
                                           struct sutra_error *error);
 
+/* The same while the trace is still there. */
+typedef enum sutra_status sutra_hta_visit_trace(void *arg, struct sutra_context *context,
+                                                const struct sutra_device_trace *trace, const struct sutra_hta *hta,
+                                                struct sutra_error *error);
+
 /* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
 struct sutra_hta_ranks_options {
     size_t size;
     const struct sutra_hta_options *hta; /* of each rank; `rank` is not read; may be NULL */
     sutra_hta_visit *visit;              /* may be NULL */
     void *arg;
+    sutra_hta_visit_trace *visit_trace; /* may be NULL; called before `visit` */
 };
 
 /* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is

@@ -57,9 +57,9 @@ static enum sutra_status make_input(struct hta_input *input, const struct sutra_
 
 static enum sutra_status make_tables(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error) {
-    static hta_metric *const metrics[] = {hta_busy,      hta_names,     hta_idle,       hta_launches,    hta_calls,
-                                          hta_queue,     hta_bandwidth, hta_steps,      hta_annotations, hta_annotated,
-                                          hta_operators, hta_sequences, hta_collectives};
+    static hta_metric *const metrics[] = {hta_busy,      hta_names,     hta_idle,        hta_launches,    hta_calls,
+                                          hta_queue,     hta_bandwidth, hta_steps,       hta_annotations, hta_annotated,
+                                          hta_operators, hta_sequences, hta_collectives, hta_busy_series};
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics && !status; i++) {
         struct arena_mark mark = arena_mark(arena);
@@ -128,7 +128,7 @@ int64_t sutra_hta_rank_of(const struct sutra_hta *hta) {
 
 bool hta_table_is_series(int id) {
     return id == SUTRA_HTA_LAUNCHES || id == SUTRA_HTA_QUEUE || id == SUTRA_HTA_ANNOTATED ||
-           id == SUTRA_HTA_BANDWIDTH_SERIES;
+           id == SUTRA_HTA_BANDWIDTH_SERIES || id == SUTRA_HTA_BUSY_SERIES;
 }
 
 bool hta_table_of_rank(int id) {

@@ -150,7 +150,7 @@ enum sutra_status hta_correlated_find(const struct hta_input *input, const value
 typedef enum sutra_status hta_metric(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error);
 hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth;
-hta_metric hta_steps, hta_annotations, hta_annotated, hta_operators, hta_sequences, hta_collectives;
+hta_metric hta_busy_series, hta_steps, hta_annotations, hta_annotated, hta_operators, hta_sequences, hta_collectives;
 
 /* hta_iterations.c: the steps of all rows. */
 enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct sutra_hta_options *options,

@@ -17,7 +17,8 @@
 struct hta_analyzed {
     struct sutra_hta_rank rank;
     struct sutra_hta_summary summary;
-    struct sutra_hta *hta; /* without the tables of single launches; NULL: left out */
+    struct sutra_hta *hta;                  /* without the tables of single launches; NULL: left out */
+    const struct sutra_device_trace *trace; /* while it is visited */
 };
 
 struct sutra_hta_ranks {
@@ -53,6 +54,13 @@ static enum sutra_status visit(void *arg, size_t number, struct sutra_context *c
     return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->hta, error);
 }
 
+static enum sutra_status visit_trace(void *arg, size_t number, struct sutra_context *context,
+                                     struct sutra_error *error) {
+    struct hta_work *work = arg;
+    const struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
+    return work->options.visit_trace(work->options.arg, context, analyzed->trace, analyzed->hta, error);
+}
+
 static void free_series(struct sutra_hta *hta) {
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         if (hta_table_is_series(id))
@@ -72,6 +80,10 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct sutra_hta_options options = work->of_each;
     options.rank = work->ranks->tasks.list[number].rank;
     enum sutra_status status = sutra_hta_make(context, trace, &options, &analyzed->hta, error);
+    analyzed->trace = trace;
+    if (!status && work->options.visit_trace)
+        status = rank_run_visit(run, number, visit_trace, work, error);
+    analyzed->trace = NULL;
     sutra_device_trace_free(trace);
     if (status)
         return status;

@@ -154,6 +154,8 @@ static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
                                                                                 {"to_us", COLUMN_INTEGER},
                                                                                 {"launches", COLUMN_INTEGER},
                                                                                 {"sum_us", COLUMN_TIME}}},
+    [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series",
+                               .columns = {{"ts", COLUMN_REAL}, {"pid", COLUMN_INTEGER}, {"busy_pctg", COLUMN_REAL}}},
     [SUTRA_HTA_STRAGGLERS] = {"potential_stragglers", .columns = {{"rank", COLUMN_INTEGER},
                                                                   {"collectives", COLUMN_INTEGER},
                                                                   {"times_last", COLUMN_INTEGER},

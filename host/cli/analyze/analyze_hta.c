@@ -17,11 +17,14 @@ struct hta_values {
     struct analysis_values analysis;
     uint64_t n_kernels, kernel_delay, full_queue, sequence_kernels;
     const char *sequences_of;
-    int format, edition;
+    int format, edition, counters;
     bool last_step, all_launches, nanoseconds, no_series, compat;
 };
 
 static const char *const editions[] = {"0.5", "0.6", NULL}; /* in the order of enum sutra_hta_edition */
+
+/* Endings of traces with counters. */
+static const char *const endings[] = {"json", "json.gz", "json.zst", NULL};
 
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
@@ -53,6 +56,10 @@ static const struct option_row options[] = {
      .help = "sequences of kernels are those of operators with NAME in their name (default: aten::)"},
     {"sequence-kernels", 0, OPTION_NUMBER, "N", AT(sequence_kernels), .minimum = 1, .maximum = UINT32_MAX,
      .help = "and of N kernels at least (default: 3)"},
+    {"counters", 0, OPTION_CHOICE, "ENDING", AT(counters), .choices = endings,
+     .help =
+         "write each trace once more, into trace_with_counters.rankN.ENDING, with lengths of queues, bandwidths and "
+         "the share of time that the GPU works as counters, for Perfetto"},
     {"no-series", 0, OPTION_FLAG, AT(no_series),
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
@@ -107,7 +114,8 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
         enum sutra_hta_table id;
         bool series; /* a row for each launch or kernel */
     } tables[] = {{SUTRA_HTA_LAUNCHES, true},         {SUTRA_HTA_QUEUE, true},      {SUTRA_HTA_ANNOTATED, true},
-                  {SUTRA_HTA_BANDWIDTH_SERIES, true}, {SUTRA_HTA_OPERATORS, false}, {SUTRA_HTA_SEQUENCES, false}};
+                  {SUTRA_HTA_BANDWIDTH_SERIES, true}, {SUTRA_HTA_OPERATORS, false}, {SUTRA_HTA_SEQUENCES, false},
+                  {SUTRA_HTA_BUSY_SERIES, true}};
     struct hta_job *job = arg;
     enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !status; i++) {
@@ -115,6 +123,20 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
         if (table && !(tables[i].series && job->values->no_series))
             status = write_table(job, table, sutra_hta_rank_of(hta), error);
     }
+    return status;
+}
+
+/* Its trace is still there. */
+static enum sutra_status on_trace(void *arg, struct sutra_context *context, const struct sutra_device_trace *trace,
+                                  const struct sutra_hta *hta, struct sutra_error *error) {
+    struct hta_job *job = arg;
+    struct result_path path;
+    uint64_t n_bytes = 0;
+    enum sutra_status status = result_place(job->results.path, "trace_with_counters", sutra_hta_rank_of(hta),
+                                            endings[job->values->counters], &path, error);
+    if (!status)
+        status = sutra_hta_write_counters(context, trace, hta, path.text, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
     return status;
 }
 
@@ -152,8 +174,12 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                   .full_queue = values->full_queue,
                                                   .sequences_of = values->sequences_of,
                                                   .sequence_kernels = values->sequence_kernels};
-    const struct sutra_hta_ranks_options ranks_options = {
-        .size = sizeof ranks_options, .hta = &hta_options, .visit = output ? on_rank : NULL, .arg = job};
+    const struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
+                                                          .hta = &hta_options,
+                                                          .visit = output ? on_rank : NULL,
+                                                          .arg = job,
+                                                          .visit_trace =
+                                                              output && values->counters >= 0 ? on_trace : NULL};
     enum sutra_status status = job_open(analysis, NULL, error);
     if (!status && output && !values->analysis.no_report)
         status = sutra_report_create(&job->report, error);
@@ -211,13 +237,15 @@ static int run_job(struct hta_job *job, const struct operands *operands) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct hta_values values = {.analysis.job.stages = analysis_stages};
+    struct hta_values values = {.analysis.job.stages = analysis_stages, .counters = -1};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
+    if (values.counters >= 0 && !values.analysis.job.output)
+        return message_fail(SUTRA_USAGE, "--counters needs --output");
     struct hta_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
     exit_code = run_job(&job, &operands);
     sutra_report_free(job.report);
@@ -242,6 +270,7 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra analyze hta device.json.gz", "print the page"},
     {"sutra analyze hta traces/ -o results --open", "all ranks of a job: a report, and tables as CSV"},
+    {"sutra analyze hta device.json -o results --counters json.gz", "also the trace with counters, for Perfetto"},
     {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "for a program"},
     {0},
 };
