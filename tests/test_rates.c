@@ -191,6 +191,35 @@ static void tracelens_rates_are_means_and_nested_operators_all_stand(void **stat
         "aten::sum,4,1e-08,4.1961669921875e-05,0.22727272727272727,4.4e-06,1e-06,20.0,2");
 }
 
+/* 2 x 3 heads of 8 queries and keys, 16 wide: 24,576 FLOPs forward, 61,440 backward; 7 and 4 operands of 1,536 bytes. */
+static void gradients_of_attention_have_the_time_of_what_evaluates_them(void **state) {
+    (void)state;
+#define NUMBERED(tid, name, ts, dur, more) EVENT("cpu_op", name, 1, tid, ts, dur, more "\"Sequence number\":5")
+#define ATTENTION                                                                                                      \
+    "\"Input Dims\":[[2,3,8,16],[2,3,8,16],[2,3,8,16],[],[],[],[]],"                                                   \
+    "\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\"],"                                                      \
+    "\"Concrete Inputs\":[\"\",\"\",\"\",\"0.\",\"False\",\"False\",\"\"],"
+    check_table(
+        TRACE(NUMBERED(1, "aten::scaled_dot_product_attention", 0, 100, "") "," NUMBERED(
+            1, "aten::_scaled_dot_product_flash_attention", 10, 80,
+            ATTENTION) "," LAUNCH(20, 5,
+                                  1) "," NUMBERED(2, "autograd::engine::evaluate_function: Flash0", 200, 100,
+                                                  "") "," EVENT("cuda_runtime", "cudaLaunchKernel", 1, 2, 210, 5,
+                                                                "\"correlation\":2") "," KERNEL("fwd", 7, 400, 10,
+                                                                                                1) "," KERNEL("bwd", 7,
+                                                                                                              500, 40,
+                                                                                                              2) "," ARROW(1,
+                                                                                                                           20,
+                                                                                                                           400) ","
+                                                                                                                                "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":2,\"ts\":210,\"id\":2},"
+                                                                                                                                "{\"ph\":\"f\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":500,\"id\":2,"
+                                                                                                                                "\"bp\":\"e\"}"),
+        true, false, SUTRA_TRACELENS_RATES,
+        "aten::_scaled_dot_product_flash_attention,1,2.4576e-05,0.005859375,4.0,0.0006144,0.0024576,10.0,1 | "
+        "aten::_scaled_dot_product_flash_attention,1,6.144e-05,0.01025390625,5.7142857142857135,0.0002688,"
+        "0.0015359999999999998,40.0,1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_are_those_of_all_calls_together),
@@ -202,6 +231,7 @@ int main(void) {
         cmocka_unit_test(traces_without_work_have_no_rates),
         cmocka_unit_test(peaks_that_cannot_be_read_are_an_error),
         cmocka_unit_test(tracelens_rates_are_means_and_nested_operators_all_stand),
+        cmocka_unit_test(gradients_of_attention_have_the_time_of_what_evaluates_them),
     };
     return cmocka_run_group_tests(tests, write_peaks, remove_peaks);
 }

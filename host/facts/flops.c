@@ -86,6 +86,13 @@ struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs
     return apply(rule, &at);
 }
 
+struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs) {
+    const struct flops_case at = {kind, inputs, kind->tracelens, true};
+    if (rules_of[kind->tracelens] != flops_attention)
+        return flops_unknown("no formula for its gradient");
+    return apply(flops_attention_gradient, &at);
+}
+
 const struct data_type *case_type(const struct flops_case *at, uint32_t place) {
     struct input_text type = case_input(at, place).type;
     return type.at ? data_type_find(type.at, type.length) : NULL;

@@ -40,4 +40,7 @@ struct op_flops {
 /* `kind` may be NULL: an operator that is not known. */
 struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs *inputs, enum flops_rules rules);
 
+/* The same of the gradient of an operator of attention, told by the operator itself, by TraceLens' rules. */
+struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs);
+
 #endif

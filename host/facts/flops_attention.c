@@ -245,18 +245,33 @@ static double backward_bytes(const struct flops_case *at, const struct attention
     return inputs + outputs + bias_read(at, places) + query_bytes * written;
 }
 
+/* What is known of a gradient, from the places of the operator's own arguments. */
+static struct op_flops gradient_known(const struct flops_case *at, const struct attention_places *places,
+                                      const struct attention *attention) {
+    bool recomputes = !at->tracelens || places->recomputes;
+    double products = (recomputes ? 3 : 2) * attention->width + 2 * attention->value_width;
+    double flops = 2 * attention->batch * attention->query_heads * all_pairs(at, attention) * products +
+                   shared_sums(at, attention);
+    double bytes = backward_bytes(at, places, attention);
+    if (at->tracelens && isnan(bytes))
+        return flops_unknown("the type of its operands is unknown");
+    return flops_known(at, flops, bytes, UNIT_MATRIX, at->tracelens ? 0 : places->query);
+}
+
 struct op_flops flops_attention_backward(const struct flops_case *at) {
+    const struct attention_places *places = attention_places_of(at->formula);
+    struct attention attention;
+    const char *why = attention_read(at, places, &attention);
+    return why ? flops_unknown(why) : gradient_known(at, places, &attention);
+}
+
+/* TraceLens takes sequences of different lengths for one. */
+struct op_flops flops_attention_gradient(const struct flops_case *at) {
     const struct attention_places *places = attention_places_of(at->formula);
     struct attention attention;
     const char *why = attention_read(at, places, &attention);
     if (why)
         return flops_unknown(why);
-    bool recomputes = !at->tracelens || places->recomputes;
-    double products = (recomputes ? 3 : 2) * attention.width + 2 * attention.value_width;
-    double flops = 2 * attention.batch * attention.query_heads * all_pairs(at, &attention) * products +
-                   shared_sums(at, &attention);
-    double bytes = backward_bytes(at, places, &attention);
-    if (at->tracelens && isnan(bytes))
-        return flops_unknown("the type of its operands is unknown");
-    return flops_known(at, flops, bytes, UNIT_MATRIX, at->tracelens ? 0 : places->query);
+    attention.packed = false;
+    return gradient_known(at, places, &attention);
 }

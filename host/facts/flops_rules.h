@@ -20,7 +20,7 @@ typedef struct op_flops flops_rule(const struct flops_case *at);
 
 flops_rule flops_gemm;
 flops_rule flops_convolution, flops_convolution_backward;
-flops_rule flops_attention, flops_attention_backward;
+flops_rule flops_attention, flops_attention_backward, flops_attention_gradient;
 flops_rule flops_elementwise, flops_copy, flops_foreach, flops_optimizer, flops_resize;
 flops_rule flops_reduce, flops_softmax;
 flops_rule flops_norm, flops_norm_backward;

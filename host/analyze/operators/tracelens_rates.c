@@ -3,6 +3,10 @@
  * another one or not, with the time of all that was launched below it. Operators of one name are joined where those of
  * their arguments are equal that its formulas look at. Numbers of a row are those of the first operator in the file,
  * rates are means of the operators' rates.
+ *
+ * Operators of attention whose gradient is in the trace stand a second time, with its FLOPs and its time: of the
+ * operators with a sequence number of autograd's, the first that evaluates it, and of those on other threads the one
+ * that began last.
  */
 #include <math.h>
 #include <string.h>
@@ -100,8 +104,9 @@ static void append_place(struct buffer *text, const struct rate_key *key, const 
 struct rates {
     const struct op_reading *reading;
     struct op_works works;
-    uint32_t *key; /* by group of works: the number of its key, or STRING_NONE where nothing is known */
-    int64_t *busy; /* ticks, by place in the list of works */
+    const struct op_flops *flops; /* by group of works: theirs, or of their gradients */
+    uint32_t *key;                /* by group of works: the number of its key, or STRING_NONE where nothing is known */
+    int64_t *busy;                /* ticks, by place in the list of works; below 0: it does not stand here */
     struct strings keys;
 };
 
@@ -116,7 +121,7 @@ static uint32_t find_key(struct rates *rates, uint32_t group, struct op_inputs_p
     text->length = 0;
     buffer_append(text, kind->name, strlen(kind->name));
     if (key->count)
-        buffer_append(text, &rates->works.flops[group].flops, sizeof(double));
+        buffer_append(text, &rates->flops[group].flops, sizeof(double));
     for (uint32_t place = 0; place < inputs.n && place < 32; place++)
         append_place(text, key, &inputs, place);
     return text->failed ? STRING_NONE : strings_intern(&rates->keys, text->bytes, text->length);
@@ -126,10 +131,11 @@ static enum sutra_status find_keys(struct rates *rates, struct arena *arena, str
     struct op_inputs_parser parser = {0};
     struct buffer text = {0};
     rates->key = arena_take(arena, rates->works.groups.n, sizeof *rates->key);
+    strings_free(&rates->keys);
     bool ok = rates->key && strings_init(&rates->keys);
     for (uint32_t g = 0; ok && g < rates->works.groups.n; g++) {
         rates->key[g] = STRING_NONE;
-        if (rates->works.flops[g].missing)
+        if (rates->flops[g].missing)
             continue;
         rates->key[g] = find_key(rates, g, &parser, &text);
         ok = rates->key[g] != STRING_NONE;
@@ -154,7 +160,7 @@ static void add_work(const struct rates *rates, row_t place, struct rate_sum *su
     const struct op_reading *reading = rates->reading;
     uint32_t group = rates->works.groups.of[place];
     row_t event = reading->hosts.event[rates->works.host[place]];
-    const struct op_flops *flops = &rates->works.flops[group];
+    const struct op_flops *flops = &rates->flops[group];
     double busy_us = op_us(reading, rates->busy[place]);
     if (sum->n++ == 0 || event < sum->event) {
         sum->event = event;
@@ -172,7 +178,7 @@ static void add_work(const struct rates *rates, row_t place, struct rate_sum *su
 }
 
 static void put_rates(const struct rates *rates, const struct rate_sum *sum, struct sutra_table *table) {
-    const struct op_flops *flops = &rates->works.flops[sum->group];
+    const struct op_flops *flops = &rates->flops[sum->group];
     double giga_flops = flops->flops / 1e9, none = NAN;
     row_t host = rates->works.host[rates->works.groups.member[rates->works.groups.first[sum->group]]];
     table_string(table, rates->reading->strings, host_name(rates->reading, host));
@@ -194,7 +200,7 @@ static enum sutra_status write_rates(const struct rates *rates, struct arena *ar
     enum sutra_status status = arena_status(arena, error);
     for (row_t place = 0; place < rates->works.n && !status; place++) {
         uint32_t key = rates->key[rates->works.groups.of[place]];
-        if (key != STRING_NONE)
+        if (key != STRING_NONE && rates->busy[place] >= 0)
             add_work(rates, place, &sums[key]);
     }
     for (uint32_t i = 0; i < n && !status; i++)
@@ -222,6 +228,55 @@ static enum sutra_status list_hosts(const struct op_reading *reading, struct are
     return status;
 }
 
+/* ---- Gradients ---- */
+
+/* FLOPs of the gradients of each group, where there is a formula. */
+static enum sutra_status find_gradient_flops(struct rates *rates, struct arena *arena, struct sutra_error *error) {
+    struct op_inputs_parser parser = {0};
+    struct op_flops *flops = arena_take(arena, rates->works.groups.n, sizeof *flops);
+    bool ok = flops != NULL;
+    for (uint32_t g = 0; ok && g < rates->works.groups.n; g++) {
+        struct op_inputs inputs;
+        row_t host = rates->works.host[rates->works.groups.member[rates->works.groups.first[g]]];
+        ok = op_works_inputs(&rates->works, g, &parser, &inputs);
+        if (ok)
+            flops[g] = op_flops_gradient(op_work_kind(rates->reading, host, FLOPS_TRACELENS), &inputs);
+    }
+    rates->flops = flops;
+    op_inputs_parser_free(&parser);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Times of the gradients that are in the trace. */
+static enum sutra_status find_gradient_times(const struct op_input *input, struct rates *rates, struct arena *arena,
+                                             struct sutra_error *error) {
+    row_t n = rates->works.n, n_found = 0;
+    row_t *gradient = arena_take(arena, n, sizeof *gradient), *found = arena_take(arena, n, sizeof *found);
+    int64_t *ticks = arena_take(arena, n, sizeof *ticks);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = tracelens_gradients(input->context, rates->reading, rates->works.host, n, arena, gradient, error);
+    for (row_t place = 0; place < n && !status; place++)
+        if (gradient[place] != ROW_NONE)
+            found[n_found++] = gradient[place];
+    if (!status)
+        status = op_reading_busy(rates->reading, found, n_found, arena, ticks, error);
+    n_found = 0;
+    for (row_t place = 0; place < n && !status; place++)
+        rates->busy[place] = gradient[place] == ROW_NONE ? -1 : ticks[n_found++];
+    return status;
+}
+
+static enum sutra_status write_gradients(const struct op_input *input, struct rates *rates, struct arena *arena,
+                                         struct sutra_table *table, struct sutra_error *error) {
+    enum sutra_status status = find_gradient_flops(rates, arena, error);
+    if (!status)
+        status = find_gradient_times(input, rates, arena, error);
+    if (!status)
+        status = find_keys(rates, arena, error);
+    return status ? status : write_rates(rates, arena, table, error);
+}
+
 enum sutra_status tracelens_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                   struct sutra_error *error) {
     struct rates rates = {.reading = input->reading};
@@ -236,10 +291,15 @@ enum sutra_status tracelens_rates(const struct op_input *input, struct arena *ar
         status = arena_status(arena, error);
     if (!status)
         status = op_reading_busy(input->reading, hosts, n, arena, rates.busy, error);
+    rates.flops = rates.works.flops;
     if (!status)
         status = find_keys(&rates, arena, error);
-    if (!status)
-        status = write_rates(&rates, arena, op_table_begin(operators, SUTRA_TRACELENS_RATES), error);
+    if (status == SUTRA_OK) {
+        struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_RATES);
+        status = write_rates(&rates, arena, table, error);
+        if (!status)
+            status = write_gradients(input, &rates, arena, table, error);
+    }
     strings_free(&rates.keys);
     op_works_free(&rates.works);
     arena_release(arena, mark);

@@ -35,4 +35,10 @@ void op_works_free(struct op_works *works);
 bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs);
 
+/* Of each of n operators the one of autograd that evaluates its gradient, by the reference's rules: a row of hosts, or
+ * ROW_NONE. */
+enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *reading,
+                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
+                                      struct sutra_error *error);
+
 #endif
