@@ -146,6 +146,14 @@ static void a_trace_without_steps_is_one(void **state) {
         false, true, SUTRA_OPERATORS_RATE_STEPS, "0,all,100.0,0.002,20.0,mine,bf16,400.0,5.0,0.0");
 }
 
+static void what_the_device_can_do_is_told(void **state) {
+    (void)state;
+    check_table(TRACE(PRODUCT(0, 10)), false, true, SUTRA_OPERATORS_PEAKS,
+                "0,mine,memory,-,1.0 | 0,mine,vector fp32,20.0,- | 0,mine,matrix fp32,50.0,- | "
+                "0,mine,matrix tf32,200.0,- | 0,mine,matrix bf16,400.0,-");
+    check_table(TRACE(PRODUCT(0, 10)), false, false, SUTRA_OPERATORS_PEAKS, "");
+}
+
 static void traces_without_work_have_no_rates(void **state) {
     (void)state;
     check_table(TRACE(PRODUCT(0, 10)), false, true, SUTRA_OPERATORS_RATES, "");
@@ -228,6 +236,7 @@ int main(void) {
         cmocka_unit_test(devices_that_are_not_known_have_no_roofline),
         cmocka_unit_test(steps_have_their_flops_of_any_thread),
         cmocka_unit_test(a_trace_without_steps_is_one),
+        cmocka_unit_test(what_the_device_can_do_is_told),
         cmocka_unit_test(traces_without_work_have_no_rates),
         cmocka_unit_test(peaks_that_cannot_be_read_are_an_error),
         cmocka_unit_test(tracelens_rates_are_means_and_nested_operators_all_stand),

@@ -62,6 +62,7 @@ enum sutra_operators_table {
     SUTRA_OPERATORS_BY_PATH,        /* rank, operators from the outermost to the one that launched */
     SUTRA_OPERATORS_RATES,          /* rank, name, arguments: FLOPs, bytes, rates, share of the roofline */
     SUTRA_OPERATORS_RATE_STEPS,     /* rank, step: FLOPs, and model FLOPs utilisation */
+    SUTRA_OPERATORS_PEAKS,          /* rank, unit: what the device can do at most */
     SUTRA_OPERATORS_N_TABLES
 };
 

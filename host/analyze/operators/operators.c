@@ -195,6 +195,9 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                      {"peak_tflops_per_s", REAL},
                                      {"mfu_percent", REAL},
                                      {"unknown_percent", REAL}}},
+    [SUTRA_OPERATORS_PEAKS] =
+        {"device_peaks",
+         {{"rank", INTEGER}, {"device", TEXT}, {"unit", TEXT}, {"tflops_per_s", REAL}, {"tbytes_per_s", REAL}}},
 };
 
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {

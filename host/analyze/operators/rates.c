@@ -6,47 +6,14 @@
  *
  * Each piece of work stands in one row. What nothing is known of has rows, too, by the launcher's name, which say why.
  * A row's rates are those of all its operators together: sums of FLOPs and bytes over the sum of times.
- *
- * Steps: the FLOPs of operators that were called in a step of the profiler, on any thread, against the device's peak
- * for the whole time of the step (model FLOPs utilisation).
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/operators/operators.h"
-#include "analyze/operators/works.h"
-#include "base/bisect.h"
+#include "analyze/operators/rates.h"
 #include "base/error.h"
-#include "facts/device_peaks.h"
-
-/* What a row is of. */
-struct rate_row {
-    uint32_t group; /* of works; or, where nothing is known, */
-    uint32_t name;  /* the launcher's name, */
-    const char *missing;
-    row_t calls, charges; /* operators, and launchers below them */
-    uint64_t kernels;
-    wide_t device, direct; /* ticks */
-    bool tf32;
-    row_t first_charge;
-};
-
-struct rates_work {
-    const struct op_input *input;
-    const struct op_reading *reading;
-    struct op_works works;
-    row_t *place;       /* by row of hosts: its place among the works, or ROW_NONE */
-    row_t *stands;      /* by row of hosts: the operator with known work that stands for it, or ROW_NONE */
-    uint32_t *row_of;   /* by charge */
-    struct tuples keys; /* (group, 0) or (name, 1) */
-    struct rate_row *rows;
-    uint8_t *is_tf32; /* by name of work: 1 no, 2 yes */
-    struct device_peaks peaks;
-    bool has_peaks;
-    char *peaks_name;
-};
 
 /* ---- Who stands for whom ---- */
 
@@ -98,7 +65,7 @@ static enum sutra_status find_stands(struct rates_work *work, struct arena *aren
 
 /* ---- Rows ---- */
 
-static bool is_communication(const struct rates_work *work, row_t charge) {
+bool rates_is_communication(const struct rates_work *work, row_t charge) {
     const struct op_charges *charges = &work->reading->charges;
     return work->reading->devices.class[charges->device[charges->first[charge]]] == DEVICE_COMMUNICATION;
 }
@@ -106,7 +73,7 @@ static bool is_communication(const struct rates_work *work, row_t charge) {
 /* Why nothing is known of a launcher: what its own formula says, or that there is none. */
 static const char *missing_of(const struct rates_work *work, row_t charge) {
     row_t host = work->reading->charges.host[charge];
-    if (is_communication(work, charge))
+    if (rates_is_communication(work, charge))
         return "communication";
     if (work->place[host] != ROW_NONE)
         return flops_at(work, work->place[host])->missing;
@@ -197,10 +164,6 @@ static void put_unit(struct sutra_table *table, const struct op_flops *flops, bo
     table_text(table, text, (size_t)n);
 }
 
-static void put_words(struct sutra_table *table, const char *words) {
-    table_text(table, words, strlen(words));
-}
-
 /* FLOPs and bytes of one operator, rates of all of the row. */
 static void put_known(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
     const struct op_flops *flops = &work->works.flops[row->group];
@@ -214,18 +177,18 @@ static void put_known(const struct rates_work *work, const struct rate_row *row,
     table_real(table, direct_us > 0 ? flops->flops * calls / direct_us / 1e6 : none);
     table_real(table, direct_us > 0 ? flops->bytes * calls / direct_us / 1e6 : none);
     put_unit(table, flops, row->tf32);
-    put_words(table, isnan(at.least_s) ? "" : at.by_compute ? "compute" : "memory");
+    table_words(table, isnan(at.least_s) ? "" : at.by_compute ? "compute" : "memory");
     table_real(table, direct_us > 0 ? at.least_s * 1e6 * calls / direct_us * 100 : none);
-    put_words(table, "");
+    table_words(table, "");
 }
 
 static void put_missing(const struct rate_row *row, struct sutra_table *table) {
     for (int i = 0; i < 5; i++)
         table_real(table, NAN);
-    put_words(table, "");
-    put_words(table, "");
+    table_words(table, "");
+    table_words(table, "");
     table_real(table, NAN);
-    put_words(table, row->missing);
+    table_words(table, row->missing);
 }
 
 static void put_row(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
@@ -233,7 +196,7 @@ static void put_row(const struct rates_work *work, const struct rate_row *row, s
     const char *category = op_category_names[input->categories[row->first_charge]];
     table_integer(table, input->options.rank);
     table_string(table, work->reading->strings, row->name);
-    put_words(table, category);
+    table_words(table, category);
     for (int k = 0; k < N_ARGUMENTS; k++) {
         row_t member = row->missing ? 0 : work->works.groups.member[work->works.groups.first[row->group]];
         table_string(table, &work->works.arguments.texts, row->missing ? 0 : work->works.arguments.of[k][member]);
@@ -263,172 +226,14 @@ static enum sutra_status write_rows(const struct rates_work *work, struct arena 
     return status;
 }
 
-/* ---- Steps ---- */
-
-/* A step of the profiler, or all of the trace. */
-struct rate_step {
-    uint32_t name; /* STRING_NONE: all */
-    int64_t start, stop;
-    double flops;
-    double by_precision[N_PRECISIONS]; /* of products */
-    wide_t device, unknown;            /* ticks of work beside communication, and of that of which nothing is known */
-};
-
-static int compare_steps(const void *a, const void *b) {
-    const struct rate_step *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
-
-static bool is_step(const struct op_reading *reading, row_t host) {
-    return reading->hosts.kind[host] == HOST_ANNOTATION &&
-           text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, STEP_NAME);
-}
-
-/* The whole time of the device. */
-static struct rate_step whole_trace(const struct op_reading *reading) {
-    struct rate_step step = {.name = STRING_NONE};
-    for (row_t i = 0; i < reading->devices.n; i++) {
-        int64_t start = reading->devices.start[i], stop = reading->devices.stop[i];
-        step.start = i == 0 || start < step.start ? start : step.start;
-        step.stop = i == 0 || stop > step.stop ? stop : step.stop;
-    }
-    return step;
-}
-
-static enum sutra_status list_steps(const struct op_reading *reading, struct arena *arena, struct rate_step **steps,
-                                    uint32_t *n, struct sutra_error *error) {
-    uint32_t count = 0;
-    for (row_t row = 0; row < reading->hosts.n; row++)
-        count += is_step(reading, row);
-    *steps = arena_zeros(arena, (size_t)count + 1, sizeof **steps);
-    *n = 0;
-    if (!*steps)
-        return error_memory(error);
-    for (row_t row = 0; row < reading->hosts.n && count; row++)
-        if (is_step(reading, row))
-            (*steps)[(*n)++] = (struct rate_step){
-                .name = host_name(reading, row), .start = reading->hosts.start[row], .stop = reading->hosts.stop[row]};
-    if (*n == 0 && reading->devices.n)
-        (*steps)[(*n)++] = whole_trace(reading);
-    qsort(*steps, *n, sizeof **steps, compare_steps);
-    return SUTRA_OK;
-}
-
-/* The last step that has begun at a time, if it has not ended; what was called before the device began counts to a step
- * that is all of the trace. */
-static struct rate_step *step_at(struct rate_step *steps, uint32_t n, int64_t time) {
-    struct bisection at = {0, n};
-    if (n == 1 && steps->name == STRING_NONE)
-        return steps;
-    while (at.low < at.high)
-        bisect(&at, steps[bisect_middle(at)].start <= time);
-    return at.low && time < steps[at.low - 1].stop ? &steps[at.low - 1] : NULL;
-}
-
-static void add_to_step(const struct rates_work *work, row_t charge, bool first, struct rate_step *step) {
-    const struct op_charges *charges = &work->reading->charges;
-    const struct device_rows *devices = &work->reading->devices;
-    const struct rate_row *row = &work->rows[work->row_of[charge]];
-    wide_t device = 0;
-    if (is_communication(work, charge))
-        return;
-    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++)
-        device += devices->stop[charges->device[k]] - devices->start[charges->device[k]];
-    step->device += device;
-    step->unknown += row->missing ? device : 0;
-    if (row->missing || !first)
-        return;
-    const struct op_flops *flops = &work->works.flops[row->group];
-    enum precision precision = row->tf32 && flops->precision == PRECISION_FP32 ? PRECISION_TF32 : flops->precision;
-    step->flops += flops->flops;
-    if (flops->unit == UNIT_MATRIX && precision != PRECISION_NONE)
-        step->by_precision[precision] += flops->flops;
-}
-
-/* The precision in which most products are. */
-static enum precision main_precision(const struct rate_step *step) {
-    enum precision most = PRECISION_NONE;
-    for (int precision = 0; precision < N_PRECISIONS; precision++)
-        if (step->by_precision[precision] > (most == PRECISION_NONE ? 0 : step->by_precision[most]))
-            most = (enum precision)precision;
-    return most;
-}
-
-static void put_step(const struct rates_work *work, const struct rate_step *step, struct sutra_table *table) {
-    enum precision precision = main_precision(step);
-    double step_s = op_us(work->reading, step->stop - step->start) / 1e6, rate = step->flops / step_s / 1e12;
-    double peak =
-        work->has_peaks && precision != PRECISION_NONE ? work->peaks.flops_per_s[UNIT_MATRIX][precision] / 1e12 : 0;
-    table_integer(table, work->input->options.rank);
-    if (step->name == STRING_NONE)
-        put_words(table, "all");
-    else
-        table_string(table, work->reading->strings, step->name);
-    table_real(table, step_s * 1e6);
-    table_real(table, step->flops / 1e12);
-    table_real(table, step_s > 0 ? rate : (double)NAN);
-    put_words(table, work->has_peaks ? work->peaks.name : "");
-    put_words(table, precision == PRECISION_NONE ? "" : precision_names[precision]);
-    table_real(table, peak > 0 ? peak : (double)NAN);
-    table_real(table, peak > 0 && step_s > 0 ? rate / peak * 100 : (double)NAN);
-    table_real(table, step->device ? (double)step->unknown / (double)step->device * 100 : (double)NAN);
-}
-
-static enum sutra_status write_steps(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
-                                     struct sutra_error *error) {
-    const struct op_charges *charges = &work->reading->charges;
-    struct rate_step *steps = NULL;
-    uint32_t n = 0;
-    bool *counted = arena_zeros(arena, work->reading->hosts.n, sizeof *counted);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = list_steps(work->reading, arena, &steps, &n, error);
-    for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t host = charges->host[i], known = work->stands[host];
-        struct rate_step *step = step_at(steps, n, work->reading->hosts.start[host]);
-        bool first = known != ROW_NONE && !counted[known];
-        if (step)
-            add_to_step(work, i, first, step);
-        if (known != ROW_NONE)
-            counted[known] = true;
-    }
-    for (uint32_t i = 0; i < n && !status; i++)
-        put_step(work, &steps[i], table);
-    return status;
-}
-
 /* ---- All of it ---- */
-
-/* The name of the first device that the trace describes. */
-static struct json_place device_name(const struct document *document) {
-    const struct document_member *devices = document_find(document, "deviceProperties");
-    const char *text = document->source.bytes;
-    if (!devices || text[devices->value] != '[')
-        return (struct json_place){0};
-    size_t first = devices->value + 1;
-    first += strspn(text + first, " \t\r\n");
-    return text[first] == '{' ? document_member_of(document, first, "name") : (struct json_place){0};
-}
-
-static enum sutra_status find_peaks(struct rates_work *work, struct sutra_error *error) {
-    const struct document *document = &work->reading->trace->document;
-    const char *path = work->input->options.peaks;
-    if (path) {
-        work->has_peaks = true;
-        return device_peaks_read(work->input->context, path, &work->peaks, &work->peaks_name, error);
-    }
-    struct json_place name = device_name(document);
-    work->has_peaks = name.at && document->source.bytes[name.at] == '"' &&
-                      device_peaks_find(document->source.bytes + name.at + 1, name.end - name.at - 1, &work->peaks);
-    return SUTRA_OK;
-}
 
 enum sutra_status operators_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                   struct sutra_error *error) {
     struct rates_work work = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
     row_t *hosts, n;
-    enum sutra_status status = find_peaks(&work, error);
+    enum sutra_status status = rate_peaks_find(&work, error);
     if (!status)
         status = list_hosts(&work, arena, &hosts, &n, error);
     if (!status)
@@ -442,7 +247,9 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
     if (!status)
         status = write_rows(&work, arena, op_table_begin(operators, SUTRA_OPERATORS_RATES), error);
     if (!status)
-        status = write_steps(&work, arena, op_table_begin(operators, SUTRA_OPERATORS_RATE_STEPS), error);
+        status = rate_steps_write(&work, arena, op_table_begin(operators, SUTRA_OPERATORS_RATE_STEPS), error);
+    if (!status)
+        rate_peaks_write(&work, op_table_begin(operators, SUTRA_OPERATORS_PEAKS));
     tuples_free(&work.keys);
     op_works_free(&work.works);
     free(work.peaks_name);

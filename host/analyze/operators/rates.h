@@ -1,0 +1,54 @@
+/*
+ * rates.h - what the tables of rates share: which operator stands for which charge, and the rows of equal ones.
+ */
+#ifndef ANALYZE_OPERATORS_RATES_H
+#define ANALYZE_OPERATORS_RATES_H
+
+#include "analyze/operators/operators.h"
+#include "analyze/operators/works.h"
+#include "facts/device_peaks.h"
+
+/* What a row is of. */
+struct rate_row {
+    uint32_t group; /* of works; or, where nothing is known, */
+    uint32_t name;  /* the launcher's name, */
+    const char *missing;
+    row_t calls, charges; /* operators, and launchers below them */
+    uint64_t kernels;
+    wide_t device, direct; /* ticks */
+    bool tf32;
+    row_t first_charge;
+};
+
+struct rates_work {
+    const struct op_input *input;
+    const struct op_reading *reading;
+    struct op_works works;
+    row_t *place;       /* by row of hosts: its place among the works, or ROW_NONE */
+    row_t *stands;      /* by row of hosts: the operator with known work that stands for it, or ROW_NONE */
+    uint32_t *row_of;   /* by charge */
+    struct tuples keys; /* (group, 0) or (name, 1) */
+    struct rate_row *rows;
+    uint8_t *is_tf32; /* by name of work: 1 no, 2 yes */
+    struct device_peaks peaks;
+    bool has_peaks;
+    char *peaks_name;
+};
+
+/* rates.c: whether a charge is of communication, which has no FLOPs. */
+bool rates_is_communication(const struct rates_work *work, row_t charge);
+
+/* rate_peaks.c: what the device can do at most: of the file that is asked for, or of the device that the trace names;
+ * then a table of it. SUTRA_NO_INPUT, SUTRA_DATA: the file. */
+enum sutra_status rate_peaks_find(struct rates_work *work, struct sutra_error *error);
+void rate_peaks_write(const struct rates_work *work, struct sutra_table *table);
+
+/* rate_steps.c: FLOPs of steps. */
+enum sutra_status rate_steps_write(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
+                                   struct sutra_error *error);
+
+static inline void table_words(struct sutra_table *table, const char *words) {
+    table_text(table, words, strlen(words));
+}
+
+#endif
