@@ -54,8 +54,30 @@ static void places_go_up_to_the_largest_number(void **state) {
     assert_int_equal(find(UINT32_MAX - 2, UINT32_MAX, UINT32_MAX - 1, &n_looks), UINT32_MAX - 1);
 }
 
+/* Ids with gaps here and there: each that is there is found at its place, and no other one. */
+static void rising_ids_are_found_where_they_stand(void **state) {
+    (void)state;
+    uint64_t ids[300];
+    for (uint64_t gap = 1; gap < 50; gap++) {
+        uint32_t n = 0;
+        for (uint64_t id = 7; n < 300; id += id % gap == 0 ? gap : 1)
+            ids[n++] = id;
+        uint32_t place = 0;
+        for (uint64_t id = 0; id <= ids[n - 1] + 3; id++) {
+            bool found = place < n && ids[place] == id;
+            assert_int_equal(rising_id_place(ids, n, id), found ? place : n);
+            place += found;
+        }
+    }
+    assert_int_equal(rising_id_place(ids, 0, 7), 0);
+    assert_int_equal(rising_id_place(ids, 300, UINT64_MAX), 300);
+    ids[299] = UINT64_MAX;
+    assert_int_equal(rising_id_place(ids, 300, UINT64_MAX), 299);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rising_ids_are_found_where_they_stand),
         cmocka_unit_test(every_place_is_found_in_every_range),
         cmocka_unit_test(it_takes_as_many_looks_as_the_number_of_places_has_bits),
         cmocka_unit_test(an_empty_range_takes_no_look),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -257,6 +258,79 @@ static void a_damaged_file_can_be_read_up_to_the_damage(void **state) {
     buffer_free(&file);
 }
 
+/* More nodes than a part has: names that are new in different parts, documentation, lists in pieces. */
+static struct buffer make_long_file(void) {
+    struct buffer file = {0}, node = {0}, attribute = {0};
+    char name[32];
+    put_metadata(&file);
+    for (unsigned i = 0; i < 10000; i++) {
+        put_number(&node, 1, i + 1);
+        put_number(&node, 3, ET_COMP);
+        if (i)
+            put_number(&node, 5, i);
+        snprintf(name, sizeof name, "name %u", i / 3000);
+        put_attribute(&node, 10, name, ET_INT64, i);
+        put_attribute(&node, 10, "rf_id", ET_INT64, i);
+        put_text(&attribute, 1, i % 2 ? "name 0" : "odd");
+        put_text(&attribute, 2, name);
+        put_bytes(&attribute, ET_INT64 + 1, "\x0a\x01\x01", 3);
+        put_bytes(&attribute, ET_INT64 + 1, "\x0a\x01\x02", 3);
+        put_bytes(&attribute, ET_INT64 + 1, "\x0a\x01\x03", 3);
+        put_message(&node, 10, &attribute);
+        put_into_file(&file, &node);
+    }
+    buffer_free(&attribute);
+    buffer_free(&node);
+    return file;
+}
+
+static void parts_are_read_as_if_they_were_one(void **state) {
+    (void)state;
+    static const char *const names[] = {"name 0", "odd", "name 1", "name 2", "name 3"};
+    struct buffer file = make_long_file();
+    struct sutra_error error;
+    struct sutra_et *et = read_file(&file, false, &error);
+    assert_non_null(et);
+    const struct et_nodes *nodes = &et->file.nodes;
+    assert_int_equal(nodes->n, 10000);
+    assert_int_equal(nodes->names.n, ET_N_NAMES + 5); /* and these */
+    for (row_t row = 0; row < nodes->n; row++) {
+        const uint64_t at = nodes->attr_first[row];
+        assert_int_equal(nodes->attr_first[row + 1] - at, 3);
+        assert_int_equal(nodes->data.first[row + 1] - nodes->data.first[row], row > 0);
+        assert_true(row == 0 || nodes->data.ids[nodes->data.first[row]] == row);
+        assert_int_equal(nodes->attributes.value[at].bits, row);
+        assert_int_equal(nodes->attributes.name[at + 1], ET_NAME_RF_ID);
+        assert_string_equal(strings_text(&nodes->names, nodes->attributes.name[at + 2]), names[row % 2 ? 0 : 1]);
+        assert_int_equal(nodes->attributes.length[at + 2], 9);
+        assert_memory_equal(nodes->attributes.value[at + 2].bytes, "\x0a\x01\x01\x0a\x01\x02\x0a\x01\x03", 9);
+        struct et_text doc = et_doc_find(&nodes->attributes, at + 2);
+        assert_int_equal(doc.length, 6);
+        assert_int_equal(doc.bytes[5], '0' + (char)(row / 3000));
+    }
+    for (uint32_t i = 0; i < 5; i++) /* numbered in the order of first sight */
+        assert_string_equal(strings_text(&nodes->names, ET_N_NAMES + i), names[i]);
+    sutra_et_free(et);
+    buffer_free(&file);
+}
+
+static void damage_behind_the_first_part_is_named(void **state) {
+    (void)state;
+    struct buffer file = make_long_file(), node = {0};
+    struct sutra_error error = {0};
+    put_text(&node, 2, "\xff");
+    put_into_file(&file, &node);
+    put_number(&node, 1, 5);
+    put_into_file(&file, &node);
+    assert_null(read_file(&file, false, &error));
+    assert_non_null(strstr(error.message, "node 10001"));
+    struct sutra_et *et = read_file(&file, true, &error);
+    assert_int_equal(sutra_et_nodes(et), 10000);
+    sutra_et_free(et);
+    buffer_free(&node);
+    buffer_free(&file);
+}
+
 static void messages_end_at_a_length_of_nothing(void **state) {
     (void)state;
     struct buffer file = make_file(), again = make_file();
@@ -302,6 +376,8 @@ int main(void) {
         cmocka_unit_test(malformed_messages_are_refused_with_their_place),
         cmocka_unit_test(a_file_that_is_cut_anywhere_gives_nodes_or_a_line),
         cmocka_unit_test(a_damaged_file_can_be_read_up_to_the_damage),
+        cmocka_unit_test(parts_are_read_as_if_they_were_one),
+        cmocka_unit_test(damage_behind_the_first_part_is_named),
         cmocka_unit_test(messages_end_at_a_length_of_nothing),
         cmocka_unit_test(an_empty_file_has_no_metadata),
         cmocka_unit_test(a_file_is_known_by_its_first_message),

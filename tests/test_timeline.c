@@ -123,16 +123,13 @@ static struct timeline_calls take_calls(const struct drawn *drawn, struct arena 
     row_t n = 0;
     while (n < CALLS_MAX && drawn->calls[n].end > 0)
         n++;
-    double *start = COLUMN(double, n), *end = COLUMN(double, n), *before = COLUMN(double, n);
-    uint32_t *stream = COLUMN(uint32_t, n), *thread = COLUMN(uint32_t, n);
+    struct timeline_calls calls = timeline_calls_take(arena, n);
     for (row_t i = 0; i < n; i++) {
-        start[i] = drawn->calls[i].start;
-        end[i] = drawn->calls[i].end;
-        before[i] = drawn->calls[i].before;
-        stream[i] = drawn->calls[i].stream;
-        thread[i] = drawn->calls[i].thread;
+        const struct drawn_call *call = &drawn->calls[i];
+        timeline_calls_add(&calls,
+                           (struct timeline_call){call->start, call->end, call->before, call->stream, call->thread});
     }
-    return (struct timeline_calls){n, start, end, before, stream, thread};
+    return calls;
 }
 
 static struct timeline_orders take_orders(const struct drawn *drawn, struct arena *arena) {

@@ -34,4 +34,20 @@ SHARED void bisect(struct bisection *at, bool holds) {
         at->high = middle;
 }
 
+/* The place of an id among n rising ones, or n: ids mostly are close together, so that the search goes back from where it
+ * would be if none were missing, by growing steps. O(log of how many are missing). */
+static inline uint32_t rising_id_place(const uint64_t *ids, uint32_t n, uint64_t id) {
+    if (n == 0 || id < ids[0])
+        return n;
+    uint32_t high = id - ids[0] < n ? (uint32_t)(id - ids[0]) : n - 1, low = high;
+    for (uint32_t step = 1; ids[low] > id; step *= 2) {
+        high = low;
+        low -= step < low ? step : low;
+    }
+    struct bisection at = {low, high};
+    while (at.low < at.high)
+        bisect(&at, ids[bisect_middle(at)] < id);
+    return ids[at.low] == id ? at.low : n;
+}
+
 #endif

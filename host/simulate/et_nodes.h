@@ -171,6 +171,7 @@ struct et_nodes {
     struct et_attributes metadata;
 
     struct strings names; /* of attributes */
+    char *joined;         /* lists that came in pieces, put together */
     struct arena arena;
 };
 

@@ -1,6 +1,8 @@
 /*
  * et_read.c - from the messages of an .et file to columns.
  *
+ *     lengths --> parts of some thousand messages --> each counted --> each filled behind those before it
+ *
  * Both passes walk the messages with the same functions: the first checks all and counts ids and attributes, the second
  * puts them into the columns. What was read before a fault stays counted, so that a damaged file can be looked at as far
  * as it is whole.
@@ -66,16 +68,13 @@ static void read_ids(struct et_reader *reader, void (*put)(struct et_filler *fil
 /* Lists that come in several pieces are the pieces one after the other. */
 static void add_list(struct et_reader *reader, struct et_attribute *attribute, const struct wire_field *field) {
     struct et_text piece = {field->bytes, (uint32_t)field->bits};
-    if (attribute->kind != field->number || attribute->text.length == 0) {
-        attribute->text = piece;
-    } else if (piece.length > 0 && reader->filler.fill) {
-        char *whole = arena_take(&reader->file->nodes.arena, (size_t)attribute->text.length + piece.length, 1);
-        if (!whole)
-            return;
-        memcpy(whole, attribute->text.bytes, attribute->text.length);
-        memcpy(whole + attribute->text.length, piece.bytes, piece.length);
-        attribute->text = (struct et_text){whole, attribute->text.length + piece.length};
+    if (attribute->kind == field->number && attribute->text.length > 0) {
+        if (piece.length > 0)
+            et_fill_list(&reader->filler, attribute, piece);
+        return;
     }
+    attribute->text = piece;
+    attribute->is_joined = false;
 }
 
 static void check_list(struct et_reader *reader, const struct wire_field *field) {
@@ -201,111 +200,247 @@ static void read_metadata(struct et_reader *reader, struct wire wire) {
     end_fields(reader, &wire);
 }
 
-/* ---- The file ---- */
+/* ---- Messages one after the other ---- */
+
+struct file_cursor {
+    struct et_file *file;
+    struct wire wire;
+    const char *fault, *fault_at;
+};
 
 /* The next message's bytes; false where the messages end. */
-static bool next_message(struct et_reader *reader, struct wire *file, bool first, struct wire *message) {
-    const struct source *source = &reader->file->source;
-    uint64_t at = (uint64_t)(file->at - source->bytes), length;
-    if (file->at == file->end)
+static bool next_message(struct file_cursor *cursor, bool first, struct wire *message) {
+    struct wire *wire = &cursor->wire;
+    const struct source *source = &cursor->file->source;
+    uint64_t at = (uint64_t)(wire->at - source->bytes), length;
+    if (wire->at == wire->end)
         return false;
-    if (!wire_varint(file, &length)) {
-        if (source->size - at >= WIRE_VARINT_MAX) /* as many bytes, and none of them the last one */
-            note_fault(reader, file->at, file->fault);
-        reader->file->cut_at = at;
+    if (!wire_varint(wire, &length)) {
+        if (source->size - at >= WIRE_VARINT_MAX) { /* as many bytes, and none of them the last one */
+            cursor->fault = wire->fault;
+            cursor->fault_at = wire->at;
+        }
+        cursor->file->cut_at = at;
         return false;
     }
     length &= UINT32_MAX; /* as Chakra's readers do */
-    uint64_t left = (uint64_t)(file->end - file->at);
+    uint64_t left = (uint64_t)(wire->end - wire->at);
     if (length > left)
-        reader->file->cut_at = at;
+        cursor->file->cut_at = at;
     if (length == 0 && !first)
-        reader->file->empty_at = at;
-    *message = wire_over(file->at, length < left ? length : left);
-    file->at = message->end;
+        cursor->file->empty_at = at;
+    *message = wire_over(wire->at, length < left ? length : left);
+    wire->at = message->end;
     return length > 0 || first;
 }
 
-/* One pass. Stops at a fault, before which all stays counted. */
-static void read_messages(struct et_reader *reader) {
-    struct wire file = wire_over(reader->file->source.bytes, reader->file->source.size), message;
-    bool first = true;
-    while (next_message(reader, &file, first, &message)) {
-        struct et_totals before = reader->filler.n;
-        if (first)
-            read_metadata(reader, message);
-        else if (reader->filler.n.n_nodes < ROW_LIMIT)
-            read_node(reader, message);
-        else
-            note_fault(reader, message.at, "more nodes than fit 32 bits");
-        if (reader->fault) {
-            reader->filler.n = before;
-            return;
+/* ---- Parts ---- */
+
+#define PART_NODES 4096
+
+/* Some messages of nodes, one behind the other. */
+struct et_part {
+    struct et_reader reader;
+    const char *begin; /* of the first one's length */
+    row_t n_messages;
+    struct et_totals before; /* in the parts before */
+    bool failed;             /* out of memory */
+};
+
+struct et_parts {
+    struct et_file *file;
+    struct et_part *parts;
+    size_t n;
+    uint64_t capacity;
+    struct arena arena;
+    const char *fault, *fault_at; /* behind the last part */
+};
+
+static bool add_message(struct et_parts *parts, const char *at, uint64_t n_messages) {
+    if (n_messages % PART_NODES == 0) {
+        if (!arena_grow(&parts->arena, &parts->parts, parts->n, &parts->capacity, sizeof *parts->parts))
+            return false;
+        parts->parts[parts->n++] = (struct et_part){.begin = at};
+    }
+    parts->parts[parts->n - 1].n_messages++;
+    return true;
+}
+
+/* Goes from length to length. */
+static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
+    struct wire message;
+    const char *at = cursor->wire.at;
+    bool added = true;
+    for (uint64_t n = 0; added && next_message(cursor, false, &message); n++) {
+        if (n == ROW_LIMIT) {
+            cursor->fault = "more nodes than fit 32 bits";
+            cursor->fault_at = message.at;
+            break;
         }
-        reader->file->has_metadata = true;
-        first = false;
+        added = add_message(parts, at, n);
+        at = cursor->wire.at;
+    }
+    parts->fault = cursor->fault;
+    parts->fault_at = cursor->fault_at;
+    return added;
+}
+
+/* Reads the part's first n messages, which are there; up to a fault, before which all stays counted. */
+static void read_part(const struct et_parts *parts, struct et_part *part, row_t n) {
+    const struct source *source = &parts->file->source;
+    struct wire wire = wire_over(part->begin, (size_t)(source->bytes + source->size - part->begin));
+    for (row_t i = 0; i < n && !part->reader.fault; i++) {
+        struct et_totals before = part->reader.filler.n;
+        uint64_t length = 0;
+        wire_varint(&wire, &length);
+        length &= UINT32_MAX;
+        uint64_t left = (uint64_t)(wire.end - wire.at);
+        struct wire message = wire_over(wire.at, length < left ? length : left);
+        wire.at = message.end;
+        read_node(&part->reader, message);
+        if (part->reader.fault)
+            part->reader.filler.n = before;
     }
 }
 
+static void count_part(void *arg, size_t i) {
+    struct et_parts *parts = arg;
+    struct et_part *part = &parts->parts[i];
+    part->reader = (struct et_reader){.file = parts->file, .filler.nodes = &parts->file->nodes};
+    read_part(parts, part, part->n_messages);
+}
+
+static void fill_part(void *arg, size_t i) {
+    struct et_parts *parts = arg;
+    struct et_part *part = &parts->parts[i];
+    row_t n = part->reader.filler.n.n_nodes;
+    part->reader = (struct et_reader){.file = parts->file};
+    part->failed = !et_fill_part(&part->reader.filler, &parts->file->nodes, &part->before);
+    if (!part->failed)
+        read_part(parts, part, n);
+    part->failed |= et_fill_failed(&part->reader.filler);
+}
+
+/* Adds the parts up, and drops those behind a fault; finds the first one. */
+static struct et_totals sum_parts(struct et_parts *parts, struct et_totals sum) {
+    for (size_t i = 0; i < parts->n; i++) {
+        struct et_part *part = &parts->parts[i];
+        part->before = sum;
+        sum = et_totals_add(sum, part->reader.filler.n);
+        if (part->reader.fault) {
+            parts->fault = part->reader.fault;
+            parts->fault_at = part->reader.fault_at;
+            parts->n = i + 1;
+        }
+    }
+    return sum;
+}
+
+static enum sutra_status fill_parts(struct et_parts *parts, struct pool *pool, struct sutra_error *error) {
+    bool failed = false;
+    pool_run(pool, parts->n, fill_part, parts);
+    for (size_t i = 0; i < parts->n; i++) {
+        struct et_part *part = &parts->parts[i];
+        failed = failed || part->failed || !et_fill_join(&part->reader.filler, &part->before);
+        et_fill_part_free(&part->reader.filler);
+    }
+    return failed ? error_memory(error) : SUTRA_OK;
+}
+
+/* ---- The file ---- */
+
+/* The first message; false: there is none that is whole. */
+static bool read_first(struct et_reader *reader, struct file_cursor *cursor) {
+    struct wire message;
+    if (!next_message(cursor, true, &message)) {
+        reader->fault = cursor->fault;
+        reader->fault_at = cursor->fault_at;
+        return false;
+    }
+    read_metadata(reader, message);
+    return !reader->fault;
+}
+
 /* No message is whole: perhaps it is a file of another kind. */
-static void first_fault(const struct et_reader *reader, struct sutra_error *damage) {
-    const struct source *source = &reader->file->source;
+static void first_fault(const struct source *source, const struct et_parts *parts, struct sutra_error *damage) {
     if (source->size > 0 && source->bytes[0] == '{') {
         error_file(damage, SUTRA_DATA, source->name,
                    "this is JSON, and an .et file was expected; 'sutra convert' makes one of ET+");
         return;
     }
     error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s",
-               reader->fault);
-    damage->offset = (uint64_t)(reader->fault_at - source->bytes);
+               parts->fault);
+    damage->offset = (uint64_t)(parts->fault_at - source->bytes);
 }
 
-static enum sutra_status fault_error(const struct et_reader *reader, struct sutra_error *error) {
-    const struct et_file *file = reader->file;
+static enum sutra_status fault_error(const struct et_file *file, const struct et_parts *parts, row_t n_nodes,
+                                     struct sutra_error *error) {
     struct sutra_error damage;
     if (!file->has_metadata) {
-        first_fault(reader, &damage);
+        first_fault(&file->source, parts, &damage);
     } else {
-        error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s",
-                   reader->filler.n.n_nodes + 1, reader->fault);
-        damage.offset = (uint64_t)(reader->fault_at - file->source.bytes);
+        error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s", n_nodes + 1,
+                   parts->fault);
+        damage.offset = (uint64_t)(parts->fault_at - file->source.bytes);
     }
     if (error)
         *error = damage;
     return SUTRA_DATA;
 }
 
-/* The second pass, over the nodes that the first one found whole. */
-static void fill(struct et_reader *reader) {
-    struct wire file = wire_over(reader->file->source.bytes, reader->file->source.size), message;
-    for (bool first = true; first || reader->filler.n.n_nodes < reader->file->nodes.n; first = false) {
-        if (!next_message(reader, &file, first, &message))
-            return;
-        if (first)
-            read_metadata(reader, message);
-        else
-            read_node(reader, message);
-    }
+/* The first pass: counts all, in *n, up to a fault. False: out of memory. */
+static bool count_all(struct et_reader *reader, struct et_parts *parts, struct pool *pool, struct et_totals *n) {
+    struct et_file *file = reader->file;
+    struct file_cursor cursor = {.file = file, .wire = wire_over(file->source.bytes, file->source.size)};
+    struct et_totals none = reader->filler.n;
+    file->has_metadata = read_first(reader, &cursor);
+    parts->fault = reader->fault;
+    parts->fault_at = reader->fault_at;
+    *n = file->has_metadata ? reader->filler.n : none;
+    if (!file->has_metadata)
+        return true;
+    if (!cut_parts(parts, &cursor))
+        return false;
+    pool_run(pool, parts->n, count_part, parts);
+    *n = sum_parts(parts, *n);
+    return true;
 }
 
-enum sutra_status et_read(struct et_file *file, bool tolerant, struct sutra_error *error) {
+/* The second pass, over what the first one found whole. */
+static enum sutra_status fill_all(struct et_reader *reader, struct et_parts *parts, struct pool *pool,
+                                  struct et_totals n, struct sutra_error *error) {
+    struct et_file *file = reader->file;
+    struct file_cursor cursor = {.file = file, .wire = wire_over(file->source.bytes, file->source.size)};
+    reader->filler.n = n;
+    reader->fault = NULL;
+    enum sutra_status status = et_fill_room(&reader->filler, error);
+    if (status || !file->has_metadata)
+        return status;
+    const uint64_t cut_at = file->cut_at, empty_at = file->empty_at;
+    read_first(reader, &cursor);
+    file->cut_at = cut_at;
+    file->empty_at = empty_at;
+    if (et_fill_failed(&reader->filler))
+        return error_memory(error);
+    return fill_parts(parts, pool, error);
+}
+
+enum sutra_status et_read(struct et_file *file, bool tolerant, struct pool *pool, struct sutra_error *error) {
     struct et_reader reader = {.file = file};
+    struct et_parts parts = {.file = file};
+    struct et_totals n;
     file->cut_at = file->empty_at = ET_NOWHERE;
     enum sutra_status status = et_fill_begin(&reader.filler, &file->nodes, error);
-    if (status)
-        return status;
-    read_messages(&reader);
-    if (reader.fault) {
-        status = fault_error(&reader, tolerant ? &file->damage : error);
-        if (!tolerant)
-            return status;
-        reader.fault = NULL;
-    }
-    status = et_fill_room(&reader.filler, error);
-    if (!status && file->has_metadata)
-        fill(&reader);
-    if (!status && et_fill_failed(&reader.filler))
+    if (!status && !count_all(&reader, &parts, pool, &n))
         status = error_memory(error);
+    if (!status && parts.fault) {
+        status = fault_error(file, &parts, n.n_nodes, tolerant ? &file->damage : error);
+        if (tolerant)
+            status = SUTRA_OK;
+    }
+    if (!status)
+        status = fill_all(&reader, &parts, pool, n, error);
+    arena_free(&parts.arena);
     return status;
 }
 

@@ -7,11 +7,13 @@
  * What protobuf reads is read as protobuf does: unknown fields are stepped over, of repeated single fields the last
  * counts, numbers may be packed or not, texts must be UTF-8. Where the messages end is told as Chakra's own readers do:
  * at the end of the file, at a length that is cut off, or at the first length 0; a last message that is shorter than its
- * length is read as it is. Two passes, one to check and count, one to fill. Cost: O(bytes), without recursion.
+ * length is read as it is. Two passes, one to check and count, one to fill, each in parts side by side. Cost: O(bytes), without
+ * recursion.
  */
 #ifndef SIMULATE_ET_READ_H
 #define SIMULATE_ET_READ_H
 
+#include "base/pool.h"
 #include "read/source.h"
 #include "simulate/et_nodes.h"
 
@@ -29,7 +31,7 @@ struct et_file {
 /* Reads the bytes of `file->source`, which the caller has opened. `tolerant`: messages behind which something is
  * malformed are taken, and `damage` tells the rest; otherwise that is the error. The caller frees the file in any case.
  * SUTRA_DATA: malformed; the error has the byte and the node. SUTRA_SYSTEM: out of memory. */
-enum sutra_status et_read(struct et_file *file, bool tolerant, struct sutra_error *error);
+enum sutra_status et_read(struct et_file *file, bool tolerant, struct pool *pool, struct sutra_error *error);
 void et_file_free(struct et_file *file);
 
 /* Whether the bytes begin as such a file does: with a message that can be nothing but a GlobalMetadata. */

@@ -12,10 +12,8 @@
 
 /* The row of the plain node with an id, or ROW_NONE; plain nodes have rising ids. */
 static row_t plain_row(const struct et_nodes *plain, uint64_t id) {
-    struct bisection at = {0, plain->n};
-    while (at.low < at.high)
-        bisect(&at, plain->id[bisect_middle(at)] < id);
-    return at.low < plain->n && plain->id[at.low] == id ? at.low : ROW_NONE;
+    row_t row = rising_id_place(plain->id, plain->n, id);
+    return row == plain->n ? ROW_NONE : row;
 }
 
 void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *input) {
@@ -38,23 +36,73 @@ struct source_node {
     row_t plain;    /* whose words it has; ROW_NONE: none */
 };
 
-/* Nanoseconds of a kernel's parts: of all, and of those that have their share of its work. */
-struct kernel_parts {
-    uint64_t total, given;
-};
-
 struct timeline_making {
     struct et_nodes *made;
     const struct et_nodes *plain;
     const struct timeline_input *input;
     const struct timeline_nodes *timeline;
+    struct pool *pool;
     struct arena *arena;
 
+    row_t *op_row, *kernel_row; /* per operator and kernel: its plain node, or ROW_NONE */
+    row_t *row_op;   /* per plain node: its operator; of one without times the one up to its id; or ROW_NONE */
+    row_t *op_place; /* per operator: place of its first part in the timeline */
     struct source_node *sources; /* by rising id */
     row_t n;
-    row_t *op_place;            /* per operator: place of its first part in the timeline */
-    struct kernel_parts *parts; /* per kernel */
+    row_t *parent;   /* per source: place of the node that its parent has become, or ROW_NONE */
+    uint64_t *total; /* per kernel: nanoseconds of its parts */
+    uint64_t *given; /* per source that is a part of a kernel: nanoseconds of the parts before it */
 };
+
+/* Nodes that a task does. */
+#define TASK_NODES 4096
+
+static size_t count_tasks(row_t n) {
+    return ((size_t)n + TASK_NODES - 1) / TASK_NODES;
+}
+
+static row_t task_end(row_t n, size_t task) {
+    return (task + 1) * TASK_NODES < n ? (row_t)((task + 1) * TASK_NODES) : n;
+}
+
+/* ---- Which node is which ---- */
+
+/* Goes through both lists of rising ids at once. */
+static void pair_ops(struct timeline_making *making) {
+    const struct timeline_ops *ops = &making->input->ops;
+    row_t op = 0;
+    for (row_t i = 0; i < ops->n; i++)
+        making->op_row[i] = ROW_NONE;
+    for (row_t row = 0; row < making->plain->n; row++) {
+        while (op < ops->n && ops->id[op] <= making->plain->id[row])
+            op++;
+        making->row_op[row] = op ? op - 1 : ROW_NONE;
+        if (op && ops->id[op - 1] == making->plain->id[row])
+            making->op_row[op - 1] = row;
+    }
+}
+
+static void pair_kernels(struct timeline_making *making) {
+    const struct timeline_kernels *kernels = &making->input->kernels;
+    row_t row = 0;
+    for (row_t k = 0; k < kernels->n; k++) {
+        while (row < making->plain->n && making->plain->id[row] < kernels->id[k])
+            row++;
+        bool found = row < making->plain->n && making->plain->id[row] == kernels->id[k];
+        making->kernel_row[k] = found ? row : ROW_NONE;
+    }
+}
+
+static bool pair_rows(struct timeline_making *making) {
+    making->op_row = arena_take(making->arena, making->input->ops.n, sizeof *making->op_row);
+    making->kernel_row = arena_take(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
+    making->row_op = arena_take(making->arena, making->plain->n, sizeof *making->row_op);
+    if (making->arena->failed)
+        return false;
+    pair_ops(making);
+    pair_kernels(making);
+    return true;
+}
 
 /* ---- Which nodes there are ---- */
 
@@ -63,8 +111,7 @@ static row_t words_of(const struct timeline_making *making, row_t place) {
     row_t of = making->timeline->of[place];
     if (of == ROW_NONE)
         return ROW_NONE;
-    bool kernel = making->timeline->role[place] == NODE_KERNEL;
-    return plain_row(making->plain, kernel ? making->input->kernels.id[of] : making->input->ops.id[of]);
+    return making->timeline->role[place] == NODE_KERNEL ? making->kernel_row[of] : making->op_row[of];
 }
 
 static uint64_t source_id(const struct timeline_making *making, struct source_node source) {
@@ -123,21 +170,20 @@ static uint64_t part_weight(const struct timeline_nodes *timeline, row_t place) 
     return run_ns >= 1 ? (uint64_t)run_ns : 1;
 }
 
+/* By rising id. */
 static bool measure_parts(struct timeline_making *making) {
     const struct timeline_nodes *timeline = making->timeline;
-    making->parts = arena_zeros(making->arena, making->input->kernels.n, sizeof *making->parts);
-    for (row_t place = 0; making->parts && place < timeline->n; place++)
-        if (timeline->role[place] == NODE_KERNEL)
-            making->parts[timeline->of[place]].total += part_weight(timeline, place);
-    return making->parts != NULL;
-}
-
-/* The operator with this id, or with the next lower one; ROW_NONE. */
-static row_t op_up_to(const struct timeline_ops *ops, uint64_t id) {
-    struct bisection at = {0, ops->n};
-    while (at.low < at.high)
-        bisect(&at, ops->id[bisect_middle(at)] <= id);
-    return at.low ? at.low - 1 : ROW_NONE;
+    making->total = arena_zeros(making->arena, making->input->kernels.n, sizeof *making->total);
+    making->given = arena_take(making->arena, making->n, sizeof *making->given);
+    for (row_t node = 0; !making->arena->failed && node < making->n; node++) {
+        row_t place = making->sources[node].timeline;
+        if (place == ROW_NONE || timeline->role[place] != NODE_KERNEL)
+            continue;
+        uint64_t *total = &making->total[timeline->of[place]];
+        making->given[node] = *total;
+        *total += part_weight(timeline, place);
+    }
+    return !making->arena->failed;
 }
 
 /* ---- Dependencies ---- */
@@ -152,27 +198,30 @@ static row_t chain_dep(const struct timeline_making *making, row_t place) {
     return last;
 }
 
-/* The node that a node's parent has become, if that is sure to come before it in the chain; else ROW_NONE. */
-static row_t parent_place(const struct timeline_making *making, struct source_node source) {
-    const struct et_ids *ctrl = &making->plain->ctrl;
-    if (source.plain == ROW_NONE || ctrl->first[source.plain] == ctrl->first[source.plain + 1])
-        return ROW_NONE;
-    uint64_t parent = ctrl->ids[ctrl->first[source.plain]];
-    row_t op = op_up_to(&making->input->ops, parent), before = chain_dep(making, source.timeline);
-    if (op == ROW_NONE || making->input->ops.id[op] != parent || before == ROW_NONE)
-        return ROW_NONE;
-    return making->op_place[op] != ROW_NONE && making->op_place[op] <= before ? making->op_place[op] : ROW_NONE;
-}
-
 static bool is_first_part(const struct timeline_making *making, struct source_node source) {
     return source.plain != ROW_NONE && making->timeline->role[source.timeline] != NODE_REST &&
            making->timeline->id[source.timeline] == making->plain->id[source.plain];
 }
 
+/* The place of the node that a node's parent has become, if that is sure to come before it in the chain; else
+ * ROW_NONE. */
+static row_t parent_place(const struct timeline_making *making, struct source_node source) {
+    const struct et_ids *ctrl = &making->plain->ctrl;
+    if (source.timeline == ROW_NONE || !is_first_part(making, source) ||
+        ctrl->first[source.plain] == ctrl->first[source.plain + 1])
+        return ROW_NONE;
+    row_t row = plain_row(making->plain, ctrl->ids[ctrl->first[source.plain]]);
+    row_t op = row == ROW_NONE ? ROW_NONE : making->row_op[row];
+    if (op == ROW_NONE || making->op_row[op] != row || making->op_place[op] == ROW_NONE)
+        return ROW_NONE;
+    row_t before = chain_dep(making, source.timeline);
+    return before != ROW_NONE && making->op_place[op] <= before ? making->op_place[op] : ROW_NONE;
+}
+
 static uint64_t count_data_deps(const struct timeline_making *making, struct source_node source) {
     if (source.timeline != ROW_NONE)
         return making->timeline->first_dep[source.timeline + 1] - making->timeline->first_dep[source.timeline];
-    return op_up_to(&making->input->ops, making->plain->id[source.plain]) != ROW_NONE;
+    return making->row_op[source.plain] != ROW_NONE;
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -186,13 +235,14 @@ static void put_data_deps(const struct timeline_making *making, row_t node) {
     uint64_t n = making->made->data.first[node + 1] - making->made->data.first[node];
     if (source.timeline == ROW_NONE) {
         if (n)
-            ids[0] = making->input->ops.id[op_up_to(&making->input->ops, making->plain->id[source.plain])];
+            ids[0] = making->input->ops.id[making->row_op[source.plain]];
         return;
     }
     const row_t *deps = making->timeline->deps + making->timeline->first_dep[source.timeline];
     for (uint64_t d = 0; d < n; d++)
         ids[d] = making->timeline->id[deps[d]];
-    qsort(ids, n, sizeof *ids, compare_ids);
+    if (n > 1)
+        qsort(ids, n, sizeof *ids, compare_ids);
 }
 
 /* ---- Words ---- */
@@ -214,18 +264,17 @@ static void put_attribute(struct et_attributes *attributes, uint64_t at, enum et
 }
 
 /* A part of a kernel does a part of its work. */
-static void share_work(const struct timeline_making *making, row_t place, struct et_attributes *attributes,
+static void share_work(const struct timeline_making *making, row_t node, struct et_attributes *attributes,
                        uint64_t begin, uint64_t end) {
-    struct kernel_parts *parts = &making->parts[making->timeline->of[place]];
-    uint64_t weight = part_weight(making->timeline, place);
+    const row_t place = making->sources[node].timeline;
+    const uint64_t weight = part_weight(making->timeline, place), total = making->total[making->timeline->of[place]];
     for (uint64_t i = begin; i < end; i++) {
         uint64_t *amount = &attributes->value[i].bits;
         if (attributes->name[i] == ET_NAME_NUM_OPS || attributes->name[i] == ET_NAME_TENSOR_SIZE) {
-            uint64_t share = work_share(*amount, parts->given, weight, parts->total);
+            uint64_t share = work_share(*amount, making->given[node], weight, total);
             *amount = share || attributes->name[i] == ET_NAME_TENSOR_SIZE ? share : 1;
         }
     }
-    parts->given += weight;
 }
 
 static void put_attributes(const struct timeline_making *making, row_t node) {
@@ -244,7 +293,7 @@ static void put_attributes(const struct timeline_making *making, row_t node) {
         to->value[at++] = from->value[i];
     }
     if (at < making->made->attr_first[node + 1]) {
-        share_work(making, source.timeline, to, making->made->attr_first[node], at);
+        share_work(making, node, to, making->made->attr_first[node], at);
         put_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
                       (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
     }
@@ -263,12 +312,9 @@ static struct et_text rest_name(const struct timeline_making *making, row_t plai
     return (struct et_text){bytes, (uint32_t)length};
 }
 
-static struct et_text name_of(const struct timeline_making *making, struct source_node source) {
-    if (source.plain == ROW_NONE)
-        return (struct et_text){"[gap]", 5};
-    if (source.timeline != ROW_NONE && making->timeline->role[source.timeline] == NODE_REST)
-        return rest_name(making, source.plain);
-    return et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
+static bool is_rest(const struct timeline_making *making, struct source_node source) {
+    return source.plain != ROW_NONE && source.timeline != ROW_NONE &&
+           making->timeline->role[source.timeline] == NODE_REST;
 }
 
 static void put_node(const struct timeline_making *making, row_t node) {
@@ -282,38 +328,61 @@ static void put_node(const struct timeline_making *making, row_t node) {
         timed && timeline->start[source.timeline] > 0 ? (uint64_t)timeline->start[source.timeline] : 0;
     made->duration_us[node] = timed ? timeline->duration_us[source.timeline] : 0;
     made->flags[node] = plain ? making->plain->flags[source.plain] : ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-    et_text_put(made->text[ET_NODE_NAME], node, name_of(making, source));
+    et_text_put(made->text[ET_NODE_NAME], node,
+                plain ? et_text_at(making->plain->text[ET_NODE_NAME], source.plain) : (struct et_text){"[gap]", 5});
     for (int column = ET_INPUT_VALUES; column < ET_TEXT_COLUMNS; column++)
         et_text_put(made->text[column], node,
                     plain ? et_text_at(making->plain->text[column], source.plain) : (struct et_text){"", 0});
-    if (made->ctrl.first[node + 1] > made->ctrl.first[node])
-        made->ctrl.ids[made->ctrl.first[node]] = timeline->id[parent_place(making, source)];
+    if (making->parent[node] != ROW_NONE)
+        made->ctrl.ids[made->ctrl.first[node]] = timeline->id[making->parent[node]];
     put_data_deps(making, node);
     put_attributes(making, node);
 }
 
-/* ---- All of it ---- */
+/* ---- All nodes ---- */
 
-static bool has_parent(const struct timeline_making *making, struct source_node source) {
-    return source.timeline != ROW_NONE && is_first_part(making, source) && parent_place(making, source) != ROW_NONE;
+static void count_task(void *arg, size_t task) {
+    const struct timeline_making *making = arg;
+    for (row_t node = (row_t)(task * TASK_NODES); node < task_end(making->n, task); node++) {
+        struct source_node source = making->sources[node];
+        making->parent[node] = parent_place(making, source);
+        making->made->data.first[node + 1] = count_data_deps(making, source);
+        making->made->attr_first[node + 1] = count_attributes(making, source);
+    }
+}
+
+static void put_task(void *arg, size_t task) {
+    const struct timeline_making *making = arg;
+    for (row_t node = (row_t)(task * TASK_NODES); node < task_end(making->n, task); node++)
+        put_node(making, node);
+}
+
+/* Names that are new lie in the arena, which one thread takes from at a time. */
+static void name_rests(const struct timeline_making *making) {
+    for (row_t node = 0; node < making->n; node++)
+        if (is_rest(making, making->sources[node]))
+            et_text_put(making->made->text[ET_NODE_NAME], node, rest_name(making, making->sources[node].plain));
 }
 
 static enum sutra_status fill(struct timeline_making *making, struct sutra_error *error) {
     struct et_nodes *made = making->made;
     const uint64_t most_deps = making->timeline->n_deps + making->plain->n;
+    making->parent = arena_take(making->arena, making->n, sizeof *making->parent);
     enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
-    if (status)
-        return status;
+    if (status || making->arena->failed)
+        return error_memory(error);
+    pool_run(making->pool, count_tasks(making->n), count_task, making);
     for (row_t node = 0; node < making->n; node++) {
-        struct source_node source = making->sources[node];
-        made->ctrl.first[node + 1] = made->ctrl.first[node] + has_parent(making, source);
-        made->data.first[node + 1] = made->data.first[node] + count_data_deps(making, source);
-        made->attr_first[node + 1] = made->attr_first[node] + count_attributes(making, source);
+        made->ctrl.first[node + 1] = made->ctrl.first[node] + (making->parent[node] != ROW_NONE);
+        made->data.first[node + 1] += made->data.first[node];
+        made->attr_first[node + 1] += made->attr_first[node];
     }
     status = et_attributes_take(made, &made->attributes, made->attr_first[making->n], error);
-    for (row_t node = 0; node < making->n && !status; node++)
-        put_node(making, node);
-    return !status && made->arena.failed ? error_memory(error) : status;
+    if (status)
+        return status;
+    pool_run(making->pool, count_tasks(making->n), put_task, making);
+    name_rests(making);
+    return made->arena.failed ? error_memory(error) : SUTRA_OK;
 }
 
 /* Its text, which lies in the arena of `plain`, once more in our own; out of memory the arena tells. */
@@ -344,14 +413,13 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
 
 enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
                                    const struct timeline_input *input, const struct timeline_nodes *timeline,
-                                   const struct engine *engine, struct sutra_error *error) {
+                                   struct sutra_context *context, struct sutra_error *error) {
     struct arena scratch = {0};
     struct timeline_making making = {
-        .made = made, .plain = plain, .input = input, .timeline = timeline, .arena = &scratch};
-    enum sutra_status status =
-        list_sources(&making, engine, error) && find_first_parts(&making) && measure_parts(&making)
-            ? SUTRA_OK
-            : error_memory(error);
+        .made = made, .plain = plain, .input = input, .timeline = timeline, .pool = context->pool, .arena = &scratch};
+    bool listed = pair_rows(&making) && list_sources(&making, &context->engine, error) && find_first_parts(&making) &&
+                  measure_parts(&making);
+    enum sutra_status status = listed ? SUTRA_OK : error_memory(error);
     if (!status)
         status = fill(&making, error);
     if (!status)

@@ -12,6 +12,7 @@
 #ifndef SIMULATE_ET_TIMELINE_H
 #define SIMULATE_ET_TIMELINE_H
 
+#include "context/context.h"
 #include "simulate/et_nodes.h"
 #include "simulate/timeline.h"
 
@@ -22,6 +23,6 @@ void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *in
  * memory. O(n log n). */
 enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes *plain,
                                    const struct timeline_input *input, const struct timeline_nodes *timeline,
-                                   const struct engine *engine, struct sutra_error *error);
+                                   struct sutra_context *context, struct sutra_error *error);
 
 #endif

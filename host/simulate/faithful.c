@@ -21,10 +21,10 @@
 /* ---- The proof ---- */
 
 /* Simulates the nodes; `end_ns` is by row of the graph. */
-static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct arena *arena,
+static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct pool *pool, struct arena *arena,
                                   struct rank_graph *graph, struct replay_times *times, struct sutra_error *error) {
     const struct rank_resources resources = {.per_thread = per_stream, .per_stream = per_stream};
-    enum sutra_status status = rank_graph_make(graph, nodes, NULL, arena, error);
+    enum sutra_status status = rank_graph_make(graph, nodes, NULL, pool, arena, error);
     if (!status)
         status = rank_graph_share(graph, resources, arena, error);
     if (status)
@@ -61,12 +61,12 @@ static void find_departure(const struct et_nodes *nodes, const struct rank_graph
     }
 }
 
-static enum sutra_status prove(const struct et_nodes *nodes, bool per_stream, struct faithful_report *report,
-                               struct sutra_error *error) {
+static enum sutra_status prove(const struct et_nodes *nodes, bool per_stream, struct pool *pool,
+                               struct faithful_report *report, struct sutra_error *error) {
     struct arena arena = {0};
     struct rank_graph graph;
     struct replay_times times;
-    enum sutra_status status = simulate(nodes, per_stream, &arena, &graph, &times, error);
+    enum sutra_status status = simulate(nodes, per_stream, pool, &arena, &graph, &times, error);
     report->departs = ROW_NONE;
     if (!status) {
         report->simulated_us = (double)times.finish_ns / 1000;
@@ -87,7 +87,7 @@ static enum sutra_status make(struct sutra_context *context, struct timeline_inp
     et_timeline_prepare(plain, input);
     enum sutra_status status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
     if (!status)
-        status = et_timeline_make(made, plain, input, &timeline, &context->engine, error);
+        status = et_timeline_make(made, plain, input, &timeline, context, error);
     arena_free(&arena);
     return status;
 }
@@ -101,7 +101,7 @@ enum sutra_status faithful_make(struct sutra_context *context, struct timeline_i
         status = make(context, input, nodes, &made, &report->timeline, error);
     stage_begin(context, "simulate", made.n);
     if (!status)
-        status = prove(&made, input->options.per_stream, report, error);
+        status = prove(&made, input->options.per_stream, context->pool, report, error);
     stage_end(context);
     if (status) {
         et_nodes_free(&made);

@@ -301,30 +301,19 @@ static size_t count_syncs(const struct plus_timing *timing) {
 }
 
 static row_t find_kernel(const struct timeline_kernels *kernels, uint64_t id) {
-    struct bisection at = {0, kernels->n};
-    while (at.low < at.high)
-        bisect(&at, kernels->id[bisect_middle(at)] < id);
-    return at.low < kernels->n && kernels->id[at.low] == id ? at.low : ROW_NONE;
+    row_t kernel = rising_id_place(kernels->id, kernels->n, id);
+    return kernel == kernels->n ? ROW_NONE : kernel;
 }
 
-/* Calls while they are found. */
-struct call_columns {
-    row_t n;
-    double *start, *end, *before;
-    uint32_t *stream, *thread;
-};
-
-static void add_call(const struct plus_timing *timing, struct call_columns *calls, double start, double end,
-                     uint32_t thread, row_t kernel) {
-    calls->start[calls->n] = start;
-    calls->end[calls->n] = end;
-    calls->before[calls->n] = nextafter(timing->input->kernels.launch_start[kernel], INFINITY);
-    calls->stream[calls->n] = timing->input->kernels.stream[kernel];
-    calls->thread[calls->n++] = thread;
+static void add_call(struct plus_timing *timing, double start, double end, uint32_t thread, row_t kernel) {
+    const struct timeline_kernels *kernels = &timing->input->kernels;
+    const struct timeline_call call = {start, end, nextafter(kernels->launch_start[kernel], INFINITY),
+                                       kernels->stream[kernel], thread};
+    timeline_calls_add(&timing->input->calls, call);
 }
 
 /* What sync_dep names. */
-static void add_named(const struct plus_timing *timing, const struct op_moments *moments, struct call_columns *calls) {
+static void add_named(struct plus_timing *timing, const struct op_moments *moments) {
     const struct timeline_ops *ops = &timing->input->ops;
     for (row_t op = 0; op < ops->n; op++) {
         uint64_t id;
@@ -332,36 +321,28 @@ static void add_named(const struct plus_timing *timing, const struct op_moments 
         for (const char *at = sync_list(timing, op); next_id(&at, &id);) {
             row_t kernel = find_kernel(&timing->input->kernels, id);
             if (kernel != ROW_NONE && waited_before(timing, moments, op, kernel, &begin))
-                add_call(timing, calls, begin, ops->start[op], ops->thread[op], kernel);
+                add_call(timing, begin, ops->start[op], ops->thread[op], kernel);
         }
     }
 }
 
 /* What times show. */
-static void add_seen(const struct plus_timing *timing, const struct op_moments *moments, struct call_columns *calls) {
+static void add_seen(struct plus_timing *timing, const struct op_moments *moments) {
     const struct timeline_kernels *kernels = &timing->input->kernels;
     double begin, until;
     for (row_t k = 0; k < kernels->n; k++)
         if (waited_in_stretch(moments, kernels->end[k], &begin, &until))
-            add_call(timing, calls, begin, until, kernels->launch_thread[k], k);
+            add_call(timing, begin, until, kernels->launch_thread[k], k);
 }
 
 static bool read_calls(struct plus_timing *timing) {
     const size_t most = count_syncs(timing) + timing->input->kernels.n;
-    struct call_columns calls = {
-        .start = arena_take(timing->arena, most, sizeof *calls.start),
-        .end = arena_take(timing->arena, most, sizeof *calls.end),
-        .before = arena_take(timing->arena, most, sizeof *calls.before),
-        .stream = arena_take(timing->arena, most, sizeof *calls.stream),
-        .thread = arena_take(timing->arena, most, sizeof *calls.thread),
-    };
     struct op_moments moments;
+    timing->input->calls = timeline_calls_take(timing->arena, most);
     if (timing->arena->failed || most > ROW_LIMIT || !find_moments(timing, &moments))
         return false;
-    add_named(timing, &moments, &calls);
-    add_seen(timing, &moments, &calls);
-    timing->input->calls =
-        (struct timeline_calls){calls.n, calls.start, calls.end, calls.before, calls.stream, calls.thread};
+    add_named(timing, &moments);
+    add_seen(timing, &moments);
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bisect.h"
 #include "base/error.h"
@@ -33,6 +34,7 @@ static bool sort_nodes(struct rank_graph *graph, struct arena *arena) {
     const struct et_nodes *nodes = graph->nodes;
     struct numbered *numbered = arena_take(arena, nodes->n, sizeof *numbered);
     graph->node = arena_take(arena, nodes->n, sizeof *graph->node);
+    graph->id = arena_take(arena, nodes->n, sizeof *graph->id);
     if (arena->failed)
         return false;
     bool sorted = true;
@@ -43,21 +45,11 @@ static bool sort_nodes(struct rank_graph *graph, struct arena *arena) {
     if (!sorted)
         qsort(numbered, nodes->n, sizeof *numbered, compare_numbered);
     for (row_t i = 0; i < nodes->n; i++)
-        if (i + 1 == nodes->n || numbered[i + 1].id != numbered[i].id)
+        if (i + 1 == nodes->n || numbered[i + 1].id != numbered[i].id) {
+            graph->id[graph->n] = numbered[i].id;
             graph->node[graph->n++] = numbered[i].node;
+        }
     return true;
-}
-
-/* The row of the node with this id, or ROW_NONE. */
-static row_t find_node(const struct rank_graph *graph, uint64_t id) {
-    const uint64_t *ids = graph->nodes->id;
-    /* Ids often are rows, or nearly so. */
-    if (id < graph->n && ids[graph->node[id]] == id)
-        return (row_t)id;
-    struct bisection at = {0, graph->n};
-    while (at.low < at.high)
-        bisect(&at, ids[graph->node[bisect_middle(at)]] < id);
-    return at.low < graph->n && ids[graph->node[at.low]] == id ? at.low : ROW_NONE;
 }
 
 /* ---- What nodes are ---- */
@@ -74,8 +66,49 @@ static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
     return et_is_communication(nodes->type[node]) ? WORK_COMMUNICATION : WORK_COMPUTATION;
 }
 
-static bool describe_nodes(struct rank_graph *graph, struct strings *names, struct arena *arena) {
+/* Nodes that a task does. */
+#define TASK_NODES 8192
+
+struct graph_task {
+    struct rank_graph *graph;
+    uint64_t *n_absent; /* per task */
+};
+
+static size_t count_tasks(const struct rank_graph *graph) {
+    return ((size_t)graph->n + TASK_NODES - 1) / TASK_NODES;
+}
+
+static row_t task_end(const struct rank_graph *graph, size_t task) {
+    return (task + 1) * TASK_NODES < graph->n ? (row_t)((task + 1) * TASK_NODES) : graph->n;
+}
+
+static void describe_task(void *arg, size_t task) {
+    const struct rank_graph *graph = ((struct graph_task *)arg)->graph;
     const struct et_nodes *nodes = graph->nodes;
+    for (row_t i = (row_t)(task * TASK_NODES); i < task_end(graph, task); i++) {
+        row_t node = graph->node[i];
+        uint64_t dur = nodes->duration_us[node] * NS_PER_US;
+        graph->work[i] = (uint8_t)node_work(nodes, node);
+        graph->dur_ns[i] = graph->run_ns[i] = dur;
+        int64_t run = graph->work[i] == WORK_CPU ? -1 : integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
+        if (run >= 0 && (uint64_t)run < dur)
+            graph->run_ns[i] = (uint64_t)run;
+        enum et_name lane = graph->work[i] == WORK_CPU ? ET_NAME_TID : ET_NAME_STREAM;
+        graph->lane[i] = integer_or(nodes, node, lane, 0);
+    }
+}
+
+static bool intern_names(const struct rank_graph *graph, struct strings *names) {
+    for (row_t i = 0; i < graph->n; i++) {
+        struct et_text name = et_text_at(graph->nodes->text[ET_NODE_NAME], graph->node[i]);
+        graph->name[i] = names ? strings_intern(names, name.bytes, name.length) : 0;
+        if (graph->name[i] == STRING_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool describe_nodes(struct rank_graph *graph, struct strings *names, struct pool *pool, struct arena *arena) {
     graph->work = arena_take(arena, graph->n, sizeof *graph->work);
     graph->name = arena_take(arena, graph->n, sizeof *graph->name);
     graph->dur_ns = arena_take(arena, graph->n, sizeof *graph->dur_ns);
@@ -83,21 +116,8 @@ static bool describe_nodes(struct rank_graph *graph, struct strings *names, stru
     graph->lane = arena_take(arena, graph->n, sizeof *graph->lane);
     if (arena->failed)
         return false;
-    for (row_t i = 0; i < graph->n; i++) {
-        row_t node = graph->node[i];
-        struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], node);
-        uint64_t dur = nodes->duration_us[node] * NS_PER_US;
-        graph->work[i] = (uint8_t)node_work(nodes, node);
-        graph->name[i] = names ? strings_intern(names, name.bytes, name.length) : 0;
-        graph->dur_ns[i] = dur;
-        int64_t run = integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
-        graph->run_ns[i] = run >= 0 && (uint64_t)run < dur && graph->work[i] != WORK_CPU ? (uint64_t)run : dur;
-        enum et_name lane = graph->work[i] == WORK_CPU ? ET_NAME_TID : ET_NAME_STREAM;
-        graph->lane[i] = integer_or(nodes, node, lane, 0);
-        if (graph->name[i] == STRING_NONE)
-            return false;
-    }
-    return true;
+    pool_run(pool, count_tasks(graph), describe_task, &(struct graph_task){graph, NULL});
+    return intern_names(graph, names);
 }
 
 /* All durations together must be a time. */
@@ -112,33 +132,67 @@ static enum sutra_status check_durations(const struct et_nodes *nodes, struct su
 
 /* ---- Dependencies ---- */
 
-/* Appends the rows of a node's dependencies of one kind. */
-static void add_deps(struct rank_graph *graph, const struct et_ids *list, row_t node) {
+/* Appends the rows of a node's dependencies of one kind; gives how many there are then. */
+static uint64_t add_deps(const struct rank_graph *graph, const struct et_ids *list, row_t node, uint64_t n,
+                         uint64_t *n_absent) {
     for (uint64_t d = list->first[node]; d < list->first[node + 1]; d++) {
-        row_t dep = find_node(graph, list->ids[d]);
-        graph->n_absent += dep == ROW_NONE;
-        if (dep != ROW_NONE)
-            graph->deps[graph->n_deps++] = dep;
+        row_t dep = rising_id_place(graph->id, graph->n, list->ids[d]);
+        if (dep == graph->n)
+            (*n_absent)++;
+        else
+            graph->deps[n++] = dep;
+    }
+    return n;
+}
+
+/* The lists of some nodes, each from where it stands if all lists are as long as in the file. */
+static void list_task(void *arg, size_t task) {
+    const struct graph_task *work = arg;
+    struct rank_graph *graph = work->graph;
+    const struct et_nodes *nodes = graph->nodes;
+    for (row_t i = (row_t)(task * TASK_NODES); i < task_end(graph, task); i++) {
+        const uint64_t first = graph->first_dep[i];
+        uint64_t end = add_deps(graph, &nodes->ctrl, graph->node[i], first, &work->n_absent[task]);
+        graph->parent[i] = end > first ? graph->deps[first] : ROW_NONE;
+        end = add_deps(graph, &nodes->data, graph->node[i], end, &work->n_absent[task]);
+        graph->n_waits[i] = (row_t)rows_sort_unique(graph->deps + first, end - first);
     }
 }
 
-static bool list_deps(struct rank_graph *graph, struct arena *arena) {
+static uint64_t list_length(const struct et_ids *list, row_t node) {
+    return list->first[node + 1] - list->first[node];
+}
+
+/* Moves the lists together. */
+static void close_lists(struct rank_graph *graph) {
+    for (row_t i = 0; i < graph->n; i++) {
+        memmove(graph->deps + graph->n_deps, graph->deps + graph->first_dep[i],
+                graph->n_waits[i] * sizeof *graph->deps);
+        graph->first_dep[i] = graph->n_deps;
+        graph->n_deps += graph->n_waits[i];
+    }
+    graph->first_dep[graph->n] = graph->n_deps;
+}
+
+static bool list_deps(struct rank_graph *graph, struct pool *pool, struct arena *arena) {
     const struct et_nodes *nodes = graph->nodes;
+    const size_t n_tasks = count_tasks(graph);
+    uint64_t n = 0;
     graph->first_dep = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->first_dep);
     graph->n_waits = arena_take(arena, graph->n, sizeof *graph->n_waits);
     graph->parent = arena_take(arena, graph->n, sizeof *graph->parent);
     graph->deps = arena_take(arena, nodes->ctrl.first[nodes->n] + nodes->data.first[nodes->n], sizeof *graph->deps);
+    struct graph_task work = {graph, arena_zeros(arena, n_tasks, sizeof *work.n_absent)};
     if (arena->failed)
         return false;
     for (row_t i = 0; i < graph->n; i++) {
-        uint64_t first = graph->first_dep[i] = graph->n_deps;
-        add_deps(graph, &nodes->ctrl, graph->node[i]);
-        graph->parent[i] = graph->n_deps > first ? graph->deps[first] : ROW_NONE;
-        add_deps(graph, &nodes->data, graph->node[i]);
-        graph->n_deps = first + rows_sort_unique(graph->deps + first, graph->n_deps - first);
-        graph->n_waits[i] = (row_t)(graph->n_deps - first);
+        graph->first_dep[i] = n;
+        n += list_length(&nodes->ctrl, graph->node[i]) + list_length(&nodes->data, graph->node[i]);
     }
-    graph->first_dep[graph->n] = graph->n_deps;
+    pool_run(pool, n_tasks, list_task, &work);
+    for (size_t task = 0; task < n_tasks; task++)
+        graph->n_absent += work.n_absent[task];
+    close_lists(graph);
     return true;
 }
 
@@ -153,13 +207,13 @@ static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
 }
 
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
-                                  struct arena *arena, struct sutra_error *error) {
+                                  struct pool *pool, struct arena *arena, struct sutra_error *error) {
     *graph = (struct rank_graph){.nodes = nodes};
     enum sutra_status status = check_durations(nodes, error);
     if (status)
         return status;
-    bool done = sort_nodes(graph, arena) && describe_nodes(graph, names, arena) && list_deps(graph, arena) &&
-                list_waiters(graph, arena);
+    bool done = sort_nodes(graph, arena) && describe_nodes(graph, names, pool, arena) &&
+                list_deps(graph, pool, arena) && list_waiters(graph, arena);
     return done ? SUTRA_OK : error_memory(error);
 }
 

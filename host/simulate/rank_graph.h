@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/pool.h"
 #include "columns/strings.h"
 #include "simulate/et_nodes.h"
 #include "simulate/replay.h"
@@ -25,6 +26,7 @@ struct rank_graph {
     const struct et_nodes *nodes;
     row_t n;
     row_t *node;      /* of `nodes`, by rising id */
+    uint64_t *id;     /* rising */
     uint8_t *work;    /* enum work_kind */
     uint32_t *name;   /* string of the job's names */
     uint64_t *dur_ns; /* as the file has it */
@@ -54,7 +56,7 @@ struct rank_resources {
 /* Makes the graph; its columns are the arena's. Names are interned in `names`, unless that is NULL. SUTRA_DATA: durations
  * that are no times. SUTRA_SYSTEM: out of memory. */
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
-                                  struct arena *arena, struct sutra_error *error);
+                                  struct pool *pool, struct arena *arena, struct sutra_error *error);
 
 /* Numbers what the nodes run on. */
 enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,

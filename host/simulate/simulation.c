@@ -61,13 +61,14 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
 
 /* ---- Graphs ---- */
 
-static enum sutra_status make_graphs(struct sutra_simulation *simulation, const struct sutra_et *const *ets,
-                                     const struct sutra_simulate_options *options, struct sutra_error *error) {
+static enum sutra_status make_graphs(struct sutra_simulation *simulation, struct pool *pool,
+                                     const struct sutra_et *const *ets, const struct sutra_simulate_options *options,
+                                     struct sutra_error *error) {
     const struct rank_resources resources = {options->cpu_threads, options->gpu_streams};
     enum sutra_status status = SUTRA_OK;
     for (uint32_t r = 0; r < simulation->n && !status; r++) {
         struct rank_graph *graph = &simulation->graphs[r];
-        status = rank_graph_make(graph, &ets[r]->file.nodes, &simulation->names, &simulation->arena, error);
+        status = rank_graph_make(graph, &ets[r]->file.nodes, &simulation->names, pool, &simulation->arena, error);
         if (!status)
             status = rank_graph_share(graph, resources, &simulation->arena, error);
     }
@@ -133,9 +134,10 @@ static enum sutra_status begin(struct sutra_simulation *simulation, const uint64
     return SUTRA_OK;
 }
 
-static enum sutra_status simulate(struct sutra_simulation *simulation, const struct sutra_et *const *ets,
-                                  const struct sutra_simulate_options *options, struct sutra_error *error) {
-    enum sutra_status status = make_graphs(simulation, ets, options, error);
+static enum sutra_status simulate(struct sutra_simulation *simulation, struct pool *pool,
+                                  const struct sutra_et *const *ets, const struct sutra_simulate_options *options,
+                                  struct sutra_error *error) {
+    enum sutra_status status = make_graphs(simulation, pool, ets, options, error);
     if (!status)
         status = set_durations(simulation, options, error);
     if (!status)
@@ -170,7 +172,7 @@ enum sutra_status sutra_simulate(struct sutra_context *context, const struct sut
     stage_begin(context, "simulate", 0);
     status = begin(made, ranks, n, error);
     if (!status)
-        status = simulate(made, ets, &taken, error);
+        status = simulate(made, context->pool, ets, &taken, error);
     stage_end(context);
     if (status)
         sutra_simulation_free(made);

@@ -14,6 +14,27 @@
 #include "columns/row_list.h"
 #include "simulate/timeline_stages.h"
 
+/* ---- Calls ---- */
+
+struct timeline_calls timeline_calls_take(struct arena *arena, size_t n) {
+    return (struct timeline_calls){
+        .start = arena_take(arena, n, sizeof(double)),
+        .end = arena_take(arena, n, sizeof(double)),
+        .before = arena_take(arena, n, sizeof(double)),
+        .stream = arena_take(arena, n, sizeof(uint32_t)),
+        .thread = arena_take(arena, n, sizeof(uint32_t)),
+    };
+}
+
+void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call) {
+    row_t i = calls->n++;
+    calls->start[i] = call.start;
+    calls->end[i] = call.end;
+    calls->before[i] = call.before;
+    calls->stream[i] = call.stream;
+    calls->thread[i] = call.thread;
+}
+
 /* ---- Edges ---- */
 
 /* Edges that a kernel may have besides those of its orders: from its launch, its stream, another stream, and the clock. */
@@ -156,9 +177,12 @@ static bool make_chain(const struct timeline_work *work, const struct timeline_o
                        const struct timeline_queues *queues, const struct timeline_waits *waits,
                        struct timeline_chain *chain, struct timeline_report *report) {
     struct timeline_launch_cuts launches = {0};
-    if (!timeline_chain_ops(work, ops, queues, waits, &launches, chain) ||
+    struct timeline_boundaries boundaries;
+    if (!timeline_list_boundaries(work, ops, waits, &boundaries) ||
+        !timeline_chain_ops(work, ops, &boundaries, queues, waits, &launches, chain) ||
         !timeline_find_launch_cuts(work, queues, chain, &launches) ||
-        !timeline_chain_ops(work, ops, queues, waits, &launches, chain))
+        !timeline_chain_ops(work, ops, &boundaries, queues, waits, &launches, chain) ||
+        !timeline_own_rests(work, ops, chain))
         return false;
     report->n_launch_cuts = launches.n;
     report->n_rests = chain->n_rests;

@@ -59,11 +59,21 @@ struct timeline_kernels {
 /* Calls that wait for the GPU: for all that was launched before `before` on a stream, or on all of them. */
 struct timeline_calls {
     row_t n;
-    const double *start, *end;
-    const double *before;   /* the call's start; where it waits for an event: when that was recorded */
-    const uint32_t *stream; /* or STREAM_ANY; a number >= n_streams is a stream without kernels */
-    const uint32_t *thread; /* or THREAD_UNKNOWN */
+    double *start, *end;
+    double *before;   /* the call's start; where it waits for an event: when that was recorded */
+    uint32_t *stream; /* or STREAM_ANY; a number >= n_streams is a stream without kernels */
+    uint32_t *thread; /* or THREAD_UNKNOWN */
 };
+
+/* One of them. */
+struct timeline_call {
+    double start, end, before;
+    uint32_t stream, thread;
+};
+
+/* Room for n of them, of which there are none yet; where memory runs out the arena tells. */
+struct timeline_calls timeline_calls_take(struct arena *arena, size_t n);
+void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call);
 
 /* Streams that are told to wait for an event: kernels launched on `stream` from `call_start` on start after the kernels
  * launched on `awaited` before `record_start`. */

@@ -13,29 +13,20 @@
 
 #include "simulate/timeline_stages.h"
 
-enum boundary_kind { AT_LAUNCH, AT_REST, AT_WAIT, AT_RESUMPTION, AT_CUT };
+enum boundary_kind { AT_REST, AT_WAIT, AT_RESUMPTION, AT_CUT };
 
-/* Boundaries in the order of time, ties by kind. */
-struct boundaries {
-    row_t n;
-    double *time;
-    uint8_t *kind; /* enum boundary_kind */
-    row_t *of;     /* row of the operator, launch cut or wait */
-    row_t *order;
-};
-
-static void add_boundary(struct boundaries *boundaries, enum boundary_kind kind, double time, row_t of) {
+static void add_boundary(struct timeline_boundaries *boundaries, enum boundary_kind kind, double time, row_t of) {
     boundaries->time[boundaries->n] = time;
     boundaries->kind[boundaries->n] = (uint8_t)kind;
     boundaries->of[boundaries->n++] = of;
 }
 
-/* Sorting is stable, so they are added kind after kind. */
-static bool collect(const struct timeline_work *work, const struct timeline_order *ops,
-                    const struct timeline_waits *waits, const struct timeline_launch_cuts *launches,
-                    struct boundaries *boundaries) {
-    const size_t most = (size_t)work->input->ops.n * 2 + (size_t)waits->n * 2 + launches->n;
-    *boundaries = (struct boundaries){
+/* Sorting is stable, so they are added kind after kind. Where no rest becomes a node nobody asks for begins. */
+bool timeline_list_boundaries(const struct timeline_work *work, const struct timeline_order *ops,
+                              const struct timeline_waits *waits, struct timeline_boundaries *boundaries) {
+    const row_t n_ops = work->input->ops.n, n_begins = isinf(work->input->options.rest_us) ? 0 : n_ops;
+    const size_t most = (size_t)n_ops + n_begins + (size_t)waits->n * 2;
+    *boundaries = (struct timeline_boundaries){
         .time = arena_take(work->arena, most, sizeof *boundaries->time),
         .kind = arena_take(work->arena, most, sizeof *boundaries->kind),
         .of = arena_take(work->arena, most, sizeof *boundaries->of),
@@ -43,15 +34,13 @@ static bool collect(const struct timeline_work *work, const struct timeline_orde
     };
     if (work->arena->failed || most > ROW_LIMIT)
         return false;
-    for (row_t i = 0; i < launches->n; i++)
-        add_boundary(boundaries, AT_LAUNCH, launches->time[i], i);
-    for (row_t i = 0; i < work->input->ops.n; i++)
+    for (row_t i = 0; i < n_begins; i++)
         add_boundary(boundaries, AT_REST, work->input->ops.start[ops->order[i]], ops->order[i]);
     for (row_t i = 0; i < waits->n; i++)
         add_boundary(boundaries, AT_WAIT, waits->at[i], i);
     for (row_t i = 0; i < waits->n; i++)
         add_boundary(boundaries, AT_RESUMPTION, waits->until[i], i);
-    for (row_t i = 0; i < work->input->ops.n; i++)
+    for (row_t i = 0; i < n_ops; i++)
         add_boundary(boundaries, AT_CUT, ops->cut[ops->order[i]], ops->order[i]);
     const double *keys[] = {boundaries->time};
     return timeline_sort(work, boundaries->n, keys, 1, boundaries->order);
@@ -62,10 +51,9 @@ struct chaining {
     const struct timeline_queues *queues;
     const struct timeline_waits *waits;
     struct timeline_chain *chain;
-    const row_t *rest_op; /* per operator: what was running when it began */
-    bool *is_used;        /* per operator: its first part is there */
-    double now;           /* up to where time is accounted for */
-    row_t n_waits;        /* that nodes wait for */
+    bool *is_used; /* per operator: its first part is there */
+    double now;    /* up to where time is accounted for */
+    row_t n_waits; /* that nodes wait for */
 };
 
 static double last_cut(const struct chaining *chaining) {
@@ -83,7 +71,7 @@ static void add_node(struct chaining *chaining, enum timeline_role role, row_t o
     struct timeline_chain *chain = chaining->chain;
     row_t i = chain->n;
     int64_t duration = timeline_us(chaining->work, time) - timeline_us(chaining->work, chaining->now);
-    chain->role[i] = (uint8_t)(op == ROW_NONE ? NODE_GAP : role);
+    chain->role[i] = (uint8_t)(op == ROW_NONE && role == NODE_OP ? NODE_GAP : role);
     chain->op[i] = op;
     chain->is_first[i] = role == NODE_OP && op != ROW_NONE && !chaining->is_used[op];
     if (chain->is_first[i])
@@ -96,9 +84,9 @@ static void add_node(struct chaining *chaining, enum timeline_role role, row_t o
 }
 
 /* A rest that is too long for the next node to take gets one of its own. */
-static void at_rest(struct chaining *chaining, double time, row_t op) {
+static void at_rest(struct chaining *chaining, double time) {
     if (time - chaining->now > chaining->work->input->options.rest_us) {
-        add_node(chaining, NODE_REST, chaining->rest_op[op], time);
+        add_node(chaining, NODE_REST, ROW_NONE, time);
         chaining->chain->n_rests++;
     }
 }
@@ -129,18 +117,26 @@ static void at_cut(struct chaining *chaining, double time, row_t op) {
         add_node(chaining, NODE_OP, op, time);
 }
 
-static void walk_boundaries(struct chaining *chaining, const struct boundaries *boundaries,
+static void at_launch(struct chaining *chaining, double time, row_t op) {
+    if (time > chaining->now)
+        add_node(chaining, NODE_OP, op, time);
+}
+
+/* Launches come first of what has one time. */
+static void walk_boundaries(struct chaining *chaining, const struct timeline_boundaries *boundaries,
                             const struct timeline_launch_cuts *launches) {
-    for (row_t i = 0; i < boundaries->n; i++) {
-        row_t boundary = boundaries->order[i], of = boundaries->of[boundary];
-        double time = boundaries->time[boundary];
+    row_t launch = 0;
+    for (row_t i = 0; i <= boundaries->n; i++) {
+        row_t boundary = i < boundaries->n ? boundaries->order[i] : 0,
+              of = i < boundaries->n ? boundaries->of[boundary] : 0;
+        double time = i < boundaries->n ? boundaries->time[boundary] : INFINITY;
+        for (; launch < launches->n && launches->time[launches->order[launch]] <= time; launch++)
+            at_launch(chaining, launches->time[launches->order[launch]], launches->op[launches->order[launch]]);
+        if (i == boundaries->n)
+            return;
         switch ((enum boundary_kind)boundaries->kind[boundary]) {
-        case AT_LAUNCH:
-            if (time > chaining->now)
-                add_node(chaining, NODE_OP, launches->op[of], time);
-            break;
         case AT_REST:
-            at_rest(chaining, time, of);
+            at_rest(chaining, time);
             break;
         case AT_WAIT:
             at_wait(chaining, time, of);
@@ -168,37 +164,45 @@ static struct timeline_chain take_chain(struct arena *arena, size_t most, size_t
     };
 }
 
-/* What was running when each operator began. */
-static const row_t *find_rest_ops(const struct timeline_work *work, const struct timeline_order *ops) {
-    struct owner_queries queries = owner_queries_take(work->arena, work->input->ops.n);
-    if (work->arena->failed)
-        return NULL;
-    for (row_t i = 0; i < work->input->ops.n; i++) {
-        queries.time[i] = work->input->ops.start[i];
-        queries.thread[i] = THREAD_ALL;
-    }
-    return timeline_find_owners(work, ops, &queries) ? queries.op : NULL;
-}
-
 bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_order *ops,
-                        const struct timeline_queues *queues, const struct timeline_waits *waits,
-                        const struct timeline_launch_cuts *launches, struct timeline_chain *chain) {
-    struct boundaries boundaries;
-    if (!collect(work, ops, waits, launches, &boundaries))
-        return false;
-    *chain = take_chain(work->arena, (size_t)boundaries.n + 1, waits->n);
+                        const struct timeline_boundaries *boundaries, const struct timeline_queues *queues,
+                        const struct timeline_waits *waits, const struct timeline_launch_cuts *launches,
+                        struct timeline_chain *chain) {
+    *chain = take_chain(work->arena, (size_t)boundaries->n + launches->n + 1, waits->n);
     struct chaining chaining = {.work = work,
                                 .queues = queues,
                                 .waits = waits,
                                 .chain = chain,
-                                .rest_op = find_rest_ops(work, ops),
                                 .is_used = arena_zeros(work->arena, work->input->ops.n, sizeof(bool)),
                                 .now = work->origin};
-    if (work->arena->failed || !chaining.rest_op)
+    if (work->arena->failed || (size_t)boundaries->n + launches->n >= ROW_LIMIT)
         return false;
-    walk_boundaries(&chaining, &boundaries, launches);
+    walk_boundaries(&chaining, boundaries, launches);
     if (work->input->ops.n &&
         (is_waiting(&chaining) || timeline_us(work, ops->last_end) > timeline_us(work, chaining.now)))
         add_node(&chaining, NODE_GAP, ROW_NONE, ops->last_end);
     return true;
+}
+
+/* A rest ends where an operator begins: it was in what was running then. */
+bool timeline_own_rests(const struct timeline_work *work, const struct timeline_order *ops,
+                        struct timeline_chain *chain) {
+    struct arena_mark mark = arena_mark(work->arena);
+    struct owner_queries queries = owner_queries_take(work->arena, (row_t)chain->n_rests);
+    row_t *rests = arena_take(work->arena, chain->n_rests, sizeof *rests), n = 0;
+    bool done = !work->arena->failed;
+    for (row_t i = 0; i < chain->n && done; i++)
+        if (chain->role[i] == NODE_REST) {
+            queries.time[n] = chain->cut[i];
+            queries.thread[n] = THREAD_ALL;
+            rests[n++] = i;
+        }
+    done = done && timeline_find_owners(work, ops, &queries);
+    for (row_t i = 0; i < n && done; i++) {
+        chain->op[rests[i]] = queries.op[i];
+        if (queries.op[i] == ROW_NONE)
+            chain->role[rests[i]] = NODE_GAP;
+    }
+    arena_release(work->arena, mark);
+    return done;
 }

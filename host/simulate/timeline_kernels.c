@@ -42,6 +42,7 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
     launches->n = 0;
     launches->time = arena_take(work->arena, kernels->n, sizeof *launches->time);
     launches->op = arena_take(work->arena, kernels->n, sizeof *launches->op);
+    launches->order = arena_take(work->arena, kernels->n, sizeof *launches->order);
     double *stream_end = arena_take(work->arena, kernels->n_streams, sizeof *stream_end);
     if (work->arena->failed)
         return false;
@@ -57,7 +58,8 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
         }
         *before = fmax(*before, kernels->end[kernel]);
     }
-    return true;
+    const double *keys[] = {launches->time};
+    return timeline_sort(work, launches->n, keys, 1, launches->order);
 }
 
 /* ---- Streams that wait for streams ---- */

@@ -192,52 +192,36 @@ static bool is_stream(value_key stream) {
     return key_is_value(stream) && stream != -1;
 }
 
-/* What a call waits for: the stream, and before when it was launched. */
-struct awaited_work {
-    uint32_t stream;
-    double before;
-};
-
-static struct awaited_work find_awaited(const struct timeline_sources *sources, row_t call, uint32_t role) {
+/* A call with what it waits for. */
+static struct timeline_call call_at(const struct timeline_sources *sources, row_t call, uint32_t role) {
     row_t position = key_index_find(&sources->sync_of, sources->events->correlation[call]);
     bool told = is_correlation(sources->events->correlation[call]) && position != ROW_NONE;
     row_t sync = told ? sources->syncs[position] : ROW_NONE;
-    struct awaited_work awaited = {STREAM_ANY, timeline_event_start(sources, call)};
+    struct timeline_call made = {.start = timeline_event_start(sources, call),
+                                 .end = timeline_event_end(sources, call),
+                                 .before = timeline_event_start(sources, call),
+                                 .stream = STREAM_ANY,
+                                 .thread = thread_of(sources, call)};
     if (role & NAME_EVENT_SYNC) {
         row_t record = told ? find_call(sources, sources->record.key[sync]) : ROW_NONE;
-        awaited.stream =
-            record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->awaited_stream.key[sync]);
-        awaited.before = record == ROW_NONE ? awaited.before : timeline_event_start(sources, record);
+        made.stream = record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->awaited_stream.key[sync]);
+        made.before = record == ROW_NONE ? made.before : timeline_event_start(sources, record);
     } else if ((role & NAME_STREAM_SYNC) && told && is_stream(sources->events->stream[sync])) {
-        awaited.stream = stream_of(sources, sources->events->stream[sync]);
+        made.stream = stream_of(sources, sources->events->stream[sync]);
     }
-    return awaited;
+    return made;
 }
 
 static enum sutra_status read_calls(const struct timeline_sources *sources, struct timeline_calls *made,
                                     struct sutra_error *error) {
-    const row_t n_calls = sources->n_calls;
-    double *start = arena_take(sources->arena, n_calls, sizeof *start);
-    double *end = arena_take(sources->arena, n_calls, sizeof *end);
-    double *before = arena_take(sources->arena, n_calls, sizeof *before);
-    uint32_t *stream = arena_take(sources->arena, n_calls, sizeof *stream);
-    uint32_t *thread = arena_take(sources->arena, n_calls, sizeof *thread);
+    *made = timeline_calls_take(sources->arena, sources->n_calls);
     if (sources->arena->failed)
         return error_memory(error);
-    row_t n = 0;
-    for (row_t i = 0; i < n_calls; i++) {
-        row_t call = sources->calls[i];
-        uint32_t role = name_roles(sources->events, sources->roles, call);
-        if (!(role & (NAME_STREAM_SYNC | NAME_CONTEXT_SYNC | NAME_EVENT_SYNC)))
-            continue;
-        struct awaited_work awaited = find_awaited(sources, call, role);
-        start[n] = timeline_event_start(sources, call);
-        end[n] = timeline_event_end(sources, call);
-        before[n] = awaited.before;
-        stream[n] = awaited.stream;
-        thread[n++] = thread_of(sources, call);
+    for (row_t i = 0; i < sources->n_calls; i++) {
+        uint32_t role = name_roles(sources->events, sources->roles, sources->calls[i]);
+        if (role & (NAME_STREAM_SYNC | NAME_CONTEXT_SYNC | NAME_EVENT_SYNC))
+            timeline_calls_add(made, call_at(sources, sources->calls[i], role));
     }
-    *made = (struct timeline_calls){n, start, end, before, stream, thread};
     return SUTRA_OK;
 }
 

@@ -115,12 +115,24 @@ bool timeline_find_waits(const struct timeline_work *work, const struct timeline
 
 /* ---- The chain of CPU nodes ---- */
 
-/* Launches whose kernels would start too late without a cut of their own. */
+/* Launches whose kernels would start too late without a cut of their own, and their order by time. */
 struct timeline_launch_cuts {
     row_t n;
     double *time;
-    row_t *op;
+    row_t *op, *order;
 };
+
+/* Boundaries of nodes in the order of time: begins and cuts of operators, and both ends of waits. */
+struct timeline_boundaries {
+    row_t n;
+    double *time;
+    uint8_t *kind;
+    row_t *of;    /* row of the operator or wait */
+    row_t *order; /* by time */
+};
+
+bool timeline_list_boundaries(const struct timeline_work *work, const struct timeline_order *ops,
+                              const struct timeline_waits *waits, struct timeline_boundaries *boundaries);
 
 /* CPU nodes in their order; node i lasts from the end of the one before, or from the end of what it waits for. */
 struct timeline_chain {
@@ -135,9 +147,16 @@ struct timeline_chain {
     uint64_t n_rests;
 };
 
+/* May be called again for the same boundaries with other launches. The operators of rests are not yet known: they are
+ * ROW_NONE. */
 bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_order *ops,
-                        const struct timeline_queues *queues, const struct timeline_waits *waits,
-                        const struct timeline_launch_cuts *launches, struct timeline_chain *chain);
+                        const struct timeline_boundaries *boundaries, const struct timeline_queues *queues,
+                        const struct timeline_waits *waits, const struct timeline_launch_cuts *launches,
+                        struct timeline_chain *chain);
+
+/* Finds the operators of rests; what is in none is a gap. */
+bool timeline_own_rests(const struct timeline_work *work, const struct timeline_order *ops,
+                        struct timeline_chain *chain);
 
 /* Launches that need a cut, judged by a chain that was made without any. */
 bool timeline_find_launch_cuts(const struct timeline_work *work, const struct timeline_queues *queues,
