@@ -16,10 +16,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/memory.h"
 #include "cli/tool/figures.c"
 #include "cli/tool/interrupt.c"
 #include "cli/tool/json_text.c"
-#include "cli/tool/memory.c"
 #include "cli/tool/message.c"
 #include "cli/tool/nearest.c"
 #include "cli/tool/paths.c"

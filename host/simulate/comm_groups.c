@@ -19,22 +19,30 @@ void comm_groups_free(struct comm_groups *groups) {
     *groups = (struct comm_groups){0};
 }
 
-static bool is_number(struct et_text name) {
-    for (uint32_t i = 0; i < name.length; i++)
-        if (name.bytes[i] < '0' || name.bytes[i] > '9')
+static bool is_number(const char *name, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (name[i] < '0' || name[i] > '9')
             return false;
-    return name.length > 0 && name.length < 10;
+    return length > 0 && length < 10;
 }
 
-/* The same number for the same name in every file: FNV-1a of its bytes. */
-static struct et_text make_number(struct arena *arena, struct et_text name) {
+/* Of a name that is none: FNV-1a of its bytes. */
+void comm_group_number_of(const char *name, size_t length, char number[GROUP_NUMBER_MAX]) {
     uint32_t hash = 2166136261u;
-    for (uint32_t i = 0; i < name.length; i++)
-        hash = (hash ^ (unsigned char)name.bytes[i]) * 16777619u;
-    char *digits = arena_take(arena, 16, 1);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+    if (is_number(name, length))
+        snprintf(number, GROUP_NUMBER_MAX, "%.*s", (int)length, name);
+    else
+        snprintf(number, GROUP_NUMBER_MAX, "%u", FIRST_MADE + hash % MADE_SPREAD);
+}
+
+static struct et_text make_number(struct arena *arena, struct et_text name) {
+    char *digits = arena_take(arena, GROUP_NUMBER_MAX, 1);
     if (!digits)
         return name;
-    return (struct et_text){digits, (uint32_t)snprintf(digits, 16, "%u", FIRST_MADE + hash % MADE_SPREAD)};
+    comm_group_number_of(name.bytes, name.length, digits);
+    return (struct et_text){digits, (uint32_t)strlen(digits)};
 }
 
 static bool add_names(struct comm_groups *groups, const struct node_graph *graph) {
@@ -53,7 +61,7 @@ static bool add_names(struct comm_groups *groups, const struct node_graph *graph
 static void number_names(struct comm_groups *groups) {
     for (uint32_t i = 0; i < groups->names.n && groups->list; i++) {
         struct et_text name = {strings_text(&groups->names, i), (uint32_t)strings_length(&groups->names, i)};
-        bool number = is_number(name);
+        bool number = is_number(name.bytes, name.length);
         groups->list[i].number = number ? name : make_number(&groups->arena, name);
         groups->n_numbered += !number && i < groups->n_used;
     }

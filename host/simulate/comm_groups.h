@@ -43,6 +43,10 @@ void comm_groups_free(struct comm_groups *groups);
 /* A group by its name or uid; NULL: there is none. */
 const struct comm_group *comm_group_find(const struct comm_groups *groups, struct et_text name);
 
+/* The number that stands for a group of this name in every file, as text. */
+#define GROUP_NUMBER_MAX 16
+void comm_group_number_of(const char *name, size_t length, char number[GROUP_NUMBER_MAX]);
+
 /* The number of a group that was found, by its name. */
 struct et_text comm_group_number(const struct comm_groups *groups, struct et_text name);
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/link/link_job.h"
 #include "cli/link/link_result.h"
-#include "cli/link/pair.h"
 #include "cli/tool/advice.h"
 #include "cli/tool/faithful.h"
 #include "cli/tool/figures.h"
@@ -21,15 +21,6 @@
 #include "sutra/sutra.h"
 
 #define RANK_NONE UINT64_MAX
-
-struct link_values {
-    struct pair_values pair;
-    uint64_t rank;
-    bool no_sync, hta_pandas3, plain, compat, no_work;
-    struct faithful_values how;
-    bool et;       /* the output is to be an .et file */
-    bool faithful; /* whose nodes are to take the measured times */
-};
 
 #define STAGES_LINK                                                                                                    \
     STAGES_READ("host trace", 19), STAGES_READ("device trace", 17), {"sort events", 3, false},                         \
@@ -72,6 +63,23 @@ static const struct option_row options[] = {
     FAITHFUL_ROWS(how, "for an OUT that ends in .et"),
     {"no-work", 0, OPTION_FLAG, AT(no_work),
      .help = "for an OUT that ends in .et: do not write how many operations kernels do and bytes they move"},
+    {"ranks", 0, OPTION_FILE, "TABLE", AT(table),
+     .help = "for a job: instead of folders, a line for each rank: its number, host trace and device trace with tabs "
+             "between"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = link_formats,
+     .help =
+         "for a job: write a file rank.N.FORMAT for each rank: json, json.gz, json.zst, et, et.gz, et.zst (default: "
+         "json)"},
+    {"dry-run", 0, OPTION_FLAG, AT(dry_run),
+     .help = "for a job: print which traces are of one rank, as such a table, and do nothing"},
+    {"again", 0, OPTION_FLAG, AT(again), .help = "for a job: also link the ranks that are done already"},
+    {"memory", 0, OPTION_NUMBER, "BYTES", AT(memory), .maximum = UINT64_MAX,
+     .help = "for a job: begin a rank only where it should fit into BYTES with those under way; 16G is a number too "
+             "(default: any)"},
+    {"part", 0, OPTION_TEXT, "I/N", AT(part),
+     .help = "for a job: link every N-th rank only, from the I-th on; other machines do the other parts"},
+    {"finish", 0, OPTION_FILE, "DIR", AT(finish),
+     .help = "for a job: sum up what the parts have done in DIR, and write its job.json"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
@@ -97,6 +105,17 @@ static bool names_et(const char *path) {
     return length > 3 && memcmp(path + length - 3, ".et", 3) == 0;
 }
 
+/* What goes with an output for simulators only; `path` is one of its names. */
+static int check_output(struct link_values *values, const struct command *command, const char *path) {
+    values->et = command == &link_command && names_et(path);
+    if ((values->plain || values->compat || faithful_is_asked(&values->how) || values->no_work) && !values->et)
+        return message_fail(SUTRA_USAGE,
+                            "--plain, --compat, --gpu, --rest and --no-work are for an output that ends in .et");
+    values->faithful = values->et && !values->plain && !values->compat;
+    values->pair.job.stages = values->et ? stages_of_et : stages;
+    return faithful_check(&values->how);
+}
+
 static int check_values(struct link_values *values, const struct command *command) {
     int exit_code = pair_check_flags(&values->pair);
     if (exit_code == SUTRA_OK && values->pair.job.verbose)
@@ -107,14 +126,9 @@ static int check_values(struct link_values *values, const struct command *comman
         return message_fail(SUTRA_USAGE, "the output is missing (-o OUT); see '%s --help'", command->called);
     if (exit_code != SUTRA_OK)
         return exit_code;
-    values->et = command == &link_command && names_et(values->pair.job.output);
-    values->pair.job.stages = values->et ? stages_of_et : stages;
-    if ((values->plain || values->compat || faithful_is_asked(&values->how) || values->no_work) && !values->et)
-        return message_fail(SUTRA_USAGE,
-                            "--plain, --compat, --gpu, --rest and --no-work are for an output that ends in .et");
-    values->faithful = values->et && !values->plain && !values->compat;
-    exit_code = faithful_check(&values->how);
-    return exit_code ? exit_code : pair_check_files(&values->pair);
+    if ((exit_code = check_output(values, command, values->pair.job.output)) != SUTRA_OK)
+        return exit_code;
+    return pair_check_files(&values->pair);
 }
 
 /* What lives while two files are linked. */
@@ -161,32 +175,14 @@ static int check_matches(const struct link_job *job, bool strict) {
     return SUTRA_OK;
 }
 
-/* Writes ET+, or the file for simulators that would be made of it. */
 static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
-    const struct link_values *values = job->values;
-    const struct sutra_convert_options what = {
-        .size = sizeof what, .compat = values->compat, .no_work = values->no_work};
-    const struct sutra_faithful_options how = faithful_options(&values->how);
-    struct sutra_context *context = job->pair.job.context;
-    uint64_t *n_bytes = &job->pair.job.figures.output_bytes;
-    if (!values->et)
-        return sutra_linked_write(context, job->linked, values->pair.job.output, n_bytes, error);
-    struct sutra_converted *converted = NULL;
-    enum sutra_status status = sutra_linked_convert(context, job->linked, &what, &converted, error);
-    if (!status && values->faithful)
-        status = sutra_converted_make_faithful(context, converted, job->linked, &how, &job->faithful, error);
-    if (!status)
-        status = sutra_converted_write(context, converted, values->pair.job.output, n_bytes, error);
-    sutra_converted_free(converted);
-    return status;
+    const struct link_output output = link_output_of(job->values);
+    return link_output_write(job->pair.job.context, job->linked, &output, job->values->pair.job.output,
+                             &job->pair.job.figures.output_bytes, &job->faithful, error);
 }
 
 static enum sutra_status job_link(struct link_job *job, struct sutra_error *error) {
-    const struct link_values *values = job->values;
-    struct sutra_link_options link_options = {.size = sizeof link_options,
-                                              .no_sync = values->no_sync,
-                                              .hta_pandas3 = values->hta_pandas3,
-                                              .most_bytes = values->pair.most_bytes};
+    const struct sutra_link_options link_options = link_options_of(job->values);
     enum sutra_status status = pair_read(&job->pair, error);
     if (!status)
         status =
@@ -232,16 +228,44 @@ static int link_files(const struct link_values *values) {
     return exit_code;
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct link_values values = {.rank = RANK_NONE, .pair.log_level = LOG_INFO};
+/* Reads the words; false: there is nothing more to do. */
+static bool read_words(const struct command *command, int argc, char **argv, struct link_values *values,
+                       int *exit_code) {
     struct operands operands;
+    *values = (struct link_values){.rank = RANK_NONE, .pair.log_level = LOG_INFO};
+    if (!arguments_parse(command, argc, argv, values, &operands, exit_code))
+        return false;
+    if (command == &trace_link_command && values->rank == RANK_NONE)
+        *exit_code = message_fail(SUTRA_USAGE, "the rank is missing (--rank N); see '%s --help'", command->called);
+    else
+        *exit_code = pair_take_operands(&values->pair, &operands);
+    return *exit_code == SUTRA_OK;
+}
+
+static int link_job_words(struct link_values *values, const struct command *command, const struct job_team *team) {
+    char name[RANK_FILE_MAX];
+    rank_file_name(0, link_endings[values->format], name);
+    int exit_code = check_output(values, command, name);
+    return exit_code == SUTRA_OK ? link_whole_job(values, command, team) : exit_code;
+}
+
+int link_run_team(int argc, char **argv, const struct job_team *team) {
+    struct link_values values;
     int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+    if (!read_words(&link_command, argc, argv, &values, &exit_code))
         return exit_code;
-    if (command == &trace_link_command && values.rank == RANK_NONE)
-        return message_fail(SUTRA_USAGE, "the rank is missing (--rank N); see '%s --help'", command->called);
-    if ((exit_code = pair_take_operands(&values.pair, &operands)) != SUTRA_OK)
+    if (!link_is_job(&values))
+        return message_fail(SUTRA_USAGE, "several processes link a job: give folders; see 'sutra link --help'");
+    return link_job_words(&values, &link_command, team);
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct link_values values;
+    int exit_code;
+    if (!read_words(command, argc, argv, &values, &exit_code))
         return exit_code;
+    if (link_is_job(&values))
+        return link_job_words(&values, command, NULL);
     if ((exit_code = check_values(&values, command)) != SUTRA_OK)
         return exit_code;
     return link_files(&values);
@@ -249,6 +273,7 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {
     "HOST DEVICE -o OUT [OPTIONS]",
+    "HOSTS DEVICES -o DIR [OPTIONS]",
     "--chakra-host-trace HOST --chakra-device-trace DEVICE --output-file OUT [OPTIONS]",
     NULL,
 };
@@ -262,6 +287,13 @@ static const char *const description[] = {
     "An OUT that ends in .et becomes a Chakra file for simulators such as ASTRA-sim, whose nodes take the measured time: "
     "the processor's as one chain, its waits for the GPU as dependencies, kernels after what they waited for. The "
     "summary tells the simulated time beside the measured one; 'sutra simulate' runs the file.",
+    "Folders instead of files are those of a job: HOSTS has the host traces of its ranks, DEVICES the device traces (both "
+    "may be one folder). Traces of one rank are found by the rank that the device trace tells, by the process that both "
+    "tell, and by numbers in their names; what does not fit is told and left out. DIR gets a file for each rank, "
+    "job.json, which tells what was done and what is wrong across ranks, and comm_groups.json for files that end in .et. "
+    "Ranks that are done are not linked again unless their traces or the options have changed, so that a job that was "
+    "interrupted goes on where it stopped. A rank that cannot be linked does not keep the others from it: the exit code "
+    "is 65 then.",
     NULL,
 };
 static const struct example examples[] = {
@@ -269,6 +301,7 @@ static const struct example examples[] = {
     {"sutra link host.json device.json -o trace.0.et", "make a file for simulators at once"},
     {"sutra link host.json.gz device.json.gz -o linked.json.zst --stats stats.json",
      "read and write compressed files, and keep the figures"},
+    {"sutra link hosts devices -o linked --format et", "link all ranks of a job"},
     {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "in a pipe"},
     {0},
 };

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/simulate/check_folder.h"
 #include "cli/simulate/et_job.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
+#include "cli/tool/paths.h"
 
 struct check_values {
     struct job_values job;
@@ -126,6 +128,8 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the file is missing; see '%s --help'", command->called);
+    if (operands.n == 1 && path_is_folder(operands.words[0]))
+        return check_folder(operands.words[0], values.json, values.job.quiet);
     const struct sutra_et_check_options check_options = {.size = sizeof check_options,
                                                          .feeder = (enum sutra_et_feeder)values.feeder,
                                                          .roofline = values.roofline,
@@ -151,19 +155,24 @@ static int run(const struct command *command, int argc, char **argv) {
     return exit_code == SUTRA_OK && report.n_errors > 0 ? (int)SUTRA_DATA : exit_code;
 }
 
-static const char *const synopses[] = {"FILE.et... [OPTIONS]", NULL};
+static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
 static const char *const description[] = {
     "Says what ASTRA-sim would stumble over in Chakra files, without running it: a line for each rule that a file "
     "breaks, with the number of nodes, the first of their ids, what the simulator does then, and what mends it. Errors "
     "stop the simulation, make it hang or lose nodes; the exit code is then 65, and 0 where there are only warnings.",
     "Several files are the ranks of one job, PREFIX.0.et, PREFIX.1.et, ...: members of a group must run the same "
     "collectives with the same sizes, and each send must have its receive.",
+    "DIR is the folder that 'sutra link HOSTS DEVICES -o DIR' has filled: what is wrong with the job when all its ranks "
+    "are seen together. Members of a process group must run the same collectives in the same order, with the same types "
+    "and sizes; messages need a sender and a receiver; ranks that are missing, or cannot be linked, and files that fit "
+    "nowhere are told, and how far the clocks of hosts are apart, by the ends of collectives.",
     "Groups with a number above 0 must be known: from --groups, or from the files' own metadata.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra check job.0.et", "check a file"},
     {"sutra check job.*.et --groups comm_group.json", "check the files of a job together"},
+    {"sutra check linked", "check the ranks of a job that was linked into this folder"},
     {"sutra check job.*.et --json | jq '.findings[].rule'", "the rules that are broken, for a script"},
     {0},
 };
@@ -171,7 +180,7 @@ static const struct example examples[] = {
 const struct command check_command = {
     .name = "check",
     .called = "sutra check",
-    .summary = "say what a simulator would stumble over in .et files",
+    .summary = "say what is wrong in a job's .et files, or across its ranks",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -1,7 +1,7 @@
 /*
  * interrupt.h - no half-written file is left when the program is interrupted.
  *
- * A few temporary files at a time can be registered; SIGINT, SIGTERM and SIGHUP remove them and then end the program as
+ * A temporary file for each thread at a time can be registered; SIGINT, SIGTERM and SIGHUP remove them and then end the program as
  * they would have (so that a shell sees 130 or 143). SIGPIPE is left as it is: `sutra link ... -o - | head` ends
  * quietly. A file that grows beyond what is allowed (SIGXFSZ) is an error of that write.
  */
@@ -13,7 +13,7 @@ void interrupt_guard_start(void);
 
 /* Registers the file to remove at one of these places, or none (NULL). The name is copied; one that is too long is not
  * registered. */
-enum { INTERRUPT_PLACES = 2 };
+enum { INTERRUPT_PLACES = 257 };
 void interrupt_guard_set_at(unsigned place, const char *path);
 void interrupt_guard_set(const char *path); /* at place 0 */
 

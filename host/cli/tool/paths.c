@@ -105,6 +105,16 @@ bool path_lies_in(const char *path, const char *folder) {
            same_inode(&of_path, &of_folder);
 }
 
+bool path_is_folder(const char *path) {
+    struct stat found;
+    return !path_is_stream(path) && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+bool paths_same_folder(const char *a, const char *b) {
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && same_inode(&one, &other);
+}
+
 uint64_t path_size(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;

@@ -25,6 +25,10 @@ size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier);
 /* Whether the file lies in the folder itself. */
 bool path_lies_in(const char *path, const char *folder);
 
+/* Whether it is a folder that is there; and whether two are one. */
+bool path_is_folder(const char *path);
+bool paths_same_folder(const char *a, const char *b);
+
 /* Bytes of the file as it lies on the disk; 0 for what is no regular file. */
 uint64_t path_size(const char *path);
 

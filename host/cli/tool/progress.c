@@ -125,16 +125,28 @@ static void draw(const char *stage, double part, const char *left) {
     dprintf(STDERR_FILENO, "\r\x1b[K[%.*s%.*s] %3u%%%s", filled, full, width - filled, empty, percent, words);
 }
 
+/* Whether it is time to draw. */
+static bool is_due(struct progress *progress, double now) {
+    if (!progress->wanted || now - progress->begin < QUIET_SECONDS || now - progress->last < REDRAW_SECONDS)
+        return false;
+    progress->last = now;
+    progress->drawn = true;
+    return true;
+}
+
+void progress_line(struct progress *progress, const char *words) {
+    if (is_due(progress, clock_seconds()))
+        dprintf(STDERR_FILENO, "\r\x1b[K%.*s", terminal_width() - 1, words);
+}
+
 void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total) {
     if (!progress->wanted)
         return;
     double part = part_done(progress, stage, done, total), now = clock_seconds();
-    if (part < 0 || now - progress->begin < QUIET_SECONDS || now - progress->last < REDRAW_SECONDS)
+    if (part < 0 || !is_due(progress, now))
         return;
     char left[24];
     time_left(left, sizeof left, now - progress->begin, part);
-    progress->last = now;
-    progress->drawn = true;
     draw(stage, part, left);
 }
 

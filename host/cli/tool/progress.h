@@ -44,6 +44,8 @@ struct progress {
 /* `wanted`: false draws nothing ever. */
 struct progress progress_start(bool wanted, const struct stage_share *stages, size_t n_inputs);
 void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total);
+/* A line of words in place of the bar. */
+void progress_line(struct progress *progress, const char *words);
 void progress_clear(struct progress *progress);
 
 /* Seconds on a clock that only goes forward. */

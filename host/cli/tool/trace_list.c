@@ -80,10 +80,8 @@ int trace_list_make(struct trace_list *list, const struct operands *operands) {
     *list = (struct trace_list){0};
     int exit_code = SUTRA_OK;
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
-        struct stat found;
         const char *word = operands->words[i];
-        bool folder = !path_is_stream(word) && stat(word, &found) == 0 && S_ISDIR(found.st_mode);
-        exit_code = folder ? add_folder(list, word) : add(list, strdup(word));
+        exit_code = path_is_folder(word) ? add_folder(list, word) : add(list, strdup(word));
     }
     return exit_code;
 }

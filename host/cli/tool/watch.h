@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/tool/memory.h"
+#include "base/memory.h"
 #include "cli/tool/progress.h"
 #include "sutra/context.h"
 

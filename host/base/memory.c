@@ -1,7 +1,7 @@
 /*
  * memory.c - how much memory the program took at most, from /proc/self; a sample is one small read.
  */
-#include "cli/tool/memory.h"
+#include "base/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

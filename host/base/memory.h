@@ -7,8 +7,8 @@
  *   - the largest of many samples of resident less shared pages (taken when stages begin, go on and end);
  *   - VmHWM less the sizes of the input files and less what was shared (program and libraries) at the start.
  */
-#ifndef CLI_MEMORY_H
-#define CLI_MEMORY_H
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
 
 #include <stdint.h>
 

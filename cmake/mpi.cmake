@@ -1,0 +1,13 @@
+# sutra-mpi, the program for many machines, where Open MPI or another MPI is found: the program with another main.c.
+option(SUTRA_MPI "Build sutra-mpi where MPI is found" ON)
+if(SUTRA_MPI)
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+if(MPI_C_FOUND)
+  file(GLOB MPI_SOURCES CONFIGURE_DEPENDS host/cli/mpi/*.c)
+  add_executable(sutra-mpi ${MPI_SOURCES} $<FILTER:$<TARGET_OBJECTS:sutra_cli>,EXCLUDE,/host/cli/main\\.c>)
+  target_link_libraries(sutra-mpi PRIVATE sutra_objects MPI::MPI_C)
+  install(TARGETS sutra-mpi)
+else()
+  message(STATUS "No MPI: sutra-mpi is left out")
+endif()

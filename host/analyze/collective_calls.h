@@ -1,0 +1,71 @@
+/*
+ * collective_calls.h - the collectives of ranks as a table: a row for each kernel of one, with what the trace tells of it.
+ *
+ *     device traces --> who, which group, which one of it, how much, from when to when
+ *
+ * "Process Group Ranks" may be cut off in the trace; then the ranks are taken from its "distributedInfo". Sends and
+ * receives are messages, which groups count apart.
+ *
+ * Cost: O(events) to find the kernels, O(1) a collective.
+ */
+#ifndef ANALYZE_COLLECTIVE_CALLS_H
+#define ANALYZE_COLLECTIVE_CALLS_H
+
+#include "base/arena.h"
+#include "columns/pair_table.h"
+#include "columns/strings.h"
+#include "context/context.h"
+#include "read/device_trace.h"
+
+/* What is not told. */
+#define CALL_UNKNOWN (-1)
+
+/* Texts are numbers in the table's strings. */
+struct collective_group {
+    uint32_t name, members; /* "[0, 1]" */
+    int64_t size;
+};
+
+struct collective_call {
+    int64_t rank;
+    uint32_t group;
+    uint32_t what, type; /* "allreduce", "Float" */
+    int64_t n_in, n_out; /* elements */
+    int64_t seq;
+    int64_t peer; /* of a message */
+    int64_t start_ns, end_ns;
+    bool is_message, is_send;
+};
+
+struct collective_calls {
+    struct strings strings;
+    struct collective_group *groups;
+    struct collective_call *list; /* of each rank in the order of the trace */
+    uint64_t n_groups, groups_capacity, n, capacity;
+    struct pair_table known_groups; /* by name and members */
+    uint64_t n_untold;              /* kernels of collectives without arguments */
+};
+
+/* False: out of memory. It needs collective_calls_free() from then on in any case. */
+bool collective_calls_init(struct collective_calls *calls);
+void collective_calls_free(struct collective_calls *calls);
+
+/* The group of this name and these members. UINT32_MAX: out of memory. */
+uint32_t collective_group_take(struct collective_calls *calls, const char *name, size_t name_length,
+                               const char *members, size_t members_length, int64_t size);
+
+/* Adds a row, of whose group and texts the table knows already. False: out of memory. */
+bool collective_call_add(struct collective_calls *calls, const struct collective_call *call);
+
+/* Whether this kind is a message, by its name. */
+bool collective_is_message(const char *what);
+
+/* Adds the collectives of a rank's trace. SUTRA_SYSTEM: out of memory. */
+enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
+                                        const struct sutra_device_trace *trace, int64_t rank,
+                                        struct sutra_error *error);
+
+/* The ranks of a group, rising, in the arena; *n is 0 where they are not told to the end. NULL: out of memory. */
+int64_t *collective_group_ranks(const struct collective_calls *calls, uint32_t group, struct arena *arena, size_t *n);
+
+#endif

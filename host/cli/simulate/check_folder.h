@@ -1,0 +1,12 @@
+/*
+ * check_folder.h - `sutra check DIR`: what is wrong with a job that was linked into a folder.
+ */
+#ifndef CLI_SIMULATE_CHECK_FOLDER_H
+#define CLI_SIMULATE_CHECK_FOLDER_H
+
+#include <stdbool.h>
+
+/* Prints it as a table or JSON, unless `quiet`; returns the exit code, SUTRA_DATA where there are errors. */
+int check_folder(const char *folder, bool json, bool quiet);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * whole.h - a job as its records tell it, and what is wrong with it when all ranks are seen together.
+ *
+ *     records of ranks --> what became of each, their collectives, their clocks --> findings --> job.json
+ *
+ * Cost: O(n log n) in collectives, which are all that is kept of the traces.
+ */
+#ifndef JOB_WHOLE_H
+#define JOB_WHOLE_H
+
+#include "analyze/collective_matches.h"
+#include "job/record.h"
+#include "write/json_out.h"
+
+enum rank_state { RANK_DONE, RANK_BROKEN, RANK_MISSING };
+
+struct whole_rank {
+    int64_t rank;
+    enum rank_state state;
+    char *record; /* its text, or NULL */
+    const char *error;
+    uint64_t n_warnings, file_bytes, input_bytes;
+    double seconds;
+    int64_t n_devices;  /* GPUs of its host; NOT_TOLD */
+    uint64_t n_foreign; /* collectives of groups that it is not in */
+    uint32_t foreign;   /* the first such group */
+};
+
+/* A host's clock, as ahead of the first one's. */
+struct host_clock {
+    int64_t host, first_rank, last_rank;
+    int64_t offset_ns, spread_ns;
+    row_t n; /* ranks that tell it */
+};
+
+enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_ERROR };
+
+/* What was found; texts in the arena. */
+struct job_finding {
+    enum finding_severity severity;
+    const char *rule;  /* such as "missing rank" */
+    const char *ranks; /* "3", "0-2, 7"; "" where it is about none */
+    const char *text;
+};
+
+struct job_whole {
+    struct arena arena;
+    char *plan;                   /* its text */
+    const char *options, *ending; /* in that */
+    int64_t world_size;
+    struct whole_rank *ranks; /* of the plan, by rank */
+    size_t n_ranks, n_done, n_broken, n_missing;
+    struct left_file *left;
+    size_t n_left;
+    struct collective_calls calls;
+    struct collective_matches matches;
+    struct rank_clock *clocks;
+    struct host_clock *hosts;
+    row_t n_clocks, n_hosts;
+    struct job_finding *findings;
+    uint64_t n_findings, findings_capacity, n_errors;
+};
+
+/* Reads the records of a job's folder, and finds what is wrong. Needs job_whole_free() in any case. SUTRA_NO_INPUT: there
+ * are no records. SUTRA_DATA: they are damaged. SUTRA_SYSTEM: out of memory. */
+enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, struct sutra_error *error);
+void job_whole_free(struct job_whole *whole);
+
+/* Writes job.json into the folder, and, if the ranks' files are for simulators, comm_groups.json. */
+enum sutra_status job_whole_write(const struct job_whole *whole, struct sutra_context *context, const char *folder,
+                                  struct sutra_error *error);
+
+/* The members "findings" and "clocks" of an object that is open. */
+void job_findings_write(const struct job_whole *whole, struct json_out *json);
+
+/* "error" and so on. */
+extern const char *const finding_severities[];
+
+/* Finds the findings of a job that was read (findings.c). Out of memory: the arena fails. */
+void job_findings_find(struct job_whole *whole);
+
+#endif

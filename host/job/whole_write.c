@@ -1,0 +1,241 @@
+/*
+ * whole_write.c - job.json and comm_groups.json.
+ *
+ *     {"version": "0.1.0", "options": "...", "world_size": 8, "done": 7, "broken": 1, "not_linked": 0,
+ *      "ranks": [{"rank": 0, "state": "done", "paired_by": "process", "host": {...}, "device": {...}, "file": {...},
+ *                 "seconds": 0.1, "counts": {...}, "warnings": [...]}, ...],
+ *      "left_out": [{"file": "...", "why": "..."}], "findings": [...], "clocks": [...]}
+ *
+ *     {"1": [0, 1], "2": [2, 3]}      groups by the numbers that they have in .et files; 0 is that of all ranks
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/whole.h"
+#include "simulate/comm_groups.h"
+#include "text/string_text.h"
+#include "write/json_out.h"
+#include "write/text_file.h"
+
+static const char *const rank_states[] = {
+    [RANK_DONE] = "done", [RANK_BROKEN] = "broken", [RANK_MISSING] = "not linked"};
+
+static void add_key(struct json_out *json, const char *key) {
+    json_key(json, key, strlen(key));
+}
+
+/* Bytes that are no UTF-8, as names of files may have, become question marks. */
+static void add_string(struct json_out *json, const char *text) {
+    size_t n = strlen(text);
+    char *copy = malloc(n + 1);
+    if (!copy) {
+        json->text->out.failed = true;
+        return;
+    }
+    memcpy(copy, text, n + 1);
+    for (size_t at = 0; (at += utf8_check(copy + at, n - at)) < n;)
+        copy[at] = '?';
+    json_string(json, copy, n);
+    free(copy);
+}
+
+static void add_text(struct json_out *json, const char *key, const char *text) {
+    add_key(json, key);
+    add_string(json, text);
+}
+
+static void add_count(struct json_out *json, const char *key, uint64_t value) {
+    add_key(json, key);
+    json_integer(json, (int64_t)value);
+}
+
+static void add_real(struct json_out *json, const char *key, double value) {
+    add_key(json, key);
+    json_double(json, value);
+}
+
+/* A number that a record tells as text. */
+static void add_told(struct json_out *json, const char *key, const char *digits) {
+    add_key(json, key);
+    json_integer(json, strtoll(digits, NULL, 10));
+}
+
+/* ---- A rank, from the lines of its record ---- */
+
+static void add_file(struct json_out *json, char *const *words) {
+    add_key(json, words[0]);
+    json_open(json, '{');
+    add_text(json, "path", words[1]);
+    add_told(json, "bytes", words[2]);
+    if (*words[3])
+        add_told(json, "modified_ns", words[3]);
+    json_close(json, '}');
+}
+
+/* Lists that may follow one another: what is open is closed when another word comes. */
+struct open_list {
+    const char *word;
+    char bracket;
+};
+
+static void close_list(struct json_out *json, struct open_list *list) {
+    if (list->word)
+        json_close(json, list->bracket);
+    list->word = NULL;
+}
+
+static void open_list(struct json_out *json, struct open_list *list, const char *word, const char *key, char bracket) {
+    if (list->word && strcmp(list->word, word) == 0)
+        return;
+    close_list(json, list);
+    add_key(json, key);
+    json_open(json, bracket);
+    *list = (struct open_list){word, bracket == '{' ? '}' : ']'};
+}
+
+static void add_line(struct json_out *json, char *const *words, struct open_list *list) {
+    const char *word = words[0];
+    if (strcmp(word, "count") == 0) {
+        open_list(json, list, "count", "counts", '{');
+        add_told(json, words[1], words[2]);
+        return;
+    }
+    if (strcmp(word, "warning") == 0) {
+        open_list(json, list, "warning", "warnings", '[');
+        add_string(json, words[1]);
+        return;
+    }
+    close_list(json, list);
+    if (strcmp(word, "host") == 0 || strcmp(word, "device") == 0 || strcmp(word, "file") == 0)
+        add_file(json, words);
+    else if (strcmp(word, "rank") == 0)
+        add_text(json, "paired_by", words[2]);
+    else if (strcmp(word, "seconds") == 0)
+        add_real(json, "seconds", strtod(words[1], NULL));
+    else if (strcmp(word, "error") == 0)
+        add_text(json, "error", words[2]);
+    if (strcmp(word, "times") == 0) {
+        add_real(json, "measured_us", strtod(words[1], NULL));
+        add_real(json, "simulated_us", strtod(words[2], NULL));
+    }
+}
+
+static void add_rank(struct json_out *json, const struct whole_rank *rank) {
+    struct open_list list = {0};
+    char *text = rank->record ? strdup(rank->record) : NULL;
+    json_open(json, '{');
+    add_count(json, "rank", (uint64_t)rank->rank);
+    add_text(json, "state", rank_states[rank->state]);
+    for (struct record_lines lines = {.text = text}; text && record_next(&lines);)
+        add_line(json, lines.words, &list);
+    close_list(json, &list);
+    json_close(json, '}');
+    json->text->out.failed |= rank->record && !text;
+    free(text);
+}
+
+/* ---- The job ---- */
+
+static void add_ranks(struct json_out *json, const struct job_whole *whole) {
+    json_name(json, "ranks");
+    json_open(json, '[');
+    for (size_t i = 0; i < whole->n_ranks; i++)
+        add_rank(json, &whole->ranks[i]);
+    json_close(json, ']');
+    json_name(json, "left_out");
+    json_open(json, '[');
+    for (size_t i = 0; i < whole->n_left; i++) {
+        json_open(json, '{');
+        add_text(json, "path", whole->left[i].path);
+        add_text(json, "why", whole->left[i].why);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+void job_findings_write(const struct job_whole *whole, struct json_out *json) {
+    json_name(json, "findings");
+    json_open(json, '[');
+    for (uint64_t i = 0; i < whole->n_findings; i++) {
+        const struct job_finding *finding = &whole->findings[i];
+        json_open(json, '{');
+        add_text(json, "severity", finding_severities[finding->severity]);
+        add_text(json, "rule", finding->rule);
+        add_text(json, "ranks", finding->ranks);
+        add_text(json, "text", finding->text);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_name(json, "clocks");
+    json_open(json, '[');
+    for (row_t i = 0; i < whole->n_hosts; i++) {
+        const struct host_clock *host = &whole->hosts[i];
+        json_open(json, '{');
+        add_count(json, "host", (uint64_t)host->host);
+        add_count(json, "first_rank", (uint64_t)host->first_rank);
+        add_count(json, "last_rank", (uint64_t)host->last_rank);
+        add_real(json, "offset_us", (double)host->offset_ns / 1e3);
+        add_real(json, "spread_us", (double)host->spread_ns / 1e3);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static bool write_job(const void *of, struct text_out *text) {
+    const struct job_whole *whole = of;
+    struct json_out json = {.text = text, .indent = 1};
+    json_open(&json, '{');
+    add_text(&json, "version", sutra_version());
+    add_text(&json, "options", whole->options);
+    add_count(&json, "world_size", (uint64_t)whole->world_size);
+    add_count(&json, "done", whole->n_done);
+    add_count(&json, "broken", whole->n_broken);
+    add_count(&json, "not_linked", whole->n_missing);
+    add_ranks(&json, whole);
+    job_findings_write(whole, &json);
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return !text->out.failed;
+}
+
+/* ---- Groups ---- */
+
+static void add_members(struct json_out *json, const char *members) {
+    json_open(json, '[');
+    for (const char *at = members + strcspn(members, "0123456789"); *at; at += strcspn(at, "0123456789")) {
+        char *end;
+        json_integer(json, strtoll(at, &end, 10));
+        at = end;
+    }
+    json_close(json, ']');
+}
+
+static bool write_groups(const void *of, struct text_out *text) {
+    const struct collective_calls *calls = &((const struct job_whole *)of)->calls;
+    struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
+    json_open(&json, '{');
+    for (uint64_t i = 0; i < calls->n_groups; i++) {
+        char number[GROUP_NUMBER_MAX];
+        const char *name = strings_text(&calls->strings, calls->groups[i].name);
+        const char *members = strings_text(&calls->strings, calls->groups[i].members);
+        comm_group_number_of(name, strlen(name), number);
+        if (!*name || strcmp(number, "0") == 0 || strstr(members, "..."))
+            continue;
+        add_key(&json, number);
+        add_members(&json, members);
+    }
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return !text->out.failed;
+}
+
+enum sutra_status job_whole_write(const struct job_whole *whole, struct sutra_context *context, const char *folder,
+                                  struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status = SUTRA_OK;
+    if (strncmp(whole->ending, ".et", 3) == 0)
+        status = text_file_write_in(context, folder, "comm_groups.json", write_groups, whole, &n_bytes, error);
+    if (!status)
+        status = text_file_write_in(context, folder, "job.json", write_job, whole, &n_bytes, error);
+    return status;
+}

@@ -1,0 +1,58 @@
+# A whole job in one command: the bytes of its pairs one by one, only what is new, in parts, and what does not fit told.
+. "$TOOLS/common.sh"
+job() {
+    sutra gen -n 1k --ranks 4 --seed 3 --host hosts --device devices "$@" || exit 1
+}
+# same ENDING: whether the ranks' files are those that single pairs give.
+same() {
+    for rank in 0 1 2 3; do
+        sutra link "hosts/host.$rank.json" "devices/device.$rank.json" -o "pair$1" -q || exit 1
+        cmp "pair$1" "$2/rank.$rank$1" || exit 1
+    done
+    echo "the same bytes as pair by pair"
+}
+job
+try sutra link hosts devices --dry-run
+echo "--- all"
+try sutra link hosts devices -o out
+same .json out
+ls out
+echo "--- what is new or changed"
+touch -d 2020-01-01 hosts/host.1.json
+rm out/rank.2.json
+try sutra link hosts devices -o out
+try sutra link hosts devices -o out --no-sync
+try sutra link hosts devices -o out --no-sync --again
+echo "--- for simulators, compressed, with little memory"
+sutra link hosts devices -o et --format et --memory 1M -q
+same .et et
+cat et/comm_groups.json
+sutra link hosts devices -o gz --format json.gz --threads 1 -q && gzip -dc gz/rank.3.json.gz | cmp - out/rank.3.json
+sutra link hosts devices -o out -q && gzip -dc gz/rank.3.json.gz | cmp - out/rank.3.json && echo "the same"
+echo "--- by a table, and in parts"
+sutra link hosts devices --dry-run >table
+sutra link --ranks table -o parts --part 2/3
+ls parts
+try sutra link --finish parts
+sutra link --ranks table -o parts --part 1/3 && sutra link --ranks table -o parts --part 3/3
+try sutra link --finish parts
+for rank in 0 1 2 3; do cmp out/rank.$rank.json parts/rank.$rank.json; done
+echo "--- one folder for both"
+mkdir both && cp hosts/* devices/* both && sutra link both both -o one -q && diff -r -x .job -x job.json out one && echo same
+echo "--- a broken rank"
+head -c 5000 devices/device.1.json >cut && mv cut devices/device.1.json
+try sutra link hosts devices -o out
+ls out
+job
+try sutra link hosts devices -o out
+echo "--- what does not fit"
+mv devices/device.3.json devices/device.2.json
+echo '{}' >hosts/notes.json
+try sutra link hosts devices -o misfits
+echo "--- usage"
+touch file
+for words in "hosts devices" "hosts file -o x" "hosts -o x" "hosts devices -o hosts" "hosts devices -o x --part 4/3" \
+    "hosts devices -o x --part 1" "--finish out -o x" "--finish none" "--ranks none -o x" "--ranks table hosts -o x" \
+    "hosts devices -o x --stats s" "hosts devices -o x --gpu streams" "hosts devices -o none/x" "hosts both -o x"; do
+    try sutra link $words
+done

@@ -1,0 +1,38 @@
+# fault_kill_job.sh - a job that is killed at any moment leaves only whole files, and the next run gives what an
+# undisturbed one would. KILLS sets how many moments are tried (default: 12).
+set -u
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 71
+n_failed=0 n_hit=0 n_half=0
+
+failed() {
+    echo "FAILED $*"
+    n_failed=$((n_failed + 1))
+}
+
+"$SUTRA" gen --events 3k --ranks 6 --seed 2 --host hosts --device devices || exit 1
+begin=$(date +%s%N)
+"$SUTRA" link hosts devices -o whole -q || exit 1
+most=$((($(date +%s%N) - begin) / 1000000 + 10)) # milliseconds that it takes
+
+for N in $(seq "${KILLS:-12}"); do
+    signal=$([ $((N % 3)) = 0 ] && echo TERM || echo KILL)
+    "$SUTRA" link hosts devices -o out -q --threads $((1 + N % 2)) &
+    program=$!
+    sleep "$(printf 0.%03d $((N * 7919 % most)))"
+    kill -"$signal" $program 2>/dev/null
+    { wait $program; } 2>/dev/null && code=0 || code=1
+    n_hit=$((n_hit + code))
+    for file in out/rank.*.json; do
+        [ ! -e "$file" ] || cmp -s "$file" "whole/${file#out/}" || failed "$signal: $file is not whole"
+    done
+    [ "$(ls out/rank.*.json 2>/dev/null | wc -l)" = 6 ] || n_half=$((n_half + 1))
+    "$SUTRA" link hosts devices -o out -q || failed "the run after $signal: exit $?"
+    diff -r -x .job -x job.json whole out || failed "the run after $signal"
+    [ -z "$(find out -name '.*.tmp')" ] || failed "left over after $signal: $(find out -name '.*.tmp')"
+    rm -r out
+done
+[ $n_hit -gt 0 ] || failed "no run was hit"
+echo "$n_hit hit, $n_half of them between ranks, $n_failed failed"
+[ $n_failed = 0 ]

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# golden_mpi - sutra-mpi gives the bytes of sutra on one machine, with any number of processes; a process that is killed
+# keeps none of the others from their work, its rank is told, and the next run does it.
+set -u
+program=$(dirname "${SUTRA:-none}")/sutra-mpi
+[ -x "$program" ] || { echo "sutra-mpi was not built: there is no MPI" && exit 77; }
+command -v mpirun >/dev/null || { echo "there is no mpirun" && exit 77; }
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || { echo "this mpirun is not Open MPI's" && exit 77; }
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 71
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # MPI's own
+n_failed=0
+
+failed() {
+    echo "FAILED $*"
+    n_failed=$((n_failed + 1))
+}
+
+# run OUT N OPTION...: the job by N processes; messages in OUT.err.
+run() {
+    mpirun --enable-recovery -n "$2" "$program" --patience 2 link hosts devices -o "$1" "${@:3}" 2>"$1.err" </dev/null
+}
+
+"$SUTRA" gen --events 2k --ranks 9 --host hosts --device devices || exit 1
+"$SUTRA" link hosts devices -o alone -q || exit 1
+for n in 2 3 7; do
+    run "by$n" $n || failed "$n processes: exit $?"
+    diff -r -x .job -x job.json alone "by$n" || failed "$n processes: other files"
+    grep -q ' 9  ranks linked' "by$n.err" || failed "$n processes: no summary"
+done
+
+# killed OUT: kills the second process once there is a plan.
+killed() {
+    until [ -e "$1/.job/plan" ]; do sleep 0.01; done
+    for process in /proc/[0-9]*; do
+        if tr '\0' '\n' 2>/dev/null <"$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 &&
+            tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -q "sutra-mpi .* $1 "; then
+            kill -9 "${process#/proc/}"
+        fi
+    done
+}
+
+rm -r hosts devices alone
+"$SUTRA" gen --events 30k --ranks 9 --host hosts --device devices || exit 1
+"$SUTRA" link hosts devices -o alone -q || exit 1
+killed hit &
+run hit 3 -f json
+wait $!
+grep -q 'process 1 has said nothing' hit.err || failed "no process was hit: $(cat hit.err)"
+run hit 2 || failed "the run after the killed one: exit $?"
+diff -r -x .job -x job.json alone hit || failed "the run after the killed one: other files"
+echo "$n_failed failed"
+[ $n_failed = 0 ]

@@ -1,0 +1,232 @@
+/*
+ * test_collectives.c - collectives of ranks: which are the same one, and how far clocks are apart by their ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/collective_matches.h"
+
+/* A table of calls that a test fills. */
+static uint32_t group_of(struct collective_calls *calls, const char *name, const char *members, int64_t size) {
+    uint32_t group = collective_group_take(calls, name, strlen(name), members, strlen(members), size);
+    assert_int_not_equal(group, UINT32_MAX);
+    return group;
+}
+
+static void add(struct collective_calls *calls, uint32_t group, const char *what, int64_t rank, int64_t seq,
+                int64_t start, int64_t end) {
+    struct collective_call call = {.rank = rank,
+                                   .group = group,
+                                   .what = strings_intern(&calls->strings, what, strlen(what)),
+                                   .seq = seq,
+                                   .peer = CALL_UNKNOWN,
+                                   .start_ns = start,
+                                   .end_ns = end,
+                                   .is_message = collective_is_message(what)};
+    call.is_send = call.is_message && *what == 's';
+    assert_true(collective_call_add(calls, &call));
+}
+
+/* "group number: ranks; " of each match; messages begin with an arrow. */
+static void tell(const struct collective_calls *calls, const struct collective_matches *matches, char *text) {
+    *text = 0;
+    for (row_t i = 0; i < matches->n; i++) {
+        const struct collective_match *match = &matches->list[i];
+        text += sprintf(text, "%s%u %d:", match->is_message ? ">" : "", match->group, (int)match->number);
+        for (row_t k = 0; k < match->n; k++)
+            text += sprintf(text, " %d", (int)calls->list[matches->order[match->first + k]].rank);
+        text += sprintf(text, "; ");
+    }
+}
+
+static void check_matches(struct collective_calls *calls, const char *expected) {
+    struct arena arena = {0};
+    struct collective_matches matches;
+    struct sutra_error error;
+    char text[1000];
+    assert_int_equal(collective_matches_find(calls, &arena, &matches, &error), SUTRA_OK);
+    tell(calls, &matches, text);
+    assert_string_equal(text, expected);
+    arena_free(&arena);
+    collective_calls_free(calls);
+}
+
+static void collectives_meet_by_number(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    assert_true(collective_calls_init(&calls));
+    uint32_t all = group_of(&calls, "0", "[0, 1, 2]", 3), pair = group_of(&calls, "0", "[0, 1]", 2);
+    assert_int_equal(group_of(&calls, "0", "[0, 1]", 2), pair);
+    add(&calls, all, "allreduce", 2, 5, 10, 20); /* the others' number 4 is lost here */
+    add(&calls, all, "allreduce", 0, 4, 0, 5);
+    add(&calls, all, "allreduce", 0, 5, 10, 20);
+    add(&calls, all, "allreduce", 1, 4, 0, 5);
+    add(&calls, all, "allreduce", 1, 5, 10, 20);
+    add(&calls, pair, "broadcast", 1, 0, 30, 40);
+    add(&calls, pair, "broadcast", 0, 0, 30, 40);
+    check_matches(&calls, "0 4: 0 1; 0 5: 0 1 2; 1 0: 0 1; ");
+}
+
+static void collectives_without_numbers_meet_by_order(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    assert_true(collective_calls_init(&calls));
+    uint32_t all = group_of(&calls, "0", "[0, 1]", 2);
+    add(&calls, all, "allreduce", 0, 7, 50, 60);
+    add(&calls, all, "allreduce", 0, 6, 10, 20);
+    add(&calls, all, "allreduce", 1, CALL_UNKNOWN, 11, 20);
+    check_matches(&calls, "0 0: 0 1; 0 1: 0; ");
+}
+
+static void messages_meet_by_sender_and_receiver(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    assert_true(collective_calls_init(&calls));
+    uint32_t pair = group_of(&calls, "1", "[4, 7]", 2), three = group_of(&calls, "2", "[0, 1, 2]", 3);
+    add(&calls, pair, "send", 4, 0, 0, 9);
+    add(&calls, pair, "recv", 7, 0, 0, 9);
+    add(&calls, pair, "send", 7, 1, 10, 19);
+    add(&calls, pair, "recv", 4, 1, 10, 19);
+    add(&calls, pair, "allreduce", 4, 0, 20, 29);
+    add(&calls, pair, "allreduce", 7, 0, 20, 29);
+    add(&calls, three, "send", 0, 3, 0, 9); /* each counts for itself */
+    calls.list[calls.n - 1].peer = 2;
+    add(&calls, three, "recv", 2, 8, 0, 9);
+    calls.list[calls.n - 1].peer = 0;
+    check_matches(&calls, "0 0: 4 7; >0 0: 4 7; >0 1: 4 7; >1 0: 0 2; ");
+}
+
+/* ---- Clocks ---- */
+
+#define N_RANKS 6
+#define N_TURNS 21
+
+static const int64_t true_offsets[N_RANKS] = {0, 5000, -70000, -70100, 1234567, 42};
+
+/* Ranks 0 and 1, 1 to 3, and 3 and 4 have collectives; rank 5 has broadcasts only. Ends jitter, and one is far out. */
+static void fill_clocks(struct collective_calls *calls) {
+    static const struct {
+        const char *members;
+        int64_t first, last;
+    } groups[] = {{"[0, 1]", 0, 1}, {"[1, 2, 3]", 1, 3}, {"[3, 4]", 3, 4}};
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        uint32_t group = group_of(calls, "g", groups[g].members, groups[g].last - groups[g].first + 1);
+        for (int64_t turn = 0; turn < N_TURNS; turn++)
+            for (int64_t rank = groups[g].first; rank <= groups[g].last; rank++) {
+                int64_t end =
+                    turn * 1000000 + (turn * 7 + rank * 3) % 11 + true_offsets[rank] + (turn == 3) * 400000 * rank;
+                add(calls, group, "allreduce", rank, turn, end - 500 - rank * 100, end);
+            }
+    }
+    uint32_t all = group_of(calls, "all", "[0, 5]", 2);
+    add(calls, all, "broadcast", 0, 0, 0, 10);
+    add(calls, all, "broadcast", 5, 0, 0, 99);
+}
+
+static void clocks_follow_from_ends(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    struct arena arena = {0};
+    struct collective_matches matches;
+    struct rank_clock *clocks;
+    struct sutra_error error;
+    row_t n;
+    assert_true(collective_calls_init(&calls));
+    fill_clocks(&calls);
+    assert_int_equal(collective_matches_find(&calls, &arena, &matches, &error), SUTRA_OK);
+    assert_int_equal(rank_clocks_find(&calls, &matches, &arena, &clocks, &n, &error), SUTRA_OK);
+    assert_int_equal(n, N_RANKS);
+    for (row_t i = 0; i < n; i++) {
+        assert_int_equal(clocks[i].rank, i);
+        assert_int_equal(clocks[i].n, i == 0 || i == 5 ? 0 : N_TURNS);
+        if (i < 5)
+            assert_true(llabs(clocks[i].offset_ns - true_offsets[i]) < 40);
+        assert_in_range(clocks[i].spread_ns, 0, 15);
+    }
+    assert_int_equal(clocks[5].offset_ns, 0);
+    arena_free(&arena);
+    collective_calls_free(&calls);
+}
+
+static void no_calls_have_no_clocks(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    struct arena arena = {0};
+    struct collective_matches matches;
+    struct rank_clock *clocks;
+    row_t n = 9;
+    assert_true(collective_calls_init(&calls));
+    assert_int_equal(collective_matches_find(&calls, &arena, &matches, NULL), SUTRA_OK);
+    assert_int_equal(rank_clocks_find(&calls, &matches, &arena, &clocks, &n, NULL), SUTRA_OK);
+    assert_int_equal(matches.n, 0);
+    assert_int_equal(n, 0);
+    arena_free(&arena);
+    collective_calls_free(&calls);
+}
+
+/* ---- From a trace ---- */
+
+#define CUT_RANKS "[0, 1, ...]"
+
+static void traces_tell_their_collectives(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"baseTimeNanoseconds\": 1000, \"distributedInfo\": {\"pg_config\": [{\"pg_name\": \"7\", \"ranks\": [0, 1, 2]}]}, "
+        "\"traceEvents\": ["
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_x\", \"pid\": 0, \"tid\": 1, \"ts\": 2.5, \"dur\": 3, "
+        "\"args\": {\"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": 8, \"Out msg nelems\": 9, "
+        "\"Group size\": 3, \"Process Group Name\": \"7\", \"Process Group Ranks\": \"" CUT_RANKS "\", \"Seq\": 4}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv\", \"pid\": 0, \"tid\": 1, \"ts\": 9, \"dur\": "
+        "1, \"args\": {\"Collective name\": \"recv\", \"Src Rank\": 2}},"
+        "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclKernel_old\", \"pid\": 0, \"tid\": 1, \"ts\": 11, \"dur\": 1},"
+        "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"nccl:x\", \"pid\": 0, \"tid\": 1, \"ts\": 1, \"dur\": 1}]}";
+    struct sutra_context *context;
+    struct sutra_device_trace *trace;
+    struct collective_calls calls;
+    struct arena arena = {0};
+    size_t n;
+    assert_int_equal(sutra_context_create(NULL, &context, NULL), SUTRA_OK);
+    assert_int_equal(sutra_device_trace_parse(context, "d", text, sizeof text - 1, &trace, NULL), SUTRA_OK);
+    assert_true(collective_calls_init(&calls));
+    assert_int_equal(collective_calls_take(&calls, context, trace, 6, NULL), SUTRA_OK);
+    assert_int_equal(calls.n, 2);
+    assert_int_equal(calls.n_untold, 1);
+    const struct collective_call *first = calls.list;
+    assert_int_equal(first->rank, 6);
+    assert_int_equal(first->seq, 4);
+    assert_int_equal(first->n_in, 8);
+    assert_int_equal(first->n_out, 9);
+    assert_int_equal(first->start_ns, 3500);
+    assert_int_equal(first->end_ns, 6500);
+    assert_string_equal(strings_text(&calls.strings, first->type), "Float");
+    int64_t *ranks = collective_group_ranks(&calls, first->group, &arena, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(ranks[2], 2);
+    assert_true(first[1].is_message && !first[1].is_send);
+    assert_int_equal(first[1].peer, 2);
+    assert_int_equal(first[1].seq, CALL_UNKNOWN);
+    arena_free(&arena);
+    collective_calls_free(&calls);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collectives_meet_by_number),
+        cmocka_unit_test(collectives_without_numbers_meet_by_order),
+        cmocka_unit_test(messages_meet_by_sender_and_receiver),
+        cmocka_unit_test(clocks_follow_from_ends),
+        cmocka_unit_test(no_calls_have_no_clocks),
+        cmocka_unit_test(traces_tell_their_collectives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
