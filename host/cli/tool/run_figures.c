@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
-#include "base/memory.h"
 #include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 #include "sutra/sutra.h"

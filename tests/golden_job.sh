@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# golden_job - both ranks of a recorded job, linked in one command: the bytes that the reference gave for each pair.
+set -u
+data=$PWD/tests/data/link
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+cd "$work" && mkdir hosts devices || exit 71
+for rank in 0 1; do
+    cp "$data/torch_gloo2_r${rank}_ne/host.json.gz" "hosts/et.$rank.json.gz" || exit 1
+    cp "$data/torch_gloo2_r${rank}_ne/device.json.gz" "devices/kineto_rank$((1 - rank)).json.gz" || exit 1 # the name is wrong
+done
+"$SUTRA" link hosts devices -o linked -q --log-level critical || exit 1
+for rank in 0 1; do
+    gzip -dc "$data/torch_gloo2_r${rank}_ne/out.json.gz" | cmp - "linked/rank.$rank.json" || exit 1
+done
+echo "2 ranks, the reference's bytes"
