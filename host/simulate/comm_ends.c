@@ -51,10 +51,10 @@ static bool next_item(const char **at, const char *end, struct et_text *item) {
 
 /* Up to `most` elements of a list's text; returns how many. */
 static unsigned read_items(struct et_text list, struct et_text *items, unsigned most) {
-    const char *at = list.bytes + 1, *end = list.bytes + list.length;
-    unsigned n = 0;
     if (list.length == 0 || *list.bytes != '[')
         return 0;
+    const char *at = list.bytes + 1, *end = list.bytes + list.length;
+    unsigned n = 0;
     while (n < most && next_item(&at, end, &items[n]))
         n++;
     return n;
