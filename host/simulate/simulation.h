@@ -19,7 +19,7 @@ struct path_step {
 struct simulation_name {
     uint32_t name; /* string of the names */
     uint8_t work;  /* enum work_kind of the first of its nodes */
-    uint64_t n_nodes, run_ns, path_ns, free_ns;
+    uint64_t n_nodes, run_ns, path_ns, free_ns, wait_ns;
 };
 
 /* A node that never ran, and another one that explains it. */

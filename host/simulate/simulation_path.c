@@ -95,6 +95,8 @@ enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, stru
             if (name->n_nodes++ == 0)
                 name->work = simulation->graphs[r].work[i];
             name->run_ns += simulation->run_ns[r][i];
+            if (simulation->times[r].run_ns[i] != TIME_NEVER)
+                name->wait_ns += simulation->times[r].run_ns[i] - simulation->times[r].start_ns[i];
         }
     for (uint64_t i = 0; i < simulation->n_steps; i++) {
         const struct path_step *step = &simulation->steps[i];
@@ -123,6 +125,7 @@ void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i
         .run_ns = found->run_ns,
         .path_ns = found->path_ns,
         .free_ns = found->free_ns,
+        .wait_ns = found->wait_ns,
     };
     report_give(name, &made, sizeof made);
 }

@@ -248,6 +248,7 @@ struct sutra_simulated_name {
     uint64_t run_ns;  /* execution of all its nodes */
     uint64_t path_ns; /* of the critical path */
     uint64_t free_ns; /* time of the job if their execution took no time; asked for with sutra_simulation_worth() */
+    uint64_t wait_ns; /* in which they waited for nodes of other ranks */
 };
 uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation);
 void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_name *name);

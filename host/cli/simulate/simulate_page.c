@@ -16,6 +16,7 @@
 #define NAME_WIDTH 38
 #define RANKS_MAX  16 /* that the page shows; the slowest ones of more */
 #define STUCK_MAX  8
+#define WAIT_WIDTH 24
 
 static const char *const works[] = {"processor", "computation", "communication"};
 
@@ -85,6 +86,44 @@ static void print_ranks(const struct sutra_simulation *simulation) {
         printf("  and %s\n", counted_text(n - RANKS_MAX, "more rank", "more ranks").text);
 }
 
+/* How much of the time of all ranks each kind of work ran in. */
+static void print_use(const struct sutra_simulation *simulation) {
+    double sums[4] = {0}, whole = 0;
+    static const char *const kinds[] = {"processor", "computation", "communication", "waits"};
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
+        struct sutra_simulated_rank rank = rank_at(simulation, i);
+        const uint64_t ns[] = {rank.cpu_ns, rank.compute_ns, rank.comm_ns, rank.wait_ns};
+        for (int kind = 0; kind < 4; kind++)
+            sums[kind] += (double)ns[kind];
+        whole += (double)rank.time_ns;
+    }
+    printf("  used");
+    for (int kind = 0; kind < 4; kind++)
+        printf("%s %s %s", kind ? "," : "", kinds[kind], share_text(sums[kind], whole).text);
+    putchar('\n');
+}
+
+/* Where ranks wait for each other most. */
+static void print_waits(const struct sutra_simulation *simulation) {
+    uint64_t longest = 0, sum = 0;
+    struct sutra_simulated_name name = {.size = sizeof name};
+    for (uint64_t i = 0; i < sutra_simulation_n_names(simulation); i++) {
+        uint64_t wait = name_at(simulation, i).wait_ns;
+        sum += wait;
+        if (wait > longest) {
+            longest = wait;
+            name = name_at(simulation, i);
+        }
+    }
+    if (longest == 0)
+        return;
+    struct shortened shown;
+    short_names(&name.name, 1, WAIT_WIDTH, &shown);
+    printf("  ranks wait for each other most in ");
+    shortened_print(&shown, 0);
+    printf(": %s of %s\n", time_text(us_of(longest)).text, time_text(us_of(sum)).text);
+}
+
 /* What the critical path goes through, and what of it is nobody's: which cannot be, but for a job that stands still. */
 static void print_path(const struct sutra_simulation *simulation) {
     uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
@@ -125,6 +164,8 @@ static void print_names(const struct simulate_result *result) {
 void simulate_page_print(const struct simulate_result *result) {
     print_head(result);
     print_ranks(result->simulation);
+    print_use(result->simulation);
+    print_waits(result->simulation);
     print_path(result->simulation);
     print_names(result);
 }
@@ -152,8 +193,9 @@ static void json_names(const struct simulate_result *result) {
         struct sutra_simulated_name name = name_at(result->simulation, i);
         printf("%s\n    {\"name\": ", i ? "," : "");
         json_string_print(stdout, name.name);
-        printf(", \"work\": \"%s\", \"nodes\": %" PRIu64 ", \"execution_us\": %.3f, \"path_us\": %.3f",
-               works[name.work], name.n_nodes, us_of(name.run_ns), us_of(name.path_ns));
+        printf(", \"work\": \"%s\", \"nodes\": %" PRIu64
+               ", \"execution_us\": %.3f, \"path_us\": %.3f, \"wait_us\": %.3f",
+               works[name.work], name.n_nodes, us_of(name.run_ns), us_of(name.path_ns), us_of(name.wait_ns));
         if (i < result->n_worth)
             printf(", \"time_if_free_us\": %.3f", us_of(name.free_ns));
         putchar('}');
