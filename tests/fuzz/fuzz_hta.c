@@ -46,7 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         .n_kernels = 1 + bits % 3,
                                         .last_step = bits & 1,
                                         .all_launches = bits & 4,
-                                        .nanoseconds = bits & 8};
+                                        .nanoseconds = bits & 8,
+                                        .compat = size & 1,
+                                        .edition = size & 2 ? SUTRA_HTA_EDITION_0_6 : SUTRA_HTA_EDITION_0_5,
+                                        .full_queue = 2,
+                                        .sequence_kernels = 1 + size % 3};
     struct made one = make(1, data, size, &options), two = make(2, data, size, &options);
     check((one.hta == NULL) == (two.hta == NULL), "tables for any number of threads or for none");
     if (one.hta)
