@@ -4,6 +4,9 @@
 #include "job/rank_job.h"
 
 #include <inttypes.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +163,13 @@ static enum sutra_status link_rank(struct rank_at_hand *at_hand, struct sutra_co
     return status ? status : outcome.status;
 }
 
+/* What a rank has freed is the system's again: else each thread's heap would keep the room of its largest rank. */
+static void give_back(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 /* A context, and the rank with it. *ends_all: the error is not that of the rank. */
 static enum sutra_status work_on(struct rank_at_hand *at_hand, const struct record_of *of, bool *ends_all,
                                  struct sutra_error *error) {
@@ -185,6 +195,7 @@ static enum sutra_status work_on(struct rank_at_hand *at_hand, const struct reco
     }
     sutra_context_free(context);
     free(path);
+    give_back();
     return status;
 }
 
