@@ -2,6 +2,7 @@
  * device_peaks_read.c - peaks from a small JSON file. O(bytes).
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +18,8 @@ static double *figure_of(struct device_peaks *peaks, const struct source *source
     static const char *const units[] = {[UNIT_VECTOR] = "vector_", [UNIT_MATRIX] = "matrix_"};
     for (int unit = 0; unit < 2; unit++)
         for (int precision = 0; precision < N_PRECISIONS; precision++) {
-            char name[32] = "";
-            strcat(strcpy(name, units[unit]), precision_names[precision]);
+            char name[32];
+            snprintf(name, sizeof name, "%s%s", units[unit], precision_names[precision]);
             if (place_is(source, key, name))
                 return &peaks->flops_per_s[unit][precision];
         }
