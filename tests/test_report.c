@@ -239,6 +239,31 @@ static void a_queue_is_averaged_over_time(void **state) {
     table_free(&changes);
 }
 
+/* As many streams as a hostile trace may have: the longest queues are found, and no others are kept. */
+static void of_many_queues_the_longest_are_kept(void **state) {
+    struct sutra_table changes;
+    struct queue_list list = {0};
+    struct line_series lines[QUEUES_KEPT];
+    (void)state;
+    table_init(&changes, "changes", change_specs, 6);
+    for (int stream = 0; stream < 2000; stream++) {
+        add_change(&changes, stream, stream, stream * 7 % 2000);
+        add_change(&changes, stream + 1, stream, 0);
+    }
+    assert_true(queue_list_add(&list, 0, &changes));
+    assert_true(list.arena.most < 64 * sizeof(struct queue_series) && list.n == QUEUES_KEPT);
+    assert_int_equal(queue_list_longest(&list, lines, QUEUES_KEPT), QUEUES_KEPT);
+    for (int i = 0; i < QUEUES_KEPT; i++) {
+        double most = 0;
+        for (int stretch = 0; stretch < QUEUE_STRETCHES; stretch++)
+            most = fmax(most, lines[i].most[stretch]);
+        assert_true(most >= 2000 - QUEUES_KEPT && most == (double)(lines[i].stream * 7 % 2000));
+        assert_true(i == 0 || lines[i - 1].stream < lines[i].stream);
+    }
+    queue_list_free(&list);
+    table_free(&changes);
+}
+
 /* The same second by second: many samples in each stretch. */
 static void queues_are_what_samples_of_them_say(void **state) {
     enum { SAMPLES = 40, CHANGES = 200 };
@@ -291,6 +316,7 @@ int main(void) {
         cmocka_unit_test(what_is_far_away_is_drawn_at_an_end),
         cmocka_unit_test(rows_are_sorted_by_sums),
         cmocka_unit_test(a_queue_is_averaged_over_time),
+        cmocka_unit_test(of_many_queues_the_longest_are_kept),
         cmocka_unit_test(queues_are_what_samples_of_them_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

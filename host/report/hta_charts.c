@@ -267,9 +267,9 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
     page_chart(page, "queue_length", "Length of queues over time",
                "A panel for each stream: the most kernels that waited in each stretch of time, and the mean.",
                lines_draw, &lines);
-    if (lines.n_series < source->queues->n) {
+    if (lines.n_series < source->queues->n_all) {
         snprintf(words, sizeof words, "The chart shows the %d longest of %s queues.", QUEUES_SHOWN,
-                 shown_decimal((double)source->queues->n, 0).text);
+                 shown_decimal((double)source->queues->n_all, 0).text);
         page_words(page, words);
     }
 }

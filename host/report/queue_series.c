@@ -1,5 +1,5 @@
 /*
- * queue_series.c - the length of queues over time.
+ * queue_series.c - the length of queues over time, of the streams with the longest ones.
  *
  *     changes of a stream    1 2 1 2   3 2 1 0         a length holds until the next change; the mean of a stretch is
  *     stretches              |-----|-----|-----|       over its time
@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Columns of the table. */
 enum { COLUMN_TS = 1, COLUMN_STREAM = 4, COLUMN_LENGTH = 5 };
@@ -20,6 +21,14 @@ static int64_t stream_of(const struct sutra_table *changes, uint64_t row) {
     return table_get_integer(changes, COLUMN_STREAM, row);
 }
 
+/* The most work that waited in a stream's queue. */
+static double longest_of(const struct sutra_table *changes, uint64_t first, uint64_t end) {
+    double most = 0;
+    for (uint64_t i = first; i < end; i++)
+        most = fmax(most, (double)table_get_integer(changes, COLUMN_LENGTH, i));
+    return most;
+}
+
 /* Counts a length that held from `from` to `to`, in stretches from the beginning. */
 static void add_length(struct queue_series *series, double length, double from, double to) {
     double *most = series->values[0], *mean = series->values[1];
@@ -30,29 +39,60 @@ static void add_length(struct queue_series *series, double length, double from, 
         mean[i] += length * (fmin(to, i + 1) - fmax(from, i));
         most[i] = fmax(most[i], length);
     }
-    series->most = fmax(series->most, length);
+}
+
+static int compare_places(const struct line_series *a, const struct line_series *b) {
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->stream > b->stream) - (a->stream < b->stream);
+}
+
+static int compare_series(const void *left, const void *right) {
+    const struct queue_series *a = *(struct queue_series *const *)left, *b = *(struct queue_series *const *)right;
+    if (a->most != b->most)
+        return a->most > b->most ? -1 : 1;
+    return compare_places(&a->lines, &b->lines);
+}
+
+/* Where a series goes that has so long a queue: NULL if as many are kept that come before it, or, and then the arena
+ * tells, if memory ran out. */
+static struct queue_series *place_for(struct queue_list *list, const struct queue_series *added) {
+    if (list->n < QUEUES_KEPT) {
+        struct queue_series *made = arena_take(&list->arena, 1, sizeof *made);
+        if (made)
+            list->series[list->n++] = made;
+        return made;
+    }
+    struct queue_series *last = list->series[0];
+    for (uint64_t i = 1; i < list->n; i++)
+        if (compare_series(&last, &list->series[i]) < 0)
+            last = list->series[i];
+    return compare_series(&added, &last) < 0 ? last : NULL;
 }
 
 /* Adds the series of changes[first .. end), which are of one stream. */
 static bool add_series(struct queue_list *list, int64_t rank, const struct sutra_table *changes, uint64_t first,
                        uint64_t end, double begin_us, double end_us) {
-    struct queue_series *series = arena_zeros(&list->arena, 1, sizeof *series);
+    const struct queue_series added = {.lines = {.rank = rank, .stream = stream_of(changes, first)},
+                                       .most = longest_of(changes, first, end)};
     double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
-    if (!arena_grow(&list->arena, &list->series, list->n, &list->capacity, sizeof(struct queue_series *)) || !series)
-        return false;
+    list->n_all++;
+    struct queue_series *series = place_for(list, &added);
+    if (!series)
+        return !list->arena.failed;
+    *series = added;
     for (uint64_t i = first; i < end; i++) {
         double to = i + 1 < end ? ts_of(changes, i + 1) : end_us;
         add_length(series, (double)table_get_integer(changes, COLUMN_LENGTH, i), (ts_of(changes, i) - begin_us) * scale,
                    (to - begin_us) * scale);
     }
     series->lines = (struct line_series){.rank = rank,
-                                         .stream = stream_of(changes, first),
+                                         .stream = added.lines.stream,
                                          .begin_us = begin_us,
                                          .end_us = end_us,
                                          .most = series->values[0],
                                          .mean = series->values[1],
                                          .n = QUEUE_STRETCHES};
-    list->series[list->n++] = series;
     return true;
 }
 
@@ -76,29 +116,18 @@ void queue_list_free(struct queue_list *list) {
     *list = (struct queue_list){0};
 }
 
-static int compare_places(const struct line_series *a, const struct line_series *b) {
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return (a->stream > b->stream) - (a->stream < b->stream);
-}
-
-static int compare_series(const void *left, const void *right) {
-    const struct queue_series *a = *(struct queue_series *const *)left, *b = *(struct queue_series *const *)right;
-    if (a->most != b->most)
-        return a->most > b->most ? -1 : 1;
-    return compare_places(&a->lines, &b->lines);
-}
-
 static int compare_lines(const void *left, const void *right) {
     return compare_places(left, right);
 }
 
 size_t queue_list_longest(const struct queue_list *list, struct line_series *lines, size_t n_most) {
     size_t n = list->n < n_most ? (size_t)list->n : n_most;
+    const struct queue_series *series[QUEUES_KEPT];
+    memcpy(series, list->series, sizeof series);
     if (list->n > 1)
-        qsort(list->series, list->n, sizeof(struct queue_series *), compare_series);
+        qsort(series, list->n, sizeof *series, compare_series);
     for (size_t i = 0; i < n; i++)
-        lines[i] = list->series[i]->lines;
+        lines[i] = series[i]->lines;
     if (n > 1)
         qsort(lines, n, sizeof *lines, compare_lines);
     return n;

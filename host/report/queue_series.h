@@ -8,8 +8,9 @@
 #include "report/chart.h"
 #include "sutra/analyze.h"
 
-/* Stretches of each series. */
+/* Stretches of each series, and series that are kept: those of the longest queues. */
 #define QUEUE_STRETCHES 300
+#define QUEUES_KEPT     16
 
 struct queue_series {
     struct line_series lines;
@@ -19,11 +20,11 @@ struct queue_series {
 
 struct queue_list {
     struct arena arena; /* of the series */
-    struct queue_series **series;
-    uint64_t n, capacity;
+    struct queue_series *series[QUEUES_KEPT];
+    uint64_t n, n_all; /* kept, and added */
 };
 
-/* Adds the series of one rank, from its table of changes. Returns false when memory runs out. O(changes + stretches).
+/* Adds the series of one rank, from its table of changes. Returns false when memory runs out. O(changes + streams + stretches).
  */
 bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *changes);
 void queue_list_free(struct queue_list *list);
