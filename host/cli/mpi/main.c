@@ -76,12 +76,28 @@ static void be_quiet(void) {
     close(null);
 }
 
-/* MPI ends as it should where all are there; else it would wait for those that are gone. */
-static void leave(bool all_are_there, int exit_code) {
+/* How a process ends where MPI does not. */
+struct crew_end {
+    double patience;
+    int exit_code;
+};
+
+static void *end_later(void *arg) {
+    const struct crew_end *end = arg;
+    sleep((unsigned)end->patience + 1);
+    _exit(end->exit_code);
+}
+
+/* MPI ends as it should where all are there; else it would wait for those that are gone, and for one that goes now. */
+static void leave(bool all_are_there, double patience, int exit_code) {
+    struct crew_end end = {patience, exit_code};
+    pthread_t thread;
     fflush(NULL);
-    if (!all_are_there)
+    if (!all_are_there || pthread_create(&thread, NULL, end_later, &end) != 0)
         _exit(exit_code);
     MPI_Finalize();
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
 }
 
 static int run_crew(struct crew *crew, int argc, char **argv) {
@@ -91,7 +107,7 @@ static int run_crew(struct crew *crew, int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, message_fail(SUTRA_SYSTEM, "cannot start a thread"));
     crew_serve(crew);
     pthread_join(worker, NULL);
-    leave(crew->process == 0 ? crew_dismiss(crew) : crew->answer, of.exit_code);
+    leave(crew->process == 0 ? crew_dismiss(crew) : crew->answer, crew->patience, of.exit_code);
     return of.exit_code;
 }
 
