@@ -22,11 +22,18 @@ python3 tests/report_traces.py "$work" || exit 70
 report hta_synth hta "$case"
 report dlrm_synth dlrm "$case"
 report dlrm_compat dlrm "$case" --compat --whole
+report operators_synth operators "$case"
+report kernels_synth kernels "$case"
 for trace in hostile streams long tiny huge bare empty big; do
     report hta_$trace hta "$work/$trace.json"
+    report operators_$trace operators "$work/$trace.json"
+    report kernels_$trace kernels "$work/$trace.json"
     [ $trace = empty ] || report dlrm_$trace dlrm "$work/$trace.json"
 done
 report hta_many hta "$work/many"
+report operators_many operators "$work/many"
+report kernels_many kernels "$work/many"
+report modules operators tests/fuzz/corpus/operators/whole.json
 report hta_three hta "$work"/many/rank1.json "$work"/many/rank2.json "$work"/many/rank3.json --nanoseconds
 python3 tests/report_check.py "$work"/out/* || failed "reports"
 

@@ -14,6 +14,8 @@ python3 tests/report_traces.py "$work" || exit 70
 mkdir "$work/out"
 "$SUTRA" analyze hta "$case" -o "$work/out/hta_synth" -q &&
     "$SUTRA" analyze dlrm "$case" -o "$work/out/dlrm_synth" -q &&
+    "$SUTRA" analyze operators tests/fuzz/corpus/operators/whole.json -o "$work/out/operators" -q &&
+    "$SUTRA" analyze kernels "$work/hostile.json" -o "$work/out/kernels_hostile" -q &&
     "$SUTRA" analyze hta "$work"/many/rank[1-4].json -o "$work/out/hta_ranks" -q &&
     "$SUTRA" analyze hta "$work/huge.json" -o "$work/out/hta_huge" -q &&
     "$SUTRA" analyze dlrm "$work/hostile.json" -o "$work/out/dlrm_hostile" -q || exit 1

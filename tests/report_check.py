@@ -250,6 +250,48 @@ def check_dlrm(page, folder):
         check(len(rows) == min(len(expected), 200) or 30 < n_cells <= 48, "shares", len(rows), len(expected))
 
 
+def check_operators(page, folder):
+    def table(name):
+        path = os.path.join(folder, name + ".csv")
+        return read_csv(path) if os.path.exists(path) else []
+
+    def summed(rows, group, count, value):
+        sums = {}
+        for row in rows:
+            key = row["name"] if "name" in row else row["module"], row[group]
+            into = sums.setdefault(key, {"name": key[0], "group": key[1], "count": 0, "device_us": 0.0})
+            into["count"] += int(row[count])
+            into["device_us"] += number(row[value])
+        total = sum(row["device_us"] for row in sums.values())
+        for row in sums.values():
+            row["share_pctg"] = 100 * row["device_us"] / total if total > 0 else 0
+        return sorted(sums.values(), key=lambda row: -row["device_us"])
+
+    lines = defaultdict(float)
+    for row in table("gpu_timeline"):
+        lines[row["type"]] += number(row["time_us"])
+    for name, line in {"Device time": "total", "Busy": "busy", "All work": "all work",
+                       "Charged to nobody": "charged to nobody"}.items():
+        check(near(page.figures[name], lines[line]), name, page.figures[name], lines[line])
+    check(near(lines["charged to operators"] + lines["charged to calls"] + lines["charged to nobody"], lines["all work"]),
+          "what is charged and what is not")
+    seen = {row["type"]: row["time_us"] for row in page.rows("timeline")}
+    check(seen.keys() == lines.keys() and all(near(seen[name], us) for name, us in lines.items()), "timeline")
+    kernels = os.path.exists(os.path.join(folder, "kernels.csv"))
+    made = {"top_kernels": summed(table("kernels"), "operator", "kernels", "device_us")} if kernels else {
+        "top_operators": summed(table("operators"), "category", "calls", "device_us"),
+        "top_modules": summed(table("modules"), "kind", "calls", "own_us")}
+    for name, expected in made.items():
+        if expected:
+            same_rows(page, name, expected)
+    for name in ("kernel_durations", "kernel_configurations") if kernels else (
+            "operator_categories", "operators_by_arguments", "annotations"):
+        expected = table(name)
+        check((name in page.tables) == bool(expected), name, "is missing, or should be")
+        if expected:
+            same_rows(page, name, expected)
+
+
 # ---- Charts ----
 
 
@@ -275,6 +317,13 @@ def check_chart(path, page):
     upright = "dominating" in path
     for rectangle in rectangles:
         value, size = float(rectangle.get("data-value")), float(rectangle.get("height" if upright else "width"))
+        if "_areas" in path:  # an area; its sides are told to a tenth of a pixel
+            sides = [float(rectangle.get(side)) for side in ("width", "height")]
+            check(min(sides) >= 0, "an area of negative size")
+            by_row[rectangle.get("data-row")].append((rectangle.get("data-column"), value))
+            if value > 0 and min(sides) > 5:
+                scales.append((sides[0] * sides[1] / value, 0.06 * sum(sides) / value))
+            continue
         by_row[rectangle.get("data-row")].append((rectangle.get("data-column"), value))
         check(size >= 0, "a bar of negative size")
         if value > 0 and size > 5:
@@ -288,7 +337,9 @@ def check_chart(path, page):
 def check_bars(name, by_row, page):
     tables = {"time_by_rank": "time", "kernel_types": "gpu_kernel_breakdown_mem.types", "top_kernels": "kernels",
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
-              "overheads": "overhead_kinds"}
+              "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules"}
+    if name == "top_kernels" and "top_kernels" in page.tables:
+        tables[name] = "top_kernels"
     if name not in tables:
         return 0
     rows = page.rows(tables[name])
@@ -312,7 +363,8 @@ def check_folder(folder):
     check(set(page.references) | set(page.links) <= set(page.ids), "a reference to nothing")
     check(root.find("head/title").text and root.get("lang") == "en", "no title or language")
     check(root.findall(".//h1") and all(section.find("h2") is not None for section in root.findall(".//section")), "headings")
-    check_dlrm(page, folder) if os.path.exists(os.path.join(folder, "qps.json")) else check_hta(page, folder)
+    analyses = {"gpu_timeline.csv": check_operators, "qps.json": check_dlrm, "rank_summary.csv": check_hta}
+    next(analyses[name] for name in analyses if os.path.exists(os.path.join(folder, name)))(page, folder)
     charts = sorted(os.listdir(os.path.join(folder, "charts")))
     inline = defaultdict(list)
     for svg in root.iter("svg"):

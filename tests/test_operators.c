@@ -13,8 +13,11 @@
 #define CALLED(tid, ts, dur, correlation)                                                                              \
     ON(tid, "cuda_runtime", "cudaLaunchKernel", ts, dur, "\"correlation\":" #correlation)
 
-static struct sutra_operators *make(struct sutra_context *context, const char *text, bool compat) {
-    const struct sutra_operators_options options = {.size = sizeof options, .compat = compat};
+enum made_tables { MADE_OURS, MADE_COMPAT, MADE_KERNELS };
+
+static struct sutra_operators *make(struct sutra_context *context, const char *text, enum made_tables made) {
+    const struct sutra_operators_options options = {
+        .size = sizeof options, .compat = made == MADE_COMPAT, .kernels = made == MADE_KERNELS};
     struct sutra_device_trace *trace = NULL;
     struct sutra_operators *operators = NULL;
     struct sutra_error error;
@@ -30,12 +33,12 @@ struct table_case {
     const char *expected;
 };
 
-static void check_all(const struct table_case *cases, size_t n, bool compat) {
+static void check_all(const struct table_case *cases, size_t n, enum made_tables made) {
     char text[8192];
     for (size_t i = 0; i < n; i++)
         for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
             struct sutra_context *context = make_context(n_threads);
-            struct sutra_operators *operators = make(context, cases[i].events, compat);
+            struct sutra_operators *operators = make(context, cases[i].events, made);
             tell_table(sutra_operators_table(operators, cases[i].table), "not made", text);
             if (strcmp(text, cases[i].expected) != 0)
                 print_error("%s\n", cases[i].name);
@@ -90,7 +93,7 @@ static void kernels_are_charged_to_the_innermost_operator(void **state) {
          SUTRA_OPERATORS_BY_CATEGORY,
          "0,SDPA_fwd,1,1,30.0,30.0,30.0,75.0 | 0,record_param_comms,1,1,10.0,10.0,10.0,25.0"},
     };
-    check_all(cases, N(cases), false);
+    check_all(cases, N(cases), MADE_OURS);
 }
 
 static void what_is_charged_and_what_is_not_is_all_work(void **state) {
@@ -116,7 +119,7 @@ static void what_is_charged_and_what_is_not_is_all_work(void **state) {
          "0,communication,0.0,0.0 | 0,copies,0.0,0.0 | 0,charged to operators,0.0,0.0 | 0,charged to calls,0.0,0.0 | "
          "0,charged to nobody,2.002,100.0 | 0,all work,2.002,100.0"},
     };
-    check_all(cases, N(cases), false);
+    check_all(cases, N(cases), MADE_OURS);
 }
 
 static void arrows_lead_to_work_without_a_correlation(void **state) {
@@ -129,13 +132,13 @@ static void arrows_lead_to_work_without_a_correlation(void **state) {
                              "{\"ph\":\"f\",\"id\":5,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":0,\"tid\":7,\"ts\":100}"),
          SUTRA_OPERATORS_BY_NAME, "0,aten::a,operator,other,1,10.0,10.0,1,10.0,10.0,10.0,100.0"},
     };
-    check_all(cases, N(cases), false);
+    check_all(cases, N(cases), MADE_OURS);
 }
 
 #define FRAME(tid, name, ts, dur)            ON(tid, "python_function", name, ts, dur, "")
 #define NUMBERED(tid, name, ts, dur, number) ON(tid, "cpu_op", name, ts, dur, "\"Sequence number\":" #number)
 
-/* rank, name, parent, calls, host, kernels, device, busy, and backward */
+/* rank, name, kind, parent, calls, host, own, kernels, device, busy, and backward */
 static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
     (void)state;
     static const struct table_case cases[] = {
@@ -158,11 +161,11 @@ static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
                                                                                                                                 20,
                                                                                                                                 3)),
          SUTRA_OPERATORS_BY_MODULE,
-         "0,nn.Module: Net_0,,1,100.0,2,15.0,15.0,1,20.0,20.0 | "
-         "0,nn.Module: Linear_0,nn.Module: Net_0,1,50.0,1,10.0,10.0,1,20.0,20.0"},
+         "0,nn.Module: Net_0,Net,,1,100.0,5.0,2,15.0,15.0,1,20.0,20.0 | "
+         "0,nn.Module: Linear_0,Linear,nn.Module: Net_0,1,50.0,30.0,1,10.0,10.0,1,20.0,20.0"},
         {"no module", TRACE(OP("a", 0, 10)), SUTRA_OPERATORS_BY_MODULE, "none: not made"},
     };
-    check_all(cases, N(cases), false);
+    check_all(cases, N(cases), MADE_OURS);
 }
 
 static void annotations_and_paths_are_told(void **state) {
@@ -171,7 +174,7 @@ static void annotations_and_paths_are_told(void **state) {
         {"a step of two kernels",
          TRACE(STEP(3, 0, 100) "," OP("aten::a", 10, 50) "," LAUNCH(20, 5, 1) "," LAUNCH(70, 5, 2) "," KERNEL(
              "k", 7, 200, 10, 1) "," KERNEL("k", 8, 205, 10, 2)),
-         SUTRA_OPERATORS_BY_ANNOTATION, "0,ProfilerStep#3,,1,100.0,2,20.0,15.0"},
+         SUTRA_OPERATORS_BY_ANNOTATION, "0,ProfilerStep#3,,1,100.0,20.0,2,20.0,15.0"},
         {"from the outermost to the innermost",
          TRACE(OP("outer", 0, 100) "," OP("inner", 10, 50) "," LAUNCH(20, 5, 1) "," KERNEL("k", 7, 200, 10, 1)),
          SUTRA_OPERATORS_BY_PATH, "0,outer / inner,1,1,10.0,10.0,10.0,100.0"},
@@ -183,7 +186,104 @@ static void annotations_and_paths_are_told(void **state) {
                                                                                                                 1)),
          SUTRA_OPERATORS_BY_ARGUMENTS, "0,aten::mm,GEMM,((2, 3), (3, 4)),('float', 'float'),,,1,1,4.0,4.0,4.0,100.0"},
     };
-    check_all(cases, N(cases), false);
+    check_all(cases, N(cases), MADE_OURS);
+}
+
+#define SHAPED(name, ts, dur, correlation, grid, block)                                                                \
+    EVENT("kernel", name, 0, 7, ts, dur,                                                                               \
+          "\"stream\":7,\"device\":0,\"correlation\":" #correlation ",\"grid\":[" grid "],\"block\":[" block           \
+          "],\"registers per thread\":32,\"shared memory\":0,\"est. achieved occupancy %\":27")
+#define A100                                                                                                           \
+    "{\"deviceProperties\":[{\"id\":0,\"computeMajor\":8,\"computeMinor\":0,\"numSms\":100,\"warpSize\":32,"           \
+    "\"maxThreadsPerMultiprocessor\":2048,\"regsPerMultiprocessor\":65536,\"sharedMemPerMultiprocessor\":167936}],"    \
+    "\"traceEvents\":["
+#define TWO_KERNELS                                                                                                    \
+    A100 OP("aten::a", 0, 50) "," LAUNCH(10, 5, 1) "," LAUNCH(20, 5, 2) "," SHAPED(                                    \
+        "void k<int>(int)", 20, 4, 1, "200, 1, 1", "256, 1, 1") "," SHAPED("void k<int>(int)", 30, 16, 2, "400, 2, 1", \
+                                                                           "256, 1, 1") "]}"
+
+/* 8 blocks of 256 threads fit a multiprocessor of 2048: 2 of them are there of 200 blocks, 8 of 800. */
+static void kernels_tell_how_they_were_launched(void **state) {
+    (void)state;
+    static const struct table_case cases[] = {
+        {"by name, with what takes the most time", TWO_KERNELS, SUTRA_KERNELS_BY_NAME,
+         "0,void k<int>(int),compute,2,20.0,100.0,10.0,4.0,10.0,16.0,50.0,5.0,5.0,2,aten::a,7,(400, 2, 1),(256, 1, "
+         "1),32.0,0.0,27.0,100.0,100.0,1.0,void k<int>(int)"},
+        {"by configuration", TWO_KERNELS, SUTRA_KERNELS_BY_CONFIGURATION,
+         "0,void k<int>(int),1,16.0,80.0,16.0,5.0,aten::a,7,(400, 2, 1),(256, 1, 1),32.0,0.0,27.0,100.0,100.0,1.0 | "
+         "0,void k<int>(int),1,4.0,20.0,4.0,5.0,aten::a,7,(200, 1, 1),(256, 1, 1),32.0,0.0,27.0,25.0,100.0,0.25"},
+        {"durations; a copy without a grid", TRACE(KERNEL("k", 7, 0, 4, 1) "," COPY("Memcpy", 7, 50, 3, 2, 1)),
+         SUTRA_KERNELS_DURATIONS, "0,2.0,5.0,2,100.0,7.0,100.0"},
+        {"nothing known of a launch", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_KERNELS_BY_CONFIGURATION,
+         "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-"},
+        {"no work", TRACE(OP("aten::a", 0, 10)), SUTRA_KERNELS_DURATIONS, ""},
+    };
+    check_all(cases, N(cases), MADE_KERNELS);
+}
+
+#define TWO_STEPS                                                                                                      \
+    TRACE(STEP(1, 0, 100) "," OP("aten::mm", 10, 20) "," LAUNCH(15, 5, 1) "," OP("aten::relu", 50, 20) "," LAUNCH(     \
+        55, 5, 2) "," STEP(2, 100,                                                                                     \
+                           100) "," OP("aten::mm", 110,                                                                \
+                                       20) "," LAUNCH(115, 5,                                                          \
+                                                      3) "," KERNEL("gemm", 7, 20, 10,                                 \
+                                                                    1) "," KERNEL("relu", 8, 60, 10,                   \
+                                                                                  2) "," KERNEL("gemm", 7, 120, 30,    \
+                                                                                                3) "," KERNEL("lost",  \
+                                                                                                              8, 300,  \
+                                                                                                              5, 9))
+
+/* Names, calls and device time of what is left. */
+static void tell_operators(const struct sutra_operators_options *options, const char *events, char *text) {
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_operators *operators = NULL;
+    struct sutra_column name, calls, device;
+    struct sutra_error error;
+    assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, &error), SUTRA_OK);
+    *text = 0;
+    if (sutra_operators_make(context, trace, options, &operators, &error)) {
+        strcpy(text, error.message);
+    } else {
+        const struct sutra_table *table = sutra_operators_table(operators, SUTRA_OPERATORS_BY_NAME);
+        sutra_table_column(table, 1, &name);
+        sutra_table_column(table, 4, &calls);
+        sutra_table_column(table, 8, &device);
+        for (uint64_t row = 0; row < sutra_table_rows(table); row++)
+            sprintf(text + strlen(text), "%s%s %d %g", row ? ", " : "", sutra_column_text(&name, row),
+                    (int)calls.integers[row], device.reals[row]);
+    }
+    sutra_operators_free(operators);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+#define ONLY(...)                                                                                                      \
+    { .size = sizeof(struct sutra_operators_options), __VA_ARGS__ }
+
+static void a_part_of_the_work_can_be_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        struct sutra_operators_options options;
+        const char *expected;
+    } cases[] = {
+        {ONLY(.rank = 0), "aten::mm 2 40, aten::relu 1 10"},
+        {ONLY(.step = "1"), "aten::mm 1 10, aten::relu 1 10"},
+        {ONLY(.step = "2"), "aten::mm 1 30"},
+        {ONLY(.step = "12"), "no annotation is called ProfilerStep#12"},
+        {ONLY(.from_us = 40, .to_us = 100), "aten::relu 1 10"},
+        {ONLY(.from_us = 20), "aten::mm 1 30, aten::relu 1 10"},
+        {ONLY(.name = "relu"), "aten::relu 1 10, aten::mm 2 0"},
+        {ONLY(.stream = "7"), "aten::mm 2 40, aten::relu 1 0"},
+        {ONLY(.category = "gemm"), "aten::mm 2 40, aten::relu 1 0"},
+        {ONLY(.category = "gem"), "no category of operators is called gem"},
+        {ONLY(.step = "1", .category = "GEMM"), "aten::mm 1 10, aten::relu 1 0"},
+    };
+    char text[1024];
+    for (size_t i = 0; i < N(cases); i++) {
+        tell_operators(&cases[i].options, TWO_STEPS, text);
+        assert_string_equal(text, cases[i].expected);
+    }
 }
 
 /* Arrows decide; communication is charged to nobody; what crosses is left out; doubles are added. */
@@ -209,7 +309,7 @@ static void tracelens_has_rules_of_its_own(void **state) {
              "k", 7, 100, 10, 1)),
          SUTRA_TRACELENS_OPS, "aten::b,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
     };
-    check_all(cases, N(cases), true);
+    check_all(cases, N(cases), MADE_COMPAT);
 }
 
 /* ---- Random traces ---- */
@@ -362,6 +462,8 @@ int main(void) {
         cmocka_unit_test(arrows_lead_to_work_without_a_correlation),
         cmocka_unit_test(modules_have_what_runs_below_them_and_backward_of_it),
         cmocka_unit_test(annotations_and_paths_are_told),
+        cmocka_unit_test(kernels_tell_how_they_were_launched),
+        cmocka_unit_test(a_part_of_the_work_can_be_asked_for),
         cmocka_unit_test(tracelens_has_rules_of_its_own),
         cmocka_unit_test(random_traces_are_charged_as_the_rule_says),
     };

@@ -81,4 +81,16 @@ struct grid {
 };
 chart_draw grid_draw;
 
+/* ---- Areas: rows of a table by falling value, those of a group together ---- */
+
+#define TREEMAP_ROWS_MAX 64
+
+struct treemap {
+    const struct sutra_table *table;
+    uint32_t n_rows;              /* at most TREEMAP_ROWS_MAX */
+    uint32_t label, group, value; /* columns */
+    enum unit unit;
+};
+chart_draw treemap_draw;
+
 #endif

@@ -18,6 +18,7 @@ const char style_charts[] =
     "forced-color-adjust:none;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
     ".chart text{fill:var(--ink);font-variant-numeric:tabular-nums}\n"
     ".chart .small{font-size:11px;fill:var(--soft)}\n"
+    ".chart .on{font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px}\n"
     ".chart .strong{font-weight:600}.chart .title{font-size:15px;font-weight:600}\n"
     ".chart .paper{fill:var(--paper)}\n"
     ".chart .grid{stroke:var(--line);stroke-width:1}\n"

@@ -39,7 +39,15 @@ struct sutra_operators_options {
     int64_t rank; /* what the tables' column "rank" says */
     bool compat;  /* the tables of TraceLens instead of ours */
     const char
-        *peaks; /* a file with what the device can do at most; NULL: what data sheets say of the one in the trace */
+        *peaks;   /* a file with what the device can do at most; NULL: what data sheets say of the one in the trace */
+    bool kernels; /* of ours, those of kernels instead of those of operators */
+    /* Of ours, a part of the work only. A moment is that at which the work's call begins, else its own start; host
+     * events count that begin in the stretch. NULL and 0: no restriction. */
+    const char *step;      /* from the start to the end of "ProfilerStep#" with this number */
+    double from_us, to_us; /* from here on, before there; whole microseconds from the first start of the trace */
+    const char *name;      /* of the work or its operator: contains this */
+    const char *stream;    /* is this */
+    const char *category;  /* of its operator, in any case of letters: "GEMM" */
 };
 
 /* The tables, in the order in which they are written. */
@@ -63,6 +71,9 @@ enum sutra_operators_table {
     SUTRA_OPERATORS_RATES,          /* rank, name, arguments: FLOPs, bytes, rates, share of the roofline */
     SUTRA_OPERATORS_RATE_STEPS,     /* rank, step: FLOPs, and model FLOPs utilisation */
     SUTRA_OPERATORS_PEAKS,          /* rank, unit: what the device can do at most */
+    SUTRA_KERNELS_BY_NAME,          /* rank, name of a kernel, copy or set: times, delays, how it was launched mostly */
+    SUTRA_KERNELS_BY_CONFIGURATION, /* rank, name, operator, stream, grid, block, registers, shared memory */
+    SUTRA_KERNELS_DURATIONS,        /* rank, stretch of durations: how many */
     SUTRA_OPERATORS_N_TABLES
 };
 
@@ -94,6 +105,8 @@ struct sutra_operators_ranks_options {
     const struct sutra_operators_options *operators; /* of each rank; `rank` is not read; may be NULL */
     sutra_operators_visit *visit;                    /* may be NULL */
     void *arg;
+    const int64_t *only; /* ranks that are wanted, `n_only` of them; 0: all */
+    size_t n_only;
 };
 
 /* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is
@@ -110,7 +123,8 @@ struct sutra_operators_rank {
     const char *path;
     int64_t rank;
     enum sutra_rank_source source;
-    const char *reason; /* why the trace is left out; NULL: it is not */
+    const char *reason; /* why the trace is left out; NULL: it is not, or was not asked for */
+    bool wanted;
 };
 
 /* The ranks by rising number, and behind them the traces that were left out; NULL where `i` is too large. */

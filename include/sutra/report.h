@@ -12,6 +12,7 @@
 
 #include "sutra/analyze.h"
 #include "sutra/dlrm.h"
+#include "sutra/operators.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,6 +36,10 @@ enum sutra_status sutra_report_visit(void *report, struct sutra_context *context
 enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error);
+
+/* The same of operators, or of kernels, as the tables of the ranks have them; not of those of TraceLens. */
+enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,
+                                               const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* The same of one trace's operators; `path` is the trace's. */
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,

@@ -23,3 +23,13 @@ cut -d, -f 1,2 all/operator_categories.csv
 quietly sutra analyze operators traces -o all_compat --compat tracelens -q
 ls all_compat | grep kernels
 quietly sutra analyze operators
+
+# Parts of the work, and of the ranks.
+quietly sutra analyze operators traces --rank 2 -o two -q --no-report
+cut -d, -f 1,2 two/operator_categories.csv
+quietly sutra analyze operators traces --rank 5 -o five -q
+quietly sutra analyze operators traces --rank x
+quietly sutra analyze operators trace.json.gz --category gemm -o gemm -q --no-report
+cut -d, -f 2,4 gemm/operator_categories.csv
+quietly sutra analyze operators trace.json.gz --step 99 -q
+quietly sutra analyze operators trace.json.gz --category x -q

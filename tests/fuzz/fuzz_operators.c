@@ -1,5 +1,5 @@
 /*
- * fuzz_operators.c - the input as a device trace, of which the tables of operators are made, ours and TraceLens', by
+ * fuzz_operators.c - the input as a device trace, of which the tables of operators and kernels are made, ours and TraceLens', by
  * one thread and by two: equal ones.
  */
 #include "fuzz.h"
@@ -11,8 +11,8 @@ struct made {
     struct sutra_operators *operators;
 };
 
-static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool compat) {
-    const struct sutra_operators_options options = {.size = sizeof options, .compat = compat};
+static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bool compat, bool kernels) {
+    const struct sutra_operators_options options = {.size = sizeof options, .compat = compat, .kernels = kernels};
     struct made made = {.context = new_context(n_threads)};
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
@@ -31,8 +31,8 @@ static void made_free(struct made *made) {
     sutra_context_free(made->context);
 }
 
-static void try_rules(const uint8_t *data, size_t size, bool compat) {
-    struct made one = make(1, data, size, compat), two = make(2, data, size, compat);
+static void try_rules(const uint8_t *data, size_t size, bool compat, bool kernels) {
+    struct made one = make(1, data, size, compat, kernels), two = make(2, data, size, compat, kernels);
     check((one.operators == NULL) == (two.operators == NULL), "tables for any number of threads or for none");
     for (int id = 0; one.operators && id < SUTRA_OPERATORS_N_TABLES; id++)
         check_tables_alike(sutra_operators_table(one.operators, (enum sutra_operators_table)id),
@@ -42,7 +42,8 @@ static void try_rules(const uint8_t *data, size_t size, bool compat) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    try_rules(data, size, false);
-    try_rules(data, size, true);
+    try_rules(data, size, false, false);
+    try_rules(data, size, false, true);
+    try_rules(data, size, true, false);
     return 0;
 }

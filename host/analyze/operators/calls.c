@@ -208,9 +208,6 @@ static enum sutra_status link_ours(struct link_search *search, struct sutra_erro
         n_alone += devices->call[i] == ROW_NONE;
     if (!status && n_alone)
         status = link_by_arrows(search, error);
-    for (row_t i = 0; i < devices->n && !status; i++)
-        if (devices->call[i] != ROW_NONE)
-            status = add_link(search, devices->call[i], i, error);
     return status;
 }
 
@@ -340,23 +337,30 @@ static enum sutra_status link_as_reference(struct link_search *search, struct su
 
 /* ---- All links, by call ---- */
 
-static enum sutra_status order_links(const struct link_list *list, struct op_reading *reading, struct arena *arena,
-                                     struct sutra_error *error) {
+/* Deals links out to their calls; `call` and `device` are those of each. */
+static enum sutra_status order_links(const row_t *call, const row_t *device, row_t n, struct op_reading *reading,
+                                     struct arena *arena, struct sutra_error *error) {
     struct call_links *links = &reading->links;
     row_t n_hosts = reading->hosts.n;
-    links->n = list->n;
-    links->first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *links->first);
-    links->device = arena_take(arena, list->n, sizeof *links->device);
+    *links = (struct call_links){.first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *links->first),
+                                 .device = arena_take(arena, n, sizeof *links->device)};
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
-    for (row_t i = 0; i < list->n; i++)
-        links->first[list->call[i] + 2]++;
+    for (row_t i = 0; i < n; i++)
+        if (call[i] != ROW_NONE)
+            links->first[call[i] + 2]++;
     for (row_t row = 0; row < n_hosts; row++)
         links->first[row + 2] += links->first[row + 1];
-    for (row_t i = 0; i < list->n; i++)
-        links->device[links->first[list->call[i] + 1]++] = list->device[i];
+    for (row_t i = 0; i < n; i++)
+        if (call[i] != ROW_NONE)
+            links->device[links->first[call[i] + 1]++] = device ? device[i] : i;
+    links->n = links->first[n_hosts];
     return SUTRA_OK;
+}
+
+enum sutra_status call_links_order(struct op_reading *reading, struct arena *arena, struct sutra_error *error) {
+    return order_links(reading->devices.call, NULL, reading->devices.n, reading, arena, error);
 }
 
 enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading, struct arena *arena,
@@ -365,10 +369,12 @@ enum sutra_status call_links_find(struct sutra_context *context, struct op_readi
     struct link_search search = {.context = context, .reading = reading, .scratch = scratch};
     enum sutra_status status =
         thread_numbers_init(&search.processes) && thread_numbers_init(&search.threads) ? SUTRA_OK : error_memory(error);
+    bool reference = reading->rules & READING_REFERENCE;
     if (!status)
-        status = (reading->rules & READING_REFERENCE ? link_as_reference : link_ours)(&search, error);
+        status = (reference ? link_as_reference : link_ours)(&search, error);
     if (!status)
-        status = order_links(&search.list, reading, arena, error);
+        status = reference ? order_links(search.list.call, search.list.device, search.list.n, reading, arena, error)
+                           : call_links_order(reading, arena, error);
     thread_numbers_free(&search.processes);
     thread_numbers_free(&search.threads);
     arena_release(scratch, mark);

@@ -143,6 +143,7 @@ enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t 
 enum sutra_status op_charges_make(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error) {
     struct op_charges *charges = &reading->charges;
+    *charges = (struct op_charges){0};
     enum sutra_status status = find_launchers(reading, scratch, error);
     if (!status)
         status = list_charges(reading, arena, scratch, error);

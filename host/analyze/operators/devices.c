@@ -55,7 +55,7 @@ static enum sutra_status take_rows(struct op_reading *reading, const struct op_t
     return status;
 }
 
-static enum sutra_status sort_rows(struct device_rows *rows, struct arena *scratch, struct sutra_error *error) {
+enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     uint64_t *keys = arena_take(scratch, rows->n, sizeof *keys);
     enum sutra_status status = arena_status(scratch, error);
@@ -87,5 +87,5 @@ enum sutra_status device_rows_make(struct op_reading *reading, const struct op_t
     if (!status)
         status = take_rows(reading, times, scratch, error);
     arena_release(scratch, mark);
-    return status ? status : sort_rows(rows, scratch, error);
+    return status ? status : device_rows_sort(rows, scratch, error);
 }

@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "match/cpu_steps.h"
 
-#define MODULE_PREFIX "nn.Module: "
-
 enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
                                  struct sutra_error *error) {
     struct tuples numbers = {0};

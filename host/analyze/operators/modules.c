@@ -33,8 +33,8 @@ struct frame_table {
     row_t n, *host; /* modules or annotations, in pre-order */
     row_t *around;  /* by row of hosts: the innermost of them around it */
     struct work_list forward, backward;
+    wide_t *own;             /* of each: the durations of what runs in it and in none below, both ways */
     int64_t *busy[2];        /* of each: for how long work runs, forward and backward */
-    row_t *own_works;        /* of each: launched in it and in none below */
     struct op_groups groups; /* by name */
 };
 
@@ -196,7 +196,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
     table->around = arena_take(arena, reading->hosts.n, sizeof *table->around);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++)
-        if (marked[row]) {
+        if (marked[row] && op_is_inside(reading, reading->hosts.start[row])) {
             keys[table->n].part[0] = host_name(reading, row);
             table->host[table->n++] = row;
         }
@@ -207,7 +207,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
 
 /* What the frames of one name come to. */
 struct frame_sum {
-    wide_t host, device[2], busy[2];
+    wide_t host, device[2], busy[2], own;
     uint64_t works[2];
     double time; /* device time of both, for the order */
 };
@@ -219,6 +219,7 @@ static struct frame_sum add_up(const struct frame_table *table, uint32_t group, 
     for (row_t i = table->groups.first[group]; i < table->groups.first[group + 1]; i++) {
         row_t frame = table->groups.member[i], host = table->host[frame];
         sum.host += hosts->stop[host] - hosts->start[host];
+        sum.own += table->own[frame];
         for (int way = 0; way < 1 + backward; way++) {
             row_t first = lists[way]->first[host], last = lists[way]->first[hosts->end[host]];
             sum.works[way] += last - first;
@@ -239,6 +240,36 @@ static void put_parent(const struct frame_table *from, uint32_t group, struct su
         table_string(table, from->reading->strings, host_name(from->reading, around));
 }
 
+/* Durations that are in each frame and in none of those below it. */
+static enum sutra_status find_own(struct frame_table *table, bool backward, struct arena *arena,
+                                  struct sutra_error *error) {
+    const struct work_list *lists[] = {&table->forward, &table->backward};
+    row_t *place_of = arena_take(arena, table->reading->hosts.n, sizeof *place_of);
+    table->own = arena_zeros(arena, table->n, sizeof *table->own);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < table->n && !status; i++) {
+        row_t host = table->host[i], end = table->reading->hosts.end[host], around = table->around[host];
+        place_of[host] = i;
+        for (int way = 0; way < 1 + backward; way++) {
+            wide_t device = lists[way]->up_to[lists[way]->first[end]] - lists[way]->up_to[lists[way]->first[host]];
+            table->own[i] += device;
+            if (around != ROW_NONE && op_is_inside(table->reading, table->reading->hosts.start[around]))
+                table->own[place_of[around]] -= device;
+        }
+    }
+    return status;
+}
+
+/* What a module is: its name without "nn.Module: " and the number of the instance. */
+static void put_kind(const struct frame_table *from, uint32_t group, struct sutra_table *table) {
+    uint32_t name = host_name(from->reading, from->host[from->groups.member[from->groups.first[group]]]);
+    const char *text = strings_text(from->reading->strings, name) + strlen(MODULE_PREFIX);
+    size_t length = strings_length(from->reading->strings, name) - strlen(MODULE_PREFIX), cut = length;
+    while (cut && text[cut - 1] >= '0' && text[cut - 1] <= '9')
+        cut--;
+    table_text(table, text, cut && cut < length && text[cut - 1] == '_' ? cut - 1 : length);
+}
+
 static void put_frames(const struct frame_table *from, uint32_t group, const struct frame_sum *sum, bool backward,
                        struct sutra_table *table) {
     const struct op_groups *groups = &from->groups;
@@ -246,9 +277,12 @@ static void put_frames(const struct frame_table *from, uint32_t group, const str
     table_integer(table, from->input->options.rank);
     table_string(table, from->reading->strings,
                  host_name(from->reading, from->host[groups->member[groups->first[group]]]));
+    if (backward)
+        put_kind(from, group, table);
     put_parent(from, group, table);
     table_integer(table, groups->first[group + 1] - groups->first[group]);
     table_real(table, (double)sum->host / per_us);
+    table_real(table, (double)sum->own / per_us);
     for (int way = 0; way < 1 + backward; way++) {
         table_integer(table, (int64_t)sum->works[way]);
         table_real(table, (double)sum->device[way] / per_us);
@@ -256,13 +290,15 @@ static void put_frames(const struct frame_table *from, uint32_t group, const str
     }
 }
 
-static enum sutra_status write_frames(const struct frame_table *from, bool backward, struct arena *arena,
+static enum sutra_status write_frames(struct frame_table *from, bool backward, struct arena *arena,
                                       struct sutra_table *table, struct sutra_error *error) {
     uint32_t n = from->groups.n;
     struct frame_sum *sums = arena_take(arena, n, sizeof *sums);
     double *times = arena_take(arena, n, sizeof *times);
     uint32_t *order = arena_take(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = find_own(from, backward, arena, error);
     for (uint32_t g = 0; g < n && !status; g++)
         times[g] = (sums[g] = add_up(from, g, backward)).time;
     if (!status)
@@ -293,20 +329,6 @@ static enum sutra_status make_modules(struct frame_table *from, const uint8_t *m
                   : write_frames(from, true, arena, op_table_begin(operators, SUTRA_OPERATORS_BY_MODULE), error);
 }
 
-enum sutra_status operators_by_module(const struct op_input *input, struct arena *arena,
-                                      struct sutra_operators *operators, struct sutra_error *error) {
-    struct frame_table from = {.input = input, .reading = input->reading};
-    struct arena_mark mark = arena_mark(arena);
-    uint8_t *marked = arena_take(arena, input->reading->hosts.n, sizeof *marked);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status) {
-        op_modules_mark(input->reading, marked);
-        status = make_modules(&from, marked, arena, operators, error);
-    }
-    arena_release(arena, mark);
-    return status;
-}
-
 static enum sutra_status make_annotations(struct frame_table *from, const uint8_t *marked, struct arena *arena,
                                           struct sutra_operators *operators, struct sutra_error *error) {
     const struct engine_search nothing = {0};
@@ -320,17 +342,30 @@ static enum sutra_status make_annotations(struct frame_table *from, const uint8_
                   : write_frames(from, false, arena, op_table_begin(operators, SUTRA_OPERATORS_BY_ANNOTATION), error);
 }
 
-enum sutra_status operators_by_annotation(const struct op_input *input, struct arena *arena,
-                                          struct sutra_operators *operators, struct sutra_error *error) {
+/* Makes the table of what is marked. */
+static enum sutra_status make_marked(const struct op_input *input, struct arena *arena,
+                                     struct sutra_operators *operators, bool modules, struct sutra_error *error) {
+    const struct host_rows *hosts = &input->reading->hosts;
     struct frame_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
-    uint8_t *marked = arena_take(arena, input->reading->hosts.n, sizeof *marked);
+    uint8_t *marked = arena_take(arena, hosts->n, sizeof *marked);
     enum sutra_status status = arena_status(arena, error);
-    if (!status) {
-        for (row_t row = 0; row < input->reading->hosts.n; row++)
-            marked[row] = input->reading->hosts.kind[row] == HOST_ANNOTATION;
-        status = make_annotations(&from, marked, arena, operators, error);
-    }
+    if (!status && modules)
+        op_modules_mark(input->reading, marked);
+    for (row_t row = 0; row < hosts->n && !status && !modules; row++)
+        marked[row] = hosts->kind[row] == HOST_ANNOTATION;
+    if (!status)
+        status = (modules ? make_modules : make_annotations)(&from, marked, arena, operators, error);
     arena_release(arena, mark);
     return status;
+}
+
+enum sutra_status operators_by_module(const struct op_input *input, struct arena *arena,
+                                      struct sutra_operators *operators, struct sutra_error *error) {
+    return make_marked(input, arena, operators, true, error);
+}
+
+enum sutra_status operators_by_annotation(const struct op_input *input, struct arena *arena,
+                                          struct sutra_operators *operators, struct sutra_error *error) {
+    return make_marked(input, arena, operators, false, error);
 }

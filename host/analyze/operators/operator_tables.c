@@ -83,12 +83,13 @@ static enum sutra_status add_host_times(struct name_table *table, struct arena *
             continue;
         struct host_sum *sum = &table->hosts[table->of_host[row]];
         int64_t total = hosts->stop[row] - hosts->start[row];
-        sum->calls++;
-        sum->total += total;
-        sum->self += total;
+        bool inside = op_is_inside(reading, hosts->start[row]);
+        sum->calls += inside;
+        sum->total += inside ? total : 0;
+        sum->self += inside ? total : 0;
         sum->name = host_name(reading, row);
         sum->kind = (enum host_kind)hosts->kind[row];
-        if (around[row] != ROW_NONE) {
+        if (around[row] != ROW_NONE && op_is_inside(reading, hosts->start[around[row]])) {
             int64_t end = hosts->stop[around[row]] < hosts->stop[row] ? hosts->stop[around[row]] : hosts->stop[row];
             table->hosts[table->of_host[around[row]]].self -= end - hosts->start[row];
         }
@@ -145,7 +146,8 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
         struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_BY_NAME);
         find_categories(&from);
         for (uint32_t i = 0; i < from.keys.n; i++)
-            put_name(&from, order[i], table);
+            if (from.hosts[order[i]].calls || from.sums[order[i]].works)
+                put_name(&from, order[i], table);
     }
     tuples_free(&from.keys);
     arena_release(arena, mark);

@@ -23,6 +23,13 @@ struct op_table_spec {
         "percent", REAL                                                                                                \
     }
 
+#define LAUNCH_COLUMNS                                                                                                 \
+    {"operator", TEXT}, {"stream", TEXT}, {"grid", TEXT}, {"block", TEXT}, {"registers", REAL},                        \
+        {"shared_memory", REAL}, {"occupancy_recorded_percent", REAL}, {"occupancy_percent", REAL},                    \
+        {"occupancy_limit_percent", REAL}, {                                                                           \
+        "waves", REAL                                                                                                  \
+    }
+
 static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
     [SUTRA_TRACELENS_TIMELINE] = {"gpu_timeline", {{"type", TEXT}, {"time ms", REAL}, {"percent", REAL}}},
     [SUTRA_TRACELENS_OPS] = {"ops_summary",
@@ -157,9 +164,11 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
     [SUTRA_OPERATORS_BY_MODULE] = {"modules",
                                    {{"rank", INTEGER},
                                     {"module", TEXT},
+                                    {"kind", TEXT},
                                     {"parent", TEXT},
                                     {"calls", INTEGER},
                                     {"host_us", REAL},
+                                    {"own_us", REAL},
                                     {"kernels", INTEGER},
                                     {"device_us", REAL},
                                     {"busy_us", REAL},
@@ -172,6 +181,7 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                         {"parent", TEXT},
                                         {"calls", INTEGER},
                                         {"host_us", REAL},
+                                        {"own_us", REAL},
                                         {"kernels", INTEGER},
                                         {"device_us", REAL},
                                         {"busy_us", REAL}}},
@@ -198,6 +208,40 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
     [SUTRA_OPERATORS_PEAKS] =
         {"device_peaks",
          {{"rank", INTEGER}, {"device", TEXT}, {"unit", TEXT}, {"tflops_per_s", REAL}, {"tbytes_per_s", REAL}}},
+    [SUTRA_KERNELS_BY_NAME] = {"kernels",
+                               {{"rank", INTEGER},
+                                {"name", TEXT},
+                                {"class", TEXT},
+                                {"kernels", INTEGER},
+                                {"device_us", REAL},
+                                {"percent", REAL},
+                                {"mean_us", REAL},
+                                {"min_us", REAL},
+                                {"median_us", REAL},
+                                {"max_us", REAL},
+                                {"short_percent", REAL},
+                                {"delay_mean_us", REAL},
+                                {"delay_median_us", REAL},
+                                {"configurations", INTEGER},
+                                LAUNCH_COLUMNS,
+                                {"full_name", TEXT}}},
+    [SUTRA_KERNELS_BY_CONFIGURATION] = {"kernel_configurations",
+                                        {{"rank", INTEGER},
+                                         {"name", TEXT},
+                                         {"kernels", INTEGER},
+                                         {"device_us", REAL},
+                                         {"percent", REAL},
+                                         {"mean_us", REAL},
+                                         {"delay_mean_us", REAL},
+                                         LAUNCH_COLUMNS}},
+    [SUTRA_KERNELS_DURATIONS] = {"kernel_durations",
+                                 {{"rank", INTEGER},
+                                  {"from_us", REAL},
+                                  {"below_us", REAL},
+                                  {"kernels", INTEGER},
+                                  {"percent", REAL},
+                                  {"device_us", REAL},
+                                  {"device_percent", REAL}}},
 };
 
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
@@ -214,16 +258,25 @@ struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra
     return &operators->tables[id];
 }
 
+void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table) {
+    value_key stream = input->reading->events->stream[input->reading->devices.event[device]];
+    char room[NUMBER_TEXT_MAX];
+    size_t length = 0;
+    const char *text = key_is_value(stream) ? values_text(&input->context->values, stream, room, &length) : "";
+    table_text(table, text, length);
+}
+
 /* ---- Making them ---- */
 
 static enum sutra_status run_makers(op_maker *const *makers, size_t n, const struct op_input *input,
                                     struct arena *arena, struct sutra_operators *made, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < n && !status; i++)
+    for (size_t i = 0; i < n && !status; i++) {
         status = makers[i](input, arena, made, error);
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        if (made->tables[id].failed)
-            status = error_memory(error);
+        for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++) /* later ones may read it */
+            if (made->tables[id].failed)
+                status = error_memory(error);
+    }
     return status;
 }
 
@@ -248,7 +301,7 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
         tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators,
         tracelens_modules,  tracelens_kernels,   tracelens_rates};
     struct op_input *input = &work->input;
-    uint8_t *categories;
+    uint8_t *categories = NULL;
     enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
                                                &work->arena, &work->scratch, &work->reading, error);
     if (!status && has_frames(&work->reading)) {
@@ -288,25 +341,33 @@ static enum sutra_status make_ours(struct op_work *work, const struct sutra_devi
     static op_maker *const makers[] = {operators_timeline,    operators_by_name,   operators_by_arguments,
                                        operators_by_category, operators_by_module, operators_by_annotation,
                                        operators_by_path,     operators_rates};
+    static op_maker *const of_kernels[] = {operators_timeline, operators_kernels};
     struct op_input *input = &work->input;
     struct op_reading *reading = &work->reading;
-    uint8_t *categories;
+    uint8_t *categories = NULL;
     enum sutra_status status = op_reading_make(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
+    if (!status)
+        status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
+    input->reading = input->framed = reading;
+    input->categories = categories;
+    if (!status)
+        status = op_restrict(input, reading, &work->arena, &work->scratch, error);
     if (!status)
         status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
     if (!status)
         status = find_around(reading, &work->arena, &work->scratch, &input->around, error);
     if (status)
         return status;
-    input->reading = input->framed = reading;
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
+    if (input->options.kernels)
+        return run_makers(of_kernels, sizeof of_kernels / sizeof *of_kernels, input, &work->scratch, made, error);
     return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
 }
 
 enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_operators_options, compat);
+    static const struct options_form form = OPTIONS_FORM(sutra_operators_options, category);
     return options_take(&form, given, taken, error);
 }
 

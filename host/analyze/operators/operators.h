@@ -32,11 +32,20 @@ enum sutra_status op_options_take(const struct sutra_operators_options *given, s
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id);
 struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id);
 
+/* The stream of a piece of work, as a text. */
+void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);
+
+/* Takes away what the options do not ask for, and charges the rest anew. SUTRA_DATA: there is no such step.
+ * SUTRA_USAGE: no such category. */
+enum sutra_status op_restrict(const struct op_input *input, struct op_reading *reading, struct arena *arena,
+                              struct arena *scratch, struct sutra_error *error);
+
 /* Makers of tables; what they need on the way comes from the arena and is given back. */
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                    struct sutra_error *error);
 op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
     tracelens_kernels, tracelens_rates, operators_timeline, operators_by_name, operators_by_arguments,
-    operators_by_category, operators_by_module, operators_by_annotation, operators_by_path, operators_rates;
+    operators_by_category, operators_by_module, operators_by_annotation, operators_by_path, operators_rates,
+    operators_kernels;
 
 #endif

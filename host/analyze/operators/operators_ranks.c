@@ -45,6 +45,13 @@ static enum sutra_status visit(void *arg, size_t number, struct sutra_context *c
     return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->operators, error);
 }
 
+static bool is_wanted(const struct sutra_operators_ranks_options *options, int64_t rank) {
+    for (size_t i = 0; i < options->n_only; i++)
+        if (options->only[i] == rank)
+            return true;
+    return options->n_only == 0;
+}
+
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -52,6 +59,10 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_operators_options options = work->of_each;
     options.rank = work->ranks->tasks.list[number].rank;
+    if (!is_wanted(&work->options, options.rank)) {
+        sutra_device_trace_free(trace);
+        return SUTRA_OK;
+    }
     enum sutra_status status = sutra_operators_make(context, trace, &options, &analyzed->operators, error);
     sutra_device_trace_free(trace);
     if (!status && work->options.visit)
@@ -65,9 +76,9 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 /* The rows of all ranks, in the order of the ranks. */
 static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
-    for (size_t i = 0; i < ranks->tasks.n && analyzed_at(ranks, i)->operators; i++) {
+    for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct sutra_operators *operators = analyzed_at(ranks, i)->operators;
-        if (!operators->made[id])
+        if (!operators || !operators->made[id])
             continue;
         if (!ranks->made[id])
             op_table_init(table, (enum sutra_operators_table)id);
@@ -81,15 +92,25 @@ static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id,
 static void name_ranks(struct sutra_operators_ranks *ranks) {
     for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct rank_task *task = &ranks->tasks.list[i];
-        analyzed_of(ranks, i)->rank = (struct sutra_operators_rank){task->path, task->rank, task->source,
-                                                                    task->status ? task->error.message : NULL};
+        analyzed_of(ranks, i)->rank = (struct sutra_operators_rank){.path = task->path,
+                                                                    .rank = task->rank,
+                                                                    .source = task->source,
+                                                                    .reason = task->status ? task->error.message : NULL,
+                                                                    .wanted = analyzed_of(ranks, i)->operators != NULL};
     }
+}
+
+static bool any_is_wanted(const struct sutra_operators_ranks *ranks) {
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        if (analyzed_of(ranks, i)->operators)
+            return true;
+    return false;
 }
 
 enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                              const struct sutra_operators_ranks_options *options,
                                              struct sutra_operators_ranks **ranks, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, arg);
+    static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, n_only);
     struct ops_work work;
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
@@ -102,6 +123,8 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
     status =
         rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct ops_analyzed), analyze, &work, error);
     name_ranks(work.ranks);
+    if (!status && !any_is_wanted(work.ranks))
+        status = error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for");
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
         if (is_of_all(id))
             status = join_table(work.ranks, id, error);

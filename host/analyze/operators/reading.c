@@ -12,6 +12,8 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
                                    .events = &trace->events,
                                    .strings = &trace->strings,
                                    .rules = rules,
+                                   .from = INT64_MIN,
+                                   .to = INT64_MAX,
                                    .roles = names_find(&trace->strings, reader, arena)};
     enum sutra_status status = arena_status(arena, error);
     if (!status)

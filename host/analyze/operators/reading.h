@@ -94,6 +94,7 @@ struct op_reading {
     struct device_rows devices;
     struct call_links links;
     struct op_charges charges;
+    int64_t from, to;     /* host events count that begin at or behind the one and before the other */
     uint64_t n_bad_times; /* events that are left out: without a start, of a negative duration, too large */
 };
 
@@ -110,6 +111,11 @@ enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t 
  * rules; of all above it, by the reference's. O(n), in expectation. */
 enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
                                     row_t *around, struct sutra_error *error);
+
+/* Whether a moment counts. */
+static inline bool op_is_inside(const struct op_reading *reading, int64_t moment) {
+    return moment >= reading->from && moment < reading->to;
+}
 
 /* Ticks as microseconds. */
 static inline double op_us(const struct op_reading *reading, int64_t ticks) {
@@ -143,8 +149,11 @@ enum sutra_status host_rows_make(struct op_reading *reading, const struct op_tim
                                  struct arena *scratch, struct sutra_error *error);
 enum sutra_status device_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
                                    struct arena *scratch, struct sutra_error *error);
+enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scratch, struct sutra_error *error);
 enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading, struct arena *arena,
                                   struct arena *scratch, struct sutra_error *error);
+/* By our rules, from the calls of the work. */
+enum sutra_status call_links_order(struct op_reading *reading, struct arena *arena, struct sutra_error *error);
 enum sutra_status op_charges_make(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error);
 

@@ -69,6 +69,9 @@ static inline void table_string(struct sutra_table *table, const struct strings 
     table_text(table, strings_text(strings, string), strings_length(strings, string));
 }
 
+/* What names of modules begin with. */
+#define MODULE_PREFIX "nn.Module: "
+
 /* Marks modules: functions of Python that are called "nn.Module: ". */
 void op_modules_mark(const struct op_reading *reading, uint8_t *marked);
 

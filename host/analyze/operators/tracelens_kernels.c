@@ -95,14 +95,6 @@ static enum sutra_status measure_operators(struct kernel_table *table, struct ar
 
 /* ---- Each kernel ---- */
 
-static void put_stream(const struct kernel_table *from, row_t device, struct sutra_table *table) {
-    value_key stream = from->reading->events->stream[from->reading->devices.event[device]];
-    char room[NUMBER_TEXT_MAX];
-    size_t length = 0;
-    const char *text = key_is_value(stream) ? values_text(&from->input->context->values, stream, room, &length) : "";
-    table_text(table, text, length);
-}
-
 static void put_nothing(struct sutra_table *table, int n) {
     for (int i = 0; i < n; i++)
         if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_TEXT)
@@ -136,7 +128,7 @@ static void write_kernels(const struct kernel_table *from, struct sutra_table *t
         table_string(table, reading->strings, reading->events->name[event]);
         table_real(table, number_as_double(number_at(reading->events->ts, event)));
         table_real(table, op_dur_us(reading, from->device[i]));
-        put_stream(from, from->device[i], table);
+        op_table_stream(from->input, from->device[i], table);
         if (call == ROW_NONE) {
             put_nothing(table, 2);
         } else {
@@ -207,7 +199,7 @@ static void put_summary(const struct kernel_table *from, const struct tuple *key
     else
         table_string(table, from->reading->strings, (uint32_t)key->part[1]);
     table_string(table, from->reading->strings, (uint32_t)key->part[2]);
-    put_stream(from, from->device[kernel], table);
+    op_table_stream(from->input, from->device[kernel], table);
 }
 
 static enum sutra_status write_summary(const struct kernel_table *from, double total_us, struct arena *arena,

@@ -9,7 +9,7 @@
 #include "cli/tool/message.h"
 #include "sutra/error.h"
 
-static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command,
+static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, &analyze_kernels_command,
                                                  &analyze_operators_command, NULL};
 
 /* Names all analyses, of a trace that stands where one of them should, or of none. */

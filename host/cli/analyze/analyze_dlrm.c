@@ -278,7 +278,8 @@ static const char *const description[] = {
     "labels and modules, the operators that dominate each stream, idle and overlapping time of streams, and the "
     "overheads of the host, T1 to T5. The analysis is that of ml_perf_model's notebook for DLRM.",
     "Iterations begin with events named DataLoader or ## Forward ##. Launches and kernels are matched by their "
-    "correlation; the original matches them by external ids, which in many traces are those of operators too.",
+    "correlation; the original matches them by external ids, which in many traces are those of operators too. For "
+    "device time of any model by operator, shape, category and module, see 'sutra analyze operators'.",
     "Of the traces of several ranks (files, plain or compressed, or folders of them), it prints a line each, and also "
     "tells the overheads of all ranks together. The rank of a trace is that of its distributedInfo, else the number "
     "behind the last 'rank' of the file's name, else its place. A trace that cannot be read is left out with a "

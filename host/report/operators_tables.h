@@ -1,0 +1,31 @@
+/*
+ * operators_tables.h - tables that the page about operators and kernels makes of those of the analysis: of all ranks
+ * together. Each is the caller's, to free with table_free(); its `failed` says that memory ran out.
+ */
+#ifndef REPORT_OPERATORS_TABLES_H
+#define REPORT_OPERATORS_TABLES_H
+
+#include "analyze/table.h"
+#include "sutra/operators.h"
+
+/* Columns by name of a table of the analysis that are added up; `group` and `count` may be NULL. */
+struct summed_columns {
+    const char *name, *group, *count, *value;
+};
+
+/* Rows by name and group, those with the largest sums first: name, group (""), count, device_us, share_pctg of all. */
+enum { SUMMED_NAME, SUMMED_GROUP, SUMMED_COUNT, SUMMED_VALUE, SUMMED_SHARE };
+void summed_table(struct sutra_table *table, const char *name, const struct sutra_table *from,
+                  const struct summed_columns *columns);
+
+/* The first n rows, and the rest as one, "(others)". */
+void summed_cut(struct sutra_table *table, uint64_t n);
+
+/* Our timeline of all ranks: type, time_us, percent of "total" or "all work". */
+enum { LINE_TYPE, LINE_TIME, LINE_SHARE };
+void lines_table(struct sutra_table *table, const struct sutra_table *timeline);
+
+/* The time of a line; 0: there is none. */
+double lines_us(const struct sutra_table *lines, const char *type);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * treemap.c - rows of a table as areas: those of one group stand together, in its colour.
+ *
+ *     +-----------------+--------+
+ *     | GEMM            | other  |      Squarified (Bruls, Huizing and van Wijk, 2000): areas by falling value go into
+ *     |  aten::mm       |        |      strips along the shorter side of what is left, each strip as long as its
+ *     |  aten::addmm    +--------+      areas get squarer by it.
+ *     |                 | reduce |
+ *     +-----------------+--------+
+ *
+ * Cost: O(rows), each of which is looked at twice, beside an order of the groups.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/chart.h"
+
+#define TREEMAP_HEIGHT 380.0
+#define GAP            2.0 /* between groups */
+
+struct area {
+    double x, y, width, height;
+};
+
+/* Values that are to be laid out, falling. */
+struct layout_items {
+    const double *values;
+    struct area *areas;
+    uint32_t n;
+};
+
+/* The worst ratio of sides in a strip of this length that has these areas. */
+static double worst_ratio(double length, double sum, double least, double most) {
+    double width = sum / length;
+    return fmax(width * width / least, most / (width * width));
+}
+
+/* Lays values first .. last - 1 out as a strip, and takes it off what is left. */
+static void place_strip(const struct layout_items *items, uint32_t first, uint32_t last, double sum, double scale,
+                        struct area *left) {
+    bool upright = left->width >= left->height; /* the strip stands at the left side */
+    double length = upright ? left->height : left->width, width = length > 0 ? sum * scale / length : 0, at = 0;
+    for (uint32_t i = first; i < last; i++) {
+        double part = sum > 0 ? items->values[i] / sum * length : 0;
+        items->areas[i] = upright ? (struct area){left->x, left->y + at, width, part}
+                                  : (struct area){left->x + at, left->y, part, width};
+        at += part;
+    }
+    left->x += upright ? width : 0;
+    left->y += upright ? 0 : width;
+    left->width = fmax(0, left->width - (upright ? width : 0));
+    left->height = fmax(0, left->height - (upright ? 0 : width));
+}
+
+static void lay_out(const struct layout_items *items, struct area left) {
+    double all = 0;
+    for (uint32_t i = 0; i < items->n; i++)
+        all += items->values[i];
+    double scale = all > 0 ? left.width * left.height / all : 0;
+    for (uint32_t first = 0; first < items->n;) {
+        double length = fmin(left.width, left.height), sum = items->values[first], most = sum * scale;
+        double ratio = worst_ratio(length, sum * scale, most, most);
+        uint32_t last = first + 1;
+        for (; last < items->n && items->values[last] > 0; last++) {
+            double longer = sum + items->values[last];
+            double then = worst_ratio(length, longer * scale, items->values[last] * scale, most);
+            if (then > ratio)
+                break;
+            ratio = then;
+            sum = longer;
+        }
+        place_strip(items, first, last, sum, scale, &left);
+        first = last;
+    }
+}
+
+/* ---- Groups ---- */
+
+/* Rows by group: groups by falling value, rows in their order. */
+struct treemap_layout {
+    uint32_t n_groups;
+    uint32_t of_row[TREEMAP_ROWS_MAX], first_row[TREEMAP_ROWS_MAX]; /* first_row: of each group */
+    double sums[TREEMAP_ROWS_MAX];
+    struct area rows[TREEMAP_ROWS_MAX];
+};
+
+static double value_at(const struct treemap *map, uint64_t row) {
+    double value = table_get_real(map->table, map->value, row);
+    return value > 0 && isfinite(value) ? value : 0;
+}
+
+static bool same_text(const struct sutra_table *table, uint32_t column, uint64_t a, uint64_t b) {
+    size_t n_a, n_b;
+    const char *text_a = table_get_text(table, column, a, &n_a), *text_b = table_get_text(table, column, b, &n_b);
+    return n_a == n_b && memcmp(text_a, text_b, n_a) == 0;
+}
+
+static void find_groups(const struct treemap *map, struct treemap_layout *layout) {
+    for (uint32_t row = 0; row < map->n_rows; row++) {
+        uint32_t group = 0;
+        while (group < layout->n_groups && !same_text(map->table, map->group, layout->first_row[group], row))
+            group++;
+        if (group == layout->n_groups) {
+            layout->first_row[layout->n_groups++] = row;
+            layout->sums[group] = 0;
+        }
+        layout->of_row[row] = group;
+        layout->sums[group] += value_at(map, row);
+    }
+}
+
+/* Groups in the order of their sums, the largest first. */
+static void order_groups(const struct treemap_layout *layout, uint32_t *order) {
+    for (uint32_t group = 0; group < layout->n_groups; group++) {
+        uint32_t at = group;
+        for (; at > 0 && layout->sums[order[at - 1]] < layout->sums[group]; at--)
+            order[at] = order[at - 1];
+        order[at] = group;
+    }
+}
+
+static void lay_out_group(const struct treemap *map, struct treemap_layout *layout, uint32_t group, struct area area) {
+    double values[TREEMAP_ROWS_MAX];
+    struct area areas[TREEMAP_ROWS_MAX];
+    uint32_t rows[TREEMAP_ROWS_MAX], n = 0;
+    for (uint32_t row = 0; row < map->n_rows; row++)
+        if (layout->of_row[row] == group) {
+            values[n] = value_at(map, row);
+            rows[n++] = row;
+        }
+    lay_out(&(struct layout_items){values, areas, n}, area);
+    for (uint32_t i = 0; i < n; i++)
+        layout->rows[rows[i]] = areas[i];
+}
+
+/* ---- Drawing ---- */
+
+static void draw_row(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
+                     int colour) {
+    struct text_out *out = svg_out(svg);
+    struct name name = {0};
+    name.bytes = table_get_text(map->table, map->label, row, &name.length);
+    svg_part(svg, colour, area->x, area->y, area->width, area->height);
+    out_format(out, " data-row=\"%llu\" data-column=\"", (unsigned long long)row);
+    markup_text(svg->markup, map->table->columns[map->value].spec.name);
+    out_add(out, "\" data-value=\"");
+    out_number(out, table_get_real(map->table, map->value, row));
+    out_add(out, "\"><title>");
+    markup_cut(svg->markup, name, 80);
+    out_format(out, ": %s</title></rect>\n", shown_figure(value_at(map, row), map->unit).text);
+    if (area->width > 44 && area->height > 18)
+        svg_text(svg, "on", ANCHOR_START, area->x + 5, area->y + 14, name, area->width - 10);
+}
+
+void treemap_draw(const struct svg *svg, const void *chart) {
+    const struct treemap *map = chart;
+    struct treemap_layout layout = {0};
+    struct area areas[TREEMAP_ROWS_MAX];
+    double sums[TREEMAP_ROWS_MAX];
+    uint32_t order[TREEMAP_ROWS_MAX];
+    struct legend_entry legend[COLOURS + 1] = {{0}};
+    char names[COLOURS][64];
+    int n_legend = 0;
+    find_groups(map, &layout);
+    order_groups(&layout, order);
+    for (uint32_t i = 0; i < layout.n_groups; i++) {
+        size_t length;
+        const char *text = table_get_text(map->table, map->group, layout.first_row[order[i]], &length);
+        sums[i] = layout.sums[order[i]];
+        if (i >= COLOURS)
+            continue;
+        legend[n_legend] = (struct legend_entry){names[i], (int)i};
+        snprintf(names[n_legend++], sizeof names[0], "%.*s", (int)(length < 60 ? length : 60), text);
+    }
+    if (layout.n_groups > COLOURS)
+        legend[n_legend++] = (struct legend_entry){"others", COLOUR_GREY};
+    double top = svg_legend(svg, legend, n_legend, false);
+    lay_out(&(struct layout_items){sums, areas, layout.n_groups}, (struct area){0, top, svg->width, TREEMAP_HEIGHT});
+    for (uint32_t i = 0; i < layout.n_groups; i++)
+        lay_out_group(map, &layout, order[i], areas[i]);
+    svg_begin(svg, top + TREEMAP_HEIGHT);
+    svg_legend(svg, legend, n_legend, true);
+    for (uint32_t i = 0; i < layout.n_groups; i++)
+        for (uint32_t row = 0; row < map->n_rows; row++)
+            if (layout.of_row[row] == order[i])
+                draw_row(svg, map, &layout.rows[row], row, i < COLOURS ? (int)i : COLOUR_GREY);
+    svg_end(svg);
+}

@@ -1,0 +1,11 @@
+# The page and the tables of analyze kernels.
+. "$TOOLS/common.sh"
+analysis_trace
+quietly sutra analyze kernels trace.json.gz -o tables
+ls tables
+head -n 3 tables/kernels.csv tables/kernel_configurations.csv
+cat tables/kernel_durations.csv
+sutra analyze kernels trace.json.gz 2>/dev/null | awk 'length > 80 { print "too wide: " $0 }'
+sutra analyze operators trace.json.gz 2>/dev/null | awk 'length > 80 { print "too wide: " $0 }'
+echo '{"traceEvents": []}' >empty.json
+quietly sutra analyze kernels empty.json

@@ -1,0 +1,98 @@
+/*
+ * fault_memory_operators.c - runs out of memory at every allocation, one after the other, while operators and kernels
+ * of a trace are analyzed, by our rules, by TraceLens', and for a part of the work.
+ *
+ * Each such run must end with SUTRA_SYSTEM and nothing, or with all tables; the sanitizers watch for leaks.
+ */
+#include "hta_table.h"
+#include "refuse.h"
+
+#define NUMBERED(name, tid, ts, dur)                                                                                   \
+    EVENT("cpu_op", name, 1, tid, ts, dur,                                                                             \
+          "\"Sequence number\":7,\"Input Dims\":[[2,3],[]],\"Input type\":[\"float\",\"\"]")
+#define ARROW(phase, pid, tid, ts)                                                                                     \
+    "{\"ph\":\"" phase "\",\"id\":4,\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts  \
+    "}"
+
+static const char text[] = TRACE(
+    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,\"args\":{\"name\":\"python\"}}," STEP(1, 0, 100) "," EVENT("python_function", "nn.Module: Linear_0", 1, 1, 1, 90, "") "," NUMBERED(
+        "aten::addmm", 1, 5,
+        50) "," LAUNCH(10, 5,
+                       1) "," CALL("cudaGraphLaunch", 70, 5,
+                                   2) "," NUMBERED("autograd::engine::evaluate_function: AddmmBackward0", 2, 200,
+                                                   50) "," EVENT("cuda_runtime", "cudaLaunchKernel", 1, 2, 210, 5,
+                                                                 "\"correlation\":3") "," KERNEL("gemm<a>", 7, 20, 10,
+                                                                                                 1) "," KERNEL("ncclDevKernel",
+                                                                                                               8, 80,
+                                                                                                               10,
+                                                                                                               2) "," KERNEL("gemm<b>",
+                                                                                                                             7,
+                                                                                                                             220,
+                                                                                                                             10,
+                                                                                                                             3) "," COPY("Memcpy HtoD",
+                                                                                                                                         7,
+                                                                                                                                         240,
+                                                                                                                                         5,
+                                                                                                                                         9,
+                                                                                                                                         2.5) "," ARROW("s",
+                                                                                                                                                        1,
+                                                                                                                                                        1,
+                                                                                                                                                        10) "," ARROW("f",
+                                                                                                                                                                      0,
+                                                                                                                                                                      7,
+                                                                                                                                                                      20));
+
+static const struct sutra_operators_options variants[] = {
+    {.size = sizeof variants[0]},
+    {.size = sizeof variants[0], .kernels = true},
+    {.size = sizeof variants[0], .compat = true},
+    {.size = sizeof variants[0], .step = "1", .category = "GEMM"},
+};
+
+struct run {
+    const struct sutra_operators_options *options;
+    unsigned n_tables;
+};
+
+static enum sutra_status run_once(void *arg, struct sutra_error *error) {
+    struct run *run = arg;
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_context *context = NULL;
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_operators *operators = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, error);
+    if (!status)
+        status = sutra_operators_make(context, trace, run->options, &operators, error);
+    run->n_tables = 0;
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        run->n_tables += sutra_operators_table(operators, (enum sutra_operators_table)id) != NULL;
+    sutra_operators_free(operators);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    return status;
+}
+
+static void check(void *arg, long n, enum sutra_status status) {
+    const struct run *run = arg;
+    if (status == SUTRA_OK && run->n_tables < 3)
+        fail_msg("allocation %ld: %u tables", n, run->n_tables);
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        struct run run = {.options = &variants[i]};
+        const struct refusable refusable = {&run, run_once, check};
+        struct sutra_error error;
+        assert_int_equal(run_once(&run, &error), SUTRA_OK);
+        assert_true(refuse_each(&refusable, false) > 50);
+        assert_true(refuse_each(&refusable, true) > 50);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
