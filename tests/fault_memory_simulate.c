@@ -6,6 +6,7 @@
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
  */
 #include "fault_files.h"
+#include "job/rank_link.h"
 
 enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, N_FILES };
 
@@ -105,9 +106,8 @@ static enum sutra_status run_job(struct sutra_context *context, const struct fau
 
 /* Of what was linked, or of ET+ where that is NULL. */
 static enum sutra_status make_faithful(struct sutra_context *context, const struct simulate_texts *texts,
-                                       const struct sutra_linked *linked, bool gpu_streams, const char *path,
-                                       struct sutra_error *error) {
-    const struct sutra_faithful_options options = {.size = sizeof options, .gpu_streams = gpu_streams};
+                                       const struct sutra_linked *linked, const char *path, struct sutra_error *error) {
+    const struct sutra_faithful_options options = {.size = sizeof options};
     const struct sutra_convert_options timed = {.size = sizeof timed, .keep_times = true};
     struct sutra_converted *converted = NULL;
     enum sutra_status status =
@@ -127,15 +127,21 @@ static enum sutra_status run_linked(struct sutra_context *context, const struct 
     struct sutra_host_trace *host = NULL;
     struct sutra_device_trace *device = NULL;
     struct sutra_linked *linked = NULL;
+    const struct link_output streams = {.et = true,
+                                        .faithful = true,
+                                        .what.size = sizeof streams.what,
+                                        .how = {.size = sizeof streams.how, .gpu_streams = true}};
+    struct sutra_faithful_report report = {.size = sizeof report};
     enum sutra_status status = sutra_host_trace_parse(context, "host", texts->host, strlen(texts->host), &host, error);
     if (!status)
         status = sutra_device_trace_parse(context, "device", texts->device, strlen(texts->device), &device, error);
     if (!status)
         status = sutra_link(context, host, device, NULL, &linked, error);
     if (!status)
-        status = make_faithful(context, texts, linked, false, files->path[FILE_ET], error);
+        status = make_faithful(context, texts, linked, files->path[FILE_ET], error);
     if (!status)
-        status = make_faithful(context, texts, linked, true, files->path[FILE_STREAMS], error);
+        status = link_output_write(context, &(struct linked_traces){linked, host, device}, &streams,
+                                   files->path[FILE_STREAMS], NULL, &report, error);
     sutra_linked_free(linked);
     sutra_device_trace_free(device);
     sutra_host_trace_free(host);
@@ -151,7 +157,7 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
     if (!status)
         status = run_linked(context, files, error);
     if (!status)
-        status = make_faithful(context, files->of, NULL, false, files->path[FILE_PLUS], error);
+        status = make_faithful(context, files->of, NULL, files->path[FILE_PLUS], error);
     sutra_context_free(context);
     return status;
 }

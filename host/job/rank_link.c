@@ -11,16 +11,19 @@
 #include "link/linked.h"
 #include "link/pairing.h"
 #include "read/fields.h"
+#include "simulate/converted.h"
 
-enum sutra_status link_output_write(struct sutra_context *context, const struct sutra_linked *linked,
+enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
                                     const struct link_output *output, const char *path, uint64_t *n_bytes,
                                     struct sutra_faithful_report *faithful, struct sutra_error *error) {
     if (!output->et)
-        return sutra_linked_write(context, linked, path, n_bytes, error);
+        return sutra_linked_write(context, spent->linked, path, n_bytes, error);
     struct sutra_converted *converted = NULL;
-    enum sutra_status status = sutra_linked_convert(context, linked, &output->what, &converted, error);
+    struct sutra_convert_options what = output->what;
+    what.keep_times = output->faithful;
+    enum sutra_status status = linked_convert_spend(context, spent, &what, &converted, error);
     if (!status && output->faithful)
-        status = sutra_converted_make_faithful(context, converted, linked, &output->how, faithful, error);
+        status = sutra_converted_make_faithful(context, converted, NULL, &output->how, faithful, error);
     if (!status)
         status = sutra_converted_write(context, converted, path, n_bytes, error);
     sutra_converted_free(converted);
@@ -56,8 +59,8 @@ static int64_t count_devices(const struct document *document) {
     return n > 0 ? n : NOT_TOLD;
 }
 
-static enum sutra_status link_traces(struct sutra_context *context, const struct sutra_host_trace *host,
-                                     const struct sutra_device_trace *device, const struct sutra_link_options *options,
+static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
+                                     struct sutra_device_trace *device, const struct sutra_link_options *options,
                                      const struct link_output *output, const char *path, struct rank_result *result,
                                      struct sutra_error *error) {
     struct sutra_linked *linked = NULL;
@@ -68,8 +71,9 @@ static enum sutra_status link_traces(struct sutra_context *context, const struct
     if (result->report.n_host_linked == 0 && result->report.n_host_ops > 0)
         status = error_file(error, SUTRA_DATA, device->document.source.name,
                             "nothing of it matches %.200s: are they of the same run?", host->document.source.name);
+    const struct linked_traces spent = {linked, host, device};
     if (!status)
-        status = link_output_write(context, linked, output, path, NULL, &result->faithful, error);
+        status = link_output_write(context, &spent, output, path, NULL, &result->faithful, error);
     sutra_linked_free(linked);
     return status;
 }

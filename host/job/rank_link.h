@@ -6,6 +6,7 @@
 
 #include "analyze/collective_calls.h"
 #include "job/plan.h"
+#include "link/linked.h"
 #include "sutra/convert.h"
 #include "sutra/link.h"
 
@@ -17,9 +18,9 @@ struct link_output {
     struct sutra_faithful_options how;
 };
 
-/* Writes it. `faithful`, whose size is set, is filled if it is asked for; *n_bytes may be NULL. Errors as of
- * sutra_linked_write() and sutra_linked_convert(). */
-enum sutra_status link_output_write(struct sutra_context *context, const struct sutra_linked *linked,
+/* Writes it; a file for simulators spends the traces. `faithful`, whose size is set, is filled if it is asked for;
+ * *n_bytes may be NULL. Errors as of sutra_linked_write() and sutra_linked_convert(). */
+enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
                                     const struct link_output *output, const char *path, uint64_t *n_bytes,
                                     struct sutra_faithful_report *faithful, struct sutra_error *error);
 

@@ -294,12 +294,24 @@ void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_re
     report_give(report, &linked->report, sizeof linked->report);
 }
 
-void sutra_linked_free(struct sutra_linked *linked) {
-    if (!linked)
-        return;
+/* The report stays. */
+static void free_columns(struct sutra_linked *linked) {
     host_ops_free(&linked->units);
     device_ops_free(&linked->ops);
     arena_free(&linked->arena);
     key_index_free(&linked->sync.targets);
+}
+
+void linked_traces_spend(const struct linked_traces *spent) {
+    free_columns(spent->linked);
+    host_nodes_free(&spent->host->nodes);
+    device_events_free(&spent->device->events);
+    json_index_free(&spent->device->document.index);
+}
+
+void sutra_linked_free(struct sutra_linked *linked) {
+    if (!linked)
+        return;
+    free_columns(linked);
     free(linked);
 }

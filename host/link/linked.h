@@ -43,6 +43,17 @@ struct sutra_linked {
     struct sutra_link_report report;
 };
 
+/* What was linked, with its traces, where nothing needs them behind what is made of them. */
+struct linked_traces {
+    struct sutra_linked *linked;
+    struct sutra_host_trace *host;
+    struct sutra_device_trace *device;
+};
+
+/* Frees the columns of all three, and where tokens begin in the device trace. Left are the report, the texts, the
+ * strings of the device trace and the members of the host trace; all else that may still be done is to free the three. */
+void linked_traces_spend(const struct linked_traces *spent);
+
 /* About how many bytes the nodes take as text: their number times the mean of some hundreds. 0: out of memory. */
 uint64_t linked_size(const struct sutra_linked *linked);
 

@@ -10,6 +10,7 @@
 #include "simulate/et_metadata.h"
 #include "simulate/et_write.h"
 #include "simulate/kernel_names.h"
+#include "simulate/linked_timeline.h"
 #include "simulate/node_rings.h"
 #include "simulate/old_parents.h"
 #include "simulate/plus_linked.h"
@@ -158,7 +159,7 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
         status = et_metadata_make(&converted->nodes, graph->plus->document, options->compat, error);
     if (!status)
         status = et_maker_begin(&converted->maker, &graph->arena, graph, &written, error);
-    if (!status && options->keep_times && !options->compat) {
+    if (!status && options->keep_times && !options->compat && !converted->has_times) {
         status = plus_timeline_read(graph, &converted->times_arena, &converted->times, error);
         converted->has_times = true;
     }
@@ -198,15 +199,28 @@ enum sutra_status converted_complete(struct sutra_converted *converted, struct s
 struct convert_input {
     const struct document_input *file;
     const struct sutra_linked *linked;
+    const struct linked_traces *spent; /* what nothing else needs that was linked, or NULL */
 };
+
+/* All that is needed of what was linked is read first: graph and nodes are made when it is gone. */
+static enum sutra_status read_linked(struct sutra_converted *made, struct sutra_context *context,
+                                     const struct convert_input *input, bool times, struct sutra_error *error) {
+    enum sutra_status status = plus_linked(&made->plus, context, input->linked, error);
+    if (!status && times)
+        status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
+    made->has_times = !status && times;
+    if (!status && input->spent)
+        linked_traces_spend(input->spent);
+    return status;
+}
 
 static enum sutra_status read_input(struct sutra_converted *made, struct sutra_context *context,
                                     const struct convert_input *input, const struct sutra_convert_options *options,
                                     struct sutra_error *error) {
+    bool times = options->keep_times && !options->compat;
     if (!input->file)
-        return plus_linked(&made->plus, context, input->linked, error);
-    enum sutra_status status =
-        plus_read(&made->plus, context, &made->document, input->file, options->keep_times && !options->compat, error);
+        return read_linked(made, context, input, times, error);
+    enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, times, error);
     if (!status && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
         context_warn(context,
                      "%s is a host trace that was not linked: its nodes have no durations, and none is on a GPU",
@@ -252,6 +266,13 @@ enum sutra_status sutra_linked_convert(struct sutra_context *context, const stru
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error) {
     return convert_input(context, &(struct convert_input){.linked = linked}, options, converted, error);
+}
+
+enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *spent,
+                                       const struct sutra_convert_options *options, struct sutra_converted **converted,
+                                       struct sutra_error *error) {
+    const struct convert_input input = {.linked = spent->linked, .spent = spent};
+    return convert_input(context, &input, options, converted, error);
 }
 
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report) {

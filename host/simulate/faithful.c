@@ -164,7 +164,8 @@ enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, s
         return status;
     if (!linked && !converted->has_times)
         return error_set(error, SUTRA_USAGE, "the nodes were made of ET+ without keep_times");
-    if (!linked && times->ops.n + times->kernels.n == 0)
+    bool of_file = converted->plus.document == &converted->document;
+    if (of_file && times->ops.n + times->kernels.n == 0)
         return error_set(error, SUTRA_DATA, "no node has times, \"ts\" and \"inclusive_dur\": nothing is linked");
     status = converted_complete(converted, context, error);
     stage_begin(context, "measured times", converted->nodes.n);

@@ -177,7 +177,8 @@ static int check_matches(const struct link_job *job, bool strict) {
 
 static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
     const struct link_output output = link_output_of(job->values);
-    return link_output_write(job->pair.job.context, job->linked, &output, job->values->pair.job.output,
+    const struct linked_traces spent = {job->linked, job->pair.host, job->pair.device};
+    return link_output_write(job->pair.job.context, &spent, &output, job->values->pair.job.output,
                              &job->pair.job.figures.output_bytes, &job->faithful, error);
 }
 
