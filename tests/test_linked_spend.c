@@ -93,7 +93,26 @@ static void faithful_file(void **state) {
     check_same(true);
 }
 
+/* Twice, too; nodes are read without them. */
+static void keys_first(void **state) {
+    (void)state;
+    const struct linked_traces traces = link_both();
+    const struct sutra_convert_options options = {.size = sizeof options};
+    struct sutra_convert_report report = {.size = sizeof report};
+    struct sutra_converted *converted = NULL;
+    linked_traces_spend_keys(&traces);
+    linked_traces_spend_keys(&traces);
+    assert_null(traces.device->events.rf);
+    assert_null(traces.host->nodes.id);
+    assert_int_equal(sutra_linked_convert(context, traces.linked, &options, &converted, NULL), SUTRA_OK);
+    sutra_converted_report(converted, &report);
+    assert_int_equal(report.n_gpu_nodes, 2);
+    sutra_converted_free(converted);
+    free_both(&traces);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_file), cmocka_unit_test(faithful_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(plain_file), cmocka_unit_test(faithful_file),
+                                       cmocka_unit_test(keys_first)};
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -302,6 +302,21 @@ static void free_columns(struct sutra_linked *linked) {
     key_index_free(&linked->sync.targets);
 }
 
+/* Frees a column, which free() may be given again. */
+#define SPEND(column) (free(column), (column) = NULL)
+
+void linked_traces_spend_keys(const struct linked_traces *spent) {
+    struct device_events *events = &spent->device->events;
+    SPEND(events->pid);
+    SPEND(events->tid);
+    SPEND(events->external);
+    SPEND(events->rf);
+    SPEND(events->correlation);
+    SPEND(spent->host->nodes.id);
+    SPEND(spent->host->nodes.rf);
+    SPEND(spent->host->nodes.end);
+}
+
 void linked_traces_spend(const struct linked_traces *spent) {
     free_columns(spent->linked);
     host_nodes_free(&spent->host->nodes);

@@ -51,8 +51,11 @@ struct linked_traces {
 };
 
 /* Frees the columns of all three, and where tokens begin in the device trace. Left are the report, the texts, the
- * strings of the device trace and the members of the host trace; all else that may still be done is to free the three. */
+ * strings of the device trace and the members of the host trace; else the three may only be freed. */
 void linked_traces_spend(const struct linked_traces *spent);
+
+/* Before that: frees columns of the traces that neither plus_linked() nor anything behind it reads. */
+void linked_traces_spend_keys(const struct linked_traces *spent);
 
 /* About how many bytes the nodes take as text: their number times the mean of some hundreds. 0: out of memory. */
 uint64_t linked_size(const struct sutra_linked *linked);
