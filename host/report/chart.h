@@ -93,4 +93,32 @@ struct treemap {
 };
 chart_draw treemap_draw;
 
+/* ---- Roofline: operators as points below what the device can do ---- */
+
+struct roofline_point {
+    struct name name;
+    double flops_per_byte, tflops_per_s; /* above 0 */
+    double us;                           /* of its time, which the size of the point tells */
+    int colour;
+    uint64_t row; /* of the table */
+};
+
+/* Of a unit in a precision. */
+struct roofline_peak {
+    const char *name;
+    double tflops_per_s;
+};
+
+struct roofline_chart {
+    const struct roofline_point *points; /* the largest first */
+    uint64_t n_points;
+    double us;                         /* of all time */
+    const struct roofline_peak *peaks; /* the highest first */
+    int n_peaks;
+    double tbytes_per_s; /* of memory; 0: not known */
+    const struct legend_entry *legend;
+    int n_legend;
+};
+chart_draw roofline_draw;
+
 #endif

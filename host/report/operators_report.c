@@ -7,6 +7,7 @@
 
 #include "report/operators_tables.h"
 #include "report/page.h"
+#include "report/rates_section.h"
 #include "sutra/report.h"
 
 /* Bars and areas of one chart. */
@@ -112,6 +113,11 @@ static void show_arguments(struct page *page, const void *of) {
                "no work of the device is charged to operators");
 }
 
+static void show_rates(struct page *page, const void *of) {
+    const struct operators_source *source = of;
+    rates_show(page, source->ranks);
+}
+
 static void show_annotations(struct page *page, const void *of) {
     show_table(page, of, SUTRA_OPERATORS_BY_ANNOTATION, "Annotations", "the traces have none");
 }
@@ -151,6 +157,7 @@ static const struct page_section of_operators[] = {
      "Work of modules, forward and backward: what they launched, and what autograd launched for them.", show_modules},
     {"arguments", "Arguments", "The same operators by shapes, types, strides and values of their inputs.",
      show_arguments},
+    {"rates", "Rates", "How near operators come to what the device can do.", show_rates},
     {"annotations", "Annotations", "Steps and other annotations, with all that was launched in them.",
      show_annotations},
     {0},

@@ -166,14 +166,14 @@ static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, cons
                         const int64_t *lengths, const int64_t *streams) {
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BLOCKED);
     const uint32_t *lane = queue->series.lane;
+    const row_t *change = queue->series.change;
     int64_t duration = hta_duration(rows), ns = 0, last_ns = 0, last_stream = 0;
     bool full = false, any = false;
     for (row_t i = 0; i < queue->n; i++) {
         bool last = i + 1 == queue->n || lane[i + 1] != lane[i];
-        const row_t *change = &queue->series.change[i];
         if (lengths[i] >= (int64_t)hta->options.full_queue) {
             full = true;
-            ns += last ? 0 : rows->start[queue->event[change[1]]] - rows->start[queue->event[change[0]]];
+            ns += last ? 0 : rows->start[queue->event[change[i + 1]]] - rows->start[queue->event[change[i]]];
         }
         if (!last)
             continue;

@@ -117,7 +117,7 @@ static enum sutra_status match_sequence(struct engine_search *search, const row_
 
 static enum sutra_status find_forward(struct sutra_context *context, struct engine_search *search, struct arena *arena,
                                       struct sutra_error *error) {
-    row_t n, *rows = arena_take(arena, search->reading->hosts.n, sizeof *rows);
+    row_t n = 0, *rows = arena_take(arena, search->reading->hosts.n, sizeof *rows);
     search->forward = rows_none(arena, search->reading->hosts.n);
     enum sutra_status status = arena_status(arena, error);
     if (!status)

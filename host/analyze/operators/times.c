@@ -60,7 +60,7 @@ static enum sutra_status find_texts(struct sutra_context *context, const struct 
     const struct device_events *events = reading->events;
     struct arena_mark mark = arena_mark(scratch);
     row_t *coarse = arena_take(scratch, events->n, sizeof *coarse), n = 0;
-    struct asked_column column;
+    struct asked_column column = {0};
     enum sutra_status status = arena_status(scratch, error);
     for (row_t event = 0; event < events->n && !status; event++)
         if (category_of(reading, event) && is_coarse(events, event))

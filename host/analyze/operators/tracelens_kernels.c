@@ -207,7 +207,7 @@ static enum sutra_status write_summary(const struct kernel_table *from, double t
     struct tuple *keys = arena_take(arena, from->n, sizeof *keys);
     uint32_t *order = arena_take(arena, from->n, sizeof *order);
     struct op_groups groups = {0};
-    struct kernel_durations sums;
+    struct kernel_durations sums = {0};
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < from->n && !status; i++)
         keys[i] = summary_key(from, i);

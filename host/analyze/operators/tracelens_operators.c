@@ -56,7 +56,7 @@ enum sutra_status tracelens_timeline(const struct op_input *input, struct arena 
 static void table_categories(struct sutra_table *table, const struct op_groups *groups, uint32_t group,
                              const uint8_t *categories, struct buffer *text) {
     bool seen[OP_N_CATEGORIES] = {false};
-    const char *names[OP_N_CATEGORIES];
+    const char *names[OP_N_CATEGORIES] = {NULL};
     int n = 0;
     for (row_t i = groups->first[group]; i < groups->first[group + 1]; i++)
         seen[categories[groups->member[i]]] = true;

@@ -18,8 +18,8 @@ struct tree_values {
 #define UNSET UINT64_MAX
 
 /* What a terminal shows without a word about it. */
-#define SCREEN_DEPTH 3
-#define SCREEN_LINES 45
+#define SCREEN_DEPTH 3u
+#define SCREEN_LINES 45u
 
 static const char *const formats[] = {"json", "text", "chrome", NULL}; /* in the order of enum sutra_tree_format */
 

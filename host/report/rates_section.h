@@ -1,0 +1,13 @@
+/*
+ * rates_section.h - the section of a page that says how near operators come to what the device can do.
+ */
+#ifndef REPORT_RATES_SECTION_H
+#define REPORT_RATES_SECTION_H
+
+#include "report/page.h"
+#include "sutra/operators.h"
+
+/* The roofline, utilisation of steps, rates, and what nothing is known of. */
+void rates_show(struct page *page, const struct sutra_operators_ranks *ranks);
+
+#endif
