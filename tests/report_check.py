@@ -299,6 +299,22 @@ def texts(element):
     return "".join(element.itertext())
 
 
+def check_points(root, rates):
+    """The points of a roofline are rows of the table, at the height of their rates."""
+    points = [point for point in root.iter(SVG + "circle") if point.get("data-value")]
+    places = []
+    for point in points:
+        value = float(point.get("data-value"))
+        check(near(float(rates[int(point.get("data-row"))]["tflops_per_s"]), value), "a point of another rate", value)
+        places.append((math.log10(value), float(point.get("cy"))))
+    places.sort()
+    (low, bottom), (high, top) = places[0], places[-1]
+    for place, y in places:
+        wanted = bottom + (top - bottom) * (place - low) / (high - low) if high > low else bottom
+        check(abs(y - wanted) <= 0.11, "points are no scale", place, y, wanted)
+    return len(points)
+
+
 def check_chart(path, page):
     check(os.path.getsize(path) <= SIZE_MAX, path, "is large")
     root = ET.parse(path).getroot()
@@ -306,7 +322,8 @@ def check_chart(path, page):
     ids = {element.get("id"): element for element in root.iter() if element.get("id")}
     check(all(texts(ids[name]).strip() for name in root.get("aria-labelledby").split()), "no name")
     for element in root.iter():
-        check(element.tag.split("}")[1] in ("svg", "title", "desc", "style", "rect", "line", "text", "path"), element.tag)
+        check(element.tag.split("}")[1] in ("svg", "title", "desc", "style", "rect", "line", "text", "path", "circle"),
+              element.tag)
         for name in element.keys():
             check(not name.startswith("on") and "href" not in name, "attribute", name)
     style = "".join(element.text for element in root.iter(SVG + "style"))
@@ -374,6 +391,9 @@ def check_folder(folder):
     for chart in charts:
         by_row = check_chart(os.path.join(folder, "charts", chart), page)
         n_bars += check_bars(chart[:-4], by_row, page)
+        if chart == "roofline.svg":
+            with open(os.path.join(folder, "rates.csv"), encoding="utf-8", newline="") as file:
+                check_points(ET.parse(os.path.join(folder, "charts", chart)).getroot(), list(csv.DictReader(file)))
         name = chart[:-4]
         if name in inline:  # charts of an earlier run may lie in the folder
             check(len(inline[name]) == 2 and inline[name][0] == inline[name][1], name, "differs in a narrow window")
