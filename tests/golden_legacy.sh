@@ -21,9 +21,12 @@ bad() {
     n_failed=$((n_failed + 1))
 }
 
-# link OPTION...: runs the case's command with more options.
-link() {
-    "$SUTRA" link-legacy --et-file "$et" --kineto-file kineto.json --compat-path "$@" >stdout 2>stderr
+# Under the older name it speaks as the older program does.
+ln -s "$SUTRA" "$work/trace_link"
+
+# run COMMAND... : runs the case's command.
+run() {
+    "$@" --et-file "$et" --kineto-file kineto.json --compat-path "${options[@]}" >stdout 2>stderr
     code=$?
 }
 
@@ -41,7 +44,8 @@ for folder in "$cases"/*/; do
     text "$folder/stderr.txt" | grep '^\[' >messages
     failed=$(text "$folder/stderr.txt" | grep -vc '^\[\|^$')
     n_checks=$((n_checks + 1))
-    link --compat-exit "${args[@]}"
+    options=(--compat-exit "${args[@]}")
+    run "$work/trace_link"
     if [ "$failed" != 0 ]; then
         [ $code = 0 ] || [ "$(grep -c '^sutra: ' stderr)" = 1 ] || bad "exit $code without a line that says why"
         continue
@@ -54,11 +58,11 @@ for folder in "$cases"/*/; do
         continue
     fi
     gzip -dc "$folder/out.json.gz" | cmp -s - "$plus" || bad "output differs"
-    words=()
+    options=(--output-file near.json)
     for word in "${args[@]}"; do
-        [ "$word" = --exact-match ] || words+=("$word")
+        [ "$word" = --exact-match ] || options+=("$word")
     done
-    link "${words[@]}" --output-file near.json
+    run "$SUTRA" link-legacy --verbose
     if grep -q 'Exact match fits' stderr; then
         cmp -s near.json "$plus" || bad "approximate match gives another file"
     fi

@@ -223,10 +223,6 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
     if (!input->file)
         return read_linked(made, context, input, times, error);
     enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, times, error);
-    if (!status && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
-        context_warn(context,
-                     "%s is a host trace that was not linked: its nodes have no durations, and none is on a GPU",
-                     made->document.source.name);
     return status ? status : old_parents_replace(&made->plus.nodes, context, error);
 }
 
@@ -243,6 +239,10 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
     status = read_input(made, context, input, &taken, error);
     if (!status)
         status = converted_make(made, context, &taken, error);
+    if (!status && input->file && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
+        context_warn(context,
+                     "%s is a host trace that was not linked: its nodes have no durations, and none is on a GPU",
+                     made->document.source.name);
     if (status)
         sutra_converted_free(made);
     else
