@@ -52,18 +52,23 @@ static void text_that_was_passed_is_no_memory(void **state) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
     struct sutra_device_trace *trace = NULL;
+    const struct sutra_profile_options profile_options = {.size = sizeof profile_options};
+    struct sutra_profile *profile = NULL;
     write_trace(path);
     assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
     long before = file_pages_kb();
     assert_int_equal(sutra_device_trace_read(context, path, &trace, NULL), SUTRA_OK);
     long more = file_pages_kb() - before;
+    assert_int_equal(sutra_profile_take(context, trace, NULL, &profile_options, &profile, NULL), SUTRA_OK);
+    long again = file_pages_kb() - before;
+    sutra_profile_free(profile);
     sutra_device_trace_free(trace);
     sutra_context_free(context);
     unlink(path);
     if (before < 0)
         skip();
-    if (more > N_EVENTS * (ARGS_BYTES / 1024) / 2)
-        fail_msg("%ld kB of the file are in memory", more);
+    if (more > N_EVENTS * (ARGS_BYTES / 1024) / 2 || again > N_EVENTS * (ARGS_BYTES / 1024) / 2)
+        fail_msg("%ld kB of the file are in memory, %ld after it was looked at again", more, again);
 }
 
 int main(void) {

@@ -285,6 +285,11 @@ void event_find(const struct sutra_device_trace *trace, row_t event, struct even
         walk_event(&walker, learned, places);
 }
 
+void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last) {
+    if (first < last)
+        source_give_back(&trace->document.source, trace->events.text[first], trace->events.text[last]);
+}
+
 struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name) {
     struct event_places places;
     event_find(trace, event, NULL, &places);

@@ -25,6 +25,9 @@ struct sutra_device_trace {
 void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
                 struct event_places *places);
 
+/* The text from event `first` to event `last` was looked at again; as in source_give_back(). */
+void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last);
+
 /* Where the value of args[name] stands; see document_member_of(). */
 struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name);
 

@@ -244,11 +244,14 @@ static void read_part(void *arg, size_t number) {
     struct json_place places[ASK_MAX] = {0};
     part->reader = (struct field_reader){.source = &asking->trace->document.source, .values = asking->values};
     part->reader.failed = asking->strings && !strings_init(&part->strings);
-    for (row_t i = first_of_part(asking, number); i < first_of_part(asking, number + 1) && !part->reader.failed; i++) {
+    row_t begin = first_of_part(asking, number), end = first_of_part(asking, number + 1);
+    for (row_t i = begin; i < end && !part->reader.failed; i++) {
         find_places(asking, asking->events[i], &learned, places);
         for (size_t j = 0; j < asking->n_fields; j++)
             put_value(part, &asking->list[asking->fields[j].column], asking->events[i], places[j]);
     }
+    if (begin < end)
+        events_passed(asking->trace, asking->events[begin], asking->events[end - 1]);
     event_forms_free(&learned.forms);
 }
 

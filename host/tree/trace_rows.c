@@ -132,9 +132,12 @@ static void read_part(void *arg, size_t number) {
     struct reading *reading = arg;
     struct events_learned learned = {0};
     row_t n = reading->trace->events.n;
+    row_t begin = (row_t)part_start(n, reading->n_parts, number);
     row_t end = (row_t)part_start(n, reading->n_parts, number + 1);
-    for (row_t event = (row_t)part_start(n, reading->n_parts, number); event < end; event++)
+    for (row_t event = begin; event < end; event++)
         read_event(reading, &reading->parts[number], &learned, event);
+    if (begin < end)
+        events_passed(reading->trace, begin, end - 1);
     event_forms_free(&learned.forms);
 }
 
