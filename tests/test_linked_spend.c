@@ -62,6 +62,15 @@ static size_t read_file(const char *path, char *bytes, size_t size) {
     return n;
 }
 
+/* All but what pads the struct. */
+static void check_reports(const struct sutra_faithful_report *a, const struct sutra_faithful_report *b) {
+    assert_memory_equal(a, b, offsetof(struct sutra_faithful_report, departs));
+    assert_int_equal(a->departs, b->departs);
+    assert_int_equal(a->departs_id, b->departs_id);
+    assert_memory_equal(&a->departs_us, &b->departs_us, sizeof a->departs_us);
+    assert_int_equal(a->n_works, b->n_works);
+}
+
 static void check_same(bool faithful) {
     static char kept[10000], spent[10000];
     char path[] = P_tmpdir "/sutra_spend_XXXXXX";
@@ -77,7 +86,7 @@ static void check_same(bool faithful) {
     assert_int_equal(link_output_write(context, &traces, &output, path, NULL, &reports[1], NULL), SUTRA_OK);
     assert_int_equal(read_file(path, spent, sizeof spent), n);
     assert_memory_equal(kept, spent, n);
-    assert_memory_equal(&reports[0], &reports[1], sizeof reports[0]);
+    check_reports(&reports[0], &reports[1]);
     assert_spent(&traces);
     unlink(path);
     free_both(&traces);

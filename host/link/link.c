@@ -312,9 +312,13 @@ void linked_traces_spend_keys(const struct linked_traces *spent) {
     SPEND(events->external);
     SPEND(events->rf);
     SPEND(events->correlation);
+    SPEND(events->category);
+    SPEND(events->phase);
+    SPEND(events->text);
     SPEND(spent->host->nodes.id);
     SPEND(spent->host->nodes.rf);
     SPEND(spent->host->nodes.end);
+    json_index_free(&spent->device->document.index);
 }
 
 void linked_traces_spend(const struct linked_traces *spent) {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "link/node_text.h"
 #include "simulate/plus_node_read.h"
 #include "text/string_text.h"
 
@@ -20,6 +19,7 @@ struct linked_reading {
     struct plus_trace *trace;
     const struct sutra_linked *linked;
     struct sutra_context *context;
+    const struct json_place *groups;
     size_t n_tasks;
     atomic_bool failed; /* out of memory */
 };
@@ -30,6 +30,7 @@ struct linked_reader {
     struct field_reader fields;
     struct plus_places places;
     const struct sutra_linked *linked;
+    const struct json_place *groups; /* by event */
     struct plus_nodes *nodes;
 };
 
@@ -113,12 +114,16 @@ static void set_name(const struct sutra_device_trace *device, row_t gpu, struct 
     fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
 }
 
+static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {
+    return name_roles(&linked->device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL;
+}
+
 /* The group of a kernel of NCCL, where its event tells one. */
 static void set_group(struct linked_reader *reading, row_t gpu, struct plus_node *node) {
     const struct sutra_device_trace *device = reading->linked->device;
-    if (!(name_roles(&device->events, reading->linked->ops.roles, gpu) & NAME_NCCL_KERNEL))
+    if (!is_nccl(reading->linked, gpu))
         return;
-    struct json_place place = event_field_place(device, gpu, FIELD_PROCESS_GROUP);
+    struct json_place place = reading->groups[gpu];
     if (place.at && device->document.source.bytes[place.at] != 'n')
         plus_node_set_pg_name(&reading->reader, &device->document.source, place, node);
 }
@@ -168,7 +173,7 @@ static void read_units(void *arg, size_t task) {
     struct linked_reading *all = arg;
     const struct sutra_linked *linked = all->linked;
     size_t n = linked->units.n_units;
-    struct linked_reader reading = {.linked = linked, .nodes = &all->trace->nodes};
+    struct linked_reader reading = {.linked = linked, .groups = all->groups, .nodes = &all->trace->nodes};
     reading.fields = (struct field_reader){.source = &linked->host->document.source, .values = &all->context->values};
     reading.reader = (struct plus_reader){.source = &linked->host->document.source,
                                           .index = &linked->host->document.index,
@@ -183,9 +188,29 @@ static void read_units(void *arg, size_t task) {
     buffer_free(&reading.fields.scratch);
 }
 
+enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
+                                     const struct json_place **groups, struct sutra_error *error) {
+    static const struct asked_field field = {"Process Group Name", ASK_PLACE, false};
+    const struct device_ops *ops = &linked->ops;
+    struct asked_column column = {0};
+    row_t *kernels = malloc(((size_t)ops->n_grouped + 1) * sizeof *kernels), n = 0;
+    if (!kernels)
+        return error_memory(error);
+    for (row_t i = 0; i < ops->n_grouped; i++)
+        if (is_nccl(linked, ops->grouped_event[i]))
+            kernels[n++] = ops->grouped_event[i];
+    enum sutra_status status = event_columns_ask(context, linked->device, &field, 1, kernels, n, &column, error);
+    free(kernels);
+    *groups = column.place;
+    return status;
+}
+
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
                               const struct sutra_linked *linked, struct sutra_error *error) {
     struct linked_reading all = {.trace = trace, .linked = linked, .context = context};
+    enum sutra_status status = plus_linked_groups(context, linked, &all.groups, error);
+    if (status)
+        return status;
     row_t n = linked->unit_entry[linked->units.n_units];
     all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_EACH : 0;
     *trace = (struct plus_trace){.document = &linked->host->document};
