@@ -42,7 +42,7 @@ struct sutra_operators_options {
         *peaks;   /* a file with what the device can do at most; NULL: what data sheets say of the one in the trace */
     bool kernels; /* of ours, those of kernels instead of those of operators */
     /* Of ours, a part of the work only. A moment is that at which the work's call begins, else its own start; host
-     * events count that begin in the stretch. NULL and 0: no restriction. */
+     * events count that begin in the stretch. NULL and 0: no restriction. With `compat` SUTRA_USAGE. */
     const char *step;      /* from the start to the end of "ProfilerStep#" with this number */
     double from_us, to_us; /* from here on, before there; whole microseconds from the first start of the trace */
     const char *name;      /* of the work or its operator: contains this */

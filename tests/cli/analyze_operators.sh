@@ -33,3 +33,4 @@ quietly sutra analyze operators trace.json.gz --category gemm -o gemm -q --no-re
 cut -d, -f 2,4 gemm/operator_categories.csv
 quietly sutra analyze operators trace.json.gz --step 99 -q
 quietly sutra analyze operators trace.json.gz --category x -q
+quietly sutra analyze operators trace.json.gz --step 0 --compat tracelens -q

@@ -368,7 +368,14 @@ static enum sutra_status make_ours(struct op_work *work, const struct sutra_devi
 enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_operators_options, category);
-    return options_take(&form, given, taken, error);
+    enum sutra_status status = options_take(&form, given, taken, error);
+    if (status)
+        return status;
+    bool part =
+        taken->step || taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category;
+    if (taken->compat && part)
+        return error_set(error, SUTRA_USAGE, "the tables of TraceLens are those of all work: not of a part of it");
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_operators_make(struct sutra_context *context, const struct sutra_device_trace *trace,
