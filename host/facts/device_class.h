@@ -19,6 +19,6 @@ enum device_class {
 };
 
 /* The class of an event whose category has these roles (facts/names.h). O(length). */
-enum device_class device_class_of(uint32_t category, const char *name, size_t length);
+enum device_class device_class_of(uint32_t category, const char *text, size_t length);
 
 #endif
