@@ -102,7 +102,9 @@ static void write_string(struct buffer *out, const struct strings *strings, uint
     out->length += written + 2;
 }
 
-struct json_place event_field_place(const struct sutra_device_trace *device, row_t event, enum event_field field) {
+/* Where a field of the event stands in the device trace; at 0: it has none. */
+static struct json_place event_field_place(const struct sutra_device_trace *device, row_t event,
+                                           enum event_field field) {
     const struct document *document = &device->document;
     struct event_places places;
     struct json_walker walker = walk_from(&document->source, &document->index, device->events.text[event]);

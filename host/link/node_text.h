@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "link/linked.h"
-#include "read/event_places.h"
 #include "write/json_emit.h"
 
 /* Fields that linking sets, in the order in which they are appended where a node lacks them. X(name, key) */
@@ -60,8 +59,5 @@ void node_write_cpu(struct node_template *template, const struct sutra_linked *l
 /* Appends the unit's GPU node number `i`, for the event `gpu`. The template is that of the unit's first node. */
 void node_write_gpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t i, row_t gpu,
                     struct buffer *out);
-
-/* Where a field of the event stands in the device trace; at 0: it has none. */
-struct json_place event_field_place(const struct sutra_device_trace *device, row_t event, enum event_field field);
 
 #endif

@@ -205,12 +205,12 @@ struct convert_input {
 /* All that is needed of what was linked is read first: graph and nodes are made when it is gone. */
 static enum sutra_status read_linked(struct sutra_converted *made, struct sutra_context *context,
                                      const struct convert_input *input, bool times, struct sutra_error *error) {
-    const struct json_place *groups;
+    const struct json_place *groups = NULL;
     enum sutra_status status = plus_linked_groups(context, input->linked, &groups, error);
     if (!status && input->spent && !times)
         linked_traces_spend_keys(input->spent);
     if (!status)
-        status = plus_linked(&made->plus, context, input->linked, error);
+        status = plus_linked(&made->plus, context, input->linked, groups, error);
     if (!status && times)
         status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
     made->has_times = !status && times;

@@ -206,11 +206,9 @@ enum sutra_status plus_linked_groups(struct sutra_context *context, const struct
 }
 
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, struct sutra_error *error) {
-    struct linked_reading all = {.trace = trace, .linked = linked, .context = context};
-    enum sutra_status status = plus_linked_groups(context, linked, &all.groups, error);
-    if (status)
-        return status;
+                              const struct sutra_linked *linked, const struct json_place *groups,
+                              struct sutra_error *error) {
+    struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .groups = groups};
     row_t n = linked->unit_entry[linked->units.n_units];
     all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_EACH : 0;
     *trace = (struct plus_trace){.document = &linked->host->document};

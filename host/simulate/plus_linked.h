@@ -10,14 +10,15 @@
 #include "link/linked.h"
 #include "simulate/plus_nodes.h"
 
-/* Where the name of its group stands for each kernel of NCCL that was linked, by event. What it reads is kept with the
- * device trace, so that plus_linked() asks again without looking at the text. SUTRA_SYSTEM: out of memory. */
+/* Where the name of its group stands for each kernel of NCCL that was linked, by event. Kept with the
+ * device trace; behind it plus_linked() needs no tokens of that. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
                                      const struct json_place **groups, struct sutra_error *error);
 
-/* Fills the trace, whose texts lie in both traces, too. Nodes of schema 1.0.1 get the new ids of their parents, which
+/* `groups` is of plus_linked_groups(). Fills the trace, whose texts lie in both traces, too. Nodes of schema 1.0.1 get the new ids of their parents, which
  * the text of ET+ does not tell. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
-                              const struct sutra_linked *linked, struct sutra_error *error);
+                              const struct sutra_linked *linked, const struct json_place *groups,
+                              struct sutra_error *error);
 
 #endif
