@@ -39,16 +39,17 @@ static void skip_blanks(struct head_text *text) {
         text->at++;
 }
 
-/* A string's bytes as they are; the text is behind it then. */
+/* A string's bytes as they are; the text is behind it then. Nothing is told of one that the text ends in. */
 static bool take_string(struct head_text *text, const char **bytes, size_t *length) {
     if (!is_at(text, '"'))
         return false;
-    *bytes = ++text->at;
+    const char *begin = ++text->at;
     while (text->at < text->end && *text->at != '"')
         text->at += *text->at == '\\' ? 2 : 1;
     if (text->at >= text->end)
         return false;
-    *length = (size_t)(text->at++ - *bytes);
+    *bytes = begin;
+    *length = (size_t)(text->at++ - begin);
     return true;
 }
 
