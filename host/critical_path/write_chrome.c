@@ -202,20 +202,6 @@ static void copy_marked(const struct path_search *search, struct text_out *text,
         mark_event(search, text, events[i], from);
 }
 
-static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-/* Where an event ends, before the comma behind it. */
-static size_t end_of_event(const struct sutra_device_trace *trace, row_t event) {
-    const char *bytes = trace->document.source.bytes;
-    bool last = event + 1 == trace->events.n;
-    size_t end = last ? trace_events_end(trace) : trace->events.text[event + 1];
-    while (is_space(bytes[end - 1]) || (!last && bytes[end - 1] == ','))
-        end--;
-    return end;
-}
-
 static bool stays(const struct sutra_device_trace *trace, row_t event) {
     uint32_t category = trace->events.category[event];
     if (trace->events.phase[event] != 'X')
@@ -240,7 +226,7 @@ static void copy_critical(const struct path_search *search, struct text_out *tex
         *from = trace->events.text[event];
         if (critical)
             mark_event(search, text, event, from);
-        trace_copy_to(trace, text, from, end_of_event(trace, event));
+        trace_copy_to(trace, text, from, trace_event_end(trace, event));
     }
     *from = trace_events_end(trace);
 }

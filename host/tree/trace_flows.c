@@ -9,17 +9,7 @@
  */
 #include "tree/trace_flows.h"
 
-#include "text/scan.h"
 #include "write/trace_copy.h"
-
-/* Where an event ends, behind which only white space and a comma stand before the next one. */
-static size_t event_end(const struct sutra_device_trace *trace, row_t event) {
-    const char *bytes = trace->document.source.bytes;
-    bool last = event + 1 == trace->events.n;
-    size_t end = last ? trace_events_end(trace) : trace->events.text[event + 1];
-    end = trim_end(bytes, end);
-    return last || bytes[end - 1] != ',' ? end : trim_end(bytes, end - 1);
-}
 
 struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_out *text,
                                      const uint8_t *dropped) {
@@ -37,11 +27,11 @@ struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, str
             out_add(text, ",\n");
         if (gap)
             flows.from = trace->events.text[event];
-        trace_copy_to(trace, text, &flows.from, event_end(trace, event));
+        trace_copy_to(trace, text, &flows.from, trace_event_end(trace, event));
         flows.empty = gap = false;
     }
     if (gap)
-        flows.from = event_end(trace, n - 1);
+        flows.from = trace_event_end(trace, n - 1);
     return flows;
 }
 

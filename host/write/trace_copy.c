@@ -4,6 +4,7 @@
 #include "write/trace_copy.h"
 
 #include "text/number_text.h"
+#include "text/scan.h"
 
 void trace_copy_to(const struct sutra_device_trace *trace, struct text_out *text, size_t *from, size_t to) {
     const size_t most = 1 << 20;
@@ -33,4 +34,12 @@ size_t trace_events_end(const struct sutra_device_trace *trace) {
     struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[trace->events.n - 1]);
     walk_value(&walker);
     return walker.at;
+}
+
+size_t trace_event_end(const struct sutra_device_trace *trace, row_t event) {
+    const char *bytes = trace->document.source.bytes;
+    bool last = event + 1 == trace->events.n;
+    size_t end = last ? trace_events_end(trace) : trace->events.text[event + 1];
+    end = trim_end(bytes, end);
+    return last || bytes[end - 1] != ',' ? end : trim_end(bytes, end - 1);
 }

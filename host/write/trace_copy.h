@@ -17,4 +17,8 @@ void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *t
  * before it. */
 size_t trace_events_end(const struct sutra_device_trace *trace);
 
+/* Where an event ends, behind which only white space and a comma stand before the next one. O(white space), but for the
+ * last one O(length). */
+size_t trace_event_end(const struct sutra_device_trace *trace, row_t event);
+
 #endif

@@ -1,0 +1,110 @@
+/*
+ * test_pieces.c - an output in pieces is the same bytes for any number of threads, whole or not there; where events end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sutra/sutra.h"
+#include "write/pieces.h"
+#include "write/trace_copy.h"
+
+#define N_PIECES 100
+
+static struct sutra_context *context_of(unsigned n_threads) {
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU};
+    struct sutra_context *context = NULL;
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    return context;
+}
+
+/* Some pieces are empty. */
+static void fill_number(const void *arg, size_t number, struct buffer *out) {
+    char text[32];
+    (void)arg;
+    assert_int_equal(out->length, 0);
+    for (size_t i = 0; i < number % 7; i++)
+        buffer_append(out, text, (size_t)snprintf(text, sizeof text, "%zu ", number));
+}
+
+static void fill_without_memory(const void *arg, size_t number, struct buffer *out) {
+    fill_number(arg, number, out);
+    out->failed = number == 50;
+}
+
+static void pieces_stand_in_order_for_any_number_of_threads(void **state) {
+    (void)state;
+    struct buffer expected = {0}, one = {0};
+    for (size_t i = 0; i < N_PIECES; i++) {
+        one.length = 0;
+        fill_number(NULL, i, &one);
+        buffer_append(&expected, one.bytes, one.length);
+    }
+    for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
+        char path[] = "/tmp/test_pieces.XXXXXX", text[8192];
+        struct sutra_context *context = context_of(n_threads);
+        uint64_t n_bytes = 0;
+        int file = mkstemp(path);
+        assert_true(file >= 0);
+        close(file);
+        assert_int_equal(pieces_write(context, path, N_PIECES, fill_number, NULL, &n_bytes, NULL), SUTRA_OK);
+        FILE *written = fopen(path, "r");
+        assert_non_null(written);
+        assert_int_equal(fread(text, 1, sizeof text, written), expected.length);
+        assert_memory_equal(text, expected.bytes, expected.length);
+        assert_int_equal(n_bytes, expected.length);
+        fclose(written);
+        unlink(path);
+        sutra_context_free(context);
+    }
+    buffer_free(&expected);
+    buffer_free(&one);
+}
+
+static void without_memory_nothing_is_left(void **state) {
+    (void)state;
+    char path[] = "/tmp/test_pieces.XXXXXX";
+    struct sutra_context *context = context_of(2);
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    unlink(path);
+    assert_int_equal(pieces_write(context, path, N_PIECES, fill_without_memory, NULL, NULL, NULL), SUTRA_SYSTEM);
+    assert_int_equal(access(path, F_OK), -1);
+    sutra_context_free(context);
+}
+
+static void events_end_before_their_comma(void **state) {
+    (void)state;
+    static const char text[] = "{\"traceEvents\": [ {\"name\": \"a\"} , {}\n,{\"b\": [1]},[2 ] , {\"c\": \",\"}\n ] }";
+    static const char *const events[] = {"{\"name\": \"a\"}", "{}", "{\"b\": [1]}", "[2 ]", "{\"c\": \",\"}"};
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1, .lenient = true};
+    struct sutra_context *context = NULL;
+    struct sutra_device_trace *trace = NULL;
+    assert_int_equal(sutra_context_create(&options, &context, NULL), SUTRA_OK);
+    assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, NULL), SUTRA_OK);
+    assert_int_equal(trace->events.n, 5);
+    for (row_t event = 0; event < trace->events.n; event++) {
+        size_t from = trace->events.text[event], end = trace_event_end(trace, event);
+        assert_int_equal(end - from, strlen(events[event]));
+        assert_memory_equal(text + from, events[event], end - from);
+    }
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_stand_in_order_for_any_number_of_threads),
+        cmocka_unit_test(without_memory_nothing_is_left),
+        cmocka_unit_test(events_end_before_their_comma),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
