@@ -5,6 +5,7 @@
 #include "text/number_text.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -417,6 +418,48 @@ static void check_middle(double low) {
     assert_true(parse(text) == low);
 }
 
+/* Times of today: microseconds since 1970 with and without a fraction, and the middle of two doubles among them. */
+static void times_of_today_are_read_quickly(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        enum number_form form;
+        double value;
+    } cases[] = {
+        {"1691234567890123", NUMBER_FORM_INTEGER, 1691234567890123.0},
+        {"9007199254740992", NUMBER_FORM_INTEGER, 9007199254740992.0},
+        {"9007199254740993", NUMBER_FORM_BAD, 0},
+        {"16912345678901234", NUMBER_FORM_BAD, 0},
+        {"1691234567890123.456", NUMBER_FORM_REAL, 1691234567890123.5},
+        {"1691234567890123.1", NUMBER_FORM_REAL, 1691234567890123.0},
+        {"1691234567890123.125", NUMBER_FORM_REAL, 1691234567890123.0},
+        {"1691234567890123.375", NUMBER_FORM_REAL, 1691234567890123.5},
+        {"9007199254740993.0", NUMBER_FORM_REAL, 9007199254740992.0},
+        {"1691234567890123.4567", NUMBER_FORM_BAD, 0},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char *copy = padded(cases[i].text);
+        int64_t integer = 0;
+        double real = 0;
+        assert_int_equal(number_parse_short(copy, &integer, &real), cases[i].form);
+        if (cases[i].form != NUMBER_FORM_BAD)
+            assert_true((cases[i].form == NUMBER_FORM_REAL ? real : (double)integer) == cases[i].value);
+        free(copy);
+    }
+}
+
+static void random_times_are_read_as_strtod_reads_them(void **state) {
+    (void)state;
+    uint64_t random = seeded();
+    for (int i = 0; i < 100000; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "%" PRIu64 ".%0*u", next_random(&random) % UINT64_C(10000000000000000), 1 + i % 4,
+                 (unsigned)(next_random(&random) % 10));
+        if (bits_from(parse(text)) != bits_from(strtod(text, NULL)))
+            fail_msg("%s", text);
+    }
+}
+
 static void middles_of_two_doubles_go_to_the_even_one(void **state) {
     (void)state;
     uint64_t random = seeded();
@@ -509,6 +552,8 @@ int main(void) {
         cmocka_unit_test(numbers_end_where_the_grammar_ends_them),
         cmocka_unit_test(doubles_are_read_to_the_nearest),
         cmocka_unit_test(random_texts_are_read_as_strtod_reads_them),
+        cmocka_unit_test(times_of_today_are_read_quickly),
+        cmocka_unit_test(random_times_are_read_as_strtod_reads_them),
         cmocka_unit_test(middles_of_two_doubles_go_to_the_even_one),
         cmocka_unit_test(digits_without_end_are_read_exactly),
         cmocka_unit_test(integers_are_read_if_they_fit),

@@ -1,5 +1,6 @@
 /*
- * memory.h - how much memory the program took at most, apart from the input files that it mapped.
+ * memory.h - memory that is quick to touch, and how much the program took at most, apart from the input files that it
+ * mapped.
  *
  * The system keeps the peak of all resident pages (VmHWM), which counts pages of mapped inputs: these belong to the
  * page cache and can be dropped at any time, so they say nothing about what the program needs. A peak of the anonymous
@@ -10,7 +11,12 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* Asks the system to back a large block by pages of 2 MB, which are made in one go when they are first touched; small
+ * blocks and null pointers stay as they are. */
+void memory_on_large_pages(void *block, size_t bytes);
 
 struct memory_watch {
     uint64_t shared_at_start;

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 bool column_resize(void *column, size_t n, size_t size) {
     void *memory;
     memcpy(&memory, column, sizeof memory);
     void *moved = reallocarray(memory, n, size);
     if (!moved)
         return false;
+    memory_on_large_pages(moved, n * size);
     memcpy(column, &moved, sizeof moved);
     /* cppcheck-suppress memleak; the column has it */
     return true;

@@ -254,7 +254,7 @@ static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e
 
 enum number_form number_parse_short(const char *text, int64_t *integer, double *real) {
     size_t n = digit_run_short(text), n_fraction = 0;
-    if (n == 0 || n == SCAN_BYTES)
+    if (n == 0 || (n == SCAN_BYTES && is_digit(text[n])))
         return NUMBER_FORM_BAD;
     uint64_t digits = word_value(word_load(text), n < 8 ? n : 8);
     if (n > 8)
@@ -267,13 +267,15 @@ enum number_form number_parse_short(const char *text, int64_t *integer, double *
         digits = digits_append(digits, word_load(text + n + 1), n_fraction);
         after = text[n + 1 + n_fraction];
     }
-    if (after == 'e' || after == 'E' || digits > (uint64_t)1 << 53)
+    bool exact = digits <= (uint64_t)1 << 53;
+    if (after == 'e' || after == 'E' || n + n_fraction > DIGITS_MAX || (n_fraction == 0 && !exact))
         return NUMBER_FORM_BAD;
     if (n_fraction == 0) {
         *integer = (int64_t)digits;
         return NUMBER_FORM_INTEGER;
     }
-    *real = (double)digits / tens[n_fraction];
+    struct decimal x = {digits, -(int64_t)n_fraction, text, text + n + 1 + n_fraction, false};
+    *real = exact ? (double)digits / tens[n_fraction] : nearest(&x);
     return NUMBER_FORM_REAL;
 }
 
