@@ -70,6 +70,15 @@ static void a_name_may_mean_several_things(void **state) {
     assert_int_equal(name_to("ncc", READER_LINKER), 0);
 }
 
+static void the_overview_knows_what_holds_launches_up(void **state) {
+    (void)state;
+    assert_int_equal(name_to("hipDeviceSynchronize", READER_OVERVIEW), NAME_BLOCKING | NAME_HIP);
+    assert_int_equal(name_to("cudaGraphLaunch", READER_OVERVIEW), NAME_LAUNCH_KERNEL | NAME_LAUNCH_GRAPH);
+    assert_int_equal(name_to("cuModuleLoadData", READER_OVERVIEW), NAME_SETS_UP);
+    assert_int_equal(name_to("enumerate(DataLoader)#_X", READER_OVERVIEW), NAME_LOADS_BATCH);
+    assert_int_equal(name_to("DataLoader.__init__", READER_OVERVIEW), 0);
+}
+
 static void steps_are_found_inside_of_names_with_null_characters(void **state) {
     (void)state;
     static const char name[] = "a\0ProfilerStep#7", launch[] = "cudaLaunchKernel\0";
@@ -156,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_has_its_own_launches),
         cmocka_unit_test(a_name_may_mean_several_things),
+        cmocka_unit_test(the_overview_knows_what_holds_launches_up),
         cmocka_unit_test(steps_are_found_inside_of_names_with_null_characters),
         cmocka_unit_test(names_and_categories_are_apart),
         cmocka_unit_test(names_of_hip_are_known_to_be_such_by_all),

@@ -9,7 +9,7 @@
  *     D  the notebook of analyze dlrm    X  our default rules for it, which know all that D knows
  *     T  the call tree                   S  the timeline for simulators
  *     I  what `sutra info` counts beside what L knows
- *     C  TraceLens' tables of operators
+ *     C  TraceLens' tables of operators  V  the overview and its findings
  *     Q6 what edition 0.6 of these queues knows beside Q, and P6 that of the critical path beside P
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
@@ -32,6 +32,7 @@ enum {
     S = READER_SIMULATE,
     I = READER_SUMMARY,
     C = READER_OPERATORS,
+    V = READER_OVERVIEW,
     Q6 = READER_HTA_QUEUE_0_6,
     P6 = READER_PATH_0_6,
 };
@@ -99,10 +100,35 @@ static const struct name_line names[] = {
     {"emcpy", TEXT_HAS, NAME_COPY, S},
     {"ageable", TEXT_HAS, NAME_PAGEABLE, S},
 
-    {STEP_NAME, TEXT_HAS, NAME_STEP, L | O | P | H | D | S},
+    {STEP_NAME, TEXT_HAS, NAME_STEP, L | O | P | H | D | S | V},
     {"nccl", TEXT_HAS_IN_ANY_CASE, NAME_NCCL, L | S},
     {"ncclDevKernel", TEXT_HAS, NAME_NCCL_KERNEL, L},
     {"nccl:coalesced", TEXT_IS, NAME_COALESCED, L},
+
+    {"Launch", TEXT_HAS, NAME_LAUNCH_KERNEL, V},
+    {"GraphLaunch", TEXT_HAS, NAME_LAUNCH_GRAPH, V},
+    {"Memcpy", TEXT_HAS, NAME_LAUNCH_COPY, V},
+    {"Memset", TEXT_HAS, NAME_LAUNCH_SET, V},
+    {"Synchronize", TEXT_HAS, NAME_BLOCKING, V},
+    {"hipMemcpyWithStream", TEXT_IS, NAME_BLOCKING | NAME_HIP, V},
+    {"cudaMemcpy", TEXT_IS, NAME_BLOCKING, V},
+    {"hipMemcpy", TEXT_IS, NAME_BLOCKING | NAME_HIP, V},
+    {"EventRecord", TEXT_HAS, NAME_RECORD_CALL, V},
+    {"WaitEvent", TEXT_HAS, NAME_WAIT_CALL, V},
+    {"Query", TEXT_HAS, NAME_WAIT_CALL, V},
+    {"enumerate(Data", TEXT_BEGINS, NAME_LOADS_BATCH, V},
+    {"DataLoaderIter.__next__", TEXT_HAS, NAME_LOADS_BATCH, V},
+    {"cudaMalloc", TEXT_BEGINS, NAME_SETS_UP, V},
+    {"cudaFree", TEXT_BEGINS, NAME_SETS_UP, V},
+    {"cudaHostAlloc", TEXT_IS, NAME_SETS_UP, V},
+    {"cudaHostRegister", TEXT_IS, NAME_SETS_UP, V},
+    {"hipMalloc", TEXT_BEGINS, NAME_SETS_UP, V},
+    {"hipFree", TEXT_BEGINS, NAME_SETS_UP, V},
+    {"hipHostMalloc", TEXT_IS, NAME_SETS_UP, V},
+    {"hipHostFree", TEXT_IS, NAME_SETS_UP, V},
+    {"ModuleLoad", TEXT_HAS, NAME_SETS_UP, V},
+    {"LibraryLoad", TEXT_HAS, NAME_SETS_UP, V},
+    {"StreamCreate", TEXT_HAS, NAME_SETS_UP, V},
 };
 
 /* Those with capitals and without a prefix are Kineto's until 2021; its flows from launches have had four names. */

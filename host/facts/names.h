@@ -33,6 +33,7 @@ enum reader {
     READER_HTA_QUEUE_0_6 = 1 << 13, /* beside READER_HTA_QUEUE, what HTA 0.6 knows more */
     READER_PATH_0_6 = 1 << 12,      /* beside READER_PATH, what the critical path of HTA 0.6 knows more */
     READER_OPERATORS = 1 << 11,     /* TraceLens' tables of operators */
+    READER_OVERVIEW = 1 << 14,      /* what a trace's overview and its findings look at */
     READER_SUMMARY = 1 << 10,       /* what a trace holds, where the linker knows no name for it; with READER_LINKER */
 };
 
@@ -61,7 +62,9 @@ enum name_role {
     NAME_PAGEABLE = 1 << 17,    /* contains ageable: such copies from or to memory that is not pinned */
     NAME_USED = 1 << 18,        /* an event that counts has it: set by whoever goes through the events */
     NAME_TAKES_LOCK = 1 << 19,  /* calls that take the lock of CUDA's runtime */
-    NAME_OWN = 1 << 20,         /* this and all above: roles that a reader gives itself, by names_mark() */
+    NAME_LOADS_BATCH = 1 << 20, /* ranges in which a batch of data is fetched */
+    NAME_SETS_UP = 1 << 21,     /* calls that take or free memory, load code or make streams */
+    NAME_OWN = 1 << 22,         /* this and all above: roles that a reader gives itself, by names_mark() */
 };
 
 #define NAME_LAUNCH (NAME_LAUNCH_KERNEL | NAME_LAUNCH_COPY | NAME_LAUNCH_SET | NAME_LAUNCH_GRAPH)

@@ -1,0 +1,154 @@
+/*
+ * idle.c - what held up the work that ends a gap.
+ *
+ *     work     ==|a                              b|====
+ *     launch     |               |l0    l1|       |
+ *                |-- the thread --|- call -|- way -|
+ *
+ * Before its launch call, a gap is what the thread did: marks of it, or anything else. O(n) beside O(log n) for a gap.
+ */
+#include "analyze/overview/overview.h"
+#include "base/bisect.h"
+#include "base/error.h"
+
+struct idle_work {
+    struct overview *overview;
+    struct arena *arena;
+    struct host_marks marks;
+    struct host_ways ways;
+    struct overview_row *rows; /* what is made */
+    uint64_t n, capacity;
+    row_t gap;
+};
+
+/* Adds a row of the gap; one that goes on with the same joins it. */
+static void put(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind) {
+    struct overview_row *last = work->n ? &work->rows[work->n - 1] : NULL;
+    if (begin >= end)
+        return;
+    if (last && last->gap == work->gap && last->kind == kind) {
+        last->end = end;
+        return;
+    }
+    if (arena_grow(work->arena, &work->rows, work->n, &work->capacity, sizeof *work->rows))
+        work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, kind};
+}
+
+/* The first mark of a thread that ends behind a moment. */
+static row_t first_mark(const struct host_marks *marks, uint32_t thread, int64_t moment) {
+    struct bisection at = {marks->first[thread], marks->first[thread + 1]};
+    while (at.low < at.high)
+        bisect(&at, marks->list[bisect_middle(at)].end < moment);
+    return at.low;
+}
+
+/* What the thread did from the beginning of a gap; `rest` where it did nothing that has a mark. */
+static void put_thread(struct idle_work *work, uint32_t thread, int64_t begin, int64_t end, uint8_t rest) {
+    const struct host_marks *marks = &work->marks;
+    row_t i = first_mark(marks, thread, begin);
+    if (rest == OVERVIEW_HOST && i < marks->first[thread + 1] && marks->list[i].begin <= begin &&
+        marks->list[i].kind == OVERVIEW_SYNC)
+        rest = OVERVIEW_AFTER_SYNC;
+    for (; i < marks->first[thread + 1] && marks->list[i].begin < end; i++) {
+        const struct host_mark *mark = &marks->list[i];
+        int64_t from = mark->begin > begin ? mark->begin : begin, to = mark->end < end ? mark->end : end;
+        bool late = rest == OVERVIEW_AFTER && mark->kind == OVERVIEW_SYNC; /* nothing comes behind it */
+        put(work, begin, from, rest);
+        put(work, from, to, late ? rest : mark->kind);
+        begin = to;
+    }
+    put(work, begin, end, rest);
+}
+
+static bool is_kernel_launch(const struct overview *overview, row_t device, row_t call) {
+    return overview->classes[device] != OVERVIEW_COPY && !(overview_name(overview, call) & NAME_LAUNCH_GRAPH);
+}
+
+static int64_t within(int64_t moment, int64_t least, int64_t most) {
+    return moment < least ? least : moment > most ? most : moment;
+}
+
+static void split(struct idle_work *work, const struct overview_gap *gap) {
+    const struct overview *overview = work->overview;
+    const struct host_rows *hosts = &overview->reading->hosts;
+    row_t call = gap->device == ROW_NONE ? ROW_NONE : overview->reading->devices.call[gap->device];
+    if (call == ROW_NONE) {
+        put(work, gap->begin, gap->end, OVERVIEW_UNKNOWN);
+        return;
+    }
+    if (hosts->stop[call] <= gap->begin) {
+        put(work, gap->begin, gap->end, OVERVIEW_QUEUED);
+        return;
+    }
+    int64_t called = within(hosts->start[call], gap->begin, gap->end);
+    int64_t returned = within(hosts->stop[call], called, gap->end);
+    bool slow = returned - called > SLOW_CALL_NS && is_kernel_launch(overview, gap->device, call);
+    put_thread(work, gap->thread, gap->begin, called, OVERVIEW_HOST);
+    put(work, called, returned, slow ? OVERVIEW_SLOW_LAUNCH : OVERVIEW_LAUNCH);
+    put(work, returned, gap->end, gap->end - returned > NOT_STARTED_NS ? OVERVIEW_NOT_STARTED : OVERVIEW_LAUNCH);
+}
+
+/* Behind the last work: what the thread of the steps does, else that of the last launch. */
+static void split_last(struct idle_work *work, struct overview_gap *gap) {
+    const struct overview *overview = work->overview;
+    const struct overview_window *window = &overview->window;
+    const struct host_rows *hosts = &overview->reading->hosts;
+    if (window->n_steps)
+        gap->thread = hosts->thread[window->steps[window->n_steps - 1]];
+    else if (gap != overview->gaps)
+        gap->thread = gap[-1].thread;
+    if (gap->thread == THREAD_UNKNOWN)
+        put(work, gap->begin, gap->end, OVERVIEW_AFTER);
+    else
+        put_thread(work, gap->thread, gap->begin, gap->end, OVERVIEW_AFTER);
+}
+
+static void name_row(const struct idle_work *work, struct overview_row *row) {
+    uint32_t thread = work->overview->gaps[row->gap].thread;
+    if (thread == THREAD_UNKNOWN)
+        return;
+    row->frame = host_covering(&work->ways, thread, row->begin, row->end);
+    if (row->frame != ROW_NONE && overview_name(work->overview, row->frame) & NAME_STEP)
+        row->frame = ROW_NONE;
+}
+
+static void split_all(struct idle_work *work) {
+    struct overview *overview = work->overview;
+    for (row_t i = 0; i < overview->n_rows && !work->arena->failed; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        work->gap = row->gap;
+        if (row->gap == ROW_NONE) {
+            put(work, row->begin, row->end, row->kind);
+            continue;
+        }
+        struct overview_gap *gap = &overview->gaps[row->gap];
+        gap->first = (row_t)work->n;
+        if (gap->end == overview->window.to && gap->device == ROW_NONE)
+            split_last(work, gap);
+        else
+            split(work, gap);
+        gap->last = (row_t)work->n;
+    }
+    for (uint64_t i = 0; i < work->n && !work->arena->failed; i++)
+        if (work->rows[i].gap != ROW_NONE)
+            name_row(work, &work->rows[i]);
+}
+
+enum sutra_status overview_idle_attribute(struct overview *overview, struct arena *arena, struct arena *scratch,
+                                          struct sutra_error *error) {
+    struct idle_work work = {.overview = overview, .arena = arena};
+    enum sutra_status status = host_marks_make(overview, arena, scratch, &work.marks, error);
+    if (!status)
+        status = host_ways_make(&overview->reading->hosts, scratch, &work.ways, error);
+    if (status)
+        return status;
+    split_all(&work);
+    status = arena_status(arena, error);
+    if (!status && work.n > ROW_LIMIT)
+        status = error_set(error, SUTRA_DATA, "more than %u stretches of time", ROW_LIMIT);
+    if (status)
+        return status;
+    overview->rows = work.rows;
+    overview->n_rows = (row_t)work.n;
+    return SUTRA_OK;
+}
