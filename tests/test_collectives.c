@@ -8,11 +8,12 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/collective_matches.h"
+#include "analyze/rank_clocks.h"
 
 /* A table of calls that a test fills. */
 static uint32_t group_of(struct collective_calls *calls, const char *name, const char *members, int64_t size) {
@@ -104,6 +105,71 @@ static void messages_meet_by_sender_and_receiver(void **state) {
     check_matches(&calls, "0 0: 4 7; >0 0: 4 7; >0 1: 4 7; >1 0: 0 2; ");
 }
 
+/* ---- Ranks that lost some ---- */
+
+/* Ranks have a step of letters, each a size, again and again; '.' stands for a call that the rank lost, a small letter
+ * for one of another size. Ends lie `apart` on the ranks by the clocks, or anywhere. */
+static void fill_letters(struct collective_calls *calls, const char *const *ranks, bool timed) {
+    uint32_t group = group_of(calls, "0", "[0, 1, 2]", 3);
+    for (int64_t rank = 0; ranks[rank]; rank++)
+        for (int64_t i = 0; ranks[rank][i]; i++) {
+            if (ranks[rank][i] == '.')
+                continue;
+            int64_t t = i * 1000000 + i * i * 37 % 101 * 4000,
+                    end = t + (timed ? rank * 70000000 : rank * i * i * 90000);
+            add(calls, group, "allreduce", rank, CALL_UNKNOWN, i * 1000000 + rank * 70000000, end);
+            calls->list[calls->n - 1].n_in = ranks[rank][i];
+        }
+}
+
+/* Ranks of each match, a letter a place: "012". */
+static void lost_calls_shift_no_others(void **state) {
+    (void)state;
+    static const struct {
+        const char *ranks[4];
+        bool timed;
+        const char *expected;
+    } cases[] = {
+        {{"ABCABCABC", "ABCA.CABC", "ABCABCABC"}, false, "012 012 012 012 02 012 012 012 012 "},
+        {{"ABCABCABC", "ABCA.CABC", "ABCABCABC"}, true, "012 012 012 012 02 012 012 012 012 "},
+        {{"AB.ABC", "ABCABC", "ABCA.C"}, false, "012 012 12 012 01 012 "},
+        {{"ABCDABCD", "ABcDABCD", "ABCDABCD"}, false, "012 012 012 012 012 012 012 012 "},
+        {{"ABCD", "ABcD", ".BCD"}, true, "01 012 012 012 "},
+        {{"AAAAAAAAAA", "AAA.AAAAAA", "AAAAAAA.AA"}, true, "012 012 012 02 012 012 012 01 012 012 "},
+        {{"AAAAAAAAAA", ".AAAAAAAAA", "AAAAAAAAA."}, true, "02 012 012 012 012 012 012 012 012 01 "},
+        {{"ABABABABAB", "..ABABABAB", "ABABABAB.."}, true, "02 02 012 012 012 012 012 012 01 01 "},
+        {{"..CDEF", "ABCD..", "ABCDEF"}, false, "12 12 012 012 02 02 "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct collective_calls calls;
+        struct arena arena = {0};
+        struct collective_matches matches;
+        char text[400] = "", *at = text;
+        assert_true(collective_calls_init(&calls));
+        fill_letters(&calls, cases[i].ranks, cases[i].timed);
+        assert_int_equal(collective_matches_find(&calls, &arena, &matches, NULL), SUTRA_OK);
+        for (row_t k = 0; k < matches.n; k++, at += sprintf(at, " "))
+            for (row_t place = 0; place < matches.list[k].n; place++)
+                at += sprintf(at, "%d", (int)collective_match_call(&calls, &matches, &matches.list[k], place)->rank);
+        assert_string_equal(text, cases[i].expected);
+        arena_free(&arena);
+        collective_calls_free(&calls);
+    }
+}
+
+static void calls_that_share_a_number_meet_by_turn(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    assert_true(collective_calls_init(&calls));
+    uint32_t pair = group_of(&calls, "0", "[0, 1]", 2);
+    for (int64_t rank = 0; rank < 2; rank++) {
+        add(&calls, pair, "allreduce", rank, 7, 10, 20);
+        add(&calls, pair, "allreduce", rank, 7, 30, 40);
+        add(&calls, pair, "allreduce", rank, 8, 50, 60);
+    }
+    check_matches(&calls, "0 7: 0 1; 0 7: 0 1; 0 8: 0 1; ");
+}
+
 /* ---- Clocks ---- */
 
 #define N_RANKS 6
@@ -152,6 +218,46 @@ static void clocks_follow_from_ends(void **state) {
         assert_in_range(clocks[i].spread_ns, 0, 15);
     }
     assert_int_equal(clocks[5].offset_ns, 0);
+    arena_free(&arena);
+    collective_calls_free(&calls);
+}
+
+/* Two ranks have collectives, two others messages from one of those; the last two are on their own. Rank 1 drifts. */
+static void clocks_drift_and_messages_join(void **state) {
+    (void)state;
+    struct collective_calls calls;
+    struct arena arena = {0};
+    struct collective_matches matches;
+    struct rank_clock *clocks;
+    row_t n;
+    assert_true(collective_calls_init(&calls));
+    uint32_t pair = group_of(&calls, "a", "[0, 1]", 2), route = group_of(&calls, "b", "[1, 2]", 2);
+    uint32_t alone = group_of(&calls, "c", "[6, 9]", 2);
+    for (int64_t turn = 0; turn < 40; turn++) {
+        int64_t t = turn * 25000000, late = 300000 + t / 50000, jitter = turn * 7 % 5 * 200;
+        add(&calls, pair, "allreduce", 0, turn, t, t + 5000 + jitter);
+        add(&calls, pair, "allreduce", 1, turn, t + late, t + 5000 + late);
+        add(&calls, route, "send", 1, turn, t + late, t + 9000 + late);
+        add(&calls, route, "recv", 2, turn, t - 800, t + 9000 - 800);
+        add(&calls, alone, "allreduce", 6, turn, t, t + 10);
+        add(&calls, alone, "allreduce", 9, turn, t, t + 60010);
+    }
+    assert_int_equal(collective_matches_find(&calls, &arena, &matches, NULL), SUTRA_OK);
+    assert_int_equal(rank_clocks_find(&calls, &matches, &arena, &clocks, &n, NULL), SUTRA_OK);
+    assert_int_equal(n, 5);
+    assert_true(fabs(clocks[1].drift - 2e-5) < 2e-6);
+    assert_true(rank_clock_is_off(&clocks[1]) && !clocks[1].by_messages && clocks[2].by_messages);
+    for (int64_t turn = 0; turn < 40; turn++) { /* a moment on all three clocks */
+        int64_t t = turn * 25000000, late = 300000 + t / 50000;
+        assert_true(llabs(rank_clock_time(&clocks[1], t + late) - t) < 2000);
+        assert_true(llabs(rank_clock_time(&clocks[2], t - 800) - t) < 2000);
+    }
+    assert_int_equal(clocks[3].reference, 6);
+    assert_int_equal(clocks[4].reference, 6);
+    assert_int_equal(clocks[4].offset_ns, 60000);
+    /* Of each rank pair's 40 collectives: rank 1 begins behind the end of rank 0; rank 9 ends late, which can be. */
+    assert_int_equal(rank_clocks_impossible(&calls, &matches, NULL, 0, 1000), 40);
+    assert_int_equal(rank_clocks_impossible(&calls, &matches, clocks, n, 1000), 0);
     arena_free(&arena);
     collective_calls_free(&calls);
 }
@@ -224,7 +330,10 @@ int main(void) {
         cmocka_unit_test(collectives_meet_by_number),
         cmocka_unit_test(collectives_without_numbers_meet_by_order),
         cmocka_unit_test(messages_meet_by_sender_and_receiver),
+        cmocka_unit_test(lost_calls_shift_no_others),
+        cmocka_unit_test(calls_that_share_a_number_meet_by_turn),
         cmocka_unit_test(clocks_follow_from_ends),
+        cmocka_unit_test(clocks_drift_and_messages_join),
         cmocka_unit_test(no_calls_have_no_clocks),
         cmocka_unit_test(traces_tell_their_collectives),
     };

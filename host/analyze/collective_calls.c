@@ -56,6 +56,21 @@ bool collective_is_message(const char *what) {
     return strcmp(what, "send") == 0 || strcmp(what, "recv") == 0;
 }
 
+bool collective_ends_at_once(const char *what) {
+    static const char *const beginnings[] = {"allreduce",       "all_reduce",     "allgather",
+                                             "_allgather",      "all_gather",     "reducescatter",
+                                             "_reduce_scatter", "reduce_scatter", "barrier"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(what, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return strcmp(what, "all_to_all") == 0 || strcmp(what, "alltoall") == 0;
+}
+
+bool collective_sizes_differ(const char *what) {
+    return strstr(what, "alltoallv") || strstr(what, "all_to_allv") || strcmp(what, "gather") == 0 ||
+           strcmp(what, "scatter") == 0 || strstr(what, "coalesced");
+}
+
 /* ---- A trace ---- */
 
 /* What is asked of a kernel, in this order. */

@@ -60,6 +60,12 @@ bool collective_call_add(struct collective_calls *calls, const struct collective
 /* Whether this kind is a message, by its name. */
 bool collective_is_message(const char *what);
 
+/* Whether no rank ends a collective of this kind before all have begun. */
+bool collective_ends_at_once(const char *what);
+
+/* Whether sizes of this kind are each rank's own. */
+bool collective_sizes_differ(const char *what);
+
 /* Adds the collectives of a rank's trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,

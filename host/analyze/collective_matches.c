@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/collective_align.h"
 #include "base/error.h"
 
 /* What a row is sorted by. */
 struct match_key {
     uint32_t group;
-    row_t row;
+    row_t row, turn;
     int64_t from, to, number, rank, start_ns;
     bool is_message;
 };
@@ -44,6 +45,7 @@ static int compare_numbers(const void *left, const void *right) {
     const struct match_key *a = left, *b = right;
     int order = compare_routes(a, b);
     order = order ? order : compare_integers(a->number, b->number);
+    order = order ? order : compare_integers(a->turn, b->turn);
     order = order ? order : compare_integers(a->rank, b->rank);
     return order ? order : compare_integers(a->row, b->row);
 }
@@ -86,25 +88,102 @@ static void find_unnumbered(const struct collective_calls *calls, bool *collecti
     }
 }
 
-/* Keys stand as compare_on_ranks() has them. */
-static void number_keys(const struct collective_calls *calls, struct match_key *keys, const bool *collectives,
-                        const bool *messages) {
-    for (row_t i = 0; i < calls->n; i++) {
-        struct match_key *key = &keys[i];
-        bool by_order = key->is_message ? messages[key->group] : collectives[key->group];
-        bool goes_on = i > 0 && compare_routes(key, key - 1) == 0 && key->rank == key[-1].rank;
-        key->number = !by_order ? calls->list[key->row].seq : goes_on ? key[-1].number + 1 : 0;
+/* Those of a number on a rank side by side, in their order. */
+static int compare_turns(const void *left, const void *right) {
+    const struct match_key *a = left, *b = right;
+    int order = compare_routes(a, b);
+    order = order ? order : compare_integers(a->rank, b->rank);
+    order = order ? order : compare_integers(a->number, b->number);
+    order = order ? order : compare_integers(a->start_ns, b->start_ns);
+    return order ? order : compare_integers(a->row, b->row);
+}
+
+/* Numbers those of one group or route by what they tell. */
+static void number_by_seq(const struct collective_calls *calls, struct match_key *keys, row_t n) {
+    for (row_t i = 0; i < n; i++)
+        keys[i].number = calls->list[keys[i].row].seq;
+    qsort(keys, n, sizeof *keys, compare_turns);
+    for (row_t i = 1; i < n; i++)
+        if (keys[i].rank == keys[i - 1].rank && keys[i].number == keys[i - 1].number)
+            keys[i].turn = keys[i - 1].turn + 1;
+}
+
+/* ---- By order ---- */
+
+/* What tells calls apart that have no number; sizes that are each rank's own do not. UINT32_MAX: out of memory. */
+static uint32_t token_of(const struct collective_calls *calls, const struct collective_call *call,
+                         struct pair_table *tokens) {
+    bool sized = !collective_sizes_differ(strings_text(&calls->strings, call->what));
+    int64_t n_in = call->is_message && call->n_out > call->n_in ? call->n_out : call->n_in;
+    uint64_t parts[] = {(uint64_t)(call->is_message ? 0 : call->what) << 32 | call->type, sized ? (uint64_t)n_in : 0,
+                        sized && !call->is_message ? (uint64_t)call->n_out : 0};
+    uint32_t token = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct pair_entry *entry = pair_table_take(tokens, parts[i], token);
+        if (!entry)
+            return UINT32_MAX;
+        if (entry->number == PAIR_NONE)
+            entry->number = (uint32_t)tokens->n;
+        token = entry->number;
     }
+    return token;
+}
+
+/* Numbers those of one group or route, which are by rank and time, by their order. */
+static bool number_by_order(const struct collective_calls *calls, struct match_key *keys, row_t n,
+                            struct arena *arena) {
+    struct arena_mark mark = arena_mark(arena);
+    struct align_call *list = arena_take(arena, n, sizeof *list);
+    row_t *first = arena_take(arena, (size_t)n + 1, sizeof *first), n_ranks = 0;
+    struct pair_table tokens;
+    bool done = pair_table_init(&tokens) && list && first;
+    for (row_t i = 0; i < n && done; i++) {
+        const struct collective_call *call = &calls->list[keys[i].row];
+        list[i] =
+            (struct align_call){.end_ns = call->end_ns,
+                                .token = token_of(calls, call, &tokens),
+                                .ends_at_once = collective_ends_at_once(strings_text(&calls->strings, call->what))};
+        done = list[i].token != UINT32_MAX;
+        if (i == 0 || keys[i].rank != keys[i - 1].rank)
+            first[n_ranks++] = i;
+    }
+    if (done) {
+        first[n_ranks] = n;
+        done = collectives_align(list, first, n_ranks, arena);
+    }
+    for (row_t i = 0; i < n && done; i++)
+        keys[i].number = list[i].number;
+    pair_table_free(&tokens);
+    arena_release(arena, mark);
+    return done;
+}
+
+/* Keys stand as compare_on_ranks() has them. False: out of memory. */
+static bool number_keys(const struct collective_calls *calls, struct match_key *keys, const bool *collectives,
+                        const bool *messages, struct arena *arena) {
+    row_t n = (row_t)calls->n;
+    bool done = true;
+    for (row_t begin = 0, end; begin < n && done; begin = end) {
+        for (end = begin; end < n && compare_routes(&keys[begin], &keys[end]) == 0;)
+            end++;
+        const struct match_key *key = &keys[begin];
+        if (key->is_message ? messages[key->group] : collectives[key->group])
+            done = number_by_order(calls, keys + begin, end - begin, arena);
+        else
+            number_by_seq(calls, keys + begin, end - begin);
+    }
+    return done;
 }
 
 static void fill_matches(const struct match_key *keys, row_t n, struct collective_matches *matches) {
     for (row_t i = 0; i < n; i++) {
         const struct match_key *key = &keys[i];
         matches->order[i] = key->row;
-        if (i == 0 || compare_routes(key, key - 1) != 0 || key->number != key[-1].number)
+        if (i == 0 || compare_routes(key, key - 1) != 0 || key->number != key[-1].number || key->turn != key[-1].turn)
             matches->list[matches->n++] = (struct collective_match){.group = key->group,
                                                                     .first = i,
                                                                     .number = key->number,
+                                                                    .turn = key->turn,
                                                                     .from = key->from,
                                                                     .to = key->to,
                                                                     .is_message = key->is_message};
@@ -126,7 +205,10 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
         fill_keys(calls, keys);
         find_unnumbered(calls, matches->by_order, messages);
         qsort(keys, n, sizeof *keys, compare_on_ranks);
-        number_keys(calls, keys, matches->by_order, messages);
+        if (!number_keys(calls, keys, matches->by_order, messages, arena))
+            status = error_memory(error);
+    }
+    if (!status) {
         qsort(keys, n, sizeof *keys, compare_numbers);
         fill_matches(keys, n, matches);
     }

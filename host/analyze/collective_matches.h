@@ -5,8 +5,9 @@
  *     rank 1   0:allreduce  1:allreduce  2:broadcast      ->
  *     rank 3                1:allreduce  2:broadcast
  *
- * Collectives of a group meet by their number, "Seq", or, where one of them does not tell it, by their order on each
- * rank. Messages meet by sender, receiver and order; by number in groups of two, whose members count them alike.
+ * Collectives of a group meet by their number, "Seq", and those that share one on a rank by their turn. Where one of them
+ * does not tell its number, they meet by their order on each rank, realigned where a rank has lost some. Messages meet by
+ * sender, receiver and order; by number in groups of two, whose members count them alike.
  *
  * Cost: O(n log n).
  */
@@ -18,16 +19,18 @@
 
 struct collective_match {
     uint32_t group;
-    row_t first, n;   /* order[first] and on: its rows of the table, by rank */
+    row_t first, n;   /* order[first] and on: its rows of the table, by rank, one of each */
     int64_t number;   /* in the group */
     int64_t from, to; /* of a message, as far as it is told */
+    row_t turn;       /* of those of this number, from 0 */
     bool is_message;
 };
 
 /* All in the arena. */
 struct collective_matches {
     row_t *order;
-    struct collective_match *list; /* by group, collectives before messages, by sender and receiver, by number */
+    struct collective_match
+        *list; /* by group, collectives before messages, by sender and receiver, by number, by turn */
     row_t n;
     bool *by_order; /* per group: its collectives tell no numbers */
 };
@@ -35,18 +38,11 @@ struct collective_matches {
 enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,
                                           struct collective_matches *matches, struct sutra_error *error);
 
-/* How far clocks are ahead of the one of the smallest rank, found from collectives that end on all ranks at once. */
-struct rank_clock {
-    int64_t rank;
-    int64_t offset_ns; /* the median over its collectives */
-    int64_t spread_ns; /* the median of what is left on either side */
-    row_t n;           /* collectives that it was found from; 0: no such collective leads to it */
-};
-
-/* A row for each rank of the table, by rank, in the arena; ranks that none of them joins with the smallest one keep
- * their clocks. O(n log n). */
-enum sutra_status rank_clocks_find(const struct collective_calls *calls, const struct collective_matches *matches,
-                                   struct arena *arena, struct rank_clock **clocks, row_t *n,
-                                   struct sutra_error *error);
+/* The call at this place of a match. */
+static inline const struct collective_call *collective_match_call(const struct collective_calls *calls,
+                                                                  const struct collective_matches *matches,
+                                                                  const struct collective_match *match, row_t place) {
+    return &calls->list[matches->order[match->first + place]];
+}
 
 #endif

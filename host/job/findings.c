@@ -448,7 +448,7 @@ static void find_clocks(struct job_whole *whole) {
              (double)host->spread_ns / 1e3);
     }
     for (row_t i = 1; i < whole->n_clocks; i++)
-        if (whole->clocks[i].n == 0)
+        if (whole->clocks[i].reference != whole->clocks[0].rank)
             add_rank(&alone, whole->clocks[i].rank);
     if (alone.any)
         find(whole, FINDING_NOTE, "clock", ranks_told(&alone),

@@ -189,7 +189,7 @@ static void find_hosts(struct job_whole *whole) {
     struct rank_clock *clocks = arena_take(&whole->arena, whole->n_clocks, sizeof *clocks);
     row_t n = 0;
     for (row_t i = 0; clocks && i < whole->n_clocks; i++) /* those that are not compared tell nothing */
-        if (i == 0 || whole->clocks[i].n > 0)
+        if (whole->clocks[i].reference == whole->clocks[0].rank)
             clocks[n++] = whole->clocks[i];
     whole->hosts = arena_take(&whole->arena, whole->n_clocks, sizeof *whole->hosts);
     struct rank_clock *sorted = arena_take(&whole->arena, whole->n_clocks, sizeof *sorted);

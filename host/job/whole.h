@@ -8,7 +8,7 @@
 #ifndef JOB_WHOLE_H
 #define JOB_WHOLE_H
 
-#include "analyze/collective_matches.h"
+#include "analyze/rank_clocks.h"
 #include "job/record.h"
 #include "write/json_out.h"
 
