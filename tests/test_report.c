@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "report/chart.h"
 #include "report/figure.h"
+#include "report/headings.h"
 #include "report/markup.h"
 #include "report/queue_series.h"
 #include "report/svg.h"
@@ -306,6 +308,80 @@ static void queues_are_what_samples_of_them_say(void **state) {
     }
 }
 
+/* ---- Columns, colours, squares ---- */
+
+static void columns_have_units_in_their_heads(void **state) {
+    (void)state;
+    static const struct {
+        const char *table, *column, *words, *unit;
+    } cases[] = {{"idle", "host_wait_us", "host wait", "µs"},
+                 {"rank_summary", "idle_time(us)", "idle time", "µs"},
+                 {"top_kernels", "share_pctg", "share", "%"},
+                 {"rates", "tflops_per_s", "rate", "TFLOP/s"},
+                 {"rates", "mbytes", "moved", "MB"},
+                 {"launch_calls", "delay_max", "delay max", "µs"},
+                 {"memory_bw_summary", "max", "max", "GB/s"},
+                 {"queue_length_summary", "50%", "50%", "kernels"},
+                 {"kernels", "calls", "calls", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct heading heading = heading_of(cases[i].table, cases[i].column);
+        assert_string_equal(heading.words, cases[i].words);
+        assert_string_equal(heading.unit, cases[i].unit);
+    }
+    assert_true(heading_of_kernels("top_kernels", "name"));
+    assert_false(heading_of_kernels("top_operators", "name"));
+    assert_false(heading_of_kernels("top_operators", "kernels"));
+}
+
+static void a_colour_tells_what_work_is(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        enum colour of_work, of_operator;
+    } cases[] = {{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", COLOUR_COMMUNICATION, COLOUR_COMMUNICATION},
+                 {"Memcpy HtoD (Pageable -> Device)", COLOUR_COPIES, COLOUR_COPIES},
+                 {"ampere_sgemm_128x64_nn", COLOUR_COMPUTE, COLOUR_COMPUTE},
+                 {"record_param_comms", COLOUR_COMPUTE, COLOUR_COMMUNICATION},
+                 {"", COLOUR_COMPUTE, COLOUR_COMPUTE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(colour_of_work(cases[i].name, strlen(cases[i].name)), cases[i].of_work);
+        assert_int_equal(colour_of_operator(cases[i].name, strlen(cases[i].name)), cases[i].of_operator);
+    }
+}
+
+static void many_ranks_are_squares(void **state) {
+    (void)state;
+    static const struct column_spec specs[] = {
+        {"rank", SUTRA_COLUMN_INTEGER}, {"idle_us", SUTRA_COLUMN_REAL}, {"none_us", SUTRA_COLUMN_REAL}};
+    struct sutra_table table;
+    struct markup markup = {0};
+    const struct svg svg = {
+        .markup = &markup, .form = SVG_WIDE, .id = "r", .title = "t", .description = "d", .width = 860};
+    table_init(&table, "ranks", specs, 3);
+    for (int rank = 0; rank < 40; rank++) {
+        table_integer(&table, rank);
+        table_real(&table, rank == 39 ? NAN : rank * 100.0);
+        table_real(&table, 0);
+    }
+    const struct bars bars = {.table = &table,
+                              .n_rows = 40,
+                              .n_labels = 1,
+                              .values = {{1, "idle", COLOUR_IDLE}, {2, "none", COLOUR_COPIES}},
+                              .n_values = 2,
+                              .unit = UNIT_US};
+    heat_draw(&svg, &bars);
+    const char *text = written(&markup);
+    /* The second line begins with rank 32; rank 38 is the fullest; what is 0 everywhere is not there. */
+    assert_non_null(strstr(text, ">idle, up to 3.80 ms</text>"));
+    assert_non_null(strstr(text, ">rank 32</text>"));
+    assert_non_null(strstr(text, "fill-opacity=\"0.50\" data-row=\"19\" data-column=\"idle_us\" data-value=\"1900"));
+    assert_non_null(strstr(text, "fill-opacity=\"1.00\" data-row=\"38\""));
+    assert_non_null(strstr(text, "fill-opacity=\"0.05\" data-row=\"39\" data-column=\"idle_us\" data-value=\"NaN\""));
+    assert_null(strstr(text, "none"));
+    buffer_free(&markup.out.out);
+    table_free(&table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_shown_as_text),
@@ -318,6 +394,9 @@ int main(void) {
         cmocka_unit_test(a_queue_is_averaged_over_time),
         cmocka_unit_test(of_many_queues_the_longest_are_kept),
         cmocka_unit_test(queues_are_what_samples_of_them_say),
+        cmocka_unit_test(columns_have_units_in_their_heads),
+        cmocka_unit_test(a_colour_tells_what_work_is),
+        cmocka_unit_test(many_ranks_are_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,11 @@
  * O(rows x values).
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "report/chart.h"
 #include "text/number_text.h"
+#include "text/short_name.h"
 
 #define BAR_HEIGHT 15.0
 
@@ -20,8 +22,28 @@ struct layout {
     struct ticks ticks;
 };
 
+/* Columns of a kernel's name, about as many as there is room for. */
+#define KERNEL_COLUMNS 48
+
+/* Names of kernels in short; NULL: they stand as they are. */
+static struct shortened *shorten(const struct bars *bars) {
+    struct shortened *shorts = bars->kernels ? calloc(bars->n_rows, sizeof *shorts) : NULL;
+    const char **names = bars->kernels ? calloc(bars->n_rows, sizeof *names) : NULL;
+    size_t length;
+    for (uint64_t row = 0; row < bars->n_rows && names; row++)
+        names[row] = table_get_text(bars->table, bars->labels[0], row, &length);
+    if (shorts && names)
+        short_names(names, bars->n_rows, KERNEL_COLUMNS, shorts);
+    if (!names) {
+        free(shorts);
+        shorts = NULL;
+    }
+    free(names);
+    return shorts;
+}
+
 /* The text of a row's label: "rank 0, stream 7". */
-static void append_label(const struct bars *bars, uint64_t row, struct buffer *label) {
+static void append_label(const struct bars *bars, const struct shortened *shorts, uint64_t row, struct buffer *label) {
     for (uint32_t i = 0; i < bars->n_labels; i++) {
         const struct column_spec *spec = &bars->table->columns[bars->labels[i]].spec;
         size_t length;
@@ -29,6 +51,10 @@ static void append_label(const struct bars *bars, uint64_t row, struct buffer *l
             buffer_append(label, ", ", 2);
         if (spec->kind == SUTRA_COLUMN_TEXT) {
             const char *text = table_get_text(bars->table, bars->labels[i], row, &length);
+            if (shorts && i == 0 && length > KERNEL_COLUMNS) {
+                text = shorts[row].text;
+                length = strlen(text);
+            }
             const char *prefix = bars->label_prefix ? bars->label_prefix : "";
             buffer_append(label, prefix, strlen(prefix));
             buffer_append(label, text, length);
@@ -57,13 +83,14 @@ static double sum_of(const struct bars *bars, uint64_t row) {
     return sum;
 }
 
-static struct layout lay_out(const struct svg *svg, const struct bars *bars, double top) {
+static struct layout lay_out(const struct svg *svg, const struct bars *bars, const struct shortened *shorts,
+                             double top) {
     struct layout layout = {.top = top, .above = svg->form == SVG_NARROW, .sum_width = 78};
     double largest = 0, widest = 0;
     struct buffer label = {0};
     for (uint64_t row = 0; row < bars->n_rows; row++) {
         label.length = 0;
-        append_label(bars, row, &label);
+        append_label(bars, shorts, row, &label);
         widest = fmax(widest, markup_width(label_name(bars, &label)) * FONT_SIZE);
         largest = fmax(largest, sum_of(bars, row));
     }
@@ -109,15 +136,32 @@ static void draw_row(const struct svg *svg, const struct bars *bars, const struc
     }
 }
 
+/* The colours that there are: of values that are not all 0, or of rows. One alone needs no words. */
+static int make_legend(const struct bars *bars, struct legend_entry *entries) {
+    int n = 0;
+    bool seen[N_COLOURS] = {false};
+    for (uint64_t row = 0; bars->row_colours && row < bars->n_rows; row++)
+        seen[bars->row_colours[row]] = true;
+    for (int colour = 0; colour < N_COLOURS; colour++)
+        if (seen[colour] && colour_meaning((enum colour)colour))
+            entries[n++] = (struct legend_entry){.name = colour_meaning((enum colour)colour), .colour = colour};
+    for (int i = 0; !bars->row_colours && i < bars->n_values; i++) {
+        double most = 0;
+        for (uint64_t row = 0; row < bars->n_rows; row++)
+            most = fmax(most, value_of(bars, row, i));
+        if (most > 0)
+            entries[n++] = (struct legend_entry){.name = bars->values[i].name, .colour = bars->values[i].colour};
+    }
+    return bars->row_colours || bars->n_values > 1 ? n : 0;
+}
+
 void bars_draw(const struct svg *svg, const void *chart) {
     const struct bars *bars = chart;
-    struct legend_entry of_values[BAR_VALUES_MAX];
-    const struct legend_entry *entries = bars->legend ? bars->legend : of_values;
-    int n_entries = bars->legend ? bars->n_legend : bars->n_values > 1 ? bars->n_values : 0;
-    for (int i = 0; i < bars->n_values; i++)
-        of_values[i] = (struct legend_entry){bars->values[i].name, bars->values[i].colour};
+    struct legend_entry entries[N_COLOURS > BAR_VALUES_MAX ? N_COLOURS : BAR_VALUES_MAX];
+    int n_entries = make_legend(bars, entries);
+    struct shortened *shorts = shorten(bars);
     double top = n_entries ? svg_legend(svg, entries, n_entries, false) : 0;
-    struct layout layout = lay_out(svg, bars, top);
+    struct layout layout = lay_out(svg, bars, shorts, top);
     double bottom = top + (double)bars->n_rows * layout.row_height + 4;
     svg_begin(svg, bottom + 20);
     if (n_entries)
@@ -126,10 +170,11 @@ void bars_draw(const struct svg *svg, const void *chart) {
     struct buffer label = {0};
     for (uint64_t row = 0; row < bars->n_rows; row++) {
         label.length = 0;
-        append_label(bars, row, &label);
+        append_label(bars, shorts, row, &label);
         draw_row(svg, bars, &layout, row, label_name(bars, &label));
     }
-    svg_out(svg)->out.failed |= label.failed;
+    svg_out(svg)->out.failed |= label.failed || (bars->kernels && !shorts);
     buffer_free(&label);
+    free(shorts);
     svg_end(svg);
 }

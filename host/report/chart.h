@@ -15,7 +15,7 @@ typedef void chart_draw(const struct svg *svg, const void *chart);
 
 /* ---- Bars: a row of the table is a bar, which its values stack up to ---- */
 
-#define BAR_VALUES_MAX 6
+#define BAR_VALUES_MAX 9
 
 struct bar_value {
     uint32_t column;
@@ -30,14 +30,17 @@ struct bars {
     uint32_t labels[2], n_labels; /* columns that name a row; integers stand behind the name of their column, */
     const char *label_prefix;     /* and texts behind this; NULL: nothing */
     bool by_end;                  /* see struct name */
+    bool kernels;                 /* names are those of kernels, and shortened so that they stay different */
     struct bar_value values[BAR_VALUES_MAX];
     int n_values;
-    const int *row_colours;            /* of a chart with one value; NULL: that of the value */
-    const struct legend_entry *legend; /* that says what those are */
-    int n_legend;
+    const int *row_colours; /* of a chart with one value, whose legend says what they mean; NULL: that of the value */
     enum unit unit;
 };
 chart_draw bars_draw;
+
+/* The same of rows with one number as their label, as squares: for as many as ranks of a job. */
+#define HEAT_ROWS_MAX 512
+chart_draw heat_draw;
 
 /* ---- Lines: how a number changes over time, a panel for each series ---- */
 
@@ -99,7 +102,7 @@ struct roofline_point {
     struct name name;
     double flops_per_byte, tflops_per_s; /* above 0 */
     double us;                           /* of its time, which the size of the point tells */
-    int colour;
+    enum shape shape;
     uint64_t row; /* of the table */
 };
 

@@ -85,11 +85,13 @@ static void fill_parts(struct dlrm_grid *made, const struct sutra_dlrm *dlrm, co
                        uint64_t n, struct weight *weights) {
     uint64_t n_legends = sum_weights(weights, n);
     for (uint64_t i = 0; i < n; i++) {
-        int colour = 0;
-        while (colour < COLOURS && (uint64_t)colour < n_legends && weights[colour].legend != shares[i].legend)
-            colour++;
-        made->parts[i] = (struct grid_part){dlrm_text_name(dlrm, shares[i].name),
-                                            dlrm_text_name(dlrm, shares[i].legend), shares[i].share, colour};
+        uint64_t place = 0;
+        struct name name = dlrm_text_name(dlrm, shares[i].name);
+        while (place < COLOUR_SHADES - 1 && place < n_legends && weights[place].legend != shares[i].legend)
+            place++;
+        int colour = (int)colour_of_work(name.bytes, name.length);
+        made->parts[i] = (struct grid_part){name, dlrm_text_name(dlrm, shares[i].legend), shares[i].share,
+                                            colour == COLOUR_COMPUTE ? COLOUR_SHADE + (int)place : colour};
     }
 }
 

@@ -65,7 +65,7 @@ static void show_streams(struct page *page, const void *of) {
         .table = &table,
         .n_labels = 1,
         .label_prefix = "stream ",
-        .values = {{STREAM_ACTIVE, "kernels of operators", 0}, {STREAM_IDLE, "rest of the host's time", COLOUR_GREY}},
+        .values = {{STREAM_ACTIVE, "kernels of operators", 0}, {STREAM_IDLE, "rest of the host's time", COLOUR_IDLE}},
         .n_values = 2,
         .unit = UNIT_US};
     if (!page_bars(page, bars, BARS_SHOWN, &words))
@@ -179,7 +179,7 @@ static void show_overheads(struct page *page, const void *of) {
     const struct bars bars = {.table = &kinds,
                               .labels = {KIND_NAME, KIND_WHAT},
                               .n_labels = 2,
-                              .values = {{KIND_MEAN, "mean", 0}},
+                              .values = {{KIND_MEAN, "mean", COLOUR_WAIT_HOST}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (table.n_rows > 0) {
@@ -192,7 +192,7 @@ static void show_overheads(struct page *page, const void *of) {
     table_free(&table);
 }
 
-/* ---- What is missing ---- */
+/* ---- What is missing, and warnings ---- */
 
 static void say_counts(struct page *page, const struct sutra_dlrm_report *report) {
     const struct {
@@ -207,17 +207,16 @@ static void say_counts(struct page *page, const struct sutra_dlrm_report *report
                   {report->n_without_stream, "events of the device have no stream."},
                   {report->n_colliding, "operators have the id of a launch (compat)."}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        page_count(page, counts[i].n, counts[i].what);
+        page_warning_count(page, counts[i].n, counts[i].what);
 }
 
-static void show_missing(struct page *page, const void *of) {
-    const struct dlrm_source *source = of;
+static void show_warnings(struct page *page, const struct dlrm_source *source) {
     const struct sutra_dlrm_report *report = &source->report;
     if (report->n_loaders != report->n_forwards && report->n_loaders > 0)
-        page_missing(page, "Data loading is not skipped",
-                     "there are not as many DataLoader events as ## Forward ## ones");
+        page_warning(page,
+                     "Data loading is not skipped: there are not as many DataLoader events as ## Forward ## ones.");
     if (report->tolerant)
-        page_words(page, "The original stops with an exception on this trace.");
+        page_warning(page, "The original stops with an exception on this trace.");
     say_counts(page, report);
 }
 
@@ -238,7 +237,7 @@ static const struct page_section sections[] = {
     {"missing", "What is not here",
      "Time by compute, communication and copies, idle time, queues and other ranks are another analysis: sutra "
      "analyze hta TRACE... -o DIR",
-     show_missing},
+     NULL},
     {0},
 };
 
@@ -250,6 +249,7 @@ enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const s
     sutra_dlrm_report(dlrm, &source.report);
     page_open(&page, context, folder, error);
     page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections);
+    show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);
     enum sutra_status status = page_close(&page);

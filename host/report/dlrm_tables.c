@@ -35,6 +35,7 @@ void dlrm_streams_table(struct sutra_table *table, const struct sutra_dlrm *dlrm
         table_real(table, stream->idle_us);
         table_real(table, percent(stream->active_us, report->host_us));
     }
+    table_sort_falling(table, STREAM_ACTIVE, STREAM_ACTIVE);
 }
 
 void dlrm_operators_table(struct sutra_table *table, const struct sutra_dlrm *dlrm) {

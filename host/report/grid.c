@@ -47,7 +47,8 @@ static void draw_texts(const struct svg *svg, const struct grid_cell *cell, doub
             rest += cell->parts[k].share;
         snprintf(words, sizeof words, "%llu more", (unsigned long long)(cell->n_parts - n));
         bool last = i == n;
-        svg_rectangle(svg, svg_colour(last ? COLOUR_GREY : cell->parts[i].colour), x + BAR_WIDTH + 8, y - 8, 8, 8);
+        svg_rectangle(svg, svg_colour(last ? COLOUR_SHADE + COLOUR_SHADES - 1 : cell->parts[i].colour),
+                      x + BAR_WIDTH + 8, y - 8, 8, 8);
         out_add(svg_out(svg), "/>\n");
         svg_text(svg, "small", ANCHOR_START, x + BAR_WIDTH + 20, y, last ? name_of(words) : cell->parts[i].legend, 66);
         svg_text(svg, "small", ANCHOR_END, right, y,

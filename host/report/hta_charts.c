@@ -10,21 +10,10 @@
 #include "report/hta_tables.h"
 
 /* Bars of one chart. */
-#define RANKS_SHOWN 64
-#define BARS_SHOWN  16
+#define BARS_SHOWN 16
 
 /* Panels of the chart of queues. */
 #define QUEUES_SHOWN 10
-
-/* Colours of what a GPU does, the same in all charts. */
-enum {
-    COMPUTE_COLOUR = 0,
-    COMMUNICATION_COLOUR = 1,
-    MEMORY_COLOUR = 2,
-    OTHER_COLOUR = 3,
-    HOST_COLOUR = 4,
-    KERNEL_COLOUR = 6
-};
 
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption) {
     const char *reason;
@@ -44,21 +33,21 @@ void hta_time_show(struct page *page, const void *of) {
     hta_time_table(&table, source->ranks);
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
-                              .values = {{TIME_COMPUTE, "compute", COMPUTE_COLOUR},
-                                         {TIME_COMMUNICATION, "exposed communication", COMMUNICATION_COLOUR},
-                                         {TIME_MEMORY, "exposed copies", MEMORY_COLOUR},
-                                         {TIME_OTHER, "other work", OTHER_COLOUR},
-                                         {TIME_IDLE, "idle", COLOUR_GREY}},
+                              .values = {{TIME_COMPUTE, "compute", COLOUR_COMPUTE},
+                                         {TIME_COMMUNICATION, "exposed communication", COLOUR_COMMUNICATION},
+                                         {TIME_MEMORY, "exposed copies", COLOUR_COPIES},
+                                         {TIME_OTHER, "other work", COLOUR_OTHER_WORK},
+                                         {TIME_IDLE, "idle", COLOUR_IDLE}},
                               .n_values = 5,
                               .unit = UNIT_US};
     const struct bars_words words = {
         "time_by_rank",
         "Time of each rank",
-        "One bar for each rank, of compute, exposed communication, exposed copies, other work and idle time.",
-        table.n_rows > RANKS_SHOWN ? "The chart shows the first 64 ranks." : NULL,
+        "For each rank compute, exposed communication, exposed copies, other work and idle time.",
+        NULL,
         "Parts of the time of each rank",
         "rank_summary"};
-    if (!page_bars(page, bars, RANKS_SHOWN, &words)) {
+    if (!page_bars(page, bars, RANKS_AS_BARS, &words)) {
         sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TEMPORAL, &reason);
         page_missing(page, "Time", reason);
     }
@@ -87,10 +76,10 @@ void hta_steps_show(struct page *page, const void *of) {
         .table = table,
         .labels = {RANK, STEP},
         .n_labels = 2,
-        .values = {{COMPUTE, "compute", COMPUTE_COLOUR}, {EXPOSED, "exposed communication", COMMUNICATION_COLOUR}},
+        .values = {{COMPUTE, "compute", COLOUR_COMPUTE}, {EXPOSED, "exposed communication", COLOUR_COMMUNICATION}},
         .n_values = 2,
         .unit = UNIT_US};
-    page_bars(page, bars, RANKS_SHOWN, &words);
+    page_bars(page, bars, RANKS_AS_BARS, &words);
 }
 
 /* ---- Stragglers ---- */
@@ -113,10 +102,10 @@ void hta_stragglers_show(struct page *page, const void *of) {
     }
     const struct bars bars = {.table = table,
                               .n_labels = 1,
-                              .values = {{LATE, "late", COMMUNICATION_COLOUR}},
+                              .values = {{LATE, "late", COLOUR_COMMUNICATION}},
                               .n_values = 1,
                               .unit = UNIT_US};
-    page_bars(page, bars, RANKS_SHOWN, &words);
+    page_bars(page, bars, RANKS_AS_BARS, &words);
 }
 
 /* ---- Kernels ---- */
@@ -125,14 +114,14 @@ static int colour_of_type(struct name type) {
     static const struct {
         const char *name;
         int colour;
-    } types[] = {{"COMPUTATION", COMPUTE_COLOUR},
-                 {"COMMUNICATION", COMMUNICATION_COLOUR},
-                 {"MEMORY", MEMORY_COLOUR},
-                 {"OTHER", OTHER_COLOUR}};
+    } types[] = {{"COMPUTATION", COLOUR_COMPUTE},
+                 {"COMMUNICATION", COLOUR_COMMUNICATION},
+                 {"MEMORY", COLOUR_COPIES},
+                 {"OTHER", COLOUR_OTHER_WORK}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(type.bytes, types[i].name) == 0)
             return types[i].colour;
-    return COLOUR_GREY;
+    return strstr(type.bytes, "COMMUNICATION") ? COLOUR_HIDDEN : COLOUR_COMPUTE;
 }
 
 /* Bars of the first rows of a table, each in the colour of the type in `type_column`; `colours` has room for all. */
@@ -145,7 +134,7 @@ static struct bars bars_by_type(const struct sutra_table *table, uint32_t type_c
     }
     return (struct bars){.table = table,
                          .n_labels = 1,
-                         .values = {{time_column, "time", COMPUTE_COLOUR}},
+                         .values = {{time_column, "time", COLOUR_COMPUTE}},
                          .n_values = 1,
                          .row_colours = colours,
                          .unit = UNIT_US};
@@ -169,10 +158,6 @@ static void show_types(struct page *page, const struct hta_source *source) {
 }
 
 static void show_top_kernels(struct page *page, const struct hta_source *source) {
-    static const struct legend_entry legend[] = {{"compute", COMPUTE_COLOUR},
-                                                 {"communication", COMMUNICATION_COLOUR},
-                                                 {"copies and sets", MEMORY_COLOUR},
-                                                 {"other", OTHER_COLOUR}};
     static const struct bars_words words = {
         "top_kernels",
         "Kernels that take most time",
@@ -188,8 +173,7 @@ static void show_top_kernels(struct page *page, const struct hta_source *source)
         return;
     hta_kernels_table(&table, kernels);
     struct bars bars = bars_by_type(&table, KERNEL_TYPE, KERNEL_SUM, colours);
-    bars.legend = legend;
-    bars.n_legend = sizeof legend / sizeof *legend;
+    bars.kernels = true;
     page_bars(page, bars, BARS_SHOWN, &words);
     table_free(&table);
 }
@@ -222,9 +206,9 @@ void hta_idle_show(struct page *page, const void *of) {
     const struct bars bars = {.table = &table,
                               .labels = {IDLE_RANK, IDLE_STREAM},
                               .n_labels = 2,
-                              .values = {{IDLE_HOST, "host wait", HOST_COLOUR},
-                                         {IDLE_KERNEL, "kernel wait", KERNEL_COLOUR},
-                                         {IDLE_REST, "other", COLOUR_GREY}},
+                              .values = {{IDLE_HOST, "host wait", COLOUR_WAIT_HOST},
+                                         {IDLE_KERNEL, "kernel wait", COLOUR_WAIT_DEVICE},
+                                         {IDLE_REST, "other", COLOUR_IDLE}},
                               .n_values = 3,
                               .unit = UNIT_US};
     if (!page_bars(page, bars, BARS_SHOWN, &words))
@@ -247,11 +231,11 @@ void hta_overlap_show(struct page *page, const void *of) {
     hta_overlap_table(&table, source->ranks, sutra_hta_ranks_table(source->ranks, SUTRA_HTA_OVERLAP, NULL));
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
-                              .values = {{OVERLAP_HIDDEN, "beside compute", OTHER_COLOUR},
-                                         {OVERLAP_REST, "not beside compute", COMMUNICATION_COLOUR}},
+                              .values = {{OVERLAP_HIDDEN, "beside compute", COLOUR_HIDDEN},
+                                         {OVERLAP_REST, "not beside compute", COLOUR_COMMUNICATION}},
                               .n_values = 2,
                               .unit = UNIT_US};
-    if (!page_bars(page, bars, RANKS_SHOWN, &words))
+    if (!page_bars(page, bars, RANKS_AS_BARS, &words))
         page_missing(page, "Overlap", "no kernel of the trace is a communication kernel (called nccl...Kernel)");
     table_free(&table);
 }

@@ -59,21 +59,19 @@ static void show_sequences(struct page *page, const void *source) {
     show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Sequences of kernels");
 }
 
-static void show_missing(struct page *page, const void *of) {
-    const struct hta_source *source = of;
+/* What was left out. */
+static void show_warnings(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_summary *all = source->sums.all;
     const struct sutra_hta_rank *rank;
     unsigned n = 0;
-    if (source->sums.n_left_out > 0)
-        page_words(page, "Traces that were left out:");
     for (size_t i = 0; n < LEFT_OUT_SHOWN && (rank = sutra_hta_ranks_at(source->ranks, i)); i++)
         if (rank->reason && n++ < LEFT_OUT_SHOWN)
-            page_missing(page, rank->path, rank->reason);
-    page_count(page, source->sums.n_left_out - n, "more.");
+            page_warning_of(page, rank->path, rank->reason);
+    page_warning_count(page, source->sums.n_left_out - n, "more traces are left out.");
     if (all->n_steps > 1)
-        page_words(page, "The last ProfilerStep is left out, as HTA does, unless --last-step was given.");
-    page_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
-    page_count(page, all->n_negative, "durations are below 0, and count as they are.");
+        page_warning(page, "The last ProfilerStep is left out, as HTA does, unless --last-step was given.");
+    page_warning_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
+    page_warning_count(page, all->n_negative, "durations are below 0, and count as they are.");
 }
 
 static void show_rules(struct page *page, const struct hta_source *source) {
@@ -86,8 +84,8 @@ static void show_rules(struct page *page, const struct hta_source *source) {
 
 static const struct page_section sections[] = {
     {"time", "Time of each rank",
-     "What the time between the first and the last kernel of each rank went to. Whatever runs beside compute "
-     "counts as compute; exposed communication runs beside neither compute nor copies.",
+     "What the time between the first and the last kernel of each rank went to. Exposed is what nothing hides: whatever "
+     "runs beside compute counts as compute, and exposed communication runs beside neither compute nor copies.",
      hta_time_show},
     {"steps", "Profiler steps",
      "How long each step took on the host, and what the GPU did of what the step launched. Good for finding slow "
@@ -104,7 +102,8 @@ static const struct page_section sections[] = {
      "the gap is long. Overlap within a stream counts as a negative gap, which has no bar.",
      hta_idle_show},
     {"overlap", "Communication and compute",
-     "Time in communication kernels, and how much of it passes beside compute, which hides it.", hta_overlap_show},
+     "Time in communication kernels, and how much of it passes beside compute, which hides it. The rest is exposed.",
+     hta_overlap_show},
     {"queues", "Queues over time",
      "How many kernels have been launched on a stream but have not begun. A queue that is empty most of the time "
      "means that the stream waits for the host. The mean of the table is over changes, that of the chart over "
@@ -149,7 +148,7 @@ static const struct page_section sections[] = {
     {"missing", "What is not here",
      "Operators of the host, their overheads and what they consist of are another analysis: "
      "sutra analyze dlrm TRACE -o DIR",
-     show_missing},
+     NULL},
     {0},
 };
 
@@ -166,6 +165,7 @@ static void write_page(struct page *page, const struct hta_source *source) {
         snprintf(title, sizeof title, "GPU time of rank %" PRId64, first->rank);
     }
     page_head(page, title, first->path, more, sections);
+    show_warnings(page, source);
     hta_cards_show(page, source);
     show_rules(page, source);
     page_sections(page, sections, source);

@@ -98,13 +98,13 @@ static void draw_panel(const struct svg *svg, const struct line_series *series, 
         svg_line(svg, i ? "grid" : "base", LEFT, y, svg->width - 2, y);
         svg_text(svg, "small", ANCHOR_END, LEFT - 6, y + 4, name_of(ticks_text(&ticks, i).text), 0);
     }
-    draw_path(&panel, "grey", series->most, true);
+    draw_path(&panel, svg_colour(COLOUR_WAIT_DEVICE), series->most, true);
     draw_path(&panel, "mean", series->mean, false);
 }
 
 void lines_draw(const struct svg *svg, const void *chart) {
-    static const struct legend_entry entries[] = {{"most in a stretch of time", COLOUR_GREY},
-                                                  {"mean over the time", 0}};
+    static const struct legend_entry entries[] = {{"most in a stretch of time", COLOUR_WAIT_DEVICE, NULL},
+                                                  {"mean over the time", COLOUR_LINE, NULL}};
     const struct chart_lines *lines = chart;
     double end = 0, top = svg_legend(svg, entries, 2, false);
     for (uint64_t i = 0; i < lines->n_series; i++)

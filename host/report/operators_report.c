@@ -14,6 +14,9 @@
 #define BARS_SHOWN  16
 #define AREAS_SHOWN 48
 
+/* Traces that were left out, by name. */
+#define LEFT_OUT_SHOWN 50
+
 /* What a section is made from. */
 struct operators_source {
     const struct sutra_operators_ranks *ranks;
@@ -46,7 +49,17 @@ struct summed_words {
     struct {
         const char *name, *title, *description;
     } areas; /* no name: there are none */
+    bool kernels;
 };
+
+/* Of kernels by name; of operators by name or category. */
+static enum colour colour_of_row(const struct sutra_table *table, uint64_t row, bool kernels) {
+    size_t n_name, n_group;
+    const char *name = table_get_text(table, SUMMED_NAME, row, &n_name);
+    const char *group = table_get_text(table, SUMMED_GROUP, row, &n_group);
+    enum colour colour = kernels ? colour_of_work(name, n_name) : colour_of_operator(name, n_name);
+    return colour == COLOUR_COMPUTE && !kernels ? colour_of_operator(group, n_group) : colour;
+}
 
 static void show_areas(struct page *page, struct sutra_table *table, const struct summed_words *words) {
     summed_cut(table, AREAS_SHOWN - 1);
@@ -62,9 +75,18 @@ static void show_areas(struct page *page, struct sutra_table *table, const struc
 static void show_summed(struct page *page, const struct sutra_table *from, const struct summed_columns *columns,
                         const struct summed_words *words) {
     struct sutra_table table;
+    int colours[BARS_SHOWN];
     summed_table(&table, words->bars.name, from, columns);
-    const struct bars bars = {
-        .table = &table, .n_labels = 1, .values = {{SUMMED_VALUE, "device time", 0}}, .n_values = 1, .unit = UNIT_US};
+    for (uint64_t row = 0; row < table.n_rows && row < BARS_SHOWN; row++)
+        colours[row] = (int)colour_of_row(&table, row, words->kernels);
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .kernels = words->kernels,
+                              .by_end = !words->kernels,
+                              .values = {{SUMMED_VALUE, "device time", COLOUR_COMPUTE}},
+                              .n_values = 1,
+                              .row_colours = colours,
+                              .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &words->bars);
     if (words->areas.name && table.n_rows)
         show_areas(page, &table, words);
@@ -78,7 +100,8 @@ static void show_operators(struct page *page, const void *of) {
         {"top_operators", "Device time of operators", "One bar for each operator, of the work that it launched.", NULL,
          "Operators, all ranks together", "operators"},
         {"operator_areas", "Device time of operators by category",
-         "An area for each operator, as large as the time of its work; operators of one category stand together."}};
+         "An area for each operator, as large as the time of its work; operators of one category stand together."},
+        false};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_NAME);
     if (table)
@@ -99,7 +122,8 @@ static void show_modules(struct page *page, const void *of) {
          "modules"},
         {"module_areas", "Device time of modules by kind",
          "An area for each module, as large as the time of the work in it and in no module below it, forward and "
-         "backward; modules of one kind stand together."}};
+         "backward; modules of one kind stand together."},
+        false};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_MODULE);
     if (table)
@@ -128,7 +152,8 @@ static void show_kernels(struct page *page, const void *of) {
         {"top_kernels", "Time of kernels", "One bar for each kernel, copy or set of memory, by its name.", NULL,
          "Kernels, all ranks together", "kernels"},
         {"kernel_areas", "Time of kernels by operator",
-         "An area for each kernel, as large as its time; kernels of one operator stand together."}};
+         "An area for each kernel, as large as its time; kernels of one operator stand together."},
+        true};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_KERNELS_BY_NAME);
     if (table)
@@ -197,6 +222,15 @@ static void show_cards(struct page *page, const struct operators_source *source,
     page_cards_end(page);
 }
 
+static void show_warnings(struct page *page, const struct sutra_operators_ranks *ranks) {
+    const struct sutra_operators_rank *rank;
+    unsigned n = 0;
+    for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++)
+        if (rank->reason && n++ < LEFT_OUT_SHOWN)
+            page_warning_of(page, rank->path, rank->reason);
+    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more traces are left out.");
+}
+
 static void write_page(struct page *page, const struct operators_source *source, bool kernels) {
     char title[96], more[96] = "";
     const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->ranks, 0);
@@ -209,6 +243,7 @@ static void write_page(struct page *page, const struct operators_source *source,
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     }
     page_head(page, title, first->path, more, sections);
+    show_warnings(page, source->ranks);
     show_cards(page, source, n);
     page_sections(page, sections, source);
 }

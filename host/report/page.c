@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "report/script.h"
 #include "report/style.h"
 #include "sutra/sutra.h"
 
@@ -81,10 +82,13 @@ void page_open(struct page *page, struct sutra_context *context, const char *fol
 }
 
 enum sutra_status page_close(struct page *page) {
-    out_format(out_of(page),
-               "</main>\n<footer><p>Made by sutra %s. Times are in microseconds unless a unit stands "
-               "beside them.</p></footer>\n</body>\n</html>\n",
-               sutra_version());
+    out_format(
+        out_of(page),
+        "</main>\n<footer><p>Made by sutra %s. A click on the head of a column sorts a table by it.</p></footer>\n"
+        "<script>",
+        sutra_version());
+    out_add(out_of(page), script_page);
+    out_add(out_of(page), "</script>\n</body>\n</html>\n");
     char *path = page->status ? NULL : path_in(page, "report.html");
     if (path)
         write_file(page, path, &page->markup);
@@ -95,6 +99,18 @@ enum sutra_status page_close(struct page *page) {
 
 /* ---- The frame ---- */
 
+/* What colours mean. */
+static void write_key(struct text_out *out) {
+    out_add(out, "<details class=\"key\"><summary>What the colours mean</summary><ul>\n");
+    for (int colour = 0; colour < N_COLOURS; colour++)
+        if (colour_meaning((enum colour)colour))
+            out_format(out, "<li><i class=\"%s\"></i>%s</li>\n", svg_colour(colour),
+                       colour_meaning((enum colour)colour));
+    out_add(out,
+            "<li><i class=\"s0\"></i><i class=\"s1\"></i><i class=\"s2\"></i><i class=\"s3\"></i>kinds of compute, "
+            "side by side</li>\n</ul></details>\n");
+}
+
 void page_head(struct page *page, const char *title, const char *source, const char *more,
                const struct page_section *sections) {
     struct text_out *out = out_of(page);
@@ -103,7 +119,9 @@ void page_head(struct page *page, const char *title, const char *source, const c
     out_add(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
                  "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-                 "'unsafe-inline'; img-src data:\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>\n");
+                 "'unsafe-inline'; img-src data:; script-src '");
+    out_add(out, script_digest);
+    out_add(out, "'\"/>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>\n");
     out_add(out, style_colours);
     out_add(out, style_charts);
     out_add(out, style_page);
@@ -124,18 +142,40 @@ void page_head(struct page *page, const char *title, const char *source, const c
     out_add(out, "</ul></nav>\n<main id=\"content\" tabindex=\"-1\">\n");
 }
 
+/* The end of the first sentence, or of all of them if the rest is short. */
+static size_t first_sentence(const char *words) {
+    const char *end = strstr(words, ". ");
+    return end && strlen(end) > 60 ? (size_t)(end + 1 - words) : strlen(words);
+}
+
+static void write_words(struct page *page, const char *words) {
+    struct text_out *out = out_of(page);
+    size_t first = first_sentence(words);
+    out_add(out, "<p>");
+    markup_name(&page->markup, (struct name){words, first, false});
+    out_add(out, "</p>\n");
+    if (words[first] == '\0')
+        return;
+    out_add(out, "<details class=\"how\"><summary>How to read it</summary><p>");
+    markup_text(&page->markup, words + first + 1);
+    out_add(out, "</p></details>\n");
+}
+
 static void write_section(struct page *page, const struct page_section *section, const void *source) {
     struct text_out *out = out_of(page);
     out_format(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", section->id,
                section->id, section->id);
     markup_text(&page->markup, section->title);
     out_add(out, "</h2>\n");
-    page_words(page, section->words);
-    section->show(page, source);
+    write_words(page, section->words);
+    page->charted = false;
+    if (section->show)
+        section->show(page, source);
     out_add(out, "</section>\n");
 }
 
 void page_sections(struct page *page, const struct page_section *sections, const void *source) {
+    write_key(out_of(page));
     for (; sections->id; sections++)
         write_section(page, sections, source);
 }
@@ -152,11 +192,32 @@ void page_words(struct page *page, const char *words) {
     out_add(out_of(page), "</p>\n");
 }
 
-void page_count(struct page *page, uint64_t n, const char *what) {
+/* ---- Warnings ---- */
+
+static void begin_warning(struct page *page) {
+    out_add(out_of(page), "<p class=\"warning\" role=\"note\">");
+}
+
+void page_warning(struct page *page, const char *words) {
+    page_warning_of(page, NULL, words);
+}
+
+void page_warning_count(struct page *page, uint64_t n, const char *what) {
     if (n == 0)
         return;
-    out_format(out_of(page), "<p>%s ", shown_decimal((double)n, 0).text);
+    begin_warning(page);
+    out_format(out_of(page), "%s ", shown_decimal((double)n, 0).text);
     markup_text(&page->markup, what);
+    out_add(out_of(page), "</p>\n");
+}
+
+void page_warning_of(struct page *page, const char *what, const char *why) {
+    begin_warning(page);
+    if (what) {
+        markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
+        out_add(out_of(page), ": ");
+    }
+    markup_text(&page->markup, why);
     out_add(out_of(page), "</p>\n");
 }
 
@@ -231,6 +292,7 @@ static void chart_file(struct page *page, struct svg svg, chart_draw *draw_chart
 void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw_chart,
                 const void *chart) {
     struct svg svg = {.id = name, .title = title, .description = description};
+    page->charted = true;
     chart_file(page, svg, draw_chart, chart);
     out_add(out_of(page), "<figure>\n");
     svg.markup = &page->markup;
@@ -243,10 +305,14 @@ void page_chart(struct page *page, const char *name, const char *title, const ch
 
 bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struct bars_words *words) {
     page_check(page, bars.table);
-    bars.n_rows = bars.table->n_rows < n_most ? bars.table->n_rows : n_most;
+    bool squares = n_most == RANKS_AS_BARS && bars.n_labels == 1 && bars.table->n_rows > RANKS_AS_BARS;
+    uint64_t most = squares ? HEAT_ROWS_MAX : n_most;
+    bars.n_rows = bars.table->n_rows < most ? bars.table->n_rows : most;
     if (bars.n_rows == 0)
         return false;
-    page_chart(page, words->name, words->title, words->description, bars_draw, &bars);
+    page_chart(page, words->name, words->title, words->description, squares ? heat_draw : bars_draw, &bars);
+    if (squares && bars.n_rows < bars.table->n_rows)
+        page_words(page, "The chart shows the first 512 ranks.");
     if (words->note)
         page_words(page, words->note);
     page_table(page, bars.table, words->caption, words->file);

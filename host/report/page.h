@@ -3,9 +3,10 @@
  *
  *     page_open()   page_head()   page_cards_begin() ...   page_sections(): page_chart(), page_table() ...   page_close()
  *
- * The page is well-formed XML too, has no script, follows the reader's choice of light or dark, and can be read and
- * reached without seeing the charts: the numbers of each stand in a table. The first failure is kept; what follows does
- * nothing. Memory is that of the page, which is a fixed number of tables of at most PAGE_ROWS_MAX rows.
+ * Warnings stand on top; sections show charts, and below them tables that unfold. The page is well-formed XML too, is whole
+ * without its script (script.h), follows the reader's choice of light or dark, and can be read and reached without seeing
+ * the charts: the numbers of each stand in a table. The first failure is kept; what follows does nothing. Memory is that
+ * of the page, which is a fixed number of tables of at most PAGE_ROWS_MAX rows.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
@@ -14,7 +15,7 @@
 
 #define PAGE_ROWS_MAX 200
 
-/* Rows that stand openly; longer tables can be unfolded. */
+/* Rows that stand openly where there is no chart above; longer tables can be unfolded. */
 #define PAGE_ROWS_OPEN 12
 
 struct page {
@@ -24,9 +25,11 @@ struct page {
     enum sutra_status status;
     struct sutra_error *error;
     uint64_t n_bytes; /* written to all files */
+    bool charted;     /* a chart stands in this section */
 };
 
-/* A section: `words` say how to read what `show` writes. A table of them ends with one without an id. */
+/* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded. `show`
+ * may be NULL. A table of sections ends with one without an id. */
 struct page_section {
     const char *id, *title, *words;
     void (*show)(struct page *page, const void *source);
@@ -53,8 +56,11 @@ void page_subtitle(struct page *page, const char *words);
 /* A paragraph. */
 void page_words(struct page *page, const char *words);
 
-/* The same that begins with a count, unless that is 0. */
-void page_count(struct page *page, uint64_t n, const char *what);
+/* What stands on top, before sections: a sentence; the same behind a count, unless that is 0; and why something that has a
+ * name is not here. */
+void page_warning(struct page *page, const char *words);
+void page_warning_count(struct page *page, uint64_t n, const char *what);
+void page_warning_of(struct page *page, const char *what, const char *why);
 
 /* Says what is missing, and why. */
 void page_missing(struct page *page, const char *what, const char *why);
@@ -75,7 +81,8 @@ struct bars_words {
 };
 
 /* A chart of the first `n_most` rows of a table, and the table, which is checked; false: it has no rows, so nothing is
- * shown. */
+ * shown. Of ranks, for which `n_most` is RANKS_AS_BARS, more become squares. */
+#define RANKS_AS_BARS 32
 bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struct bars_words *words);
 
 /* A table of at most PAGE_ROWS_MAX rows; `file` (may be NULL) is the table in which all of them are. */

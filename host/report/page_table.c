@@ -1,34 +1,43 @@
 /*
- * page_table.c - tables on a page: numbers rounded for people, with the exact ones in data-value.
+ * page_table.c - tables on a page: numbers rounded for people, with the exact ones in data-value; below a chart they are
+ * folded, and columns in which nothing stands are left out.
  */
 #include <math.h>
+#include <stdlib.h>
 
+#include "report/headings.h"
 #include "report/page.h"
+#include "text/short_name.h"
 
 /* Characters of a name, about, before it is cut. */
 #define NAME_WIDTH            34
 #define NAME_WIDTH_OF_SEVERAL 21 /* where the table has several columns of names */
 
-static bool ends_with(const char *text, size_t length, const char *end) {
-    size_t n = strlen(end);
-    return length >= n && memcmp(text + length - n, end, n) == 0;
+/* Columns of text that such a width has, about. */
+#define COLUMNS_OF(width) ((unsigned)((width)*5 / 3))
+
+/* How the columns of a table are shown. */
+struct column_views {
+    bool left_out[TABLE_COLUMNS_MAX];
+    int decimals[TABLE_COLUMNS_MAX];
+    double width;                                /* of names */
+    struct shortened *shorts[TABLE_COLUMNS_MAX]; /* of names of kernels; NULL: others */
+};
+
+static bool is_text(const struct sutra_table *table, uint32_t column) {
+    return table->columns[column].spec.kind == SUTRA_COLUMN_TEXT;
 }
 
-/* A column's name in words: "idle_time(us)" is "idle time µs". */
-static void write_heading(struct page *page, const char *name) {
-    static const struct {
-        const char *end, *words;
-    } ends[] = {{" (us)", " µs"}, {"(us)", " µs"}, {"_us", " µs"}, {"_pctg", " %"}};
-    const char *words = "";
-    size_t length = strlen(name), cut = 0;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && cut == 0; i++)
-        if (ends_with(name, length, ends[i].end)) {
-            cut = strlen(ends[i].end);
-            words = ends[i].words;
-        }
-    for (size_t i = 0; i < length - cut; i++)
-        markup_name(&page->markup, (struct name){name[i] == '_' ? " " : name + i, 1, false});
-    markup_text(&page->markup, words);
+/* Whether something stands in the column. */
+static bool says_something(const struct sutra_table *table, uint32_t column, uint64_t n) {
+    size_t length = 0;
+    bool says = n == 0 || table->columns[column].spec.kind == SUTRA_COLUMN_INTEGER;
+    for (uint64_t row = 0; row < n && !says; row++)
+        if (is_text(table, column))
+            says = *table_get_text(table, column, row, &length) != '\0' || length > 0;
+        else
+            says = !isnan(table_get_real(table, column, row));
+    return says;
 }
 
 /* Decimals that suit all shown numbers of a column. */
@@ -43,16 +52,60 @@ static int decimals_of(const struct sutra_table *table, uint32_t column, uint64_
     return whole ? 0 : largest < 1 ? 3 : largest < 1e4 ? 2 : 1;
 }
 
-static void write_text_cell(struct page *page, struct name name, double width, bool heads) {
+/* Names of kernels in short, which stay different. */
+static struct shortened *shorten(const struct sutra_table *table, uint32_t column, uint64_t n, unsigned width) {
+    struct shortened *shorts = calloc(n, sizeof *shorts);
+    const char **names = calloc(n, sizeof *names);
+    size_t length;
+    for (uint64_t row = 0; row < n && names; row++)
+        names[row] = table_get_text(table, column, row, &length);
+    if (shorts && names)
+        short_names(names, n, width, shorts);
+    if (!names) {
+        free(shorts);
+        shorts = NULL;
+    }
+    free(names);
+    return shorts;
+}
+
+static void views_make(struct page *page, const struct sutra_table *table, uint64_t n, struct column_views *views) {
+    int n_names = 0;
+    *views = (struct column_views){.width = NAME_WIDTH};
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        n_names += is_text(table, i) && says_something(table, i, n);
+    if (n_names > 1)
+        views->width = NAME_WIDTH_OF_SEVERAL;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        views->left_out[i] = !says_something(table, i, n);
+        if (table->columns[i].spec.kind == SUTRA_COLUMN_REAL)
+            views->decimals[i] = decimals_of(table, i, n);
+        if (n == 0 || !is_text(table, i) || !heading_of_kernels(table->name, table->columns[i].spec.name))
+            continue;
+        views->shorts[i] = shorten(table, i, n, COLUMNS_OF(views->width));
+        page->markup.out.out.failed |= !views->shorts[i];
+    }
+}
+
+static void views_free(struct column_views *views) {
+    for (uint32_t i = 0; i < TABLE_COLUMNS_MAX; i++)
+        free(views->shorts[i]);
+}
+
+/* ---- Cells ---- */
+
+static void write_text_cell(struct page *page, struct name name, const struct shortened *shortened, double width,
+                            bool heads) {
     struct text_out *out = &page->markup.out;
     out_add(out, heads ? "<th scope=\"row\" class=\"text\"" : "<td class=\"text\"");
-    if (markup_width(name) > width) {
+    bool cut = markup_width(name) > width;
+    if (cut) {
         out_add(out, " title=\"");
         markup_title(&page->markup, name);
         out_add(out, "\"");
     }
     out_add(out, ">");
-    markup_cut(&page->markup, name, width);
+    markup_cut(&page->markup, cut && shortened ? name_of(shortened->text) : name, width);
     out_add(out, heads ? "</th>" : "</td>");
 }
 
@@ -68,57 +121,59 @@ static void write_number_cell(struct page *page, const struct sutra_table *table
                heads ? "</th>" : "</td>");
 }
 
-static void write_head(struct page *page, const struct sutra_table *table) {
+static void write_row(struct page *page, const struct sutra_table *table, const struct column_views *views,
+                      uint64_t row) {
+    bool heads = true;
+    out_add(&page->markup.out, "<tr>");
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        struct name name = {0};
+        if (views->left_out[i])
+            continue;
+        if (is_text(table, i)) {
+            name.bytes = table_get_text(table, i, row, &name.length);
+            write_text_cell(page, name, views->shorts[i] ? &views->shorts[i][row] : NULL, views->width, heads);
+        } else {
+            write_number_cell(page, table, i, row, views->decimals[i], heads);
+        }
+        heads = false;
+    }
+    out_add(&page->markup.out, "</tr>\n");
+}
+
+/* ---- The table ---- */
+
+static void write_head(struct page *page, const struct sutra_table *table, const struct column_views *views) {
     struct text_out *out = &page->markup.out;
     out_add(out, "<thead><tr>");
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        const struct column_spec *spec = &table->columns[i].spec;
-        out_format(out, "<th scope=\"col\"%s data-column=\"", spec->kind == SUTRA_COLUMN_TEXT ? " class=\"text\"" : "");
-        markup_text(&page->markup, spec->name);
+        struct heading heading = heading_of(table->name, table->columns[i].spec.name);
+        if (views->left_out[i])
+            continue;
+        out_format(out, "<th scope=\"col\"%s data-column=\"", is_text(table, i) ? " class=\"text\"" : "");
+        markup_text(&page->markup, table->columns[i].spec.name);
         out_add(out, "\">");
-        write_heading(page, spec->name);
+        markup_text(&page->markup, heading.words);
+        if (*heading.unit) {
+            out_add(out, " <span class=\"unit\">");
+            markup_text(&page->markup, heading.unit);
+            out_add(out, "</span>");
+        }
         out_add(out, "</th>");
     }
     out_add(out, "</tr></thead>\n");
 }
 
-static void write_rows(struct page *page, const struct sutra_table *table, uint64_t n) {
-    int decimals[TABLE_COLUMNS_MAX] = {0}, n_names = 0;
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        if (table->columns[i].spec.kind == SUTRA_COLUMN_REAL)
-            decimals[i] = decimals_of(table, i, n);
-        else
-            n_names += table->columns[i].spec.kind == SUTRA_COLUMN_TEXT;
-    for (uint64_t row = 0; row < n; row++) {
-        out_add(&page->markup.out, "<tr>");
-        for (uint32_t i = 0; i < table->n_columns; i++) {
-            struct name name = {0};
-            if (table->columns[i].spec.kind == SUTRA_COLUMN_TEXT) {
-                name.bytes = table_get_text(table, i, row, &name.length);
-                write_text_cell(page, name, n_names > 1 ? NAME_WIDTH_OF_SEVERAL : NAME_WIDTH, i == 0);
-            } else {
-                write_number_cell(page, table, i, row, decimals[i], i == 0);
-            }
-        }
-        out_add(&page->markup.out, "</tr>\n");
-    }
-}
-
 static void write_summary(struct page *page, const char *caption, uint64_t n) {
     out_add(&page->markup.out, "<details><summary>");
     markup_text(&page->markup, caption);
-    out_format(&page->markup.out, ": %s rows</summary>\n", shown_decimal((double)n, 0).text);
+    out_format(&page->markup.out, " <span class=\"soft\">table of %s %s</span></summary>\n",
+               shown_decimal((double)n, 0).text, n == 1 ? "row" : "rows");
 }
 
-void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file) {
+static void write_caption(struct page *page, const struct sutra_table *table, const char *caption, const char *file,
+                          uint64_t n) {
     struct text_out *out = &page->markup.out;
-    uint64_t n = table->n_rows < PAGE_ROWS_MAX ? table->n_rows : PAGE_ROWS_MAX;
-    bool folded = n > PAGE_ROWS_OPEN;
-    if (folded)
-        write_summary(page, caption, n);
-    out_add(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"");
-    markup_text(&page->markup, caption);
-    out_format(out, "\"><table data-table=\"%s\">\n<caption>", table->name);
+    out_add(out, "<caption>");
     markup_text(&page->markup, caption);
     if (n < table->n_rows)
         out_format(out, "; %s of %s rows", shown_decimal((double)n, 0).text,
@@ -128,10 +183,26 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
         out_format(out, "<code>%s</code>", file);
     }
     out_add(out, "</caption>\n");
-    write_head(page, table);
+}
+
+void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file) {
+    struct text_out *out = &page->markup.out;
+    struct column_views views;
+    uint64_t n = table->n_rows < PAGE_ROWS_MAX ? table->n_rows : PAGE_ROWS_MAX;
+    bool folded = page->charted || n > PAGE_ROWS_OPEN;
+    views_make(page, table, n, &views);
+    if (folded)
+        write_summary(page, caption, n);
+    out_add(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"");
+    markup_text(&page->markup, caption);
+    out_format(out, "\"><table data-table=\"%s\">\n", table->name);
+    write_caption(page, table, caption, file, n);
+    write_head(page, table, &views);
     out_add(out, "<tbody>\n");
-    write_rows(page, table, n);
+    for (uint64_t row = 0; row < n && !out->out.failed; row++)
+        write_row(page, table, &views, row);
     out_add(out, "</tbody></table></div>\n");
     if (folded)
         out_add(out, "</details>\n");
+    views_free(&views);
 }

@@ -10,17 +10,20 @@
 #define POINTS_SHOWN 100
 #define PEAKS_SHOWN  6
 
-static const struct legend_entry kinds[] = {{"products", 0},        {"convolutions", 1}, {"attention", 2},
-                                            {"element-wise", 3},    {"reductions", 4},   {"norms", 5},
-                                            {"others", COLOUR_GREY}};
+static const enum shape shapes[N_SHAPES] = {SHAPE_CIRCLE, SHAPE_SQUARE, SHAPE_DIAMOND, SHAPE_UP,
+                                            SHAPE_DOWN,   SHAPE_CROSS,  SHAPE_RING};
+static const struct legend_entry kinds[N_SHAPES] = {{"products", 0, &shapes[0]},   {"convolutions", 0, &shapes[1]},
+                                                    {"attention", 0, &shapes[2]},  {"element-wise", 0, &shapes[3]},
+                                                    {"reductions", 0, &shapes[4]}, {"norms", 0, &shapes[5]},
+                                                    {"others", 0, &shapes[6]}};
 
 /* Beginnings of the categories, in the order of the kinds. */
-static int colour_of(const char *category) {
+static enum shape shape_of(const char *category) {
     static const char *const begins[] = {"GEMM", "CONV", "SDPA", "elementwise", "reduce", "NORM"};
     for (int i = 0; i < (int)(sizeof begins / sizeof *begins); i++)
         if (strncmp(category, begins[i], strlen(begins[i])) == 0)
-            return kinds[i].colour;
-    return COLOUR_GREY;
+            return shapes[i];
+    return SHAPE_RING;
 }
 
 static uint32_t column_of(const struct sutra_table *table, const char *name) {
@@ -79,7 +82,7 @@ static void add_point(struct roofline_making *making, const struct sutra_table *
                                                                  .flops_per_byte = flops_per_byte,
                                                                  .tflops_per_s = rate,
                                                                  .us = real_at(rates, "direct_us", row),
-                                                                 .colour = colour_of(category),
+                                                                 .shape = shape_of(category),
                                                                  .row = row};
 }
 

@@ -163,17 +163,16 @@ static double radius_of(const struct roofline_chart *chart, const struct rooflin
 static void draw_point(const struct svg *svg, const struct roofline_layout *layout,
                        const struct roofline_point *point) {
     struct text_out *out = svg_out(svg);
-    out_format(out, "<circle class=\"%s part\"", svg_colour(point->colour));
-    svg_attribute(svg, "cx", x_at(layout, point->flops_per_byte));
-    svg_attribute(svg, "cy", y_at(layout, point->tflops_per_s));
-    svg_attribute(svg, "r", radius_of(layout->chart, point));
+    double y = y_at(layout, point->tflops_per_s);
+    svg_shape(svg, point->shape, x_at(layout, point->flops_per_byte), y, radius_of(layout->chart, point));
+    svg_attribute(svg, "data-y", y);
     out_format(out, " data-row=\"%llu\" data-value=\"", (unsigned long long)point->row);
     out_number(out, point->tflops_per_s);
     out_add(out, "\"><title>");
     markup_cut(svg->markup, point->name, 120);
     out_format(out, ": %s TFLOP/s at %s FLOPs per byte, ", shown_decimal(point->tflops_per_s, 3).text,
                shown_decimal(point->flops_per_byte, 2).text);
-    out_format(out, "%s</title></circle>\n", shown_figure(point->us, UNIT_US).text);
+    out_format(out, "%s</title></path>\n", shown_figure(point->us, UNIT_US).text);
 }
 
 void roofline_draw(const struct svg *svg, const void *of) {

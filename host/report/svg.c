@@ -113,16 +113,78 @@ void svg_line(const struct svg *svg, const char *class_name, double x1, double y
 }
 
 const char *svg_colour(int colour) {
-    static const char *const classes[COLOURS + 1] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "grey"};
+    static const char *const classes[N_COLOURS] = {"c0",   "c1",   "c2",  "c3", "c4", "c5", "c6", "c7",
+                                                   "grey", "pale", "ink", "s0", "s1", "s2", "s3"};
     return classes[colour];
+}
+
+/* ---- Shapes ---- */
+
+/* Corners of shapes, in tenths of the radius. */
+static const struct shape_corners {
+    int n;
+    int corners[12][2];
+} polygons[N_SHAPES] = {
+    [SHAPE_SQUARE] = {4, {{-9, -9}, {9, -9}, {9, 9}, {-9, 9}}},
+    [SHAPE_DIAMOND] = {4, {{0, -12}, {12, 0}, {0, 12}, {-12, 0}}},
+    [SHAPE_UP] = {3, {{0, -12}, {12, 9}, {-12, 9}}},
+    [SHAPE_DOWN] = {3, {{0, 12}, {12, -9}, {-12, -9}}},
+    [SHAPE_CROSS] = {12,
+                     {{-4, -11},
+                      {4, -11},
+                      {4, -4},
+                      {11, -4},
+                      {11, 4},
+                      {4, 4},
+                      {4, 11},
+                      {-4, 11},
+                      {-4, 4},
+                      {-11, 4},
+                      {-11, -4},
+                      {-4, -4}}},
+};
+
+/* A circle of two arcs; `hollow` has another within. */
+static void write_circle(const struct svg *svg, double x, double y, double radius) {
+    struct text_out *out = svg_out(svg);
+    out_add(out, "M");
+    svg_number(svg, x - radius);
+    out_add(out, " ");
+    svg_number(svg, y);
+    for (int half = 0; half < 2; half++) {
+        out_add(out, "a");
+        svg_number(svg, radius);
+        out_add(out, " ");
+        svg_number(svg, radius);
+        out_add(out, " 0 1 0 ");
+        svg_number(svg, half ? -2 * radius : 2 * radius);
+        out_add(out, " 0");
+    }
+    out_add(out, "Z");
+}
+
+void svg_shape(const struct svg *svg, enum shape shape, double x, double y, double radius) {
+    struct text_out *out = svg_out(svg);
+    const struct shape_corners *polygon = &polygons[shape];
+    out_format(out, "<path class=\"%s part\" d=\"", svg_colour(COLOUR_COMPUTE));
+    if (polygon->n == 0)
+        write_circle(svg, x, y, radius);
+    if (shape == SHAPE_RING)
+        write_circle(svg, x, y, radius / 2);
+    for (int i = 0; i < polygon->n; i++) {
+        out_add(out, i ? "L" : "M");
+        svg_number(svg, x + radius * polygon->corners[i][0] / 10);
+        out_add(out, " ");
+        svg_number(svg, y + radius * polygon->corners[i][1] / 10);
+    }
+    out_add(out, polygon->n ? "Z\" fill-rule=\"evenodd\"" : "\" fill-rule=\"evenodd\"");
 }
 
 void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor, double x, double y, struct name name,
               double room) {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     struct text_out *out = svg_out(svg);
-    bool small = class_name && strcmp(class_name, "small") == 0,
-         strong = class_name && strcmp(class_name, "strong") == 0;
+    bool small = class_name && strcmp(class_name, "small") == 0, strong = class_name && strstr(class_name, "strong");
     double size = small ? SMALL_FONT_SIZE : strong ? FONT_SIZE * STRONG_WIDTH : FONT_SIZE;
     bool cut = room > 0 && markup_width(name) * size > room;
     out_add(out, "<text");
@@ -151,7 +213,10 @@ double svg_legend(const struct svg *svg, const struct legend_entry *entries, int
             y += LINE_HEIGHT;
         }
         if (draw) {
-            svg_rectangle(svg, svg_colour(entries[i].colour), x, y - 12, 11, 11);
+            if (entries[i].shape)
+                svg_shape(svg, *entries[i].shape, x + 5.5, y - 6.5, 5);
+            else
+                svg_rectangle(svg, svg_colour(entries[i].colour), x, y - 12, 11, 11);
             out_add(svg_out(svg), "/>\n");
             svg_text(svg, NULL, ANCHOR_START, x + 16, y - 2, name_of(entries[i].name), svg->width - 16);
         }

@@ -9,11 +9,12 @@
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H
 
+#include "report/colours.h"
 #include "report/figure.h"
 #include "report/markup.h"
 
-/* Eight colours that most people can tell apart, and grey. */
-enum { COLOURS = 8, COLOUR_GREY = COLOURS };
+/* Points of different kinds. */
+enum shape { SHAPE_CIRCLE, SHAPE_SQUARE, SHAPE_DIAMOND, SHAPE_UP, SHAPE_DOWN, SHAPE_CROSS, SHAPE_RING, N_SHAPES };
 
 #define FONT_SIZE       12.0
 #define SMALL_FONT_SIZE 11.0
@@ -56,6 +57,9 @@ void svg_part(const struct svg *svg, int colour, double x, double y, double widt
 
 void svg_line(const struct svg *svg, const char *class_name, double x1, double y1, double x2, double y2);
 
+/* Opens a path of this shape, as large as a circle of the radius. */
+void svg_shape(const struct svg *svg, enum shape shape, double x, double y, double radius);
+
 /* The class of a colour. */
 const char *svg_colour(int colour);
 
@@ -67,6 +71,7 @@ void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor,
 struct legend_entry {
     const char *name;
     int colour;
+    const enum shape *shape; /* NULL: a square, as bars are */
 };
 double svg_legend(const struct svg *svg, const struct legend_entry *entries, int n, bool draw);
 

@@ -1,5 +1,5 @@
 /*
- * treemap.c - rows of a table as areas: those of one group stand together, in its colour.
+ * treemap.c - rows of a table as areas: those of one group stand together, and its name on its largest.
  *
  *     +-----------------+--------+
  *     | GEMM            | other  |      Squarified (Bruls, Huizing and van Wijk, 2000): areas by falling value go into
@@ -11,12 +11,10 @@
  * Cost: O(rows), each of which is looked at twice, beside an order of the groups.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "report/chart.h"
 
 #define TREEMAP_HEIGHT 380.0
-#define GAP            2.0 /* between groups */
 
 struct area {
     double x, y, width, height;
@@ -135,21 +133,50 @@ static void lay_out_group(const struct treemap *map, struct treemap_layout *layo
 
 /* ---- Drawing ---- */
 
-static void draw_row(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
-                     int colour) {
-    struct text_out *out = svg_out(svg);
-    struct name name = {0};
+/* The name of a group stands on its largest area. */
+static void draw_words(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
+                       bool first) {
+    struct name name = {0}, group = {0};
+    double y = area->y + 14, room = area->width - 10;
+    if (area->width <= 44 || area->height <= 18)
+        return;
     name.bytes = table_get_text(map->table, map->label, row, &name.length);
+    group.bytes = table_get_text(map->table, map->group, row, &group.length);
+    if (first && group.length > 0 && area->height > 36) {
+        svg_text(svg, "on strong", ANCHOR_START, area->x + 5, y, group, room);
+        y += LINE_HEIGHT - 2;
+    }
+    svg_text(svg, "on", ANCHOR_START, area->x + 5, y, name, room);
+}
+
+static void draw_row(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
+                     int colour, bool first) {
+    struct text_out *out = svg_out(svg);
+    struct name name = {0}, group = {0};
+    name.bytes = table_get_text(map->table, map->label, row, &name.length);
+    group.bytes = table_get_text(map->table, map->group, row, &group.length);
     svg_part(svg, colour, area->x, area->y, area->width, area->height);
     out_format(out, " data-row=\"%llu\" data-column=\"", (unsigned long long)row);
     markup_text(svg->markup, map->table->columns[map->value].spec.name);
     out_add(out, "\" data-value=\"");
     out_number(out, table_get_real(map->table, map->value, row));
     out_add(out, "\"><title>");
+    markup_cut(svg->markup, group, 40);
+    out_add(out, ": ");
     markup_cut(svg->markup, name, 80);
     out_format(out, ": %s</title></rect>\n", shown_figure(value_at(map, row), map->unit).text);
-    if (area->width > 44 && area->height > 18)
-        svg_text(svg, "on", ANCHOR_START, area->x + 5, area->y + 14, name, area->width - 10);
+    draw_words(svg, map, area, row, first);
+}
+
+/* Groups have shades of computation in turn; communication and copies have colours of their own. */
+static int colour_of_row(const struct treemap *map, uint64_t row, uint32_t group) {
+    size_t n_name, n_group;
+    const char *name = table_get_text(map->table, map->label, row, &n_name);
+    const char *of_group = table_get_text(map->table, map->group, row, &n_group);
+    enum colour colour = colour_of_operator(of_group, n_group);
+    if (colour == COLOUR_COMPUTE)
+        colour = colour_of_operator(name, n_name);
+    return colour == COLOUR_COMPUTE ? COLOUR_SHADE + (int)(group % COLOUR_SHADES) : (int)colour;
 }
 
 void treemap_draw(const struct svg *svg, const void *chart) {
@@ -158,31 +185,18 @@ void treemap_draw(const struct svg *svg, const void *chart) {
     struct area areas[TREEMAP_ROWS_MAX];
     double sums[TREEMAP_ROWS_MAX];
     uint32_t order[TREEMAP_ROWS_MAX];
-    struct legend_entry legend[COLOURS + 1] = {{0}};
-    char names[COLOURS][64];
-    int n_legend = 0;
     find_groups(map, &layout);
     order_groups(&layout, order);
-    for (uint32_t i = 0; i < layout.n_groups; i++) {
-        size_t length;
-        const char *text = table_get_text(map->table, map->group, layout.first_row[order[i]], &length);
+    for (uint32_t i = 0; i < layout.n_groups; i++)
         sums[i] = layout.sums[order[i]];
-        if (i >= COLOURS)
-            continue;
-        legend[n_legend] = (struct legend_entry){names[i], (int)i};
-        snprintf(names[n_legend++], sizeof names[0], "%.*s", (int)(length < 60 ? length : 60), text);
-    }
-    if (layout.n_groups > COLOURS)
-        legend[n_legend++] = (struct legend_entry){"others", COLOUR_GREY};
-    double top = svg_legend(svg, legend, n_legend, false);
-    lay_out(&(struct layout_items){sums, areas, layout.n_groups}, (struct area){0, top, svg->width, TREEMAP_HEIGHT});
+    lay_out(&(struct layout_items){sums, areas, layout.n_groups}, (struct area){0, 0, svg->width, TREEMAP_HEIGHT});
     for (uint32_t i = 0; i < layout.n_groups; i++)
         lay_out_group(map, &layout, order[i], areas[i]);
-    svg_begin(svg, top + TREEMAP_HEIGHT);
-    svg_legend(svg, legend, n_legend, true);
+    svg_begin(svg, TREEMAP_HEIGHT);
     for (uint32_t i = 0; i < layout.n_groups; i++)
         for (uint32_t row = 0; row < map->n_rows; row++)
             if (layout.of_row[row] == order[i])
-                draw_row(svg, map, &layout.rows[row], row, i < COLOURS ? (int)i : COLOUR_GREY);
+                draw_row(svg, map, &layout.rows[row], row, colour_of_row(map, row, i),
+                         row == layout.first_row[order[i]]);
     svg_end(svg);
 }

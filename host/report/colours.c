@@ -1,0 +1,40 @@
+/*
+ * colours.c - what colours mean, and which one a name has.
+ */
+#include "report/colours.h"
+
+#include <string.h>
+
+#include "facts/device_class.h"
+#include "facts/kernel_type.h"
+#include "facts/names.h"
+
+const char *colour_meaning(enum colour colour) {
+    static const char *const meanings[N_COLOURS] = {[COLOUR_COMPUTE] = "compute",
+                                                    [COLOUR_COMMUNICATION] = "communication",
+                                                    [COLOUR_COPIES] = "copies and sets of memory",
+                                                    [COLOUR_OTHER_WORK] = "other work",
+                                                    [COLOUR_WAIT_HOST] = "waiting for the host",
+                                                    [COLOUR_WAIT_DATA] = "waiting for data",
+                                                    [COLOUR_WAIT_DEVICE] = "launched, but not begun",
+                                                    [COLOUR_WAIT_SYNC] = "waiting after a synchronisation",
+                                                    [COLOUR_IDLE] = "idle",
+                                                    [COLOUR_HIDDEN] = "communication beside compute"};
+    return meanings[colour];
+}
+
+enum colour colour_of_work(const char *name, size_t length) {
+    if (device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COMMUNICATION)
+        return COLOUR_COMMUNICATION;
+    return kernel_type_of(name, length) == KERNEL_MEMORY ? COLOUR_COPIES : COLOUR_COMPUTE;
+}
+
+enum colour colour_of_operator(const char *name, size_t length) {
+    static const char *const begins[] = {"c10d::", "record_param_comms", "CustomCollective", "MoE_comm"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        size_t n = strlen(begins[i]);
+        if (length >= n && memcmp(name, begins[i], n) == 0)
+            return COLOUR_COMMUNICATION;
+    }
+    return colour_of_work(name, length);
+}

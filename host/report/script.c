@@ -1,0 +1,33 @@
+/*
+ * script.c - what the page does beyond showing itself.
+ */
+#include "report/script.h"
+
+const char script_page[] =
+    "\n"
+    "for (const table of document.querySelectorAll(\"table[data-table]\")) {\n"
+    "  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];\n"
+    "  const key = (row, i) => {\n"
+    "    const cell = row.cells[i], value = cell.dataset.value;\n"
+    "    if (value === undefined) return cell.title || cell.textContent;\n"
+    "    return value === \"NaN\" ? -Infinity : Number(value);\n"
+    "  };\n"
+    "  const order = (a, b) => a === b ? 0 : typeof a === \"number\" ? a - b : a.localeCompare(b);\n"
+    "  heads.forEach((head, i) => {\n"
+    "    const button = document.createElement(\"button\");\n"
+    "    button.type = \"button\";\n"
+    "    button.title = \"sort\";\n"
+    "    button.append(...head.childNodes);\n"
+    "    head.append(button);\n"
+    "    button.onclick = () => {\n"
+    "      const before = head.getAttribute(\"aria-sort\");\n"
+    "      const falls = before === null ? !head.classList.contains(\"text\") : before === \"ascending\";\n"
+    "      body.append(...[...body.rows].sort((a, b) => (falls ? -1 : 1) * order(key(a, i), key(b, i))));\n"
+    "      heads.forEach(other => other.removeAttribute(\"aria-sort\"));\n"
+    "      head.setAttribute(\"aria-sort\", falls ? \"descending\" : \"ascending\");\n"
+    "    };\n"
+    "  });\n"
+    "}\n"
+    "addEventListener(\"beforeprint\", () => document.querySelectorAll(\"details\").forEach(d => { d.open = true; }));\n";
+
+const char script_digest[] = "sha256-stBz8bF6j5Qbxr6cKM3fam1PDUzTrXpdtT5Z4yB70Sw=";
