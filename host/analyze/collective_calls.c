@@ -3,13 +3,16 @@
  */
 #include "analyze/collective_calls.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "facts/collective_kind.h"
 #include "facts/names.h"
 #include "read/fields.h"
 
@@ -56,19 +59,59 @@ bool collective_is_message(const char *what) {
     return strcmp(what, "send") == 0 || strcmp(what, "recv") == 0;
 }
 
-bool collective_ends_at_once(const char *what) {
-    static const char *const beginnings[] = {"allreduce",       "all_reduce",     "allgather",
-                                             "_allgather",      "all_gather",     "reducescatter",
-                                             "_reduce_scatter", "reduce_scatter", "barrier"};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        if (strncmp(what, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return strcmp(what, "all_to_all") == 0 || strcmp(what, "alltoall") == 0;
+/* The number in `to` of a string of `from`, whose number and 1 is `string`; 0 stays. */
+static bool translate(struct collective_calls *to, const struct collective_calls *from, uint32_t *string) {
+    if (*string == 0)
+        return true;
+    uint32_t of = *string - 1;
+    uint32_t kept = strings_intern(&to->strings, strings_text(&from->strings, of), strings_length(&from->strings, of));
+    *string = kept + 1;
+    return kept != STRING_NONE;
 }
 
-bool collective_sizes_differ(const char *what) {
-    return strstr(what, "alltoallv") || strstr(what, "all_to_allv") || strcmp(what, "gather") == 0 ||
-           strcmp(what, "scatter") == 0 || strstr(what, "coalesced");
+/* Numbers of the other table's groups here. */
+static uint32_t *translate_groups(struct collective_calls *to, const struct collective_calls *from) {
+    uint32_t *groups = malloc((from->n_groups + 1) * sizeof *groups);
+    for (uint64_t i = 0; i < from->n_groups && groups; i++) {
+        const struct collective_group *group = &from->groups[i];
+        const struct strings *strings = &from->strings;
+        groups[i] = collective_group_take(to, strings_text(strings, group->name), strings_length(strings, group->name),
+                                          strings_text(strings, group->members),
+                                          strings_length(strings, group->members), group->size);
+        if (groups[i] == UINT32_MAX) {
+            free(groups);
+            return NULL;
+        }
+    }
+    return groups;
+}
+
+bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from) {
+    uint32_t *groups = translate_groups(to, from), what = 0, type = 0;
+    bool done = groups;
+    struct collective_call last = {0};
+    for (uint64_t i = 0; i < from->n && done; i++) {
+        struct collective_call call = from->list[i];
+        if (i == 0 || call.what != last.what || call.type != last.type) { /* mostly the same again */
+            last = call;
+            what = call.what + 1;
+            type = call.type + 1;
+            done = translate(to, from, &what) && translate(to, from, &type);
+        }
+        call.what = what - 1;
+        call.type = type - 1;
+        call.group = groups[call.group];
+        done = done && translate(to, from, &call.in_split) && translate(to, from, &call.out_split) &&
+               collective_call_add(to, &call);
+    }
+    to->n_untold += from->n_untold;
+    free(groups);
+    return done;
+}
+
+static int compare_ranks(const void *left, const void *right) {
+    const int64_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
 }
 
 /* ---- A trace ---- */
@@ -85,6 +128,8 @@ enum call_field {
     CALL_SEQ,
     CALL_FROM,
     CALL_TO,
+    CALL_IN_SPLIT,
+    CALL_OUT_SPLIT,
     N_CALL_FIELDS,
 };
 
@@ -92,13 +137,15 @@ static const struct asked_field call_fields[N_CALL_FIELDS] = {
     [CALL_WHAT] = {.name = "Collective name", .form = ASK_STRING},
     [CALL_TYPE] = {.name = "dtype", .form = ASK_STRING},
     [CALL_GROUP] = {.name = "Process Group Name", .form = ASK_STRING},
-    [CALL_MEMBERS] = {.name = "Process Group Ranks", .form = ASK_STRING},
+    [CALL_MEMBERS] = {.name = "Process Group Ranks", .form = ASK_PLACE},
     [CALL_SIZE] = {.name = "Group size", .form = ASK_KEY},
     [CALL_IN] = {.name = "In msg nelems", .form = ASK_KEY},
     [CALL_OUT] = {.name = "Out msg nelems", .form = ASK_KEY},
     [CALL_SEQ] = {.name = "Seq", .form = ASK_KEY},
     [CALL_FROM] = {.name = "Src Rank", .form = ASK_KEY},
     [CALL_TO] = {.name = "Dst Rank", .form = ASK_KEY},
+    [CALL_IN_SPLIT] = {.name = "In split size", .form = ASK_PLACE},
+    [CALL_OUT_SPLIT] = {.name = "Out split size", .form = ASK_PLACE},
 };
 
 /* A trace that is being read. */
@@ -107,6 +154,8 @@ struct calls_reading {
     const struct sutra_device_trace *trace;
     struct asked_column columns[N_CALL_FIELDS];
     int64_t rank, base_ns;
+    struct strings members;   /* as the trace has them */
+    struct pair_table groups; /* by name and members: the number of the group */
     bool failed;
 };
 
@@ -176,37 +225,102 @@ static size_t described_ranks(const struct document *document, const char *name,
     return 0;
 }
 
+/* A list as it stands in the trace, an array or a text. */
+static const char *call_list(const struct calls_reading *reading, enum call_field field, row_t event, size_t *length) {
+    struct json_place place = reading->columns[field].place[event];
+    const char *text = reading->trace->document.source.bytes + place.at;
+    *length = place.at ? (size_t)(place.end - place.at) : 0;
+    if (*length >= 2 && *text == '"') {
+        text++;
+        *length -= 2;
+    }
+    return *length ? text : "";
+}
+
+/* The group of this name and these members, which are told in any order. */
+static uint32_t new_group(struct calls_reading *reading, row_t event, const char *name, size_t name_length,
+                          const char *members, size_t length) {
+    struct arena scratch = {0};
+    struct buffer sorted = {0};
+    const char *whole;
+    size_t n = 0;
+    if (length > 0 && memmem(members, length, "...", 3) &&
+        (n = described_ranks(&reading->trace->document, name, name_length, &whole)) > 0) {
+        members = whole;
+        length = n;
+    }
+    int64_t *ranks = collective_list_read(members, length, &scratch, &n);
+    char number[32];
+    if (ranks && n > 0)
+        qsort(ranks, n, sizeof *ranks, compare_ranks);
+    for (size_t i = 0; i < n; i++)
+        buffer_append(&sorted, number, (size_t)sprintf(number, "%s%" PRId64, i ? ", " : "[", ranks[i]));
+    if (n > 0)
+        buffer_append(&sorted, "]", 1);
+    uint32_t group =
+        sorted.failed || !ranks
+            ? UINT32_MAX
+            : collective_group_take(reading->calls, name, name_length, n > 0 ? sorted.bytes : members,
+                                    n > 0 ? sorted.length : length, call_number(reading, CALL_SIZE, event));
+    buffer_free(&sorted);
+    arena_free(&scratch);
+    return group;
+}
+
 static uint32_t take_group(struct calls_reading *reading, row_t event) {
     size_t name_length, length;
     const char *name = call_text(reading, CALL_GROUP, event, &name_length);
-    const char *members = call_text(reading, CALL_MEMBERS, event, &length), *whole;
-    if (length > 0 && memmem(members, length, "...", 3)) {
-        size_t n = described_ranks(&reading->trace->document, name, name_length, &whole);
-        members = n ? whole : members;
-        length = n ? n : length;
-    }
-    uint32_t group = collective_group_take(reading->calls, name, name_length, members, length,
-                                           call_number(reading, CALL_SIZE, event));
+    const char *members = call_list(reading, CALL_MEMBERS, event, &length);
+    uint32_t told = strings_intern(&reading->members, members, length);
+    struct pair_entry *entry =
+        told == STRING_NONE ? NULL
+                            : pair_table_take(&reading->groups, reading->columns[CALL_GROUP].string[event], told);
+    if (entry && entry->number == PAIR_NONE)
+        entry->number = new_group(reading, event, name, name_length, members, length);
+    uint32_t group = entry ? entry->number : UINT32_MAX;
     reading->failed |= group == UINT32_MAX;
     return group;
 }
 
 /* ---- Rows ---- */
 
+/* A list, if it is not empty: its string's number and 1. */
+static uint32_t keep_list(struct calls_reading *reading, enum call_field field, row_t event) {
+    size_t length;
+    const char *text = call_list(reading, field, event, &length);
+    if (length == 0 || (length == 2 && *text == '['))
+        return 0;
+    uint32_t kept = strings_intern(&reading->calls->strings, text, length);
+    reading->failed |= kept == STRING_NONE;
+    return kept + 1;
+}
+
+/* What a kernel without arguments does, by its name. */
+static uint32_t keep_kind(struct calls_reading *reading, row_t event) {
+    const struct sutra_device_trace *trace = reading->trace;
+    const char *kind =
+        collective_kind_names[collective_kind_of(strings_text(&trace->strings, trace->events.name[event]))];
+    uint32_t kept = strings_intern(&reading->calls->strings, kind, strlen(kind));
+    reading->failed |= kept == STRING_NONE;
+    return kept;
+}
+
 static int64_t nanoseconds(struct number us) {
     double ns = number_as_double(us) * 1e3;
     return fabs(ns) < 4e18 ? (int64_t)llround(ns) : 0;
 }
 
-static void add_call(struct calls_reading *reading, row_t event) {
+static void add_call(struct calls_reading *reading, row_t event, bool told) {
     const struct device_events *events = &reading->trace->events;
     struct collective_call call = {.rank = reading->rank,
-                                   .what = keep_text(reading, CALL_WHAT, event),
+                                   .what = told ? keep_text(reading, CALL_WHAT, event) : keep_kind(reading, event),
                                    .type = keep_text(reading, CALL_TYPE, event),
                                    .group = take_group(reading, event),
                                    .n_in = call_number(reading, CALL_IN, event),
                                    .n_out = call_number(reading, CALL_OUT, event),
-                                   .seq = call_number(reading, CALL_SEQ, event)};
+                                   .seq = call_number(reading, CALL_SEQ, event),
+                                   .in_split = keep_list(reading, CALL_IN_SPLIT, event),
+                                   .out_split = keep_list(reading, CALL_OUT_SPLIT, event)};
     if (reading->failed)
         return;
     const char *what = strings_text(&reading->calls->strings, call.what);
@@ -231,37 +345,48 @@ enum sutra_status collective_calls_take(struct collective_calls *calls, struct s
     struct arena scratch = {0};
     struct calls_reading reading = {.calls = calls, .trace = trace, .rank = rank, .base_ns = base_of(&trace->document)};
     row_t n, *kernels = find_kernels(trace, &scratch, &n);
-    enum sutra_status status = kernels ? SUTRA_OK : error_memory(error);
+    bool ready = strings_init(&reading.members) && pair_table_init(&reading.groups);
+    enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);
     if (!status)
         status = event_columns_ask(context, trace, call_fields, N_CALL_FIELDS, kernels, n, reading.columns, error);
     for (row_t i = 0; i < n && !status && !reading.failed; i++) {
         bool told = reading.columns[CALL_WHAT].string[kernels[i]] != STRING_NONE;
         calls->n_untold += !told;
-        if (told)
-            add_call(&reading, kernels[i]);
+        if (told || calls->keep_untold)
+            add_call(&reading, kernels[i], told);
     }
+    strings_free(&reading.members);
+    pair_table_free(&reading.groups);
     arena_free(&scratch);
     return reading.failed ? error_memory(error) : status;
 }
 
-static int compare_ranks(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
+int64_t *collective_list_read(const char *text, size_t length, struct arena *arena, size_t *n) {
+    int64_t *numbers = arena_take(arena, length / 2 + 1, sizeof *numbers);
+    size_t n_read = 0;
+    *n = 0;
+    if (!numbers || memmem(text, length, "...", 3))
+        return numbers;
+    for (const char *at = text, *end = text + length; at < end; at++) {
+        int64_t number = 0;
+        bool any = false, fits = true;
+        for (; at < end && *at >= '0' && *at <= '9'; at++, any = true)
+            fits = fits && !__builtin_mul_overflow(number, 10, &number) &&
+                   !__builtin_add_overflow(number, *at - '0', &number);
+        if (!fits)
+            return numbers;
+        if (any)
+            numbers[n_read++] = number;
+    }
+    *n = n_read;
+    return numbers;
 }
 
 int64_t *collective_group_ranks(const struct collective_calls *calls, uint32_t group, struct arena *arena, size_t *n) {
     uint32_t members = calls->groups[group].members;
-    const char *at = strings_text(&calls->strings, members);
-    int64_t *ranks = arena_take(arena, strings_length(&calls->strings, members) + 1, sizeof *ranks);
-    *n = 0;
-    if (!ranks)
-        return NULL;
-    bool whole = !strstr(at, "...");
-    for (at += strcspn(at, "0123456789"); *at && whole; at += strcspn(at, "0123456789")) {
-        char *end;
-        ranks[(*n)++] = strtoll(at, &end, 10);
-        at = end;
-    }
-    qsort(ranks, *n, sizeof *ranks, compare_ranks);
+    int64_t *ranks = collective_list_read(strings_text(&calls->strings, members),
+                                          strings_length(&calls->strings, members), arena, n);
+    if (ranks && *n > 0)
+        qsort(ranks, *n, sizeof *ranks, compare_ranks);
     return ranks;
 }

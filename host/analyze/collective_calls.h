@@ -3,8 +3,9 @@
  *
  *     device traces --> who, which group, which one of it, how much, from when to when
  *
- * "Process Group Ranks" may be cut off in the trace; then the ranks are taken from its "distributedInfo". Sends and
- * receives are messages, which groups count apart.
+ * "Process Group Ranks" may be cut off in the trace; then the ranks are taken from its "distributedInfo". A group is its
+ * name and its ranks, in rising order, whatever order they are told in. Sends and receives are messages, which groups
+ * count apart.
  *
  * Cost: O(events) to find the kernels, O(1) a collective.
  */
@@ -34,6 +35,8 @@ struct collective_call {
     int64_t seq;
     int64_t peer; /* of a message */
     int64_t start_ns, end_ns;
+    uint32_t in_split,
+        out_split; /* elements for, and from, each rank, "[1, 2]": the string's number and 1; 0: not told */
     bool is_message, is_send;
 };
 
@@ -44,6 +47,7 @@ struct collective_calls {
     uint64_t n_groups, groups_capacity, n, capacity;
     struct pair_table known_groups; /* by name and members */
     uint64_t n_untold;              /* kernels of collectives without arguments */
+    bool keep_untold;               /* as rows, too: of the group "", named by their kernels */
 };
 
 /* False: out of memory. It needs collective_calls_free() from then on in any case. */
@@ -60,16 +64,16 @@ bool collective_call_add(struct collective_calls *calls, const struct collective
 /* Whether this kind is a message, by its name. */
 bool collective_is_message(const char *what);
 
-/* Whether no rank ends a collective of this kind before all have begun. */
-bool collective_ends_at_once(const char *what);
-
-/* Whether sizes of this kind are each rank's own. */
-bool collective_sizes_differ(const char *what);
+/* Adds the rows of `from` behind those of `to`. False: out of memory. */
+bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
 
 /* Adds the collectives of a rank's trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error);
+
+/* Numbers of a list such as "[0, 1]", in the arena; *n is 0 where it is cut off. NULL: out of memory. */
+int64_t *collective_list_read(const char *text, size_t length, struct arena *arena, size_t *n);
 
 /* The ranks of a group, rising, in the arena; *n is 0 where they are not told to the end. NULL: out of memory. */
 int64_t *collective_group_ranks(const struct collective_calls *calls, uint32_t group, struct arena *arena, size_t *n);

@@ -9,6 +9,7 @@
 
 #include "analyze/collective_align.h"
 #include "base/error.h"
+#include "facts/collective_kind.h"
 
 /* What a row is sorted by. */
 struct match_key {
@@ -139,10 +140,10 @@ static bool number_by_order(const struct collective_calls *calls, struct match_k
     bool done = pair_table_init(&tokens) && list && first;
     for (row_t i = 0; i < n && done; i++) {
         const struct collective_call *call = &calls->list[keys[i].row];
-        list[i] =
-            (struct align_call){.end_ns = call->end_ns,
-                                .token = token_of(calls, call, &tokens),
-                                .ends_at_once = collective_ends_at_once(strings_text(&calls->strings, call->what))};
+        list[i] = (struct align_call){
+            .end_ns = call->end_ns,
+            .token = token_of(calls, call, &tokens),
+            .ends_at_once = collective_ends_at_once(collective_kind_of(strings_text(&calls->strings, call->what)))};
         done = list[i].token != UINT32_MAX;
         if (i == 0 || keys[i].rank != keys[i - 1].rank)
             first[n_ranks++] = i;

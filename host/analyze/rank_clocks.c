@@ -9,10 +9,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "columns/row_heap.h"
+#include "facts/collective_kind.h"
 
 /* A line is drawn through so many differences at least, and drift seen where it is so many times its own uncertainty. */
 #define LINE_POINTS 12
@@ -106,10 +106,10 @@ static bool is_of_one_kind(const struct collective_calls *calls, const struct co
 static bool tells_clocks(const struct collective_calls *calls, const struct collective_matches *matches,
                          const struct collective_match *match, bool *rough) {
     const struct collective_call *first = collective_match_call(calls, matches, match, 0);
-    const char *what = strings_text(&calls->strings, first->what);
-    *rough = match->is_message || strstr(what, "to_allv") || strstr(what, "toallv");
+    enum comm_kind kind = collective_kind_of(strings_text(&calls->strings, first->what));
+    *rough = match->is_message || kind == COMM_ALL_TO_ALL_V;
     return match->n >= 2 &&
-           (match->is_message || ((*rough || collective_ends_at_once(what)) && is_of_one_kind(calls, matches, match)));
+           (match->is_message || ((*rough || collective_ends_at_once(kind)) && is_of_one_kind(calls, matches, match)));
 }
 
 /* Differences of one collective to its smallest rank. */

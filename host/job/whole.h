@@ -8,6 +8,7 @@
 #ifndef JOB_WHOLE_H
 #define JOB_WHOLE_H
 
+#include "analyze/collective_checks.h"
 #include "analyze/rank_clocks.h"
 #include "job/record.h"
 #include "write/json_out.h"
@@ -21,9 +22,7 @@ struct whole_rank {
     const char *error;
     uint64_t n_warnings, file_bytes, input_bytes;
     double seconds;
-    int64_t n_devices;  /* GPUs of its host; NOT_TOLD */
-    uint64_t n_foreign; /* collectives of groups that it is not in */
-    uint32_t foreign;   /* the first such group */
+    int64_t n_devices; /* GPUs of its host; NOT_TOLD */
 };
 
 /* A host's clock, as ahead of the first one's. */
@@ -33,11 +32,9 @@ struct host_clock {
     row_t n; /* ranks that tell it */
 };
 
-enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_ERROR };
-
 /* What was found; texts in the arena. */
 struct job_finding {
-    enum finding_severity severity;
+    enum check_severity severity;
     const char *rule;  /* such as "missing rank" */
     const char *ranks; /* "3", "0-2, 7"; "" where it is about none */
     const char *text;
@@ -72,9 +69,6 @@ enum sutra_status job_whole_write(const struct job_whole *whole, struct sutra_co
 
 /* The members "findings" and "clocks" of an object that is open. */
 void job_findings_write(const struct job_whole *whole, struct json_out *json);
-
-/* "error" and so on. */
-extern const char *const finding_severities[];
 
 /* Finds the findings of a job that was read (findings.c). Out of memory: the arena fails. */
 void job_findings_find(struct job_whole *whole);

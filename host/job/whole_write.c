@@ -159,7 +159,7 @@ void job_findings_write(const struct job_whole *whole, struct json_out *json) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
         json_open(json, '{');
-        add_text(json, "severity", finding_severities[finding->severity]);
+        add_text(json, "severity", check_severity_names[finding->severity]);
         add_text(json, "rule", finding->rule);
         add_text(json, "ranks", finding->ranks);
         add_text(json, "text", finding->text);

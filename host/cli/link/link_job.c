@@ -262,7 +262,7 @@ static int write_plan(struct whole_link *link) {
 static void warn_of_findings(const struct job_whole *whole) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
-        if (finding->severity != FINDING_NOTE)
+        if (finding->severity != CHECK_NOTE)
             message_warn("%s%s%s%s", *finding->ranks ? "rank " : "", finding->ranks, *finding->ranks ? ": " : "",
                          finding->text);
     }

@@ -14,7 +14,7 @@
 static void print_text(const struct job_whole *whole) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
-        printf("%-8s %s%s%s\n         %s\n", finding_severities[finding->severity], finding->rule,
+        printf("%-8s %s%s%s\n         %s\n", check_severity_names[finding->severity], finding->rule,
                *finding->ranks ? ": rank " : "", finding->ranks, finding->text);
     }
     printf("%s of %s ranks linked, %s collectives: %s %s\n", count_text(whole->n_done).text,
@@ -23,7 +23,7 @@ static void print_text(const struct job_whole *whole) {
 }
 
 static void print_finding_json(const struct job_finding *finding) {
-    const char *const texts[][2] = {{"{\"severity\": ", finding_severities[finding->severity]},
+    const char *const texts[][2] = {{"{\"severity\": ", check_severity_names[finding->severity]},
                                     {", \"rule\": ", finding->rule},
                                     {", \"ranks\": ", finding->ranks},
                                     {", \"text\": ", finding->text}};
