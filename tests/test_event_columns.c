@@ -47,6 +47,35 @@ static const struct asked_field fields[N_FIELDS] = {
     [EXTRA] = {"extra", ASK_NUMBER, true},
 };
 
+/* Bytes as they stand in the file, of fields that the reader knows and of others, in brackets, quotes or neither. */
+static void texts_are_the_bytes_of_the_file(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"traceEvents\":[{\"name\":\"a\",\"args\":{\"Input Dims\":[[1, 2], []] ,\"grid\": [1,2,3] }},"
+        "{\"name\":\"b\",\"args\":{\"Input Dims\":\"\\u0031\" ,\"grid\":-1.50e3 }},"
+        "{\"name\":\"c\",\"args\":{\"Input Dims\":[[1, 2], []],\"grid\":\"x\"}},"
+        "{\"name\":\"d\",\"args\":{\"Input Dims\": null,\"grid\":{\"a\": [2] }}},{\"name\":\"e\"}]}";
+    static const char *const expected[2][5] = {{"[[1, 2], []]", "\"\\u0031\"", "[[1, 2], []]", "null", NULL},
+                                               {"[1,2,3]", "-1.50e3", "\"x\"", "{\"a\": [2] }", NULL}};
+    static const struct asked_field both[] = {{"Input Dims", ASK_TEXT, false}, {"grid", ASK_TEXT, false}};
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
+    struct asked_column columns[2];
+    assert_int_equal(event_columns_ask(context, trace, both, 2, NULL, 5, columns, NULL), SUTRA_OK);
+    const struct strings *strings = event_columns_strings(trace);
+    for (int field = 0; field < 2; field++)
+        for (row_t event = 0; event < 5; event++) {
+            uint32_t number = columns[field].string[event];
+            if (expected[field][event])
+                assert_string_equal(strings_text(strings, number), expected[field][event]);
+            else
+                assert_int_equal(number, STRING_NONE);
+        }
+    assert_int_equal(columns[0].string[0], columns[0].string[2]);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
 static double number_of(const struct asked_column *column, row_t event) {
     return number_as_double(number_at(column->number, event));
 }
@@ -140,6 +169,7 @@ static void numbers_of_strings_do_not_depend_on_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_the_bytes_of_the_file),
         cmocka_unit_test(values_have_the_form_that_was_asked_for),
         cmocka_unit_test(what_is_known_is_not_read_again),
         cmocka_unit_test(numbers_of_strings_do_not_depend_on_threads),

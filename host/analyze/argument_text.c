@@ -29,12 +29,9 @@ static size_t scalar_length(const char *text) {
     return n;
 }
 
-size_t argument_length(const char *json) {
+/* Length of the object at `json`. */
+static size_t object_length(const char *json) {
     size_t depth = 0, n = 0;
-    if (*json == '"')
-        return string_length(json);
-    if (*json != '[' && *json != '{')
-        return scalar_length(json);
     do {
         depth += json[n] == '[' || json[n] == '{';
         depth -= json[n] == ']' || json[n] == '}';
@@ -94,7 +91,7 @@ static size_t append_token(struct argument_writer *writer, const char *text) {
         append_text(writer->out, writer->comma[writer->depth--] || is_empty(writer->out) ? ")" : ",)");
         return 1;
     case '{':
-        length = argument_length(text);
+        length = object_length(text);
         buffer_append(writer->out, text, length);
         return length;
     case ',':

@@ -8,9 +8,6 @@
 
 #include "base/buffer.h"
 
-/* Length of the checked JSON value at `json`. O(length). */
-size_t argument_length(const char *json);
-
 /* Appends the checked JSON value of `length` bytes; a string by itself without quotes, an object as it stands in the
  * file. O(length). */
 void argument_append(struct buffer *out, const char *json, size_t length);

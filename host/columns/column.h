@@ -10,12 +10,15 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 #include "columns/number.h"
 #include "columns/row.h"
 
 /* A column of n elements, zeros, and one more, so that an empty one is not NULL either. NULL: out of memory. */
 static inline void *column_new(size_t n, size_t size) {
-    return calloc(n + 1, size);
+    void *made = calloc(n + 1, size);
+    memory_on_large_pages(made, (n + 1) * size);
+    return made;
 }
 
 /* The same for numbers; false: out of memory. In any case numbers_free() frees what there is. */

@@ -50,7 +50,7 @@ struct column_asking {
     struct found_field fields[ASK_MAX];
     size_t n_fields;
     bool by_name[2]; /* whether some field is found by its name in args, and in the event itself */
-    bool strings;    /* whether some field is a string */
+    bool strings;    /* whether some field is a string or a text */
     row_t *events;   /* those that are new */
     row_t n_events;
     struct asking_part *parts;
@@ -164,6 +164,13 @@ static void list_new(struct column_asking *asking, const row_t *events, row_t n_
 
 /* ---- Reading ---- */
 
+/* The place of a value behind which the walker stands. */
+static struct json_place place_with_end(const struct json_walker *walker, struct json_place value) {
+    if (walker->text[value.at] != '"')
+        value.end = trim_end(walker->text, walker->at);
+    return value;
+}
+
 /* Finds those fields by their names that are members of the object at byte `at`. */
 static void find_by_name(const struct column_asking *asking, size_t at, bool outside, struct json_place *places) {
     const struct document *document = &asking->trace->document;
@@ -176,7 +183,7 @@ static void find_by_name(const struct column_asking *asking, size_t at, bool out
             const struct kept_column *column = &asking->list[asking->fields[i].column];
             if (asking->fields[i].field == FIELD_NONE && column->outside == outside &&
                 place_is(&document->source, key, column->name))
-                places[i] = value;
+                places[i] = place_with_end(&walker, value);
         }
     }
 }
@@ -209,6 +216,15 @@ static struct number number_of(const char *bytes, struct json_place place) {
     return number;
 }
 
+static uint32_t text_at(struct asking_part *part, struct json_place place) {
+    const char *bytes = part->reader.source->bytes;
+    if (!place.at)
+        return STRING_NONE;
+    uint32_t text = strings_intern(&part->strings, bytes + place.at, event_place_length(bytes, place));
+    part->reader.failed |= text == STRING_NONE;
+    return text;
+}
+
 static void put_value(struct asking_part *part, const struct kept_column *column, row_t event,
                       struct json_place place) {
     struct field_reader *reader = &part->reader;
@@ -225,6 +241,9 @@ static void put_value(struct asking_part *part, const struct kept_column *column
         break;
     case ASK_NUMBER:
         number_put(column->number, event, number_of(bytes, place));
+        break;
+    case ASK_TEXT:
+        column->string[event] = text_at(part, place);
         break;
     case ASK_STRING:
         column->string[event] =
@@ -301,7 +320,7 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
             return false;
         asked->field = event_field_named(fields[i].name, fields[i].outside);
         asking->by_name[fields[i].outside] |= asked->field == FIELD_NONE;
-        asking->strings |= fields[i].form == ASK_STRING;
+        asking->strings |= fields[i].form == ASK_STRING || fields[i].form == ASK_TEXT;
     }
     asking->list = columns->list;
     asking->n_fields = n_fields;

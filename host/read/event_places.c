@@ -125,13 +125,15 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct eve
         place.end = mark_behind(walker->index, at);
         *end = place.end + 1;
     } else if ((n_digits = short_number_length(text))) {
-        *end = at + n_digits;
+        place.end = *end = at + n_digits;
     } else if (learned && (*text == '[' || *text == '{')) {
-        *end = seen_end(&learned->seen, walker, at);
+        place.end = *end = seen_end(&learned->seen, walker, at);
     } else {
         walk_to(walker, at);
         place = walk_value(walker);
         *end = trim_end(walker->text, walker->at);
+        if (walker->text[place.at] != '"')
+            place.end = *end;
     }
     return place;
 }

@@ -40,10 +40,16 @@ enum event_field {
     FIELD_NONE, /* any other */
 };
 
-/* A place whose `at` is 0 is absent. */
+/* A place whose `at` is 0 is absent. `end` is that of json_place for strings, else the byte behind the value, but for
+ * "args" that is an object. */
 struct event_places {
     struct json_place field[FIELD_NONE];
 };
+
+/* Bytes of the value at a place that is there, and is not "args". */
+static inline size_t event_place_length(const char *text, struct json_place place) {
+    return place.end + (text[place.at] == '"') - place.at;
+}
 
 /* What makes walking faster where many events are walked, for one thread and text; all zeros at first. */
 struct events_learned {

@@ -7,75 +7,83 @@
 #include "analyze/operators/tables.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "read/event_columns.h"
+#include "text/number_text.h"
 
-static const struct asked_field fields[N_ARGUMENTS] = {{"Input Dims", ASK_PLACE, false},
-                                                       {"Input type", ASK_PLACE, false},
-                                                       {"Input Strides", ASK_PLACE, false},
-                                                       {"Concrete Inputs", ASK_PLACE, false}};
+static const struct asked_field fields[N_ARGUMENTS] = {{"Input Dims", ASK_TEXT, false},
+                                                       {"Input type", ASK_TEXT, false},
+                                                       {"Input Strides", ASK_TEXT, false},
+                                                       {"Concrete Inputs", ASK_TEXT, false}};
+
+/* Zeros behind a value: its numbers are read in words. */
+#define VALUE_PADDING NUMBER_TEXT_MAX
 
 struct argument_reader {
-    const char *bytes;  /* of the trace */
-    struct strings raw; /* as in the file */
-    uint32_t *text_of;  /* by raw text */
-    uint64_t capacity;  /* of that */
-    struct buffer out;
+    const struct strings *raw; /* as in the file */
+    uint32_t *text_of;         /* by raw text; STRING_NONE: not yet made */
+    struct buffer in, out;
     struct strings *texts;
 };
 
 /* The text of a new kind of bytes. */
-static bool add_text(struct argument_reader *reader, uint32_t raw, const char *json, size_t length) {
-    reader->out.length = 0;
-    argument_append(&reader->out, json, length);
-    if (reader->out.failed || !column_grow(&reader->text_of, raw, &reader->capacity, sizeof *reader->text_of))
-        return false;
-    reader->text_of[raw] = strings_intern(reader->texts, reader->out.bytes, reader->out.length);
-    return reader->text_of[raw] != STRING_NONE;
-}
-
-/* The text of an argument; STRING_NONE: out of memory. */
-static uint32_t text_at(struct argument_reader *reader, struct json_place place) {
-    if (!place.at)
-        return 0;
-    const char *json = reader->bytes + place.at;
-    size_t length = argument_length(json);
-    uint32_t n_known = reader->raw.n, raw = strings_intern(&reader->raw, json, length);
-    if (raw == STRING_NONE || (raw == n_known && !add_text(reader, raw, json, length)))
+static uint32_t make_text(struct argument_reader *reader, uint32_t raw) {
+    static const char padding[VALUE_PADDING];
+    size_t length = strings_length(reader->raw, raw);
+    reader->in.length = reader->out.length = 0;
+    buffer_append(&reader->in, strings_text(reader->raw, raw), length);
+    buffer_append(&reader->in, padding, sizeof padding);
+    if (reader->in.failed)
         return STRING_NONE;
-    return reader->text_of[raw];
+    argument_append(&reader->out, reader->in.bytes, length);
+    return reader->out.failed ? STRING_NONE : strings_intern(reader->texts, reader->out.bytes, reader->out.length);
 }
 
-static enum sutra_status read_texts(struct argument_reader *reader, const struct asked_column *columns,
-                                    const row_t *events, row_t n, struct op_arguments *arguments,
-                                    struct sutra_error *error) {
-    for (int k = 0; k < N_ARGUMENTS; k++)
-        for (row_t i = 0; i < n; i++) {
-            arguments->of[k][i] = text_at(reader, columns[k].place[events[i]]);
-            if (arguments->of[k][i] == STRING_NONE)
-                return error_memory(error);
-        }
-    return SUTRA_OK;
+/* False: out of memory. */
+static bool read_texts(struct argument_reader *reader, const uint32_t *raw, const row_t *events, row_t n,
+                       uint32_t *texts) {
+    for (row_t i = 0; i < n; i++) {
+        uint32_t text = raw[events[i]];
+        if (text != STRING_NONE && reader->text_of[text] == STRING_NONE)
+            reader->text_of[text] = make_text(reader, text);
+        texts[i] = text == STRING_NONE ? 0 : reader->text_of[text];
+        if (texts[i] == STRING_NONE)
+            return false;
+    }
+    return true;
+}
+
+static enum sutra_status read_all(struct argument_reader *reader, const struct asked_column *columns,
+                                  const row_t *events, row_t n, struct op_arguments *arguments, struct arena *scratch,
+                                  struct sutra_error *error) {
+    reader->text_of = rows_none(scratch, reader->raw->n);
+    bool ok = reader->text_of;
+    for (int k = 0; k < N_ARGUMENTS && ok; k++)
+        ok = read_texts(reader, columns[k].string, events, n, arguments->of[k]);
+    buffer_free(&reader->in);
+    buffer_free(&reader->out);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,
                                     row_t n, struct arena *arena, struct op_arguments *arguments,
                                     struct sutra_error *error) {
     struct asked_column columns[N_ARGUMENTS];
-    row_t *events = arena_take(arena, n, sizeof *events);
+    struct arena scratch = {0};
+    row_t *events = arena_take(&scratch, n, sizeof *events);
     for (int k = 0; k < N_ARGUMENTS; k++)
         arguments->of[k] = arena_take(arena, n, sizeof *arguments->of[k]);
-    struct argument_reader reader = {.bytes = reading->trace->document.source.bytes, .texts = &arguments->texts};
-    bool ok = strings_init(&arguments->texts) && strings_init(&reader.raw) && !arena->failed &&
+    struct argument_reader reader = {.texts = &arguments->texts};
+    bool ok = strings_init(&arguments->texts) && events && !arena->failed &&
               strings_intern(&arguments->texts, "", 0) != STRING_NONE;
     for (row_t i = 0; i < n && ok; i++)
         events[i] = reading->hosts.event[hosts[i]];
     enum sutra_status status =
         ok ? event_columns_ask(context, reading->trace, fields, N_ARGUMENTS, events, n, columns, error)
            : error_memory(error);
+    reader.raw = event_columns_strings(reading->trace);
     if (!status)
-        status = read_texts(&reader, columns, events, n, arguments, error);
-    strings_free(&reader.raw);
-    buffer_free(&reader.out);
-    free(reader.text_of);
+        status = read_all(&reader, columns, events, n, arguments, &scratch, error);
+    arena_free(&scratch);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "facts/occupancy.h"
+#include "read/event_places.h"
 #include "text/short_name.h"
 
 /* Kernels below it are short: launching them takes about as long. */
@@ -57,8 +58,8 @@ struct work_tables {
 /* ---- Reading ---- */
 
 static uint32_t size_text(struct work_tables *tables, struct json_place place) {
-    const char *json = tables->reading->trace->document.source.bytes + place.at;
-    return place.at ? strings_intern(&tables->sizes, json, argument_length(json)) : 0;
+    const char *bytes = tables->reading->trace->document.source.bytes;
+    return place.at ? strings_intern(&tables->sizes, bytes + place.at, event_place_length(bytes, place)) : 0;
 }
 
 static int64_t bits_of(const struct asked_column *column, row_t event) {
@@ -220,10 +221,10 @@ static struct kernel_occupancy occupancy_at(const struct work_tables *tables, ro
 }
 
 static void put_size(const struct work_tables *from, struct json_place place, struct sutra_table *table) {
-    const char *json = from->reading->trace->document.source.bytes + place.at;
+    const char *bytes = from->reading->trace->document.source.bytes;
     struct buffer text = {0};
     if (place.at)
-        argument_append(&text, json, argument_length(json));
+        argument_append(&text, bytes + place.at, event_place_length(bytes, place));
     table->failed |= text.failed;
     table_text(table, text.bytes ? text.bytes : "", text.length);
     buffer_free(&text);
