@@ -22,7 +22,10 @@ struct hta_analyzed {
 };
 
 struct sutra_hta_ranks {
-    struct rank_tasks tasks; /* whose results are struct hta_analyzed */
+    struct rank_tasks own;          /* those of sutra_hta_ranks_make(), */
+    const struct rank_tasks *tasks; /* or another's, which live longer */
+    struct hta_analyzed *analyzed;  /* by number */
+    struct arena arena;             /* of what else lives as long */
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
     struct sutra_hta_summary all; /* of all ranks together */
@@ -33,11 +36,11 @@ struct sutra_hta_ranks {
 
 /* What became of a trace by its number in the list, and by that in the order. */
 static struct hta_analyzed *analyzed_of(const struct sutra_hta_ranks *ranks, size_t number) {
-    return (struct hta_analyzed *)ranks->tasks.results + number;
+    return ranks->analyzed + number;
 }
 
 static struct hta_analyzed *analyzed_at(const struct sutra_hta_ranks *ranks, size_t i) {
-    return analyzed_of(ranks, ranks->tasks.order[i]);
+    return analyzed_of(ranks, ranks->tasks->order[i]);
 }
 
 /* What the tasks share. */
@@ -61,15 +64,9 @@ static enum sutra_status visit_trace(void *arg, size_t number, struct sutra_cont
     return work->options.visit_trace(work->options.arg, context, analyzed->trace, analyzed->hta, error);
 }
 
-static void free_series(struct sutra_hta *hta) {
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        if (hta_table_is_series(id))
-            table_free(&hta->tables[id]);
-}
-
 /* Whether tables of one rank wait until all ranks are there, whose times then count from the first row of all. */
 static bool series_wait(const struct hta_work *work) {
-    return work->of_each.compat && work->ranks->tasks.n > 1;
+    return work->of_each.compat && work->ranks->tasks->n > 1;
 }
 
 /* Frees the trace as soon as it is no longer needed. */
@@ -78,7 +75,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct hta_work *work = arg;
     struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_hta_options options = work->of_each;
-    options.rank = work->ranks->tasks.list[number].rank;
+    options.rank = work->ranks->tasks->list[number].rank;
     enum sutra_status status = sutra_hta_make(context, trace, &options, &analyzed->hta, error);
     analyzed->trace = trace;
     if (!status && work->options.visit_trace)
@@ -91,7 +88,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     if (work->options.visit && !series_wait(work))
         status = rank_run_visit(run, number, visit, work, error);
     if (!series_wait(work))
-        free_series(analyzed->hta);
+        hta_free_series(analyzed->hta);
     return status;
 }
 
@@ -121,11 +118,11 @@ static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, const stru
                                        struct sutra_context *context, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     struct sutra_hta *hta;
-    for (size_t i = 0; i < ranks->tasks.n && !status && (hta = analyzed_at(ranks, i)->hta); i++) {
+    for (size_t i = 0; i < ranks->tasks->n && !status && (hta = analyzed_at(ranks, i)->hta); i++) {
         shift_times(hta, hta->base - ranks->stragglers.base_ns);
         if (work->options.visit)
             status = work->options.visit(work->options.arg, context, hta, error);
-        free_series(hta);
+        hta_free_series(hta);
     }
     return status;
 }
@@ -151,7 +148,7 @@ static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *
 /* The times of each state of all ranks together. */
 static void add_types(struct sutra_hta_ranks *ranks, struct sutra_table *table, int which) {
     struct interval_states all = {0};
-    for (size_t i = 0; i < ranks->tasks.n && analyzed_at(ranks, i)->hta; i++)
+    for (size_t i = 0; i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
         for (int state = 0; state < N_STATES; state++) {
             all.length[state] += analyzed_at(ranks, i)->hta->types[which].length[state];
             all.seen[state] |= analyzed_at(ranks, i)->hta->types[which].seen[state];
@@ -161,12 +158,12 @@ static void add_types(struct sutra_hta_ranks *ranks, struct sutra_table *table, 
 
 /* The rows of all ranks, in the order of the ranks. */
 static void add_rows(struct sutra_hta_ranks *ranks, struct sutra_table *table, int id) {
-    for (size_t i = 0; i < ranks->tasks.n && analyzed_at(ranks, i)->hta; i++)
+    for (size_t i = 0; i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
         table_append(table, &analyzed_at(ranks, i)->hta->tables[id]);
 }
 
 static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
-    for (size_t i = 0; i < ranks->tasks.n && analyzed_at(ranks, i)->hta; i++)
+    for (size_t i = 0; i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
         if (analyzed_at(ranks, i)->hta->made[id])
             return true;
     return false;
@@ -174,10 +171,10 @@ static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
 
 /* What stragglers are found by, from all ranks. */
 static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
-    struct arena *arena = &ranks->tasks.arena;
-    const struct sutra_hta **list = arena_take(arena, ranks->tasks.n, sizeof *list);
+    struct arena *arena = &ranks->arena;
+    const struct sutra_hta **list = arena_take(arena, ranks->tasks->n, sizeof *list);
     size_t n = 0;
-    for (; n < ranks->tasks.n && list && analyzed_at(ranks, n)->hta; n++)
+    for (; n < ranks->tasks->n && list && analyzed_at(ranks, n)->hta; n++)
         list[n] = analyzed_at(ranks, n)->hta;
     bool ok =
         list && stragglers_take(&ranks->stragglers, list, n, arena) && stragglers_choose(&ranks->stragglers, arena);
@@ -196,7 +193,7 @@ static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, 
     if (metric)
         stragglers_add_metric(&ranks->stragglers, table);
     else
-        ok = lateness_add(&ranks->stragglers, table, &ranks->tasks.arena);
+        ok = lateness_add(&ranks->stragglers, table, &ranks->arena);
     ranks->made[id] = metric || table->n_rows > 0;
     return ok && !table->failed ? SUTRA_OK : error_memory(error);
 }
@@ -214,7 +211,7 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
         add_types(ranks, table, id == SUTRA_HTA_TYPES_MEMORY);
     else if (id != SUTRA_HTA_RANKS)
         add_rows(ranks, table, id);
-    for (size_t i = 0; id == SUTRA_HTA_RANKS && i < ranks->tasks.n && analyzed_at(ranks, i)->hta; i++)
+    for (size_t i = 0; id == SUTRA_HTA_RANKS && i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
         add_summary(table, &analyzed_at(ranks, i)->rank);
     if (table->failed)
         return error_memory(error);
@@ -224,8 +221,8 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const
 
 /* What the tasks know of their traces, for those who ask for the ranks. */
 static void name_ranks(struct sutra_hta_ranks *ranks) {
-    for (size_t i = 0; i < ranks->tasks.n; i++) {
-        const struct rank_task *task = &ranks->tasks.list[i];
+    for (size_t i = 0; i < ranks->tasks->n; i++) {
+        const struct rank_task *task = &ranks->tasks->list[i];
         struct hta_analyzed *analyzed = analyzed_of(ranks, i);
         analyzed->rank = (struct sutra_hta_rank){.path = task->path,
                                                  .rank = task->rank,
@@ -239,12 +236,28 @@ static enum sutra_status join_tables(struct sutra_hta_ranks *ranks, const struct
                                      struct sutra_error *error) {
     enum sutra_status status = take_stragglers(ranks, error);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = join_table(ranks, id, options, &ranks->tasks.arena, error);
+        status = join_table(ranks, id, options, &ranks->arena, error);
     hta_ranks_add_up(ranks, &ranks->sums, &ranks->all);
     return status;
 }
 
 /* ---- The public functions ---- */
+
+/* Room for the results comes before the tasks begin. */
+static enum sutra_status ranks_begin(size_t n, const struct sutra_hta_options *rules, struct sutra_hta_ranks **ranks,
+                                     struct sutra_error *error) {
+    struct sutra_hta_ranks *made = calloc(1, sizeof *made);
+    if (made)
+        made->analyzed = calloc(n ? n : 1, sizeof *made->analyzed);
+    if (!made || !made->analyzed) {
+        free(made);
+        return error_memory(error);
+    }
+    made->tasks = &made->own;
+    made->rules = *rules;
+    *ranks = made;
+    return SUTRA_OK;
+}
 
 enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                        const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
@@ -254,14 +267,11 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = hta_options_take(work.options.hta, &work.of_each, error);
+    if (!status)
+        status = ranks_begin(n_paths, &work.of_each, &work.ranks, error);
     if (status)
         return status;
-    work.ranks = calloc(1, sizeof *work.ranks);
-    if (!work.ranks)
-        return error_memory(error);
-    work.ranks->rules = work.of_each;
-    status =
-        rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct hta_analyzed), analyze, &work, error);
+    status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
     name_ranks(work.ranks);
     if (!status)
         status = join_tables(work.ranks, &work.of_each, error);
@@ -274,20 +284,52 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
     return status;
 }
 
+enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_hta **hta, struct sutra_hta_ranks **ranks,
+                                 struct sutra_error *error) {
+    struct sutra_hta_options rules;
+    struct sutra_hta_ranks *made;
+    enum sutra_status status = hta_options_take(NULL, &rules, error);
+    if (!status)
+        status = ranks_begin(tasks->n, &rules, &made, error);
+    if (status)
+        return status;
+    made->tasks = tasks;
+    for (size_t i = 0; i < tasks->n; i++) {
+        made->analyzed[i].hta = hta[i];
+        made->analyzed[i].summary = hta[i] ? hta[i]->summary : (struct sutra_hta_summary){0};
+        hta[i] = NULL;
+    }
+    name_ranks(made);
+    status = join_tables(made, &rules, error);
+    if (status)
+        sutra_hta_ranks_free(made);
+    else
+        *ranks = made;
+    return status;
+}
+
+void hta_free_series(struct sutra_hta *hta) {
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        if (hta_table_is_series(id))
+            table_free(&hta->tables[id]);
+}
+
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->tasks.n; i++)
+    for (size_t i = 0; i < ranks->tasks->n; i++)
         sutra_hta_free(analyzed_of(ranks, i)->hta);
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&ranks->tables[id]);
     strings_free(&ranks->stragglers.strings);
-    rank_tasks_free(&ranks->tasks);
+    rank_tasks_free(&ranks->own);
+    arena_free(&ranks->arena);
+    free(ranks->analyzed);
     free(ranks);
 }
 
 const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i) {
-    return i < ranks->tasks.n ? &analyzed_at(ranks, i)->rank : NULL;
+    return i < ranks->tasks->n ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
@@ -307,7 +349,7 @@ void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_s
 }
 
 const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i) {
-    return i < ranks->tasks.n ? analyzed_at(ranks, i)->hta : NULL;
+    return i < ranks->tasks->n ? analyzed_at(ranks, i)->hta : NULL;
 }
 
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks) {

@@ -5,9 +5,18 @@
 #define ANALYZE_HTA_RANKS_H
 
 #include "analyze/hta/hta_stragglers.h"
+#include "analyze/rank_tasks.h"
 
 /* The tables of a rank, by rising rank, without those that are not kept; NULL: there are no more. */
 const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i);
+
+/* Joins the tables of tasks, by number, NULL: left out, for who has read the traces for more than these. They become the
+ * ranks' own; the tasks must live as long. */
+enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_hta **hta, struct sutra_hta_ranks **ranks,
+                                 struct sutra_error *error);
+
+/* Gives back the tables that have a row for each launch, kernel or change. */
+void hta_free_series(struct sutra_hta *hta);
 
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks);
 

@@ -336,12 +336,29 @@ static enum sutra_status find_around(const struct op_reading *reading, struct ar
     return status;
 }
 
-static enum sutra_status make_ours(struct op_work *work, const struct sutra_device_trace *trace,
-                                   struct sutra_operators *made, struct sutra_error *error) {
+/* Ours, those of operators and those of kernels, both or one. */
+static enum sutra_status make_tables(struct op_input *input, const struct op_reading *reading, struct arena *arena,
+                                     struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
+                                     struct sutra_error *error) {
     static op_maker *const makers[] = {operators_timeline,    operators_by_name,   operators_by_arguments,
                                        operators_by_category, operators_by_module, operators_by_annotation,
-                                       operators_by_path,     operators_rates};
-    static op_maker *const of_kernels[] = {operators_timeline, operators_kernels};
+                                       operators_by_path,     operators_rates,     operators_kernels};
+    enum { N_MAKERS = sizeof makers / sizeof *makers, FIRST = 1, LAST = N_MAKERS - 1 };
+    uint8_t *categories = NULL;
+    enum sutra_status status = op_charges_categorize(reading, arena, scratch, &categories, error);
+    if (!status)
+        status = find_around(reading, arena, scratch, &input->around, error);
+    if (status)
+        return status;
+    input->reading = input->framed = reading;
+    input->categories = categories;
+    input->device_ticks = op_reading_device_time(reading);
+    status = run_makers(makers, operators ? LAST : FIRST, input, scratch, made, error);
+    return status || !kernels ? status : run_makers(makers + LAST, 1, input, scratch, made, error);
+}
+
+static enum sutra_status make_ours(struct op_work *work, const struct sutra_device_trace *trace,
+                                   struct sutra_operators *made, struct sutra_error *error) {
     struct op_input *input = &work->input;
     struct op_reading *reading = &work->reading;
     uint8_t *categories = NULL;
@@ -352,17 +369,28 @@ static enum sutra_status make_ours(struct op_work *work, const struct sutra_devi
     input->categories = categories;
     if (!status)
         status = op_restrict(input, reading, &work->arena, &work->scratch, error);
-    if (!status)
-        status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
-    if (!status)
-        status = find_around(reading, &work->arena, &work->scratch, &input->around, error);
     if (status)
         return status;
-    input->categories = categories;
-    input->device_ticks = op_reading_device_time(reading);
-    if (input->options.kernels)
-        return run_makers(of_kernels, sizeof of_kernels / sizeof *of_kernels, input, &work->scratch, made, error);
-    return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
+    return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
+                       made, error);
+}
+
+enum sutra_status operators_make_of(struct sutra_context *context, const struct op_reading *reading, int64_t rank,
+                                    const char *peaks, struct arena *scratch, struct sutra_operators **operators,
+                                    struct sutra_error *error) {
+    struct sutra_operators *made = calloc(1, sizeof *made);
+    struct arena arena = {0};
+    if (!made)
+        return error_memory(error);
+    made->options = (struct sutra_operators_options){.size = sizeof made->options, .rank = rank, .peaks = peaks};
+    struct op_input input = {.context = context, .options = made->options};
+    enum sutra_status status = make_tables(&input, reading, &arena, scratch, true, true, made, error);
+    arena_free(&arena);
+    if (status)
+        sutra_operators_free(made);
+    else
+        *operators = made;
+    return status;
 }
 
 enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,

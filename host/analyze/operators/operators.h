@@ -28,6 +28,11 @@ struct sutra_operators {
 enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error);
 
+/* The tables of operators and of kernels together, for who has a reading by our rules already; `scratch` is given back. */
+enum sutra_status operators_make_of(struct sutra_context *context, const struct op_reading *reading, int64_t rank,
+                                    const char *peaks, struct arena *scratch, struct sutra_operators **operators,
+                                    struct sutra_error *error);
+
 /* Sets a table up, under its name and with its columns: any, and one of a result. */
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id);
 struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id);

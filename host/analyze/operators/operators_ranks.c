@@ -4,8 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/operators/operators.h"
-#include "analyze/rank_tasks.h"
+#include "analyze/operators/operators_ranks.h"
 #include "base/error.h"
 #include "base/options.h"
 
@@ -16,7 +15,9 @@ struct ops_analyzed {
 };
 
 struct sutra_operators_ranks {
-    struct rank_tasks tasks; /* whose results are struct ops_analyzed */
+    struct rank_tasks own;          /* those of sutra_operators_ranks_make(), */
+    const struct rank_tasks *tasks; /* or another's, which live longer */
+    struct ops_analyzed *analyzed;  /* by number */
     struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
     bool made[SUTRA_OPERATORS_N_TABLES];
 };
@@ -29,11 +30,11 @@ struct ops_work {
 };
 
 static struct ops_analyzed *analyzed_of(const struct sutra_operators_ranks *ranks, size_t number) {
-    return (struct ops_analyzed *)ranks->tasks.results + number;
+    return ranks->analyzed + number;
 }
 
 static struct ops_analyzed *analyzed_at(const struct sutra_operators_ranks *ranks, size_t i) {
-    return analyzed_of(ranks, ranks->tasks.order[i]);
+    return analyzed_of(ranks, ranks->tasks->order[i]);
 }
 
 static bool is_of_all(int id) {
@@ -58,7 +59,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct ops_work *work = arg;
     struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_operators_options options = work->of_each;
-    options.rank = work->ranks->tasks.list[number].rank;
+    options.rank = work->ranks->own.list[number].rank;
     if (!is_wanted(&work->options, options.rank)) {
         sutra_device_trace_free(trace);
         return SUTRA_OK;
@@ -76,7 +77,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 /* The rows of all ranks, in the order of the ranks. */
 static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
-    for (size_t i = 0; i < ranks->tasks.n; i++) {
+    for (size_t i = 0; i < ranks->tasks->n; i++) {
         const struct sutra_operators *operators = analyzed_at(ranks, i)->operators;
         if (!operators || !operators->made[id])
             continue;
@@ -90,8 +91,8 @@ static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id,
 
 /* What the tasks know of their traces, for those who ask for the ranks. */
 static void name_ranks(struct sutra_operators_ranks *ranks) {
-    for (size_t i = 0; i < ranks->tasks.n; i++) {
-        const struct rank_task *task = &ranks->tasks.list[i];
+    for (size_t i = 0; i < ranks->tasks->n; i++) {
+        const struct rank_task *task = &ranks->tasks->list[i];
         analyzed_of(ranks, i)->rank = (struct sutra_operators_rank){.path = task->path,
                                                                     .rank = task->rank,
                                                                     .source = task->source,
@@ -101,10 +102,33 @@ static void name_ranks(struct sutra_operators_ranks *ranks) {
 }
 
 static bool any_is_wanted(const struct sutra_operators_ranks *ranks) {
-    for (size_t i = 0; i < ranks->tasks.n; i++)
+    for (size_t i = 0; i < ranks->tasks->n; i++)
         if (analyzed_of(ranks, i)->operators)
             return true;
     return false;
+}
+
+static enum sutra_status join_all(struct sutra_operators_ranks *ranks, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    name_ranks(ranks);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        if (is_of_all(id))
+            status = join_table(ranks, id, error);
+    return status;
+}
+
+/* Room for the results comes before the tasks begin. */
+static enum sutra_status ranks_begin(size_t n, struct sutra_operators_ranks **ranks, struct sutra_error *error) {
+    struct sutra_operators_ranks *made = calloc(1, sizeof *made);
+    if (made)
+        made->analyzed = calloc(n ? n : 1, sizeof *made->analyzed);
+    if (!made || !made->analyzed) {
+        free(made);
+        return error_memory(error);
+    }
+    made->tasks = &made->own;
+    *ranks = made;
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
@@ -115,19 +139,15 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = op_options_take(work.options.operators, &work.of_each, error);
+    if (!status)
+        status = ranks_begin(n_paths, &work.ranks, error);
     if (status)
         return status;
-    work.ranks = calloc(1, sizeof *work.ranks);
-    if (!work.ranks)
-        return error_memory(error);
-    status =
-        rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct ops_analyzed), analyze, &work, error);
-    name_ranks(work.ranks);
+    status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
     if (!status && !any_is_wanted(work.ranks))
         status = error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for");
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        if (is_of_all(id))
-            status = join_table(work.ranks, id, error);
+    if (!status)
+        status = join_all(work.ranks, error);
     if (status)
         sutra_operators_ranks_free(work.ranks);
     else
@@ -135,19 +155,39 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
     return status;
 }
 
+enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, struct sutra_operators **operators,
+                                       struct sutra_operators_ranks **ranks, struct sutra_error *error) {
+    struct sutra_operators_ranks *made;
+    enum sutra_status status = ranks_begin(tasks->n, &made, error);
+    if (status)
+        return status;
+    made->tasks = tasks;
+    for (size_t i = 0; i < tasks->n; i++) {
+        made->analyzed[i].operators = operators[i];
+        operators[i] = NULL;
+    }
+    status = join_all(made, error);
+    if (status)
+        sutra_operators_ranks_free(made);
+    else
+        *ranks = made;
+    return status;
+}
+
 void sutra_operators_ranks_free(struct sutra_operators_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->tasks.n; i++)
+    for (size_t i = 0; i < ranks->tasks->n; i++)
         sutra_operators_free(analyzed_of(ranks, i)->operators);
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
         table_free(&ranks->tables[id]);
-    rank_tasks_free(&ranks->tasks);
+    rank_tasks_free(&ranks->own);
+    free(ranks->analyzed);
     free(ranks);
 }
 
 const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i) {
-    return i < ranks->tasks.n ? &analyzed_at(ranks, i)->rank : NULL;
+    return i < ranks->tasks->n ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_table *sutra_operators_ranks_table(const struct sutra_operators_ranks *ranks,
