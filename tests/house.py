@@ -31,6 +31,7 @@ FLOORS = [
     ["compare"],
     ["job"],
     ["rewrite"],
+    ["arrow"],
     ["report"],
     ["generate"],
     ["cli"],

@@ -193,6 +193,14 @@ static enum sutra_status use_hta_ranks(const void *options, struct sutra_error *
     return status;
 }
 
+static enum sutra_status use_columns(const void *options, struct sutra_error *error) {
+    struct ArrowArrayStream stream;
+    enum sutra_status status = sutra_device_trace_arrow(all.context, all.device, options, &stream, error);
+    if (!status)
+        stream.release(&stream);
+    return status;
+}
+
 static enum sutra_status use_operators(const void *options, struct sutra_error *error) {
     struct sutra_operators *operators = NULL;
     enum sutra_status status = sutra_operators_make(all.context, all.device, options, &operators, error);
@@ -300,6 +308,7 @@ static const struct {
     {FIRST(sutra_hta_options, nanoseconds), use_hta},
     {FIRST(sutra_hta_options, nanoseconds), use_hta_of_ranks},
     {FIRST(sutra_hta_ranks_options, arg), use_hta_ranks},
+    {FIRST(sutra_columns_options, n_args), use_columns},
     {FIRST(sutra_operators_options, category), use_operators},
     {FIRST(sutra_operators_options, category), use_operators_of_ranks},
     {FIRST(sutra_operators_ranks_options, n_only), use_operators_ranks},

@@ -23,12 +23,43 @@ void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_
     table->failed |= values->failed;
 }
 
-void table_free(struct sutra_table *table) {
-    for (uint32_t i = 0; i < table->n_columns; i++) {
-        buffer_free(&table->columns[i].values);
-        buffer_free(&table->columns[i].bytes);
+static void free_columns(struct column *columns, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        buffer_free(&columns[i].values);
+        buffer_free(&columns[i].bytes);
     }
+}
+
+void table_free(struct sutra_table *table) {
+    if (table->memory)
+        table_memory_leave(table->memory);
+    else
+        free_columns(table->columns, table->n_columns);
     *table = (struct sutra_table){0};
+}
+
+/* ---- Columns that others hold ---- */
+
+struct table_memory *table_memory_of(const struct sutra_table *table) {
+    struct table_memory **place = (struct table_memory **)(uintptr_t)&table->memory, *there = NULL;
+    if (__atomic_load_n(place, __ATOMIC_ACQUIRE))
+        return table->memory;
+    struct table_memory *made = calloc(1, sizeof *made + table->n_columns * sizeof *made->columns);
+    if (!made)
+        return NULL;
+    made->n_columns = table->n_columns;
+    memcpy(made->columns, table->columns, table->n_columns * sizeof *made->columns);
+    if (__atomic_compare_exchange_n(place, &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+    free(made);
+    return there;
+}
+
+void table_memory_leave(struct table_memory *memory) {
+    if (!holders_leave(&memory->holders))
+        return;
+    free_columns(memory->columns, memory->n_columns);
+    free(memory);
 }
 
 /* Appends eight bytes to the column whose turn it is. */

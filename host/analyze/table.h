@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
+#include "base/holders.h"
 #include "sutra/table.h"
 #include "write/text_out.h"
 
@@ -29,6 +30,13 @@ struct column {
     struct buffer bytes;  /* of text */
 };
 
+/* The columns of a table that were given away: its memory from then on. */
+struct table_memory {
+    struct holders holders;
+    uint32_t n_columns;
+    struct column columns[];
+};
+
 struct sutra_table {
     const char *name;
     uint64_t n_rows; /* whole ones */
@@ -39,11 +47,16 @@ struct sutra_table {
     const char *group;
     uint32_t n_index;
     struct column columns[TABLE_COLUMNS_MAX];
+    struct table_memory *memory; /* NULL: it is the table's alone */
 };
 
 /* `specs` are copied. The table needs table_free() from then on. */
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns);
 void table_free(struct sutra_table *table);
+
+/* The memory of a table that is finished, for others to hold; NULL: out of memory. Threads may ask at the same time. */
+struct table_memory *table_memory_of(const struct sutra_table *table);
+void table_memory_leave(struct table_memory *memory);
 
 /* Has a column hold something else, as long as there are no rows. */
 void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind);

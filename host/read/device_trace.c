@@ -305,7 +305,7 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
 }
 
 void sutra_device_trace_free(struct sutra_device_trace *trace) {
-    if (!trace)
+    if (!trace || !holders_leave(&trace->holders))
         return;
     document_free(&trace->document);
     device_events_free(&trace->events);

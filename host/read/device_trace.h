@@ -4,6 +4,7 @@
 #ifndef READ_DEVICE_TRACE_H
 #define READ_DEVICE_TRACE_H
 
+#include "base/holders.h"
 #include "columns/device_events.h"
 #include "columns/strings.h"
 #include "read/document.h"
@@ -19,6 +20,7 @@ struct sutra_device_trace {
     uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
     struct sutra_count *categories; /* made for the summary */
     struct kept_columns *columns;   /* what was asked for besides */
+    struct holders holders;         /* columns that were given away */
 };
 
 /* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */

@@ -354,7 +354,7 @@ enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const ch
 }
 
 void sutra_host_trace_free(struct sutra_host_trace *trace) {
-    if (!trace)
+    if (!trace || !holders_leave(&trace->holders))
         return;
     document_free(&trace->document);
     host_nodes_free(&trace->nodes);

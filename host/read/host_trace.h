@@ -4,6 +4,7 @@
 #ifndef READ_HOST_TRACE_H
 #define READ_HOST_TRACE_H
 
+#include "base/holders.h"
 #include "columns/host_nodes.h"
 #include "read/document.h"
 #include "sutra/trace.h"
@@ -14,6 +15,7 @@ struct sutra_host_trace {
     char *schema;              /* "" where the file has none */
     bool flat;                 /* nodes have the form of schema 1.0.1 */
     uint64_t n_fields_dropped; /* fields of a wrong type taken as absent */
+    struct holders holders;    /* columns that were given away */
 };
 
 #endif

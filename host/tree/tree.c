@@ -14,7 +14,7 @@
 #include "text/counted.h"
 
 void sutra_tree_free(struct sutra_tree *tree) {
-    if (!tree)
+    if (!tree || !holders_leave(&tree->holders))
         return;
     arena_free(&tree->arena);
     arena_free(&tree->ids_arena);

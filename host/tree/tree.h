@@ -4,6 +4,7 @@
 #ifndef TREE_TREE_H
 #define TREE_TREE_H
 
+#include "base/holders.h"
 #include "tree/profile.h"
 #include "tree/sorted_events.h"
 #include "write/text_file.h"
@@ -18,6 +19,7 @@ struct tensor_ids {
 
 struct sutra_tree {
     const struct sutra_profile *profile;
+    struct holders holders;        /* columns that were given away */
     struct arena arena, ids_arena; /* of the columns; of the ids, which are found at the same time */
     struct sorted_events sorted;
     row_t *position; /* of each row of the profile */

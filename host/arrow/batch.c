@@ -1,0 +1,296 @@
+/*
+ * batch.c - columns as arrays of the Arrow C data interface.
+ *
+ *     ArrowArray --> private data: pointers to buffers | buffers to free | whom to leave | a child or dictionary
+ *
+ * Each array can be released alone, as consumers may take children out of a batch.
+ */
+#include "arrow/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "columns/column.h"
+#include "read/source.h"
+
+struct valid_rows valid_new(uint64_t n) {
+    struct valid_rows valid = {.bits = column_new((size_t)(n / 8 + 1), 1)};
+    valid.failed = !valid.bits;
+    return valid;
+}
+
+/* ---- Arrays ---- */
+
+#define ARRAY_BUFFERS 3
+
+struct array_memory {
+    const void *buffers[ARRAY_BUFFERS];
+    void *own[ARRAY_BUFFERS]; /* to be freed */
+    void (*leave)(void *owner);
+    void *owner;
+    struct ArrowArray below; /* the child or dictionary */
+    struct ArrowArray *children[1];
+};
+
+static void array_release(struct ArrowArray *array) {
+    struct array_memory *memory = array->private_data;
+    if (memory->below.release)
+        memory->below.release(&memory->below);
+    for (int i = 0; i < ARRAY_BUFFERS; i++)
+        free(memory->own[i]);
+    if (memory->leave)
+        memory->leave(memory->owner);
+    free(memory);
+    array->release = NULL;
+}
+
+/* An array with that many buffers, still without them. False: out of memory. */
+static bool array_new(struct ArrowArray *array, uint64_t n, int n_buffers) {
+    struct array_memory *memory = calloc(1, sizeof *memory);
+    if (!memory)
+        return false;
+    *array = (struct ArrowArray){
+        .length = (int64_t)n, .n_buffers = n_buffers, .buffers = memory->buffers, .release = array_release};
+    array->private_data = memory;
+    return true;
+}
+
+/* Gives an array one of its buffers, which it frees. */
+static void array_own(struct ArrowArray *array, int number, void *bytes) {
+    struct array_memory *memory = array->private_data;
+    memory->buffers[number] = memory->own[number] = bytes;
+}
+
+static void array_valid(struct ArrowArray *array, struct valid_rows valid) {
+    if (valid.n_null == 0) {
+        free(valid.bits);
+        return;
+    }
+    array_own(array, 0, valid.bits);
+    array->null_count = (int64_t)valid.n_null;
+}
+
+/* The array below, to be filled in, as its child or its dictionary. */
+static struct ArrowArray *array_below(struct ArrowArray *array, bool is_child) {
+    struct array_memory *memory = array->private_data;
+    if (is_child) {
+        memory->children[0] = &memory->below;
+        array->children = memory->children;
+        array->n_children = 1;
+    } else {
+        array->dictionary = &memory->below;
+    }
+    return &memory->below;
+}
+
+/* ---- Columns ---- */
+
+/* The next column, with an array; NULL: out of memory. */
+static struct batch_column *add_column(struct batch *batch, const char *name, const char *format, int n_buffers) {
+    struct batch_column made = {.name = strdup(name), .format = format};
+    batch->failed |=
+        !made.name || !column_grow(&batch->columns, batch->n_columns, &batch->capacity, sizeof *batch->columns);
+    batch->failed |= batch->failed || !array_new(&made.array, batch->n_rows, n_buffers);
+    if (batch->failed) {
+        free(made.name);
+        return NULL;
+    }
+    batch->columns[batch->n_columns] = made;
+    return &batch->columns[batch->n_columns++];
+}
+
+static bool batch_has(const struct batch *batch, const char *name) {
+    for (uint64_t i = 0; i < batch->n_columns; i++)
+        if (strcmp(batch->columns[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+char *batch_name_arg(struct batch *batch, const char *name) {
+    static const char prefix[] = "args.";
+    size_t length = strlen(name);
+    char *made = malloc(sizeof prefix + length);
+    batch->failed |= !made;
+    if (!made)
+        return NULL;
+    size_t skip = batch_has(batch, name) ? sizeof prefix - 1 : 0;
+    memcpy(made, prefix, skip);
+    memcpy(made + skip, name, length + 1);
+    return made;
+}
+
+void batch_values(struct batch *batch, const char *name, const char *format, const char *unit,
+                  struct batch_values values) {
+    batch->failed |= values.valid.failed || !values.data;
+    struct batch_column *column = batch->failed ? NULL : add_column(batch, name, format, 2);
+    if (!column) {
+        if (values.leave)
+            values.leave(values.owner);
+        else
+            free((void *)(uintptr_t)values.data);
+        free(values.valid.bits);
+        return;
+    }
+    struct array_memory *memory = column->array.private_data;
+    column->unit = unit;
+    memory->buffers[1] = values.data;
+    memory->own[1] = values.leave ? NULL : (void *)(uintptr_t)values.data;
+    memory->leave = values.leave;
+    memory->owner = values.owner;
+    array_valid(&column->array, values.valid);
+}
+
+void batch_bits(struct batch *batch, const char *name, uint8_t *bits, struct valid_rows valid) {
+    batch_values(batch, name, "b", NULL, (struct batch_values){.data = bits, .valid = valid});
+}
+
+void batch_nothing(struct batch *batch, const char *name) {
+    struct batch_column *column = add_column(batch, name, "n", 0);
+    if (column)
+        column->array.null_count = column->array.length;
+}
+
+/* ---- Texts ---- */
+
+/* A surrogate stands as ED A0..BF xx, which no other character begins with. */
+static void replace_surrogates(char *text, size_t length) {
+    for (char *at = text; (at = memchr(at, 0xed, length - (size_t)(at - text))); at++)
+        if ((size_t)(at - text) + 2 < length && (unsigned char)at[1] >= 0xa0)
+            memcpy(at, "\xef\xbf\xbd", 3);
+}
+
+void text_list_add(struct text_list *texts, const char *bytes, size_t length) {
+    size_t begin = texts->bytes.length;
+    buffer_append(&texts->bytes, bytes, length);
+    if (!texts->bytes.failed && length)
+        replace_surrogates(texts->bytes.bytes + begin, length);
+    int64_t end = (int64_t)texts->bytes.length;
+    buffer_append(&texts->ends, &end, sizeof end);
+    texts->n++;
+}
+
+/* Makes an array of them, with offsets of 32 bits if they fit, and gives its format; NULL: out of memory. The texts are
+ * gone in any case. */
+static const char *array_of_texts(struct ArrowArray *array, struct text_list *texts) {
+    bool large = texts->bytes.length > INT32_MAX;
+    void *starts = column_new(texts->n + 1, large ? sizeof(int64_t) : sizeof(int32_t));
+    char *bytes = buffer_reserve(&texts->bytes, 1); /* an array without any has a place, too */
+    bool ok = starts && bytes && !texts->ends.failed && !texts->bytes.failed && array_new(array, texts->n, 3);
+    const int64_t *ends = (const int64_t *)(const void *)texts->ends.bytes;
+    for (uint64_t i = 0; i < texts->n && ok; i++) {
+        if (large)
+            ((int64_t *)starts)[i + 1] = ends[i];
+        else
+            ((int32_t *)starts)[i + 1] = (int32_t)ends[i];
+    }
+    if (ok) {
+        array_own(array, 1, starts);
+        array_own(array, 2, texts->bytes.bytes);
+        texts->bytes.bytes = NULL;
+    } else {
+        free(starts);
+    }
+    buffer_free(&texts->bytes);
+    buffer_free(&texts->ends);
+    *texts = (struct text_list){0};
+    return !ok ? NULL : large ? "U" : "u";
+}
+
+void batch_texts(struct batch *batch, const char *name, struct text_list *texts, struct valid_rows valid) {
+    struct ArrowArray array;
+    const char *format = array_of_texts(&array, texts);
+    struct batch_column *column = format && !valid.failed ? add_column(batch, name, format, 0) : NULL;
+    if (!column) {
+        batch->failed = true;
+        if (format)
+            array.release(&array);
+        free(valid.bits);
+        return;
+    }
+    column->array.release(&column->array);
+    column->array = array;
+    array_valid(&column->array, valid);
+}
+
+void batch_dictionary(struct batch *batch, const char *name, void *numbers, bool small, struct text_list *texts,
+                      struct valid_rows valid) {
+    struct ArrowArray array;
+    const char *format = array_of_texts(&array, texts);
+    uint64_t n = batch->n_columns;
+    batch->failed |= !format;
+    batch_values(batch, name, small ? "c" : "i", NULL, (struct batch_values){.data = numbers, .valid = valid});
+    if (!batch->failed) {
+        batch->columns[n].inner = format;
+        *array_below(&batch->columns[n].array, false) = array;
+    } else if (format) {
+        array.release(&array);
+    }
+}
+
+void batch_strings_but(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings,
+                       uint32_t empty) {
+    uint64_t n = batch->n_rows;
+    struct text_list texts = {0};
+    struct valid_rows valid = valid_new(n);
+    uint32_t *place = column_new(strings->n, sizeof *place); /* in the dictionary, + 1 */
+    int32_t *made = column_new(n, sizeof *made);
+    for (uint64_t i = 0; i < n && place && made && !valid.failed; i++) {
+        uint32_t string = numbers[i];
+        bool is_valid = string != STRING_NONE && string != empty;
+        valid_put(&valid, i, is_valid);
+        if (!is_valid)
+            continue;
+        if (!place[string]) {
+            text_list_add(&texts, strings_text(strings, string), strings_length(strings, string));
+            place[string] = (uint32_t)texts.n;
+        }
+        made[i] = (int32_t)(place[string] - 1);
+    }
+    batch->failed |= !place;
+    free(place);
+    batch_dictionary(batch, name, made, false, &texts, valid);
+}
+
+void batch_strings(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings) {
+    batch_strings_but(batch, name, numbers, strings, STRING_NONE);
+}
+
+void batch_words(struct batch *batch, const char *name, const uint8_t *numbers, const char *const *words,
+                 uint32_t n_words) {
+    struct text_list texts = {0};
+    int8_t *made = column_new(batch->n_rows, sizeof *made);
+    if (made)
+        memcpy(made, numbers, batch->n_rows);
+    for (uint32_t i = 0; i < n_words; i++)
+        text_list_add(&texts, words[i], strlen(words[i]));
+    batch_dictionary(batch, name, made, true, &texts, (struct valid_rows){0});
+}
+
+void batch_lists(struct batch *batch, const char *name, int32_t *starts, uint32_t *items, struct valid_rows valid) {
+    struct ArrowArray below = {0};
+    uint64_t n = batch->n_columns;
+    bool ok = starts && items && array_new(&below, (uint64_t)starts[batch->n_rows], 2);
+    if (ok)
+        array_own(&below, 1, items);
+    else
+        free(items);
+    batch->failed |= !ok;
+    batch_values(batch, name, "+l", NULL, (struct batch_values){.data = starts, .valid = valid});
+    if (!batch->failed) {
+        batch->columns[n].inner = "I";
+        *array_below(&batch->columns[n].array, true) = below;
+    } else if (ok) {
+        below.release(&below);
+    }
+}
+
+void batch_free(struct batch *batch) {
+    for (uint64_t i = 0; i < batch->n_columns; i++) {
+        if (batch->columns[i].array.release)
+            batch->columns[i].array.release(&batch->columns[i].array);
+        free(batch->columns[i].name);
+    }
+    free(batch->columns);
+    *batch = (struct batch){0};
+}

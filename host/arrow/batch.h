@@ -1,0 +1,129 @@
+/*
+ * batch.h - making a stream of one batch of columns as sutra/columns.h promises them.
+ *
+ *     struct batch batch = {.n_rows = n};
+ *     batch_values(&batch, "dur", "g", "us", values)          for each column, in order
+ *     status = batch_stream(&batch, stream, error)            which takes all of it, also where it fails
+ *
+ * A column is an ArrowArray from the beginning, which owns its buffers or holds what they belong to. What is given to a
+ * batch is the batch's, also where memory ran out, which is told by batch_stream() at the end.
+ */
+#ifndef ARROW_BATCH_H
+#define ARROW_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "columns/row.h"
+#include "columns/strings.h"
+#include "sutra/columns.h"
+
+/* Which rows are there: a bit for each. */
+struct valid_rows {
+    uint8_t *bits; /* NULL: all, or out of memory if `failed` */
+    uint64_t n_null;
+    bool failed;
+};
+
+struct valid_rows valid_new(uint64_t n);
+
+static inline void valid_put(struct valid_rows *valid, uint64_t row, bool is_valid) {
+    valid->bits[row >> 3] = (uint8_t)(valid->bits[row >> 3] | is_valid << (row & 7));
+    valid->n_null += !is_valid;
+}
+
+/* The buffer of a column: memory of its own, to be freed, or somebody's who is to be left at the end. */
+struct batch_values {
+    const void *data;
+    void (*leave)(void *owner); /* NULL: `data` is the column's own */
+    void *owner;
+    struct valid_rows valid;
+};
+
+/* Texts one after the other, as Arrow has them. Zeros are an empty list. */
+struct text_list {
+    struct buffer ends, bytes; /* ends: int64_t */
+    uint64_t n;
+};
+
+/* Lone surrogates become U+FFFD. */
+void text_list_add(struct text_list *texts, const char *bytes, size_t length);
+
+struct batch_column {
+    char *name;
+    const char *format, *unit; /* unit may be NULL */
+    const char *inner;         /* the format of the dictionary, or of a list's elements; NULL: there is none */
+    bool is_json;              /* each text is JSON */
+    struct ArrowArray array;
+};
+
+struct batch {
+    uint64_t n_rows, n_columns, capacity;
+    struct batch_column *columns;
+    bool failed;
+};
+
+/* Numbers, in the format's layout: "l", "g", "I". */
+void batch_values(struct batch *batch, const char *name, const char *format, const char *unit,
+                  struct batch_values values);
+
+/* Bits, of which those count that are valid. */
+void batch_bits(struct batch *batch, const char *name, uint8_t *bits, struct valid_rows valid);
+
+/* A column without any value. */
+void batch_nothing(struct batch *batch, const char *name);
+
+/* Texts as they are. */
+void batch_texts(struct batch *batch, const char *name, struct text_list *texts, struct valid_rows valid);
+
+/* Texts by number: `numbers`, of int32_t or, with `small`, int8_t, is the batch's to free. */
+void batch_dictionary(struct batch *batch, const char *name, void *numbers, bool small, struct text_list *texts,
+                      struct valid_rows valid);
+
+/* Strings by number, STRING_NONE for null; the dictionary has those that are used. */
+void batch_strings(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings);
+
+/* The same where `empty`, the number of some string, stands for null as well. */
+void batch_strings_but(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings,
+                       uint32_t empty);
+
+/* A few words by number, below n_words, all of which are in the dictionary; `numbers` is borrowed. */
+void batch_words(struct batch *batch, const char *name, const uint8_t *numbers, const char *const *words,
+                 uint32_t n_words);
+
+/* Lists of uint32: row i has items[starts[i]] .. items[starts[i + 1] - 1]; both are the batch's to free. */
+void batch_lists(struct batch *batch, const char *name, int32_t *starts, uint32_t *items, struct valid_rows valid);
+
+/* What to call a column that the caller named: NAME, or args.NAME beside a column that is called so; the caller's. */
+char *batch_name_arg(struct batch *batch, const char *name);
+
+/* Tells the last column what its values are. */
+static inline void batch_mark_json(struct batch *batch) {
+    if (!batch->failed)
+        batch->columns[batch->n_columns - 1].is_json = true;
+}
+
+/* Gives the columns to a stream. SUTRA_SYSTEM: out of memory at some point; then all are freed. */
+enum sutra_status batch_stream(struct batch *batch, struct ArrowArrayStream *stream, struct sutra_error *error);
+void batch_free(struct batch *batch);
+
+/* ---- Columns by name ---- */
+
+/* One of the columns that there are. `make` adds it to the batch; its failures are those of the error. */
+struct column_maker {
+    const char *name;
+    enum sutra_status (*make)(const void *source, const struct column_maker *maker, struct batch *batch,
+                              struct sutra_error *error);
+    uint32_t which; /* for `make` */
+    bool on_request;
+};
+
+/* Takes the caller's options over, and makes the columns that they ask for. */
+enum sutra_status makers_run(const struct column_maker *makers, size_t n, const void *source,
+                             const struct sutra_columns_options *options, struct batch *batch,
+                             struct sutra_error *error);
+enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
+                                       struct sutra_columns_options *taken, struct sutra_error *error);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * events.c - the events of a device trace as columns. Ids and times stay where reading has put them, and hold the trace.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrow/keys.h"
+#include "arrow/places.h"
+#include "base/error.h"
+#include "columns/column.h"
+#include "link/classify.h"
+#include "read/device_trace.h"
+
+struct event_source {
+    struct sutra_context *context;
+    const struct sutra_device_trace *trace;
+    struct column_owner owner;
+};
+
+static void hold_trace(void *trace) {
+    holders_add(&((struct sutra_device_trace *)trace)->holders);
+}
+
+static void leave_trace(void *trace) {
+    sutra_device_trace_free(trace);
+}
+
+/* ---- Ids ---- */
+
+enum id_column { ID_PID, ID_TID, ID_STREAM, ID_CORRELATION, ID_EXTERNAL, ID_RF };
+
+static const value_key *ids_of(const struct device_events *events, uint32_t which) {
+    switch (which) {
+    case ID_PID:
+        return events->pid;
+    case ID_TID:
+        return events->tid;
+    case ID_STREAM:
+        return events->stream;
+    case ID_CORRELATION:
+        return events->correlation;
+    case ID_EXTERNAL:
+        return events->external;
+    default:
+        return events->rf;
+    }
+}
+
+static enum sutra_status make_ids(const void *of, const struct column_maker *maker, struct batch *batch,
+                                  struct sutra_error *error) {
+    const struct event_source *source = of;
+    (void)error;
+    bool minus_one = maker->which == ID_CORRELATION || maker->which == ID_EXTERNAL;
+    batch_keys(batch, maker->name, ids_of(&source->trace->events, maker->which), minus_one ? -1 : KEY_ABSENT,
+               &source->owner);
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_id_texts(const void *of, const struct column_maker *maker, struct batch *batch,
+                                       struct sutra_error *error) {
+    const struct event_source *source = of;
+    (void)error;
+    batch_key_texts(batch, maker->name, ids_of(&source->trace->events, maker->which), &source->context->values);
+    return SUTRA_OK;
+}
+
+/* An absent tid is 0, told by a flag. */
+static enum sutra_status make_tid(const void *of, const struct column_maker *maker, struct batch *batch,
+                                  struct sutra_error *error) {
+    const struct event_source *source = of;
+    const struct device_events *events = &source->trace->events;
+    (void)error;
+    struct batch_values values = values_held(events->tid, &source->owner);
+    values.valid = valid_new(batch->n_rows);
+    for (row_t i = 0; i < events->n && !values.valid.failed; i++)
+        valid_put(&values.valid, i, events->flags[i] & EVENT_HAS_TID && key_is_integer(events->tid[i]));
+    batch_values(batch, maker->name, "l", NULL, values);
+    return SUTRA_OK;
+}
+
+/* ---- Times, names and what else there is ---- */
+
+static enum sutra_status make_time(const void *of, const struct column_maker *maker, struct batch *batch,
+                                   struct sutra_error *error) {
+    const struct event_source *source = of;
+    const struct device_events *events = &source->trace->events;
+    (void)error;
+    batch_numbers(batch, maker->name, "us", maker->which == EVENT_HAS_TS ? events->ts : events->dur, events->flags,
+                  (uint8_t)maker->which, &source->owner);
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_category(const void *of, const struct column_maker *maker, struct batch *batch,
+                                       struct sutra_error *error) {
+    const struct event_source *source = of;
+    const struct strings *strings = &source->trace->strings;
+    (void)error;
+    batch_strings_but(batch, maker->name, source->trace->events.category, strings, strings_find(strings, "", 0));
+    return SUTRA_OK;
+}
+
+/* Names that are there and strings. */
+static enum sutra_status make_name(const void *of, const struct column_maker *maker, struct batch *batch,
+                                   struct sutra_error *error) {
+    const struct event_source *source = of;
+    const struct device_events *events = &source->trace->events;
+    uint32_t *names = column_new(events->n, sizeof *names);
+    if (!names)
+        return error_memory(error);
+    for (row_t i = 0; i < events->n; i++) {
+        uint8_t flags = events->flags[i] & (EVENT_HAS_NAME | EVENT_NAME_NO_STRING);
+        names[i] = flags == EVENT_HAS_NAME ? events->name[i] : STRING_NONE;
+    }
+    batch_strings(batch, maker->name, names, &source->trace->strings);
+    free(names);
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_phase(const void *of, const struct column_maker *maker, struct batch *batch,
+                                    struct sutra_error *error) {
+    const struct event_source *source = of;
+    const struct device_events *events = &source->trace->events;
+    struct text_list texts = {0};
+    struct valid_rows valid = valid_new(events->n);
+    int8_t *numbers = column_new(events->n, sizeof *numbers);
+    uint8_t place[256] = {0}; /* in the dictionary, + 1 */
+    (void)error;
+    for (row_t i = 0; i < events->n && numbers && !valid.failed; i++) {
+        uint8_t phase = events->phase[i];
+        bool plain = phase > PHASE_OTHER;
+        valid_put(&valid, i, plain);
+        if (plain && !place[phase]) {
+            text_list_add(&texts, (const char *)&phase, 1);
+            place[phase] = (uint8_t)texts.n;
+        }
+        numbers[i] = (int8_t)(plain ? place[phase] - 1 : 0);
+    }
+    batch_dictionary(batch, maker->name, numbers, true, &texts, valid);
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_kind(const void *of, const struct column_maker *maker, struct batch *batch,
+                                   struct sutra_error *error) {
+    static const char *const words[SUTRA_N_CLASSES] = {
+        [SUTRA_CLASS_OTHER] = "other",
+        [SUTRA_CLASS_CPU_OPERATOR] = "cpu_operator",
+        [SUTRA_CLASS_LAUNCH] = "launch",
+        [SUTRA_CLASS_GPU_OPERATOR] = "gpu_operator",
+        [SUTRA_CLASS_LAUNCH_FLOW] = "launch_flow",
+        [SUTRA_CLASS_MEMORY_SET] = "memory_set",
+    };
+    static const uint8_t class_of[] = {
+        [EVENT_OTHER] = SUTRA_CLASS_OTHER,
+        [EVENT_CPU_OP] = SUTRA_CLASS_CPU_OPERATOR,
+        [EVENT_LAUNCH] = SUTRA_CLASS_LAUNCH,
+        [EVENT_GPU_OP] = SUTRA_CLASS_GPU_OPERATOR,
+        [EVENT_LAUNCH_FLOW] = SUTRA_CLASS_LAUNCH_FLOW,
+        [EVENT_MEMORY_SET] = SUTRA_CLASS_MEMORY_SET,
+    };
+    const struct event_source *source = of;
+    const struct device_events *events = &source->trace->events;
+    struct arena arena = {0};
+    struct string_roles *roles = names_find(&source->trace->strings, READER_LINKER, &arena);
+    uint8_t *numbers = arena_take(&arena, events->n, sizeof *numbers);
+    enum sutra_status status = arena_status(&arena, error);
+    for (row_t i = 0; i < events->n && !status; i++)
+        numbers[i] = class_of[event_classify(events, roles, i)];
+    if (!status)
+        batch_words(batch, maker->name, numbers, words, SUTRA_N_CLASSES);
+    arena_free(&arena);
+    return status;
+}
+
+/* Of events that have a stream: others have none of it, and their text is not looked at again. */
+static enum sutra_status make_device(const void *of, const struct column_maker *maker, struct batch *batch,
+                                     struct sutra_error *error) {
+    static const struct asked_field device = {"device", ASK_KEY, false};
+    const struct event_source *source = of;
+    const struct device_events *events = &source->trace->events;
+    struct asked_column column;
+    struct arena arena = {0};
+    row_t n = 0, *asked = arena_take(&arena, events->n, sizeof *asked);
+    value_key *keys = column_new(events->n, sizeof *keys);
+    for (row_t i = 0; i < events->n && asked; i++)
+        if (events->stream[i] != KEY_ABSENT)
+            asked[n++] = i;
+    enum sutra_status status =
+        !asked || !keys ? error_memory(error)
+                        : event_columns_ask(source->context, source->trace, &device, 1, asked, n, &column, error);
+    struct batch_values values = {.data = keys, .valid = valid_new(events->n)};
+    for (row_t i = 0; i < events->n && !status && !values.valid.failed; i++) {
+        bool is_asked = events->stream[i] != KEY_ABSENT && key_is_integer(column.key[i]);
+        keys[i] = is_asked ? column.key[i] : 0;
+        valid_put(&values.valid, i, is_asked);
+    }
+    arena_free(&arena);
+    batch->failed |= status != SUTRA_OK;
+    batch_values(batch, maker->name, "l", NULL, values);
+    return status;
+}
+
+static const struct column_maker makers[] = {
+    {"ts", make_time, EVENT_HAS_TS, false},
+    {"dur", make_time, EVENT_HAS_DUR, false},
+    {"name", make_name, 0, false},
+    {"category", make_category, 0, false},
+    {"phase", make_phase, 0, false},
+    {"kind", make_kind, 0, false},
+    {"pid", make_ids, ID_PID, false},
+    {"tid", make_tid, 0, false},
+    {"stream", make_ids, ID_STREAM, false},
+    {"device", make_device, 0, false},
+    {"correlation", make_ids, ID_CORRELATION, false},
+    {"external_id", make_ids, ID_EXTERNAL, false},
+    {"rf_id", make_ids, ID_RF, false},
+    {"pid_text", make_id_texts, ID_PID, true},
+    {"tid_text", make_id_texts, ID_TID, true},
+    {"stream_text", make_id_texts, ID_STREAM, true},
+    {"correlation_text", make_id_texts, ID_CORRELATION, true},
+    {"external_id_text", make_id_texts, ID_EXTERNAL, true},
+    {"rf_id_text", make_id_texts, ID_RF, true},
+};
+
+/* Members of args, ASK_MAX at a time. */
+static enum sutra_status make_args(const struct event_source *source, const struct sutra_columns_options *options,
+                                   struct batch *batch, struct sutra_error *error) {
+    struct asked_field fields[ASK_MAX];
+    struct asked_column columns[ASK_MAX];
+    for (size_t first = 0; first < options->n_args; first += ASK_MAX) {
+        size_t n = options->n_args - first < ASK_MAX ? options->n_args - first : ASK_MAX;
+        for (size_t i = 0; i < n; i++)
+            fields[i] = (struct asked_field){options->args[first + i], ASK_PLACE, false};
+        enum sutra_status status =
+            event_columns_ask(source->context, source->trace, fields, n, NULL, source->trace->events.n, columns, error);
+        if (status)
+            return status;
+        for (size_t i = 0; i < n; i++)
+            batch_places(batch, fields[i].name, &source->trace->document, columns[i].place);
+    }
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_device_trace_arrow(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
+                                           struct sutra_error *error) {
+    struct sutra_columns_options taken;
+    struct batch batch = {.n_rows = trace->events.n};
+    void *thing = (void *)(uintptr_t)trace;
+    struct event_source source = {context, trace, {thing, hold_trace, leave_trace}};
+    enum sutra_status status = columns_options_take(options, true, &taken, error);
+    stage_begin(context, "columns", trace->events.n);
+    if (!status)
+        status = makers_run(makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+    if (!status)
+        status = make_args(&source, &taken, &batch, error);
+    if (!status)
+        status = batch_stream(&batch, stream, error);
+    stage_end(context);
+    batch_free(&batch);
+    return status;
+}
