@@ -43,6 +43,7 @@ static struct {
     struct sutra_hta *hta;
     struct sutra_hta_ranks *ranks;
     struct sutra_dlrm *dlrm;
+    struct sutra_diff *diff;
     struct buffer et_file;
     struct sutra_et *et;
     struct sutra_et_check *check;
@@ -100,6 +101,7 @@ static int make_all(void **state) {
         write_trace(all.files[i]);
         all.list[i] = all.files[i];
     }
+    ok = ok && !sutra_diff_make(context, all.list, 1, all.list + 1, 1, NULL, &all.diff, NULL);
     return ok && !sutra_hta_ranks_make(context, all.list, 2, NULL, &all.ranks, NULL) ? 0 : -1;
 }
 
@@ -110,6 +112,7 @@ static int free_all(void **state) {
     sutra_et_free(all.et);
     buffer_free(&all.et_file);
     sutra_dlrm_free(all.dlrm);
+    sutra_diff_free(all.diff);
     sutra_hta_ranks_free(all.ranks);
     sutra_hta_free(all.hta);
     sutra_correlation_free(all.correlation);
@@ -222,6 +225,13 @@ static enum sutra_status use_operators_of_ranks(const void *options, struct sutr
         error);
 }
 
+static enum sutra_status use_diff(const void *options, struct sutra_error *error) {
+    struct sutra_diff *diff = NULL;
+    enum sutra_status status = sutra_diff_make(all.context, all.list, 1, all.list + 1, 1, options, &diff, error);
+    sutra_diff_free(diff);
+    return status;
+}
+
 static enum sutra_status use_hta_of_ranks(const void *options, struct sutra_error *error) {
     return use_hta_ranks(
         &(struct sutra_hta_ranks_options){.size = sizeof(struct sutra_hta_ranks_options), .hta = options}, error);
@@ -312,6 +322,7 @@ static const struct {
     {FIRST(sutra_operators_options, category), use_operators},
     {FIRST(sutra_operators_options, category), use_operators_of_ranks},
     {FIRST(sutra_operators_ranks_options, n_only), use_operators_ranks},
+    {FIRST(sutra_diff_options, category), use_diff},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm_of_ranks},
     {FIRST(sutra_dlrm_ranks_options, arg), use_dlrm_ranks},
@@ -390,6 +401,7 @@ ASK(ask_tree_columns, sutra_tree_columns(all.tree, report))
 ASK(ask_correlation, sutra_correlation_report(all.correlation, report))
 ASK(ask_hta, sutra_hta_summary(all.hta, report))
 ASK(ask_sums, sutra_hta_ranks_sum(all.ranks, report))
+ASK(ask_diff, sutra_diff_summary(all.diff, report))
 ASK(ask_dlrm, sutra_dlrm_report(all.dlrm, report))
 ASK(ask_et, assert_int_equal(sutra_et_info(all.context, all.et, report, NULL), SUTRA_OK))
 ASK(ask_check, sutra_et_check_report(all.check, report))
@@ -455,6 +467,7 @@ static const struct {
     {SIZED(sutra_hta_summary), ask_hta},
     {SIZED(sutra_hta_sums), ask_sums},
     {SIZED(sutra_hta_slowest), ask_slowest},
+    {SIZED(sutra_diff_summary), ask_diff},
     {SIZED(sutra_dlrm_report), ask_dlrm},
     {SIZED(sutra_et_info), ask_et},
     {SIZED(sutra_et_check_report), ask_check},

@@ -16,6 +16,7 @@
 #include "sutra/convert.h"
 #include "sutra/critical_path.h"
 #include "sutra/device.h"
+#include "sutra/diff.h"
 #include "sutra/dlrm.h"
 #include "sutra/error.h"
 #include "sutra/legacy.h"

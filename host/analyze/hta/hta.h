@@ -133,6 +133,11 @@ enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutr
                                 const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
                                 struct sutra_hta_summary *summary, struct sutra_error *error);
 
+/* The same of all steps: none is cut off. */
+enum sutra_status hta_rows_make_all(struct sutra_context *context, const struct sutra_hta_options *options,
+                                    const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
+                                    struct sutra_error *error);
+
 /* hta_kernels.c: from rows to kernels. */
 enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
                                    const struct engine *engine, struct arena *arena, struct hta_kernels *kernels,

@@ -283,7 +283,8 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
 
 /* ---- All of it ---- */
 
-static enum sutra_status read_rows(struct row_reading *reading, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct arena *arena,
+                                   struct sutra_error *error) {
     struct hta_rows *rows = reading->rows;
     judge_times(reading);
     for (row_t event = 0; event < rows->events->n; event++)
@@ -295,12 +296,12 @@ static enum sutra_status read_rows(struct row_reading *reading, struct arena *ar
     if (status)
         return status;
     reading->summary->n_steps = names_count_steps(rows->strings, rows->roles);
-    return reading->summary->n_steps > 1 ? cut_steps(reading, arena, error) : SUTRA_OK;
+    return cut && reading->summary->n_steps > 1 ? cut_steps(reading, arena, error) : SUTRA_OK;
 }
 
-enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
-                                const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
-                                struct sutra_hta_summary *summary, struct sutra_error *error) {
+static enum sutra_status make_rows(struct sutra_context *context, const struct sutra_hta_options *options, bool cut,
+                                   const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
+                                   struct sutra_hta_summary *summary, struct sutra_error *error) {
     bool newer = options->edition == SUTRA_HTA_EDITION_0_6;
     struct row_reading reading = {.context = context, .options = options, .rows = rows, .summary = summary};
     size_t n = trace->events.n;
@@ -319,9 +320,22 @@ enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutr
             &trace->strings, newer ? (enum reader)(READER_HTA_QUEUE | READER_HTA_QUEUE_0_6) : READER_HTA_QUEUE, arena)};
     if (newer && !arena->failed)
         names_keep_numbered_steps(rows->strings, rows->roles);
-    enum sutra_status status = arena->failed ? error_memory(error) : read_rows(&reading, arena, error);
+    enum sutra_status status = arena->failed ? error_memory(error) : read_rows(&reading, cut, arena, error);
     arena_free(&reading.scratch);
     summary->n_events = rows->events->n;
     summary->n_rows = rows->n;
     return status;
+}
+
+enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
+                                const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
+                                struct sutra_hta_summary *summary, struct sutra_error *error) {
+    return make_rows(context, options, true, trace, arena, rows, summary, error);
+}
+
+enum sutra_status hta_rows_make_all(struct sutra_context *context, const struct sutra_hta_options *options,
+                                    const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
+                                    struct sutra_error *error) {
+    struct sutra_hta_summary summary = {0};
+    return make_rows(context, options, false, trace, arena, rows, &summary, error);
 }

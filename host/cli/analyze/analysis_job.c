@@ -3,9 +3,12 @@
  */
 #include "cli/analyze/analysis_job.h"
 
+#include <string.h>
+
 #include "cli/tool/figures.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/report_place.h"
+#include "text/number_text.h"
 
 const struct stage_share analysis_stages[] = {
     {"analyze ranks", 90, false}, STAGES_READ("device trace", 55), {"analyze", 35, false}, {"write", 10, false}, {0}};
@@ -19,6 +22,15 @@ int analysis_values_check(const struct analysis_values *values, const struct ope
     if (values->open && (!values->job.output || values->no_report))
         return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
     return SUTRA_OK;
+}
+
+bool analysis_ranks_take(const struct word_list *words, int64_t ranks[WORDS_MAX]) {
+    for (size_t i = 0; i < words->n; i++)
+        if (!integer_parse(words->words[i], strlen(words->words[i]), &ranks[i])) {
+            message_fail(SUTRA_USAGE, "--rank '%s': a number was expected", words->words[i]);
+            return false;
+        }
+    return true;
 }
 
 /* The same trace would count as two ranks. */
@@ -56,7 +68,7 @@ static int place_results(const struct analysis_values *values, const char *const
     const char *stats = values->job.stats, *folder = values->job.output;
     struct sutra_error error;
     int exit_code = job_check_stats(stats, NULL, inputs, n_inputs);
-    if (exit_code == SUTRA_OK)
+    if (exit_code == SUTRA_OK && !values->may_meet)
         exit_code = check_inputs_differ(inputs, n_inputs);
     if (exit_code == SUTRA_OK)
         exit_code = check_inputs_stay(folder, inputs, n_inputs);

@@ -18,6 +18,7 @@
 struct analysis_values {
     struct job_values job; /* output: a folder */
     bool no_report, open;
+    bool may_meet; /* a trace may stand twice among the inputs */
 };
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
@@ -35,6 +36,9 @@ struct analysis_values {
 /* Whether there is a trace and the flags go together: SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,
                           const struct command *command);
+
+/* The numbers of --rank; false after it has said what is wrong. */
+bool analysis_ranks_take(const struct word_list *words, int64_t ranks[WORDS_MAX]);
 
 /* Of one trace, and of many. */
 extern const struct stage_share analysis_stages[];

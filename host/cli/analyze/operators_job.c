@@ -6,13 +6,11 @@
 #include "cli/analyze/operators_job.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/analyze/operators_page.h"
 #include "cli/analyze/table_files.h"
 #include "cli/tool/trace_list.h"
 #include "sutra/report.h"
-#include "text/number_text.h"
 
 /* What lives while traces are analyzed. */
 struct operators_job {
@@ -24,19 +22,6 @@ struct operators_job {
     struct result_folder results;
     int64_t only[WORDS_MAX]; /* ranks */
 };
-
-/* The numbers of --rank; false after it has said what is wrong. */
-static bool take_ranks(struct operators_job *job) {
-    const struct word_list *words = &job->values->ranks;
-    for (size_t i = 0; i < words->n; i++) {
-        size_t length = strlen(words->words[i]);
-        if (!integer_parse(words->words[i], length, &job->only[i])) {
-            message_fail(SUTRA_USAGE, "--rank '%s': a number was expected", words->words[i]);
-            return false;
-        }
-    }
-    return true;
-}
 
 static enum sutra_status write_table(struct operators_job *job, const struct sutra_table *table, int64_t rank,
                                      struct sutra_error *error) {
@@ -151,7 +136,7 @@ int operators_run(const struct command *command, int argc, char **argv, bool ker
         return exit_code;
     struct operators_job job = {
         .values = &values, .kernels = kernels, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = take_ranks(&job) ? run_job(&job, &operands) : SUTRA_USAGE;
+    exit_code = analysis_ranks_take(&values.ranks, job.only) ? run_job(&job, &operands) : SUTRA_USAGE;
     sutra_operators_ranks_free(job.ranks);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);

@@ -9,12 +9,25 @@
 #include "cli/tool/nearest.h"
 
 const struct command *const commands[] = {
-    &link_command,          &link_legacy_command, &info_command,
-    &critical_path_command, &tree_command,        &correlate_command,
-    &convert_command,       &jsonize_command,     &check_command,
-    &draw_command,          &simulate_command,    &analyze_command,
-    &gen_command,           &devices_command,     &help_command,
-    &completion_command,    &manual_command,      NULL,
+    &link_command,
+    &link_legacy_command,
+    &info_command,
+    &critical_path_command,
+    &tree_command,
+    &correlate_command,
+    &convert_command,
+    &jsonize_command,
+    &check_command,
+    &draw_command,
+    &simulate_command,
+    &analyze_command,
+    &diff_command,
+    &gen_command,
+    &devices_command,
+    &help_command,
+    &completion_command,
+    &manual_command,
+    NULL,
 };
 
 const struct command *const other_names[] = {&trace_link_command, &older_trace_link_command, &converter_command,
@@ -33,7 +46,7 @@ const struct option_row program_options[] = {
 
 const struct exit_code exit_codes[] = {
     {SUTRA_OK, "success; what was left out is counted in the summary"},
-    {SUTRA_STRICT, "--strict turned a warning into a failure"},
+    {SUTRA_STRICT, "a warning with --strict, or a slower trace with --fail-above"},
     {SUTRA_USAGE, "an argument is wrong"},
     {SUTRA_DATA, "an input is malformed, or not the kind of file that was expected"},
     {SUTRA_NO_INPUT, "an input is missing or cannot be read"},

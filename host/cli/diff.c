@@ -1,0 +1,275 @@
+/*
+ * diff.c - `sutra diff`: two traces or jobs in, what became slower or faster out.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/operators_job.h"
+#include "cli/analyze/table_files.h"
+#include "cli/diff_page.h"
+#include "cli/tool/figures.h"
+#include "sutra/diff.h"
+
+enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
+
+struct diff_values {
+    struct analysis_values analysis;
+    int format, compat;
+    const char *step, *step_b, *name, *stream, *category, *fail_above;
+    uint64_t from_us, to_us;
+    struct word_list ranks, map;
+};
+
+/* What lives while sides are compared. */
+struct diff_job {
+    const struct diff_values *values;
+    struct job analysis;
+    struct trace_list sides[2], all;
+    char *const *names; /* of the sides, as they were given */
+    struct sutra_diff *diff;
+    struct result_folder results;
+    int64_t only[WORDS_MAX];
+    struct sutra_rename renames[WORDS_MAX];
+    double fail_above; /* percent; NaN: it never fails */
+};
+
+/* ---- Values ---- */
+
+/* "OLD=NEW", cut in two in place. */
+static int take_renames(struct diff_job *job) {
+    const struct word_list *words = &job->values->map;
+    for (size_t i = 0; i < words->n; i++) {
+        char *equals = strchr(words->words[i], '=');
+        if (!equals || equals == words->words[i] || !equals[1])
+            return message_fail(SUTRA_USAGE, "--map '%s': OLD=NEW was expected", words->words[i]);
+        *equals = '\0';
+        job->renames[i] = (struct sutra_rename){words->words[i], equals + 1};
+    }
+    return SUTRA_OK;
+}
+
+/* "5%" or "5". */
+static int take_limit(struct diff_job *job) {
+    const char *text = job->values->fail_above;
+    char *end;
+    job->fail_above = (double)NAN;
+    if (!text)
+        return SUTRA_OK;
+    job->fail_above = strtod(text, &end);
+    end += *end == '%';
+    if (end == text || *end || !(job->fail_above >= 0) || isinf(job->fail_above))
+        return message_fail(SUTRA_USAGE, "--fail-above '%s': a number of percent was expected, 5%% for instance", text);
+    if (job->values->compat)
+        return message_fail(SUTRA_USAGE, "--fail-above and --compat do not go together");
+    return SUTRA_OK;
+}
+
+static int take_values(struct diff_job *job) {
+    if (!analysis_ranks_take(&job->values->ranks, job->only))
+        return SUTRA_USAGE;
+    if (job->values->compat && !job->values->analysis.job.output)
+        return message_fail(SUTRA_USAGE, "--compat needs --output: its tables are not printed");
+    int exit_code = take_renames(job);
+    return exit_code == SUTRA_OK ? take_limit(job) : exit_code;
+}
+
+/* ---- Work ---- */
+
+static enum sutra_status write_tables(struct diff_job *job, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_diff_table(job->diff, (enum sutra_diff_table)id);
+        if (table)
+            status = table_file_write(&job->analysis, job->results.path, table, RANK_ALL,
+                                      (enum sutra_table_format)job->values->format, error);
+    }
+    return status;
+}
+
+/* HTA's lists of names. */
+static enum sutra_status write_changes(struct diff_job *job, struct sutra_error *error) {
+    static const struct {
+        enum sutra_diff_table table;
+        const char *name;
+    } lists[] = {{SUTRA_HTA_COMPARE_ALL, "hta_ops_diff_all"},
+                 {SUTRA_HTA_COMPARE_CPU, "hta_ops_diff_cpu"},
+                 {SUTRA_HTA_COMPARE_GPU, "hta_ops_diff_gpu"}};
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
+        struct result_path path;
+        uint64_t n_bytes = 0;
+        status = result_place(job->results.path, lists[i].name, RANK_ALL, "json", &path, error);
+        if (!status)
+            status =
+                sutra_diff_write_changes(job->analysis.context, job->diff, lists[i].table, path.text, &n_bytes, error);
+        job->analysis.figures.output_bytes += n_bytes;
+    }
+    return status;
+}
+
+static enum sutra_status job_run(void *arg, struct sutra_error *error) {
+    struct diff_job *job = arg;
+    const struct diff_values *values = job->values;
+    const struct sutra_diff_options options = {.size = sizeof options,
+                                               .compat = values->compat == DIFF_COMPAT_HTA,
+                                               .renames = job->renames,
+                                               .n_renames = values->map.n,
+                                               .only = job->only,
+                                               .n_only = values->ranks.n,
+                                               .step = {values->step, values->step_b ? values->step_b : values->step},
+                                               .from_us = (double)values->from_us,
+                                               .to_us = (double)values->to_us,
+                                               .name = values->name,
+                                               .stream = values->stream,
+                                               .category = values->category};
+    enum sutra_status status = job_open(&job->analysis, NULL, error);
+    if (!status)
+        status =
+            sutra_diff_make(job->analysis.context, (const char *const *)job->sides[0].paths, job->sides[0].n,
+                            (const char *const *)job->sides[1].paths, job->sides[1].n, &options, &job->diff, error);
+    if (!status && values->analysis.job.output)
+        status = write_tables(job, error);
+    if (!status && values->compat == DIFF_COMPAT_HTA)
+        status = write_changes(job, error);
+    progress_clear(&job->analysis.watch.progress);
+    return status;
+}
+
+static void print_stats(FILE *file, const void *result) {
+    const struct diff_job *job = result;
+    struct sutra_diff_summary summary = {.size = sizeof summary};
+    sutra_diff_summary(job->diff, &summary);
+    const struct named_count counts[] = {{"n_ranks_a", summary.n_ranks[0]},
+                                         {"n_ranks_b", summary.n_ranks[1]},
+                                         {"n_steps_a", summary.n_steps[0]},
+                                         {"n_steps_b", summary.n_steps[1]}};
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    run_figures_print_json(file, &job->analysis.figures);
+}
+
+/* Whether B is slower than it may be, which one line then says. */
+static int judge(const struct diff_job *job) {
+    struct sutra_diff_summary summary = {.size = sizeof summary};
+    sutra_diff_summary(job->diff, &summary);
+    double growth_us = summary.step_us[1] - summary.step_us[0], growth = diff_growth(&summary);
+    bool clear = isnan(summary.step_error_us) || growth_us > 2 * summary.step_error_us;
+    if (!(growth > job->fail_above) || !clear)
+        return SUTRA_OK;
+    return message_fail(SUTRA_STRICT, "%s %s longer than in A, %.1f %%: more than %g %%",
+                        summary.has_steps[1] ? "a step of B takes" : "B takes the device", time_text(growth_us).text,
+                        growth, job->fail_above);
+}
+
+static int job_tell(struct diff_job *job) {
+    const struct diff_values *values = job->values;
+    const struct diff_page_names names = {{job->names[0], job->names[1]}, values->analysis.job.output};
+    job_measure(&job->analysis, job->all.streams ? 0 : job->all.n_bytes,
+                trace_list_largest(&job->all, where_threads(&values->analysis.job.where)));
+    if (!values->analysis.job.quiet && values->compat == DIFF_COMPAT_NONE)
+        diff_page_print(job->diff, &names);
+    int exit_code = analysis_job_close(&job->analysis, values->analysis.open, print_stats, job);
+    return exit_code == SUTRA_OK ? judge(job) : exit_code;
+}
+
+/* ---- The command ---- */
+
+static int make_lists(struct diff_job *job, const struct operands *operands) {
+    int exit_code = trace_list_make(&job->all, operands);
+    for (unsigned side = 0; side < 2 && exit_code == SUTRA_OK; side++)
+        exit_code = trace_list_make(&job->sides[side], &(struct operands){1, &operands->words[side]});
+    return exit_code;
+}
+
+static int run_job(struct diff_job *job, const struct operands *operands) {
+    int exit_code = take_values(job);
+    if (exit_code == SUTRA_OK)
+        exit_code = make_lists(job, operands);
+    if (exit_code == SUTRA_OK)
+        exit_code = analysis_job_work(&job->values->analysis, &job->all, &job->results, job_run, job);
+    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct diff_values values = {.analysis = {.job.stages = analysis_stages, .may_meet = true}};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n != 2)
+        return message_fail(SUTRA_USAGE, "two traces are compared, or two folders of them; see '%s --help'",
+                            command->called);
+    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
+        return exit_code;
+    struct diff_job job = {
+        .values = &values, .analysis = analysis_job_start(&values.analysis), .names = operands.words};
+    exit_code = run_job(&job, &operands);
+    sutra_diff_free(job.diff);
+    sutra_context_free(job.analysis.context);
+    trace_list_free(&job.all);
+    for (int side = 0; side < 2; side++)
+        trace_list_free(&job.sides[side]);
+    return exit_code;
+}
+
+static const char *const compats[] = {"none", "hta", NULL}; /* in the order of enum diff_compat */
+
+#define AT(field) .offset = offsetof(struct diff_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
+     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
+     .help = "of the tables: csv, or json, an array of rows (default: csv)"},
+    {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(fail_above),
+     .help = "exit with 1, and say why, if a step of B clearly takes more than PERCENT longer than one of A"},
+    {"map", 0, OPTION_WORDS, "OLD=NEW", AT(map),
+     .help = "take the operator or kernel OLD of A for NEW of B; may be repeated"},
+    {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
+     .help =
+         "hta: the tables of TraceDiff of Holistic Trace Analysis, of the first step of the first rank of each side "
+         "(default: none)"},
+    RESTRICTION_ROWS,
+    {"step-b", 0, OPTION_TEXT, "N", AT(step_b), .help = "of B the step N instead of that of --step"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_WHERE,
+    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
+
+static const char *const synopses[] = {"A B [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Says what became slower or faster from A to B, by how much and where. A and B are a device trace each, or a folder "
+    "with those of the ranks of a job.",
+    "All times are those of a step, on average over the steps of the profiler and the ranks; a trace without steps "
+    "counts as one. Work of the device belongs to the step that launched it. A difference is unclear if it is less "
+    "than twice its standard error, as the steps of both sides tell.",
+    "Call paths are aligned by what is equal, then by names, whatever wraps them: at each stands which kernels A and B "
+    "run there. The rows of each table add up to the whole difference.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra diff before.json.gz after.json.gz", "what a change did, on the terminal"},
+    {"sutra diff before/ after/ -o results", "two jobs, all tables and a report"},
+    {"sutra diff main.json.gz branch.json.gz --fail-above 5% -q", "a gate for continuous integration"},
+    {"sutra diff h100.json.gz mi300.json.gz --map aten::_flash=aten::_efficient", "an operator that has another name"},
+    {"sutra diff a.json.gz b.json.gz --compat hta -o tables", "compare_traces and ops_diff of HTA"},
+    {0},
+};
+
+const struct command diff_command = {
+    .name = "diff",
+    .called = "sutra diff",
+    .summary = "say what became slower or faster from one trace or job to another",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 2,
+    .run = run,
+};

@@ -1,0 +1,209 @@
+/*
+ * diff_page.c - the page about two traces: the steps, then the rows of each table in which they differ most.
+ *
+ *     B is slower: a step takes 46.300 ms instead of 41.200 ms, +12.4 %
+ */
+#include "cli/diff_page.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/tool/figures.h"
+#include "text/short_name.h"
+
+#define N_TOP      6
+#define NAME_WIDTH 42
+#define PATH_WIDTH 54
+
+/* Places of columns, as the tables have them: of steps, of rows with a name, of paths. */
+enum { STEP_PART, STEP_A, STEP_B, STEP_DIFFERENCE, STEP_PERCENT, STEP_CLEAR = 8 };
+enum { PATH_A, PATH_B, PATH_KERNELS_A, PATH_KERNELS_B };
+enum { OF_CHANGE, OF_CALLS_A, OF_CALLS_B, OF_DEVICE_A, OF_DEVICE_B, OF_DIFFERENCE, OF_PERCENT }; /* behind the key */
+
+double diff_growth(const struct sutra_diff_summary *summary) {
+    return (summary->step_us[1] - summary->step_us[0]) / summary->step_us[0] * 100;
+}
+
+/* ---- Numbers ---- */
+
+static double real_at(const struct sutra_table *table, uint32_t column, uint64_t row) {
+    struct sutra_column of;
+    return sutra_table_column(table, column, &of) ? of.reals[row] : (double)NAN;
+}
+
+static const char *text_at(const struct sutra_table *table, uint32_t column, uint64_t row) {
+    struct sutra_column of;
+    return sutra_table_column(table, column, &of) ? sutra_column_text(&of, row) : "";
+}
+
+/* A difference with its sign. */
+static struct figure signed_time(double us) {
+    struct figure figure, time = time_text(fabs(us));
+    snprintf(figure.text, sizeof figure.text, "%c%.*s", us < 0 ? '-' : '+', (int)sizeof figure.text - 2, time.text);
+    return figure;
+}
+
+static struct figure signed_percent(double percent) {
+    struct figure figure;
+    if (isnan(percent))
+        snprintf(figure.text, sizeof figure.text, "-");
+    else if (percent < 1000)
+        snprintf(figure.text, sizeof figure.text, "%+.1f %%", percent);
+    else
+        snprintf(figure.text, sizeof figure.text, "x%.3g", 1 + percent / 100);
+    return figure;
+}
+
+/* "48 calls", "48 -> 50.5 calls": of a step. */
+static struct figure calls_words(double a, double b) {
+    struct figure figure;
+    if (a == b)
+        snprintf(figure.text, sizeof figure.text, "%.4g call%s", b, b == 1 ? "" : "s");
+    else
+        snprintf(figure.text, sizeof figure.text, "%.4g -> %.4g calls", a, b);
+    return figure;
+}
+
+/* ---- The head ---- */
+
+static void print_side(const struct sutra_diff_summary *summary, int side, const char *path) {
+    printf("%c  %-44s  ", side ? 'B' : 'A', short_path(path, 44).text);
+    if (summary->n_ranks[side] > 1)
+        printf("%s, ", counted_text(summary->n_ranks[side], "rank", "ranks").text);
+    if (summary->has_steps[side])
+        printf("%s\n", counted_text(summary->n_steps[side], "step", "steps").text);
+    else
+        printf("no steps: taken as one\n");
+}
+
+static const char *step_words(const struct sutra_diff_summary *summary) {
+    return summary->has_steps[1] ? "a step takes" : "the device takes";
+}
+
+/* What a reader came for, in a sentence. */
+static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary) {
+    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const char *clear = text_at(steps, STEP_CLEAR, 0);
+    double growth = summary->step_us[1] - summary->step_us[0];
+    if (growth == 0) {
+        printf("B is as fast as A: %s %s\n", step_words(summary), time_text(summary->step_us[1]).text);
+        return;
+    }
+    printf("B is %s: %s %s instead of %s,", growth > 0 ? "slower" : "faster", step_words(summary),
+           time_text(summary->step_us[1]).text, time_text(summary->step_us[0]).text);
+    printf(" %s\n", signed_percent(diff_growth(summary)).text);
+    if (strcmp(clear, "no") == 0)
+        printf("That is not clear: steps vary so much by themselves.\n");
+    else if (strcmp(clear, "unknown") == 0)
+        printf("How much steps vary by themselves is not known: a side has one only.\n");
+}
+
+static void print_steps(const struct sutra_diff *diff) {
+    const struct sutra_table *table = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    printf("\n  %-22s %11s %11s %12s %9s\n", "a step, on average", "A", "B", "B - A", "");
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
+        const char *clear = text_at(table, STEP_CLEAR, row);
+        double difference = real_at(table, STEP_DIFFERENCE, row);
+        printf("  %-22s %11s ", text_at(table, STEP_PART, row), time_text(real_at(table, STEP_A, row)).text);
+        printf("%11s ", time_text(real_at(table, STEP_B, row)).text);
+        printf("%12s %9s", difference == 0 ? "0" : signed_time(difference).text,
+               signed_percent(real_at(table, STEP_PERCENT, row)).text);
+        printf("%s\n", strcmp(clear, "no") == 0 && difference != 0 ? " unclear" : "");
+    }
+}
+
+/* ---- Tables ---- */
+
+/* Words behind a row's name: what its calls did. */
+static void print_change(const struct sutra_table *table, uint32_t key, uint64_t row) {
+    const char *change = text_at(table, key + OF_CHANGE, row);
+    double a = real_at(table, key + OF_CALLS_A, row), b = real_at(table, key + OF_CALLS_B, row);
+    if (strcmp(change, "new") == 0)
+        printf("new, %s", calls_words(b, b).text);
+    else if (strcmp(change, "gone") == 0)
+        printf("gone, %s", calls_words(a, a).text);
+    else
+        printf("%s", calls_words(a, b).text);
+}
+
+/* How many rows of a table there are to show: those that differ. */
+static uint64_t rows_that_differ(const struct sutra_table *table, uint32_t key) {
+    uint64_t n = 0;
+    while (n < sutra_table_rows(table) && real_at(table, key + OF_DIFFERENCE, n) != 0)
+        n++;
+    return n;
+}
+
+static void print_rest(uint64_t n) {
+    if (n > N_TOP)
+        printf("  %s more in the table\n", count_text(n - N_TOP).text);
+}
+
+static void print_named(const struct sutra_table *table, const char *title, uint32_t key) {
+    const char *names[N_TOP];
+    struct shortened shorts[N_TOP];
+    uint64_t n = rows_that_differ(table, key), n_shown = n < N_TOP ? n : N_TOP;
+    if (!n)
+        return;
+    printf("\n%s\n", title);
+    for (uint64_t row = 0; row < n_shown; row++)
+        names[row] = text_at(table, 0, row);
+    short_names(names, n_shown, NAME_WIDTH, shorts);
+    for (uint64_t row = 0; row < n_shown; row++) {
+        printf("  %11s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
+        printf("%9s  %s%*s ", signed_percent(real_at(table, key + OF_PERCENT, row)).text, shorts[row].text,
+               (int)(NAME_WIDTH - shorts[row].n_columns), "");
+        print_change(table, key, row);
+        putchar('\n');
+    }
+    print_rest(n);
+}
+
+/* The end of a path tells more than its beginning. */
+static void print_path(const char *path, const char *lead) {
+    printf("%s%s\n", lead, short_path(path, PATH_WIDTH).text);
+}
+
+static void print_paths(const struct sutra_table *table) {
+    uint32_t key = PATH_KERNELS_B + 1;
+    uint64_t n = rows_that_differ(table, key);
+    if (!n)
+        return;
+    printf("\nwhere\n");
+    for (uint64_t row = 0; row < n && row < N_TOP; row++) {
+        const char *a = text_at(table, PATH_A, row), *b = text_at(table, PATH_B, row);
+        const char *kernels_a = text_at(table, PATH_KERNELS_A, row), *kernels_b = text_at(table, PATH_KERNELS_B, row);
+        printf("  %11s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
+        printf("%9s  ", signed_percent(real_at(table, key + OF_PERCENT, row)).text);
+        print_path(*a ? a : b, "");
+        if (*a && *b && strcmp(a, b) != 0)
+            print_path(b, "                         -> ");
+        printf("%25s", "");
+        print_change(table, key, row);
+        printf(": %s", short_text(*a ? kernels_a : kernels_b, 36).text);
+        if (*a && *b && strcmp(kernels_a, kernels_b) != 0)
+            printf("\n%25s-> %s", "", short_text(kernels_b, 50).text);
+        putchar('\n');
+    }
+    print_rest(n);
+}
+
+void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names *names) {
+    struct sutra_diff_summary summary = {.size = sizeof summary};
+    sutra_diff_summary(diff, &summary);
+    for (int side = 0; side < 2; side++)
+        print_side(&summary, side, names->sides[side]);
+    putchar('\n');
+    print_verdict(diff, &summary);
+    print_steps(diff);
+    print_paths(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
+    print_named(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "operators", 2);
+    print_named(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), "kernels", 2);
+    printf("\nnext:\n");
+    if (names->folder)
+        printf("  the tables are in %s\n", short_path(names->folder, 58).text);
+    else
+        printf("  sutra diff A B -o results   all tables\n");
+}

@@ -1,0 +1,188 @@
+/*
+ * diff.c - sutra_diff_...(): both sides, trace by trace, then side by side.
+ *
+ * What is kept of a trace is its part; traces of one side are read several at a time, and their parts joined in the order
+ * of the ranks, so that results do not depend on threads.
+ */
+#include "compare/diff.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/options.h"
+
+/* What stays of a trace. */
+struct compared {
+    bool wanted;
+    struct part part;
+    struct hta_names names;
+};
+
+/* One side. */
+struct side_work {
+    const struct sutra_diff_options *options;
+    int side;
+    struct rank_tasks tasks; /* whose results are struct compared */
+};
+
+/* ---- Traces ---- */
+
+static struct compared *compared_of(const struct side_work *work, size_t number) {
+    return (struct compared *)work->tasks.results + number;
+}
+
+static bool is_wanted(const struct sutra_diff_options *options, int64_t rank) {
+    for (size_t i = 0; i < options->n_only; i++)
+        if (options->only[i] == rank)
+            return true;
+    return options->n_only == 0;
+}
+
+static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                    struct sutra_device_trace *trace, struct sutra_error *error) {
+    const struct side_work *work = arg;
+    struct compared *compared = compared_of(work, number);
+    const struct part_options options = {.side = work->side, .diff = *work->options};
+    enum sutra_status status = SUTRA_OK;
+    (void)run;
+    compared->wanted = is_wanted(work->options, work->tasks.list[number].rank);
+    if (compared->wanted && work->options->compat)
+        status = hta_names_take(context, trace, work->options->step[work->side], &compared->names, error);
+    else if (compared->wanted)
+        status = part_init(&compared->part) ? part_make(context, trace, &options, &compared->part, error)
+                                            : error_memory(error);
+    if (status)
+        error_name_file(error, status, work->tasks.list[number].path);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+static enum sutra_status read_side(struct sutra_context *context, const char *const *paths, size_t n,
+                                   struct side_work *work, struct sutra_error *error) {
+    enum sutra_status status =
+        rank_tasks_run(&work->tasks, context, paths, n, sizeof(struct compared), take_trace, work, error);
+    for (size_t i = 0; i < work->tasks.n && !status; i++)
+        if (compared_of(work, i)->wanted && !work->tasks.list[i].status)
+            return SUTRA_OK;
+    return status ? status
+                  : error_set(error, SUTRA_DATA, "none of the traces of %s is of a rank that is asked for",
+                              work->side ? "B" : "A");
+}
+
+static void side_work_free(struct side_work *work) {
+    for (size_t i = 0; i < work->tasks.n; i++) {
+        part_free(&compared_of(work, i)->part);
+        hta_names_free(&compared_of(work, i)->names);
+    }
+    rank_tasks_free(&work->tasks);
+}
+
+/* ---- Both sides ---- */
+
+static enum sutra_status join_side(struct side_work *work, struct part *whole, struct sutra_diff *diff,
+                                   struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < work->tasks.n && !status; i++) {
+        size_t number = work->tasks.order[i];
+        struct compared *compared = compared_of(work, number);
+        if (work->tasks.list[number].status || !compared->wanted)
+            continue;
+        status = part_join(whole, &compared->part, work->side, error);
+        part_free(&compared->part);
+        diff->summary.n_ranks[work->side]++;
+    }
+    return status;
+}
+
+static enum sutra_status compare_parts(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
+    struct part whole;
+    enum sutra_status status = part_init(&whole) ? SUTRA_OK : error_memory(error);
+    for (int side = 0; side < 2 && !status; side++)
+        status = join_side(&works[side], &whole, diff, error);
+    if (!status)
+        status = diff_tables_make(&whole, diff, error);
+    part_free(&whole);
+    return status;
+}
+
+/* The names of the lowest rank. */
+static const struct hta_names *first_names(const struct side_work *work) {
+    size_t i = 0;
+    while (work->tasks.list[work->tasks.order[i]].status || !compared_of(work, work->tasks.order[i])->wanted)
+        i++;
+    return &compared_of(work, work->tasks.order[i])->names;
+}
+
+static enum sutra_status compare_names(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
+    const struct hta_names sides[2] = {*first_names(&works[0]), *first_names(&works[1])};
+    enum sutra_status status = SUTRA_OK;
+    for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT && !status; id++)
+        status = hta_compare_table(sides, (enum sutra_diff_table)id, diff_table_begin(diff, (enum sutra_diff_table)id),
+                                   error);
+    return status;
+}
+
+/* ---- For callers ---- */
+
+static enum sutra_status take_options(const struct sutra_diff_options *given, struct sutra_diff_options *taken,
+                                      struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_diff_options, category);
+    enum sutra_status status = options_take(&form, given, taken, error);
+    if (status || !taken->compat)
+        return status;
+    if (taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category || taken->n_renames)
+        return error_set(error, SUTRA_USAGE,
+                         "the tables of HTA are those of all events of a step: not of a part of it");
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
+                                  const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
+                                  struct sutra_diff **diff, struct sutra_error *error) {
+    struct sutra_diff_options taken;
+    enum sutra_status status = take_options(options, &taken, error);
+    if (status)
+        return status;
+    struct side_work works[2] = {{.options = &taken, .side = 0}, {.options = &taken, .side = 1}};
+    struct sutra_diff *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    made->compat = taken.compat;
+    made->summary.size = sizeof made->summary;
+    status = read_side(context, paths_a, n_a, &works[0], error);
+    if (!status)
+        status = read_side(context, paths_b, n_b, &works[1], error);
+    if (!status)
+        status = (taken.compat ? compare_names : compare_parts)(works, made, error);
+    for (int side = 0; side < 2; side++)
+        side_work_free(&works[side]);
+    if (status)
+        sutra_diff_free(made);
+    else
+        *diff = made;
+    return status;
+}
+
+void sutra_diff_free(struct sutra_diff *diff) {
+    if (!diff)
+        return;
+    for (int id = 0; id < SUTRA_DIFF_N_TABLES; id++)
+        table_free(&diff->tables[id]);
+    free(diff);
+}
+
+const struct sutra_table *sutra_diff_table(const struct sutra_diff *diff, enum sutra_diff_table id) {
+    return diff->made[id] ? &diff->tables[id] : NULL;
+}
+
+void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary *summary) {
+    report_give(summary, &diff->summary, sizeof diff->summary);
+}
+
+enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const struct sutra_diff *diff,
+                                           enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
+                                           struct sutra_error *error) {
+    if (!diff->made[id] || id < SUTRA_HTA_COMPARE_ALL)
+        return error_set(error, SUTRA_USAGE, "changes of names are those of HTA's tables");
+    return hta_compare_write_changes(context, &diff->tables[id], path, n_bytes, error);
+}

@@ -1,0 +1,457 @@
+/*
+ * diff_tables.c - sums of both sides as rows, those that the time of the device differs in most first.
+ *
+ * A side's total is divided by its steps, so that the difference of totals a and b of m and n steps is that of a*n and
+ * b*m, divided by m*n: what is compared and sorted are integers, so rows of A against B and of B against A are the same
+ * but for the sign. Of equal ones the longer come first, then names decide.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "compare/diff.h"
+
+#define NS_PER_US 1000
+
+#define TEXT    SUTRA_COLUMN_TEXT
+#define REAL    SUTRA_COLUMN_REAL
+#define INTEGER SUTRA_COLUMN_INTEGER
+
+struct diff_table_spec {
+    const char *name;
+    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
+};
+
+#define CALL_COLUMNS                                                                                                   \
+    {"change", TEXT}, {"calls_a", REAL}, {                                                                             \
+        "calls_b", REAL                                                                                                \
+    }
+#define TIME_COLUMNS                                                                                                   \
+    {"device_a_us", REAL}, {"device_b_us", REAL}, {"device_diff_us", REAL}, {"diff_percent", REAL},                    \
+        {"share_percent", REAL}, {                                                                                     \
+        "cumulative_percent", REAL                                                                                     \
+    }
+#define CLEAR_COLUMNS                                                                                                  \
+    {"error_us", REAL}, {                                                                                              \
+        "clear", TEXT                                                                                                  \
+    }
+#define HTA_COLUMNS(first)                                                                                             \
+    {                                                                                                                  \
+        {first, TEXT}, {"control_counts", INTEGER}, {"control_total_duration", INTEGER}, {"test_counts", INTEGER},     \
+            {"test_total_duration", INTEGER}, {"diff_counts", INTEGER}, {"diff_duration", INTEGER}, {                  \
+            "counts_change_categories", TEXT                                                                           \
+        }                                                                                                              \
+    }
+
+static const struct diff_table_spec specs[SUTRA_DIFF_N_TABLES] = {
+    [SUTRA_DIFF_STEPS] = {"diff_steps",
+                          {{"part", TEXT},
+                           {"a_us", REAL},
+                           {"b_us", REAL},
+                           {"diff_us", REAL},
+                           {"diff_percent", REAL},
+                           {"deviation_a_us", REAL},
+                           {"deviation_b_us", REAL},
+                           CLEAR_COLUMNS}},
+    [SUTRA_DIFF_OPERATORS] = {"diff_operators",
+                              {{"name", TEXT},
+                               {"kind", TEXT},
+                               CALL_COLUMNS,
+                               TIME_COLUMNS,
+                               CLEAR_COLUMNS,
+                               {"host_self_a_us", REAL},
+                               {"host_self_b_us", REAL},
+                               {"host_self_diff_us", REAL}}},
+    [SUTRA_DIFF_SHAPES] = {"diff_shapes",
+                           {{"name", TEXT},
+                            {"kind", TEXT},
+                            {"input_dims", TEXT},
+                            {"input_types", TEXT},
+                            CALL_COLUMNS,
+                            TIME_COLUMNS,
+                            CLEAR_COLUMNS}},
+    [SUTRA_DIFF_KERNELS] = {"diff_kernels",
+                            {{"name", TEXT}, {"class", TEXT}, CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS}},
+    [SUTRA_DIFF_PATHS] =
+        {"diff_paths",
+         {{"path_a", TEXT}, {"path_b", TEXT}, {"kernels_a", TEXT}, {"kernels_b", TEXT}, CALL_COLUMNS, TIME_COLUMNS}},
+    [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", HTA_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", HTA_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", HTA_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_CPU_SHORT] = {"hta_compare_cpu_short", HTA_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_GPU] = {"hta_compare_gpu", HTA_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_GPU_SHORT] = {"hta_compare_gpu_short", HTA_COLUMNS("short_name")},
+};
+
+struct sutra_table *diff_table_begin(struct sutra_diff *diff, enum sutra_diff_table id) {
+    uint32_t n = 0;
+    while (n < TABLE_COLUMNS_MAX && specs[id].columns[n].name)
+        n++;
+    table_init(&diff->tables[id], specs[id].name, specs[id].columns, n);
+    diff->made[id] = true;
+    return &diff->tables[id];
+}
+
+/* ---- Rows ---- */
+
+/* What a row has of each side. */
+struct diff_row {
+    uint32_t texts[4];
+    uint64_t calls[2];
+    wide_t device[2], host[2];
+    struct spread samples[2];
+    uint32_t kind;
+    const char *change; /* NULL: calls tell */
+};
+
+struct diff_rows {
+    const struct part *whole;
+    struct arena *arena;
+    struct diff_row *list;
+    uint32_t n;
+    int n_texts;
+    uint32_t *order;
+    wide_t difference; /* of all */
+};
+
+/* Totals of a step, times the steps of both sides. */
+static wide_t scaled(const struct part *whole, const wide_t ns[2], int side) {
+    return ns[side] * whole->sides[!side].n_samples;
+}
+
+static wide_t difference_of(const struct part *whole, const wide_t ns[2]) {
+    return scaled(whole, ns, 1) - scaled(whole, ns, 0);
+}
+
+static double us_of_scaled(const struct part *whole, wide_t ns) {
+    return (double)ns / ((double)whole->sides[0].n_samples * (double)whole->sides[1].n_samples) / NS_PER_US;
+}
+
+static double us_of_step(const struct part *whole, const wide_t ns[2], int side) {
+    return (double)ns[side] / (double)whole->sides[side].n_samples / NS_PER_US;
+}
+
+static wide_t without_sign(wide_t value) {
+    return value < 0 ? -value : value;
+}
+
+static int compare_wide(wide_t a, wide_t b) {
+    return (a > b) - (a < b);
+}
+
+static int compare_rows(const void *left, const void *right, void *arg) {
+    const struct diff_rows *rows = arg;
+    const struct part *whole = rows->whole;
+    const struct diff_row *a = &rows->list[*(const uint32_t *)left], *b = &rows->list[*(const uint32_t *)right];
+    int order =
+        compare_wide(without_sign(difference_of(whole, b->device)), without_sign(difference_of(whole, a->device)));
+    if (!order)
+        order = compare_wide(scaled(whole, b->device, 0) + scaled(whole, b->device, 1),
+                             scaled(whole, a->device, 0) + scaled(whole, a->device, 1));
+    if (!order)
+        order = compare_wide(without_sign(difference_of(whole, b->host)), without_sign(difference_of(whole, a->host)));
+    for (int i = 0; i < rows->n_texts && !order; i++)
+        order = strcmp(strings_text(&whole->texts, a->texts[i]), strings_text(&whole->texts, b->texts[i]));
+    return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+static enum sutra_status sort_rows(struct diff_rows *rows, struct sutra_error *error) {
+    rows->order = arena_take(rows->arena, rows->n, sizeof *rows->order);
+    enum sutra_status status = arena_status(rows->arena, error);
+    for (uint32_t i = 0; i < rows->n && !status; i++) {
+        rows->order[i] = i;
+        rows->difference += difference_of(rows->whole, rows->list[i].device);
+    }
+    if (!status)
+        qsort_r(rows->order, rows->n, sizeof *rows->order, compare_rows, rows);
+    return status;
+}
+
+/* ---- Columns ---- */
+
+static void put_words(struct sutra_table *table, const char *words) {
+    table_text(table, words, strlen(words));
+}
+
+static void put_text(struct sutra_table *table, const struct part *whole, uint32_t text) {
+    table_text(table, strings_text(&whole->texts, text), strings_length(&whole->texts, text));
+}
+
+static const char *change_of(const struct part *whole, const struct diff_row *row) {
+    const wide_t calls[2] = {(wide_t)row->calls[0], (wide_t)row->calls[1]};
+    wide_t more = difference_of(whole, calls);
+    if (row->change)
+        return row->change;
+    if (more == 0)
+        return "same";
+    if (!row->calls[0] || !row->calls[1])
+        return row->calls[0] ? "gone" : "new";
+    return more > 0 ? "more" : "fewer";
+}
+
+static void put_calls(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
+    put_words(table, change_of(whole, row));
+    for (int side = 0; side < 2; side++)
+        table_real(table, (double)row->calls[side] / (double)whole->sides[side].n_samples);
+}
+
+static double percent_of(double part, double whole) {
+    return whole == 0 ? (double)NAN : part == 0 ? 0 : part / whole * 100;
+}
+
+static void put_times(struct sutra_table *table, const struct diff_rows *rows, const struct diff_row *row,
+                      wide_t *cumulative) {
+    const struct part *whole = rows->whole;
+    wide_t difference = difference_of(whole, row->device);
+    *cumulative += difference;
+    table_real(table, us_of_step(whole, row->device, 0));
+    table_real(table, us_of_step(whole, row->device, 1));
+    table_real(table, us_of_scaled(whole, difference));
+    table_real(table, percent_of((double)difference, (double)scaled(whole, row->device, 0)));
+    table_real(table, percent_of((double)difference, (double)rows->difference));
+    table_real(table, percent_of((double)*cumulative, (double)rows->difference));
+}
+
+/* The standard error of a difference of means; NaN: not known. */
+static double error_of(const struct part *whole, const struct spread samples[2]) {
+    return sqrt(spread_error(&samples[0], whole->sides[0].n_samples) +
+                spread_error(&samples[1], whole->sides[1].n_samples)) /
+           NS_PER_US;
+}
+
+static const char *clear_words(double difference, double error) {
+    if (difference == 0)
+        return "no";
+    return isnan(error) ? "unknown" : fabs(difference) > 2 * error ? "yes" : "no";
+}
+
+static void put_clear(struct sutra_table *table, double difference_us, double error_us) {
+    table_real(table, error_us);
+    put_words(table, clear_words(difference_us, error_us));
+}
+
+/* ---- Steps ---- */
+
+static double deviation_of(const struct part_side *side, const struct spread *spread) {
+    return sqrt(spread_error(spread, side->n_samples) * side->n_samples) / NS_PER_US;
+}
+
+static void put_step(struct sutra_table *table, const struct part *whole, const char *name, const wide_t ns[2],
+                     const struct spread samples[2]) {
+    wide_t difference = difference_of(whole, ns);
+    put_words(table, name);
+    table_real(table, us_of_step(whole, ns, 0));
+    table_real(table, us_of_step(whole, ns, 1));
+    table_real(table, us_of_scaled(whole, difference));
+    table_real(table, percent_of((double)difference, (double)scaled(whole, ns, 0)));
+    for (int side = 0; side < 2; side++)
+        table_real(table, deviation_of(&whole->sides[side], &samples[side]));
+    put_clear(table, us_of_scaled(whole, difference), error_of(whole, samples));
+}
+
+static void make_steps(const struct part *whole, struct sutra_diff *diff) {
+    struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
+    const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
+    struct sutra_diff_summary *summary = &diff->summary;
+    const wide_t step[2] = {a->step_ns, b->step_ns}, device[2] = {a->device_ns, b->device_ns};
+    const struct spread steps[2] = {a->step, b->step}, devices[2] = {a->device, b->device};
+    put_step(table, whole, "step", step, steps);
+    put_step(table, whole, "device work", device, devices);
+    for (int side = 0; side < 2; side++) {
+        summary->n_steps[side] = whole->sides[side].n_samples;
+        summary->has_steps[side] = whole->sides[side].has_steps;
+        summary->step_us[side] = us_of_step(whole, step, side);
+        summary->device_us[side] = us_of_step(whole, device, side);
+        summary->outside_us[side] = (double)whole->sides[side].left_out_ns / NS_PER_US;
+    }
+    summary->step_error_us = error_of(whole, steps);
+    summary->device_error_us = error_of(whole, devices);
+}
+
+/* ---- Ledgers ---- */
+
+/* Rows by key of either side; key parts are texts but for the second, which is the row's kind. */
+static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger id, struct tuples *keys,
+                                      struct sutra_error *error) {
+    const struct part *whole = rows->whole;
+    const struct ledger *ledgers[2] = {&whole->sides[0].ledgers[id], &whole->sides[1].ledgers[id]};
+    rows->list = arena_zeros(rows->arena, (size_t)ledgers[0]->keys.n + ledgers[1]->keys.n, sizeof *rows->list);
+    bool ok = rows->list;
+    for (int side = 0; side < 2 && ok; side++)
+        for (uint32_t i = 0; i < ledgers[side]->keys.n && ok; i++) {
+            struct tuple key = ledgers[side]->keys.list[i];
+            uint32_t number = tuples_number(keys, key);
+            if (!(ok = number != TUPLE_NONE))
+                break;
+            const struct ledger_sum *sum = &ledgers[side]->sums[i];
+            struct diff_row *row = &rows->list[number];
+            for (int part = 0; part < 4; part++)
+                row->texts[part] = part == 1 ? 0 : (uint32_t)key.part[part];
+            row->kind = (uint32_t)key.part[1];
+            row->calls[side] = sum->calls;
+            row->device[side] = sum->device;
+            row->host[side] = sum->host;
+            row->samples[side] = sum->samples;
+        }
+    rows->n = keys->n;
+    rows->n_texts = 4;
+    return ok ? sort_rows(rows, error) : error_memory(error);
+}
+
+static void put_kind(struct sutra_table *table, enum part_ledger id, uint32_t kind) {
+    static const char *const kinds[N_KINDS] = {"operator", "call", "nobody"};
+    static const char *const classes[DEVICE_N_CLASSES] = {"compute", "communication", "copy"};
+    put_words(table, id == LEDGER_KERNELS ? classes[kind] : kinds[kind]);
+}
+
+static void put_host(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
+    table_real(table, us_of_step(whole, row->host, 0));
+    table_real(table, us_of_step(whole, row->host, 1));
+    table_real(table, us_of_scaled(whole, difference_of(whole, row->host)));
+}
+
+static bool is_nothing(const struct diff_row *row) {
+    return !row->calls[0] && !row->calls[1] && !row->device[0] && !row->device[1];
+}
+
+static void put_ledger(struct sutra_table *table, const struct diff_rows *rows, enum part_ledger id) {
+    const struct part *whole = rows->whole;
+    wide_t cumulative = 0;
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const struct diff_row *row = &rows->list[rows->order[i]];
+        if (is_nothing(row))
+            continue;
+        put_text(table, whole, row->texts[0]);
+        put_kind(table, id, row->kind);
+        if (id == LEDGER_SHAPES) {
+            put_text(table, whole, row->texts[2]);
+            put_text(table, whole, row->texts[3]);
+        }
+        put_calls(table, whole, row);
+        put_times(table, rows, row, &cumulative);
+        put_clear(table, us_of_scaled(whole, difference_of(whole, row->device)), error_of(whole, row->samples));
+        if (id == LEDGER_OPERATORS)
+            put_host(table, whole, row);
+    }
+}
+
+static enum sutra_status make_ledger(const struct part *whole, enum part_ledger id, struct sutra_diff *diff,
+                                     struct sutra_error *error) {
+    static const enum sutra_diff_table tables[N_LEDGERS] = {SUTRA_DIFF_OPERATORS, SUTRA_DIFF_SHAPES,
+                                                            SUTRA_DIFF_KERNELS};
+    struct arena arena = {0};
+    struct tuples keys = {0};
+    struct diff_rows rows = {.whole = whole, .arena = &arena};
+    enum sutra_status status = join_ledgers(&rows, id, &keys, error);
+    if (!status)
+        put_ledger(diff_table_begin(diff, tables[id]), &rows, id);
+    tuples_free(&keys);
+    arena_free(&arena);
+    return status;
+}
+
+/* ---- Paths ---- */
+
+/* What happened at a path, where the calls do not tell it. */
+static const char *path_change(const struct path_row *row) {
+    if (!row->path[0] || !row->path[1])
+        return row->path[0] ? "gone" : "new";
+    if (row->kernels[0] != row->kernels[1])
+        return "replaced";
+    return row->path[0] != row->path[1] ? "renamed" : NULL;
+}
+
+static enum sutra_status put_paths(struct diff_rows *rows, const struct path_row_list *paths, struct sutra_table *table,
+                                   struct sutra_error *error) {
+    const struct part *whole = rows->whole;
+    wide_t cumulative = 0;
+    rows->list = arena_zeros(rows->arena, paths->n, sizeof *rows->list);
+    rows->n = (uint32_t)paths->n;
+    rows->n_texts = 4;
+    for (uint32_t i = 0; i < rows->n && rows->list; i++) {
+        const struct path_row *path = &paths->list[i];
+        rows->list[i] = (struct diff_row){.texts = {path->path[0], path->path[1], path->kernels[0], path->kernels[1]},
+                                          .calls = {path->calls[0], path->calls[1]},
+                                          .device = {path->ns[0], path->ns[1]},
+                                          .change = path_change(path)};
+    }
+    enum sutra_status status = sort_rows(rows, error);
+    for (uint32_t i = 0; i < rows->n && !status; i++) {
+        const struct diff_row *row = &rows->list[rows->order[i]];
+        for (int text = 0; text < 4; text++)
+            put_text(table, whole, row->texts[text]);
+        put_calls(table, whole, row);
+        put_times(table, rows, row, &cumulative);
+    }
+    return status;
+}
+
+/* Whether the trees are in their order: so that what is aligned does not depend on which side is A. */
+static bool comes_first(const struct part *whole, const struct path_tree *a, const struct path_tree *b) {
+    if (a->n != b->n)
+        return a->n < b->n;
+    for (row_t i = 0; i < a->n; i++) {
+        const struct path_node *x = &a->nodes[i], *y = &b->nodes[i];
+        if (x->kind != y->kind || x->end != y->end)
+            return x->kind != y->kind ? x->kind < y->kind : x->end < y->end;
+        int order = strcmp(strings_text(&whole->texts, node_name(x)), strings_text(&whole->texts, node_name(y)));
+        if (order)
+            return order < 0;
+    }
+    return true;
+}
+
+static enum sutra_status merge_sides(const struct part *whole, struct path_ids *ids, struct arena *arena,
+                                     struct arena *scratch, struct path_tree *merged, struct sutra_error *error) {
+    struct path_tree trees[2];
+    for (int side = 0; side < 2; side++)
+        trees[side] = path_fold_tree(&whole->sides[side].fold, arena);
+    enum sutra_status status = arena_status(arena, error);
+    if (status)
+        return status;
+    bool modules[2] = {path_tree_has_modules(&trees[0]), path_tree_has_modules(&trees[1])}, ok = true;
+    for (int side = 0; side < 2 && ok; side++) {
+        if (modules[side] && !modules[!side])
+            path_tree_drop_modules(&trees[side], scratch);
+        ok = !scratch->failed && path_tree_number(&trees[side], ids) && path_tree_name(&trees[side], ids);
+    }
+    if (!ok)
+        return error_memory(error);
+    bool swapped = !comes_first(whole, &trees[0], &trees[1]);
+    const struct path_tree in_order[2] = {trees[swapped], trees[!swapped]};
+    return path_tree_merge(in_order, ids, arena, scratch, merged, error);
+}
+
+static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff, struct sutra_error *error) {
+    struct arena arena = {0}, scratch = {0};
+    struct path_ids ids;
+    struct path_tree merged;
+    struct path_row_list paths = {0};
+    struct diff_rows rows = {.whole = whole, .arena = &arena};
+    enum sutra_status status = path_ids_init(&ids) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = merge_sides(whole, &ids, &arena, &scratch, &merged, error);
+    if (!status)
+        status = path_rows_make(whole, &merged, &arena, &paths, error);
+    if (!status)
+        status = put_paths(&rows, &paths, diff_table_begin(diff, SUTRA_DIFF_PATHS), error);
+    path_ids_free(&ids);
+    tuples_free(&paths.keys);
+    arena_free(&arena);
+    arena_free(&scratch);
+    return status;
+}
+
+enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    make_steps(whole, diff);
+    for (int id = 0; id < N_LEDGERS && !status; id++)
+        status = make_ledger(whole, (enum part_ledger)id, diff, error);
+    if (!status)
+        status = make_paths(whole, diff, error);
+    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++)
+        if (diff->tables[id].failed)
+            status = error_memory(error);
+    return status;
+}

@@ -1,0 +1,363 @@
+/*
+ * part.c - sums of one trace by operator, by shapes and by kernel; and the parts of many ranks as a whole.
+ */
+#include "compare/part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "columns/column.h"
+#include "text/kernel_name.h"
+
+static const char nobody[] = "(no operator)";
+
+bool part_init(struct part *part) {
+    *part = (struct part){0};
+    return strings_init(&part->texts) && strings_intern(&part->texts, "", 0) == 0 &&
+           path_fold_init(&part->sides[0].fold) && path_fold_init(&part->sides[1].fold);
+}
+
+static void side_free(struct part_side *side) {
+    for (int k = 0; k < N_LEDGERS; k++)
+        ledger_free(&side->ledgers[k]);
+    path_fold_free(&side->fold);
+}
+
+void part_free(struct part *part) {
+    strings_free(&part->texts);
+    tuples_free(&part->paths);
+    for (int side = 0; side < 2; side++)
+        side_free(&part->sides[side]);
+    *part = (struct part){0};
+}
+
+/* ---- Texts ---- */
+
+/* The text of a name, which on side A may stand for another one. STRING_NONE: out of memory. */
+static uint32_t text_of_name(struct part_work *work, const char *name, size_t length) {
+    const struct sutra_diff_options *diff = &work->options->diff;
+    for (size_t i = 0; i < diff->n_renames && work->options->side == 0; i++)
+        if (strlen(diff->renames[i].from) == length && memcmp(diff->renames[i].from, name, length) == 0)
+            return strings_intern(&work->part->texts, diff->renames[i].to, strlen(diff->renames[i].to));
+    return strings_intern(&work->part->texts, name, length);
+}
+
+/* Texts of all names that operators and kernels have; of the latter in their short form. */
+static enum sutra_status make_texts(struct part_work *work, struct sutra_error *error) {
+    const struct op_reading *reading = &work->reading;
+    uint32_t n = reading->strings->n;
+    char reduced[KERNEL_NAME_MAX];
+    bool ok = true;
+    work->host_text = arena_take(&work->arena, n, sizeof *work->host_text);
+    work->work_text = arena_take(&work->arena, n, sizeof *work->work_text);
+    enum sutra_status status = arena_status(&work->arena, error);
+    for (uint32_t string = 0; string < n && !status; string++)
+        work->host_text[string] = work->work_text[string] = STRING_NONE;
+    for (row_t row = 0; row < reading->hosts.n && !status && ok; row++) {
+        uint32_t string = host_name(reading, row);
+        if (work->host_text[string] == STRING_NONE)
+            work->host_text[string] =
+                text_of_name(work, strings_text(reading->strings, string), strings_length(reading->strings, string));
+        ok = work->host_text[string] != STRING_NONE;
+    }
+    for (row_t i = 0; i < reading->devices.n && !status && ok; i++) {
+        uint32_t string = reading->events->name[reading->devices.event[i]];
+        if (work->work_text[string] != STRING_NONE)
+            continue;
+        const char *name = strings_text(reading->strings, string);
+        if (kernel_name_reduce(name, reduced))
+            name = reduced;
+        work->work_text[string] = text_of_name(work, name, strlen(name));
+        ok = work->work_text[string] != STRING_NONE;
+    }
+    return status || ok ? status : error_memory(error);
+}
+
+/* The texts of shapes and types by charge; `types` is only needed by the sums. */
+struct charge_texts {
+    uint32_t *dims, *types;
+};
+
+static enum sutra_status make_shapes(struct part_work *work, struct charge_texts *texts, struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading.charges;
+    struct op_arguments arguments = {0};
+    struct strings *to = &work->part->texts;
+    texts->dims = arena_take(&work->arena, charges->n, sizeof *texts->dims);
+    texts->types = arena_take(&work->arena, charges->n, sizeof *texts->types);
+    enum sutra_status status = arena_status(&work->arena, error);
+    if (!status)
+        status = op_arguments_read(work->context, &work->reading, charges->host, charges->n, &work->scratch, &arguments,
+                                   error);
+    uint32_t *joined = status ? NULL : strings_join(to, &arguments.texts);
+    for (row_t i = 0; i < charges->n && joined; i++) {
+        texts->dims[i] = joined[arguments.of[ARGUMENT_DIMS][i]];
+        texts->types[i] = joined[arguments.of[ARGUMENT_TYPES][i]];
+    }
+    if (!status && !joined)
+        status = error_memory(error);
+    free(joined);
+    op_arguments_free(&arguments);
+    work->shapes_text = texts->dims;
+    return status;
+}
+
+/* ---- Sums ---- */
+
+/* Keys in the ledgers by charge, and those of what is charged to nobody. */
+struct charge_keys {
+    uint32_t *operators, *shapes;
+    uint32_t nobody[2];
+};
+
+static struct tuple operator_key(const struct part_work *work, row_t host) {
+    bool is_operator = work->reading.hosts.kind[host] == HOST_OPERATOR;
+    return (struct tuple){{work->host_text[host_name(&work->reading, host)], is_operator ? KIND_OPERATOR : KIND_CALL}};
+}
+
+static enum sutra_status take_charge_keys(struct part_work *work, const struct charge_texts *texts,
+                                          struct charge_keys *keys, struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading.charges;
+    struct ledger *ledgers = work->side->ledgers;
+    uint32_t text = strings_intern(&work->part->texts, nobody, strlen(nobody));
+    keys->operators = arena_take(&work->scratch, charges->n, sizeof *keys->operators);
+    keys->shapes = arena_take(&work->scratch, charges->n, sizeof *keys->shapes);
+    bool ok = !work->scratch.failed && text != STRING_NONE;
+    for (row_t i = 0; i < charges->n && ok; i++) {
+        struct tuple key = operator_key(work, charges->host[i]);
+        keys->operators[i] = ledger_take(&ledgers[LEDGER_OPERATORS], key);
+        key.part[2] = texts->dims[i];
+        key.part[3] = texts->types[i];
+        keys->shapes[i] = ledger_take(&ledgers[LEDGER_SHAPES], key);
+        ok = keys->operators[i] != TUPLE_NONE && keys->shapes[i] != TUPLE_NONE;
+    }
+    for (int k = 0; k < 2 && ok; k++)
+        ok = (keys->nobody[k] = ledger_take(&ledgers[k], (struct tuple){{text, KIND_NOBODY}})) != TUPLE_NONE;
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Work by sample, those of one sample as in the file; order[] has room for all. */
+static row_t order_work(struct part_work *work, row_t *first, row_t *order) {
+    const struct device_rows *devices = &work->reading.devices;
+    memset(first, 0, ((size_t)work->n_windows + 2) * sizeof *first);
+    for (row_t i = 0; i < devices->n; i++)
+        if (work->device_sample[i] != ROW_NONE)
+            first[work->device_sample[i] + 2]++;
+    for (row_t s = 0; s < work->n_windows; s++)
+        first[s + 2] += first[s + 1];
+    for (row_t i = 0; i < devices->n; i++)
+        if (work->device_sample[i] != ROW_NONE)
+            order[first[work->device_sample[i] + 1]++] = i;
+    return first[work->n_windows];
+}
+
+static bool add_work(struct part_work *work, const struct charge_keys *keys, row_t device) {
+    const struct device_rows *devices = &work->reading.devices;
+    struct ledger *ledgers = work->side->ledgers;
+    row_t sample = work->device_sample[device];
+    row_t launcher = devices->launcher[device];
+    row_t charge = launcher == ROW_NONE ? ROW_NONE : work->reading.charges.of_host[launcher];
+    int64_t ns = devices->stop[device] - devices->start[device];
+    uint32_t string = work->reading.events->name[devices->event[device]];
+    uint32_t kernel =
+        ledger_take(&ledgers[LEDGER_KERNELS], (struct tuple){{work->work_text[string], devices->class[device]}});
+    if (kernel == TUPLE_NONE)
+        return false;
+    ledger_add(&ledgers[LEDGER_KERNELS], kernel, sample, ns);
+    ledgers[LEDGER_KERNELS].sums[kernel].calls++;
+    ledger_add(&ledgers[LEDGER_OPERATORS], charge == ROW_NONE ? keys->nobody[0] : keys->operators[charge], sample, ns);
+    ledger_add(&ledgers[LEDGER_SHAPES], charge == ROW_NONE ? keys->nobody[1] : keys->shapes[charge], sample, ns);
+    for (int k = 0; k < 2 && charge == ROW_NONE; k++)
+        ledgers[k].sums[keys->nobody[k]].calls++;
+    work->side->device_ns += ns;
+    return true;
+}
+
+static enum sutra_status add_all_work(struct part_work *work, const struct charge_keys *keys,
+                                      struct sutra_error *error) {
+    const struct device_rows *devices = &work->reading.devices;
+    row_t *first = arena_take(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
+    row_t *order = arena_take(&work->scratch, devices->n, sizeof *order);
+    bool ok = !work->scratch.failed;
+    if (ok)
+        order_work(work, first, order);
+    for (row_t sample = 0; ok && sample < work->n_windows; sample++) {
+        wide_t before = work->side->device_ns;
+        for (row_t i = sample ? first[sample] : 0; i < first[sample + 1] && ok; i++)
+            ok = add_work(work, keys, order[i]);
+        spread_add(&work->side->device, (double)(work->side->device_ns - before));
+    }
+    for (row_t i = 0; i < devices->n && ok; i++)
+        if (work->device_sample[i] == ROW_NONE)
+            work->side->left_out_ns += devices->stop[i] - devices->start[i];
+    for (int k = 0; k < N_LEDGERS; k++)
+        ledger_close(&work->side->ledgers[k]);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Calls of operators, and their time on the host: what an operator around another one loses to it is the time that both
+ * run. */
+static enum sutra_status add_hosts(struct part_work *work, const struct charge_keys *keys, struct sutra_error *error) {
+    const struct op_reading *reading = &work->reading;
+    const struct host_rows *hosts = &reading->hosts;
+    struct ledger *ledgers = work->side->ledgers;
+    row_t *around = arena_take(&work->scratch, hosts->n, sizeof *around);
+    uint8_t *marked = arena_take(&work->scratch, hosts->n, sizeof *marked);
+    uint32_t *key_of = arena_take(&work->scratch, hosts->n, sizeof *key_of);
+    enum sutra_status status = arena_status(&work->scratch, error);
+    for (row_t row = 0; row < hosts->n && !status; row++)
+        marked[row] = hosts->kind[row] == HOST_OPERATOR;
+    if (!status)
+        status = op_reading_around(reading, marked, &work->scratch, around, error);
+    for (row_t row = 0; row < hosts->n && !status; row++) {
+        row_t charge = reading->charges.of_host[row];
+        key_of[row] = TUPLE_NONE;
+        if (work->host_sample[row] == ROW_NONE || (!marked[row] && charge == ROW_NONE))
+            continue;
+        key_of[row] = ledger_take(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
+        if (key_of[row] == TUPLE_NONE)
+            return error_memory(error);
+        struct ledger_sum *sum = &ledgers[LEDGER_OPERATORS].sums[key_of[row]];
+        sum->calls++;
+        if (charge != ROW_NONE)
+            ledgers[LEDGER_SHAPES].sums[keys->shapes[charge]].calls++;
+        if (!marked[row])
+            continue;
+        sum->host += hosts->stop[row] - hosts->start[row];
+        row_t above = around[row];
+        if (above != ROW_NONE && key_of[above] != TUPLE_NONE) {
+            int64_t end = hosts->stop[above] < hosts->stop[row] ? hosts->stop[above] : hosts->stop[row];
+            ledgers[LEDGER_OPERATORS].sums[key_of[above]].host -= end - hosts->start[row];
+        }
+    }
+    return status;
+}
+
+static enum sutra_status make_sums(struct part_work *work, struct sutra_error *error) {
+    struct charge_texts texts;
+    struct charge_keys keys;
+    struct arena_mark mark = arena_mark(&work->scratch);
+    enum sutra_status status = make_shapes(work, &texts, error);
+    if (!status)
+        status = take_charge_keys(work, &texts, &keys, error);
+    if (!status)
+        status = add_hosts(work, &keys, error);
+    if (!status)
+        status = add_all_work(work, &keys, error);
+    arena_release(&work->scratch, mark);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static enum sutra_status read_work(struct part_work *work, const struct sutra_device_trace *trace,
+                                   struct sutra_error *error) {
+    const struct sutra_diff_options *diff = &work->options->diff;
+    struct op_input input = {.context = work->context,
+                             .reading = &work->reading,
+                             .options = {.size = sizeof input.options,
+                                         .step = diff->step[work->options->side],
+                                         .from_us = diff->from_us,
+                                         .to_us = diff->to_us,
+                                         .name = diff->name,
+                                         .stream = diff->stream,
+                                         .category = diff->category}};
+    uint8_t *categories = NULL;
+    enum sutra_status status =
+        op_reading_make(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
+    if (!status && diff->category)
+        status = op_charges_categorize(&work->reading, &work->arena, &work->scratch, &categories, error);
+    input.categories = categories;
+    return status ? status : op_restrict(&input, &work->reading, &work->arena, &work->scratch, error);
+}
+
+enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                            const struct part_options *options, struct part *part, struct sutra_error *error) {
+    struct part_work work = {.context = context, .options = options, .part = part, .side = &part->sides[options->side]};
+    context_expect(context, trace->events.n);
+    stage_begin(context, "analyze", trace->events.n);
+    enum sutra_status status = read_work(&work, trace, error);
+    if (!status)
+        status = step_windows_find(&work, error);
+    if (!status)
+        status = make_texts(&work, error);
+    if (!status)
+        status = make_sums(&work, error);
+    if (!status)
+        status = path_steps_make(&work, error);
+    stage_end(context);
+    arena_free(&work.arena);
+    arena_free(&work.scratch);
+    return status;
+}
+
+/* ---- Joining ---- */
+
+/* Parts of the keys of a ledger that are texts. */
+static const bool key_texts[N_LEDGERS][4] = {
+    [LEDGER_OPERATORS] = {true}, [LEDGER_SHAPES] = {true, false, true, true}, [LEDGER_KERNELS] = {true}};
+
+static bool join_ledger(struct ledger *to, const struct ledger *from, const bool is_text[4], const uint32_t *texts) {
+    bool ok = true;
+    for (uint32_t number = 0; number < from->keys.n && ok; number++) {
+        struct tuple key = from->keys.list[number];
+        for (int i = 0; i < 4; i++)
+            if (is_text[i])
+                key.part[i] = texts[key.part[i]];
+        ok = ledger_join(to, key, &from->sums[number]);
+    }
+    return ok;
+}
+
+/* The numbers of paths in the whole, by theirs + 1. */
+static uint32_t *join_paths(struct part *whole, const struct part *part, const uint32_t *texts) {
+    uint32_t *paths = calloc((size_t)part->paths.n + 1, sizeof *paths);
+    for (uint32_t i = 0; i < part->paths.n && paths; i++) {
+        const struct tuple *path = &part->paths.list[i];
+        uint32_t number =
+            tuples_number(&whole->paths, (struct tuple){{paths[path->part[0]], texts[path->part[1]], 0, 0}});
+        if (number == TUPLE_NONE) {
+            free(paths);
+            return NULL;
+        }
+        paths[i + 1] = number + 1;
+    }
+    return paths;
+}
+
+static bool join_tree(struct part *whole, const struct path_fold *fold, int side, const uint32_t *texts,
+                      const uint32_t *paths) {
+    struct arena scratch = {0};
+    struct path_tree tree = path_fold_tree(fold, &scratch);
+    for (row_t i = 0; i < tree.n; i++) {
+        struct path_node *node = &tree.nodes[i];
+        node->name[side] = texts[node->name[side]];
+        node->path[side] = paths[node->path[side]];
+        if (node->kind != PATH_WORK)
+            node->shapes = texts[node->shapes];
+    }
+    bool ok = !scratch.failed && path_fold_add(&whole->sides[side].fold, &tree, side, &scratch);
+    arena_free(&scratch);
+    return ok;
+}
+
+enum sutra_status part_join(struct part *whole, const struct part *part, int side, struct sutra_error *error) {
+    const struct part_side *from = &part->sides[side];
+    struct part_side *to = &whole->sides[side];
+    uint32_t *texts = strings_join(&whole->texts, &part->texts);
+    uint32_t *paths = texts ? join_paths(whole, part, texts) : NULL;
+    bool ok = paths;
+    for (int k = 0; k < N_LEDGERS && ok; k++)
+        ok = join_ledger(&to->ledgers[k], &from->ledgers[k], key_texts[k], texts);
+    ok = ok && join_tree(whole, &from->fold, side, texts, paths);
+    to->n_samples += from->n_samples;
+    to->has_steps |= from->has_steps;
+    to->device_ns += from->device_ns;
+    to->left_out_ns += from->left_out_ns;
+    to->step_ns += from->step_ns;
+    spread_join(&to->device, &from->device);
+    spread_join(&to->step, &from->step);
+    free(texts);
+    free(paths);
+    return ok ? SUTRA_OK : error_memory(error);
+}

@@ -1,0 +1,91 @@
+/*
+ * part.h - what a comparison needs of one trace, small enough to be kept of every rank: sums by operator, shapes and
+ * kernel, and the steps' call paths.
+ *
+ *     trace --> op_reading --> part_make(): windows.c steps, part.c sums, path_steps.c trees --> part_join() --> whole
+ *
+ * Work belongs to the step in which its call begins, else it begins itself; what lies in none is left out. A trace
+ * without steps is one. Cost: O(n) beside the reading.
+ */
+#ifndef COMPARE_PART_H
+#define COMPARE_PART_H
+
+#include "analyze/operators/operators.h"
+#include "columns/strings.h"
+#include "compare/ledger.h"
+#include "compare/path_fold.h"
+#include "sutra/diff.h"
+
+enum part_ledger {
+    LEDGER_OPERATORS, /* text of the name, enum operator_kind */
+    LEDGER_SHAPES,    /* the same; texts of dims and types */
+    LEDGER_KERNELS,   /* text of the short name, enum device_class */
+    N_LEDGERS
+};
+
+/* What work is charged to. */
+enum operator_kind { KIND_OPERATOR, KIND_CALL, KIND_NOBODY, N_KINDS };
+
+struct part_side {
+    row_t n_samples; /* steps of all ranks */
+    bool has_steps;  /* else each trace is one */
+    struct spread device;
+    wide_t device_ns, left_out_ns; /* of all work in the steps; of that in none */
+    struct spread step; /* from a step's start to its end; of a trace without steps, from the first work to the last */
+    wide_t step_ns;
+    struct ledger ledgers[N_LEDGERS];
+    struct path_fold fold; /* the steps' call paths */
+};
+
+/* Of one trace, or of both sides. */
+struct part {
+    struct strings texts;
+    struct tuples paths; /* (path above + 1 or 0, text) */
+    struct part_side sides[2];
+};
+
+struct part_options {
+    int side;
+    struct sutra_diff_options diff;
+};
+
+/* False: out of memory. It needs part_free() in any case. */
+bool part_init(struct part *part);
+void part_free(struct part *part);
+
+/* Fills a side. SUTRA_DATA: there is no such step. SUTRA_USAGE: no such category. */
+enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                            const struct part_options *options, struct part *part, struct sutra_error *error);
+
+/* Adds a side to that of the whole. SUTRA_SYSTEM: out of memory. */
+enum sutra_status part_join(struct part *whole, const struct part *part, int side, struct sutra_error *error);
+
+/* ---- Between the files of a part ---- */
+
+/* Stretches of time, rising, that do not overlap. */
+struct step_window {
+    int64_t from, to;
+};
+
+/* What the making of a part knows. */
+struct part_work {
+    struct sutra_context *context;
+    const struct part_options *options;
+    struct op_reading reading;
+    struct arena arena, scratch;
+    struct part *part;
+    struct part_side *side;
+    struct step_window *windows;
+    row_t n_windows;
+    row_t *host_sample, *device_sample; /* by row: its window, or ROW_NONE */
+    uint32_t *host_text, *work_text;    /* by string of the trace: as an operator, as a kernel */
+    uint32_t *shapes_text;              /* by charge */
+};
+
+/* step_windows.c */
+enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *error);
+
+/* path_steps.c: the trees of all steps. */
+enum sutra_status path_steps_make(struct part_work *work, struct sutra_error *error);
+
+#endif

@@ -1,0 +1,318 @@
+/*
+ * path_rows.c - from nodes to rows.
+ *
+ * A text has at most SHOWN names, and says how many more there are; of a path the inner ones.
+ */
+#include "compare/path_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define NAMES_SHOWN 4
+#define STEPS_SHOWN 24
+
+/* Names in the order of first sight, and how often each stands. */
+struct name_list {
+    uint32_t *count; /* by text; zeros while no list is made */
+    uint32_t *order;
+    uint32_t n;
+};
+
+/* A side has it: sides as bits. */
+struct known_paths {
+    uint8_t *paths;      /* by number of a path + 1 */
+    struct tuples works; /* (path + 1 or 0, name) */
+    uint8_t *of_work;    /* by number of those */
+};
+
+struct row_maker {
+    struct part *whole;
+    const struct path_tree *tree;
+    struct arena *arena;
+    struct path_row_list *rows;
+    struct known_paths known;
+    struct name_list names;
+    struct buffer text;
+};
+
+/* ---- Texts ---- */
+
+static void note_name(struct name_list *names, uint32_t name) {
+    if (!names->count[name]++)
+        names->order[names->n++] = name;
+}
+
+static void append_text(struct row_maker *maker, uint32_t text) {
+    buffer_append(&maker->text, strings_text(&maker->whole->texts, text), strings_length(&maker->whole->texts, text));
+}
+
+static void append_format(struct row_maker *maker, const char *format, uint32_t number) {
+    char words[48];
+    snprintf(words, sizeof words, format, number);
+    buffer_append(&maker->text, words, strlen(words));
+}
+
+/* Appends the list, and empties it. */
+static void append_names(struct row_maker *maker) {
+    struct name_list *names = &maker->names;
+    for (uint32_t i = 0; i < names->n; i++) {
+        uint32_t name = names->order[i];
+        if (i < NAMES_SHOWN) {
+            buffer_append(&maker->text, ", ", i ? 2 : 0);
+            append_text(maker, name);
+            if (names->count[name] > 1)
+                append_format(maker, " x%u", names->count[name]);
+        }
+        names->count[name] = 0;
+    }
+    if (names->n > NAMES_SHOWN)
+        append_format(maker, " and %u more", names->n - NAMES_SHOWN);
+    names->n = 0;
+}
+
+/* The number of what was appended; 0 for nothing. STRING_NONE: out of memory. */
+static uint32_t take_text(struct row_maker *maker) {
+    uint32_t text =
+        maker->text.failed ? STRING_NONE : strings_intern(&maker->whole->texts, maker->text.bytes, maker->text.length);
+    maker->text.length = 0;
+    return text;
+}
+
+static void append_path(struct row_maker *maker, uint32_t path) {
+    const struct tuples *paths = &maker->whole->paths;
+    uint32_t steps[STEPS_SHOWN], n = 0;
+    for (; path && n < STEPS_SHOWN; path = (uint32_t)paths->list[path - 1].part[0])
+        steps[n++] = (uint32_t)paths->list[path - 1].part[1];
+    if (path)
+        buffer_append(&maker->text, "... / ", 6);
+    while (n--) {
+        append_text(maker, steps[n]);
+        buffer_append(&maker->text, " / ", n ? 3 : 0);
+    }
+}
+
+/* ---- What both sides have ---- */
+
+static bool is_single(const struct path_node *node) {
+    return node_is_on(node, 0) != node_is_on(node, 1);
+}
+
+static struct tuple work_key(const struct path_node *node, int side) {
+    return (struct tuple){{node->path[side], node->name[side], 0, 0}};
+}
+
+static bool note_known(struct row_maker *maker, const struct path_node *node, int side) {
+    struct known_paths *known = &maker->known;
+    if (node->kind != PATH_WORK) {
+        known->paths[node->path[side]] |= (uint8_t)(1 << side);
+        return true;
+    }
+    uint32_t work = tuples_number(&known->works, work_key(node, side));
+    if (work != TUPLE_NONE)
+        known->of_work[work] |= (uint8_t)(1 << side);
+    return work != TUPLE_NONE;
+}
+
+static bool note_all_known(struct row_maker *maker) {
+    const struct path_tree *tree = maker->tree;
+    struct known_paths *known = &maker->known;
+    known->paths = arena_zeros(maker->arena, (size_t)maker->whole->paths.n + 1, 1);
+    known->of_work = arena_zeros(maker->arena, (size_t)tree->n * 2, 1);
+    bool ok = !maker->arena->failed;
+    for (row_t i = 0; i < tree->n && ok; i++)
+        for (int side = 0; side < 2 && ok; side++)
+            ok = !node_is_on(&tree->nodes[i], side) || note_known(maker, &tree->nodes[i], side);
+    return ok;
+}
+
+/* Whether the other side has the path of a single node, or such work at it. */
+static bool is_known(const struct row_maker *maker, const struct path_node *node) {
+    int side = node_is_on(node, 1);
+    if (node->kind == PATH_WORK)
+        return maker->known.of_work[tuples_find(&maker->known.works, work_key(node, side))] == 3;
+    return node->kind == PATH_THREAD || maker->known.paths[node->path[side]] == 3;
+}
+
+/* ---- Rows ---- */
+
+static bool add_row(struct row_maker *maker, const struct path_row *row) {
+    struct path_row_list *rows = maker->rows;
+    struct tuple key = {{row->path[0], row->path[1], row->kernels[0], row->kernels[1]}};
+    for (int i = 0; i < 4; i++)
+        if (key.part[i] == STRING_NONE)
+            return false;
+    uint32_t n_known = rows->keys.n, number = tuples_number(&rows->keys, key);
+    if (number == TUPLE_NONE || !arena_grow(maker->arena, &rows->list, number, &rows->capacity, sizeof *rows->list))
+        return false;
+    if (number == n_known) {
+        rows->list[number] = *row;
+        rows->n = rows->keys.n;
+        return true;
+    }
+    for (int side = 0; side < 2; side++) {
+        rows->list[number].calls[side] += row->calls[side];
+        rows->list[number].ns[side] += row->ns[side];
+    }
+    return true;
+}
+
+/* Appends the path of a node; that of work that has none. */
+static void append_node(struct row_maker *maker, uint32_t path) {
+    if (path)
+        append_path(maker, path);
+    else
+        buffer_append(&maker->text, "(no operator)", strlen("(no operator)"));
+}
+
+/* Work that both sides have at such a path. */
+static bool add_work(struct row_maker *maker, const struct path_node *node) {
+    struct path_row row = {.calls = {node->calls[0], node->calls[1]}, .ns = {node->ticks[0], node->ticks[1]}};
+    for (int side = 0; side < 2; side++) {
+        int from = node_is_on(node, side) ? side : !side;
+        append_node(maker, node->path[from]);
+        row.path[side] = take_text(maker);
+        row.kernels[side] = node->name[from];
+    }
+    return add_row(maker, &row);
+}
+
+/* Children of a node, from one on up to another one, that only one side has, and no path of the other. */
+struct single_run {
+    row_t from, to, parent;
+    bool has[2];
+};
+
+static bool is_in_run(const struct row_maker *maker, row_t i) {
+    const struct path_node *node = &maker->tree->nodes[i];
+    return is_single(node) && !is_known(maker, node);
+}
+
+/* What is called in a run on one side: the path of the one, or the path around several and their names; where there is
+ * only work, the path around that. */
+static void append_called(struct row_maker *maker, const struct single_run *run, int side) {
+    const struct path_node *nodes = maker->tree->nodes;
+    row_t n = 0, last = run->parent;
+    for (row_t i = run->from; i < run->to; i = nodes[i].end)
+        if (nodes[i].kind != PATH_WORK && node_is_on(&nodes[i], side) && is_in_run(maker, i)) {
+            note_name(&maker->names, nodes[i].name[side]);
+            last = i;
+            n++;
+        }
+    if (n > 1) {
+        append_path(maker, nodes[run->parent].path[side]);
+        buffer_append(&maker->text, " / ", nodes[run->parent].path[side] ? 3 : 0);
+        append_names(maker);
+        return;
+    }
+    for (uint32_t i = 0; i < maker->names.n; i++)
+        maker->names.count[maker->names.order[i]] = 0;
+    maker->names.n = 0;
+    append_node(maker, nodes[last].path[side]);
+}
+
+/* Adds what a node of a run has, with all below it. */
+static void add_numbers(const struct row_maker *maker, row_t at, uint64_t works[2], struct path_row *row) {
+    const struct path_node *nodes = maker->tree->nodes;
+    for (int side = 0; side < 2; side++)
+        *(nodes[at].kind == PATH_WORK ? &works[side] : &row->calls[side]) += nodes[at].calls[side];
+    for (row_t i = at; i < nodes[at].end; i++)
+        for (int side = 0; side < 2; side++)
+            row->ns[side] += nodes[i].kind == PATH_WORK ? nodes[i].ticks[side] : 0;
+}
+
+static void append_kernels(struct row_maker *maker, const struct single_run *run, int side) {
+    const struct path_node *nodes = maker->tree->nodes;
+    for (row_t i = run->from; i < run->to; i = nodes[i].end)
+        for (row_t k = i; k < nodes[i].end && is_in_run(maker, i); k++)
+            if (nodes[k].kind == PATH_WORK && node_is_on(&nodes[k], side))
+                note_name(&maker->names, nodes[k].name[side]);
+    append_names(maker);
+}
+
+static bool add_run(struct row_maker *maker, const struct single_run *run) {
+    const struct path_node *nodes = maker->tree->nodes;
+    struct path_row row = {0};
+    uint64_t works[2] = {0};
+    for (row_t i = run->from; i < run->to; i = nodes[i].end)
+        if (is_in_run(maker, i))
+            add_numbers(maker, i, works, &row);
+    for (int side = 0; side < 2; side++) {
+        row.calls[side] = row.calls[side] ? row.calls[side] : works[side];
+        if (!run->has[side])
+            continue;
+        append_called(maker, run, side);
+        row.path[side] = take_text(maker);
+        append_kernels(maker, run, side);
+        row.kernels[side] = take_text(maker);
+    }
+    return add_row(maker, &row);
+}
+
+/* A run of both sides is one row, else each of its nodes is. */
+static bool close_run(struct row_maker *maker, struct single_run *run, row_t to) {
+    const struct path_node *nodes = maker->tree->nodes;
+    bool ok = true;
+    run->to = to;
+    if (run->has[0] && run->has[1])
+        ok = add_run(maker, run);
+    else
+        for (row_t i = run->from; i < to && ok && (run->has[0] || run->has[1]); i = nodes[i].end)
+            if (is_in_run(maker, i)) {
+                struct single_run one = *run;
+                one.from = i;
+                one.to = nodes[i].end;
+                ok = add_run(maker, &one);
+            }
+    *run = (struct single_run){.from = to, .parent = run->parent};
+    return ok;
+}
+
+/* Work of a node, and runs of its children: those end where both sides call the same. */
+static bool add_children(struct row_maker *maker, row_t parent) {
+    const struct path_node *nodes = maker->tree->nodes;
+    struct single_run run = {.from = parent + 1, .parent = parent};
+    bool ok = true;
+    for (row_t i = parent + 1; i < nodes[parent].end && ok; i = nodes[i].end) {
+        if (is_in_run(maker, i))
+            run.has[node_is_on(&nodes[i], 1)] = true;
+        else if (nodes[i].kind == PATH_WORK)
+            ok = add_work(maker, &nodes[i]);
+        else if (!is_single(&nodes[i]))
+            ok = close_run(maker, &run, i);
+    }
+    return ok && close_run(maker, &run, nodes[parent].end);
+}
+
+static bool add_all(struct row_maker *maker) {
+    const struct path_tree *tree = maker->tree;
+    bool ok = true;
+    for (row_t i = 0; i < tree->n && ok;) {
+        bool entered = tree->nodes[i].kind != PATH_WORK && !is_in_run(maker, i);
+        ok = !entered || add_children(maker, i);
+        i = entered ? i + 1 : tree->nodes[i].end;
+    }
+    return ok;
+}
+
+/* A side that never has what a row says has no texts there. */
+static void clear_texts(struct path_row_list *rows) {
+    for (uint64_t i = 0; i < rows->n; i++)
+        for (int side = 0; side < 2; side++)
+            if (!rows->list[i].calls[side])
+                rows->list[i].path[side] = rows->list[i].kernels[side] = 0;
+}
+
+enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tree, struct arena *arena,
+                                 struct path_row_list *rows, struct sutra_error *error) {
+    struct row_maker maker = {.whole = whole, .tree = tree, .arena = arena, .rows = rows};
+    uint32_t n = whole->texts.n;
+    maker.names.count = arena_zeros(arena, n, sizeof *maker.names.count);
+    maker.names.order = arena_take(arena, n, sizeof *maker.names.order);
+    bool ok = !arena->failed && note_all_known(&maker) && add_all(&maker);
+    clear_texts(rows);
+    tuples_free(&maker.known.works);
+    buffer_free(&maker.text);
+    return ok ? SUTRA_OK : error_memory(error);
+}

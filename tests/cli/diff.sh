@@ -1,0 +1,55 @@
+# Two traces side by side: the page, the tables, the gate, and what is refused.
+. "$TOOLS/common.sh"
+analysis_trace
+quietly sutra diff trace.json.gz trace.json.gz
+
+# The second one launches another kernel for one of two operators, which takes longer, and has a third.
+trace() {
+    echo '{"traceEvents": ['
+    for step in 1 2 3; do
+        at=$((step * 1000))
+        event() {
+            printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %d, "dur": %d, "args": {%s}},\n' "$@"
+        }
+        event user_annotation "ProfilerStep#$step" 1 1 $at $(($1 + step)) ''
+        event cpu_op aten::addmm 1 1 $((at + 10)) 50 '"Input Dims": [[8, 8]], "Input type": ["float"]'
+        event cuda_runtime cudaLaunchKernel 1 1 $((at + 20)) 5 "\"correlation\": $((at + 1))"
+        event kernel "void $2<float>(float*)" 0 7 $((at + 40)) $3 "\"correlation\": $((at + 1)), \"stream\": 7"
+        event cpu_op aten::add 1 1 $((at + 70)) 50 ''
+        event cuda_runtime cudaLaunchKernel 1 1 $((at + 80)) 5 "\"correlation\": $((at + 2))"
+        event kernel ew 0 7 $((at + 400)) 30 "\"correlation\": $((at + 2)), \"stream\": 7"
+        [ "$4" ] && event cpu_op "$4" 1 1 $((at + 150)) 20 ''
+    done
+    echo '{"ph": "i", "name": "end", "pid": 1, "tid": 1, "ts": 9000}]}'
+}
+trace 500 gemm_128 200 '' >a.json
+trace 600 gemm_64 290 aten::view >b.json
+quietly sutra diff a.json b.json -o results
+ls results
+cat results/diff_steps.csv results/diff_paths.csv
+quietly sutra diff b.json a.json -q -o back --format json
+cat back/diff_kernels.json
+quietly sutra diff a.json b.json -q --fail-above 5%
+quietly sutra diff a.json b.json -q --fail-above 50
+quietly sutra diff b.json a.json -q --fail-above 0%
+quietly sutra diff a.json b.json --step 1 --step-b 2 --name gemm | sed -n '/^where/,$p'
+quietly sutra diff a.json b.json --map 'gemm_128<float>=gemm_64<float>' | sed -n '/^kernels/,$p'
+
+# Jobs: folders of ranks.
+mkdir jobs jobs/a jobs/b
+cp a.json jobs/a/rank0.json
+cp a.json jobs/a/rank1.json
+cp b.json jobs/b/rank0.json
+quietly sutra diff jobs/a jobs/b | head -n 5
+quietly sutra diff jobs/a jobs/b --rank 1 -q
+
+quietly sutra diff a.json b.json --compat hta -o compat -q
+ls compat
+cat compat/hta_compare_gpu_short.csv compat/hta_ops_diff_cpu.json
+quietly sutra diff trace.json.gz b.json --compat hta -o none -q --step 99
+quietly sutra diff a.json b.json --compat hta
+quietly sutra diff a.json b.json --compat hta -o x --name gemm
+quietly sutra diff a.json b.json --fail-above much
+quietly sutra diff a.json b.json --map x
+quietly sutra diff a.json
+quietly sutra diff a.json none.json
