@@ -19,7 +19,7 @@ struct gen_values {
     const char *gpu_scale;
     int shape, sync;
     uint64_t n_ranks, ranks_per_host, skew_us, clock_offset_us;
-    uint64_t slow_rank, missing_rank, swapped_rank, cut_rank;
+    uint64_t slow_rank, missing_rank, swapped_rank, cut_rank, lossy_rank, resized_rank;
     bool force, integer_times, no_gpu, no_annotations, collectives, python_functions;
 };
 
@@ -77,6 +77,10 @@ static const struct option_row options[] = {
      .help = "rank R begins two collectives in the wrong order"},
     {"cut-rank", 0, OPTION_NUMBER, "R", AT(cut_rank), .maximum = UINT32_MAX - 1,
      .help = "the device trace of rank R ends in the middle"},
+    {"lossy-rank", 0, OPTION_NUMBER, "R", AT(lossy_rank), .maximum = UINT32_MAX - 1,
+     .help = "the device trace of rank R lacks the kernel of a collective"},
+    {"resize-rank", 0, OPTION_NUMBER, "R", AT(resized_rank), .maximum = UINT32_MAX - 1,
+     .help = "rank R does a collective with another size"},
     {0},
 };
 
@@ -87,7 +91,8 @@ static int check(const struct gen_values *values, const struct command *command)
         return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", command->called);
     if (values->n_ranks == 0 &&
         (values->ranks_per_host || values->skew_us || values->clock_offset_us || values->slow_rank != NO_RANK ||
-         values->missing_rank != NO_RANK || values->swapped_rank != NO_RANK || values->cut_rank != NO_RANK))
+         values->missing_rank != NO_RANK || values->swapped_rank != NO_RANK || values->cut_rank != NO_RANK ||
+         values->lossy_rank != NO_RANK || values->resized_rank != NO_RANK))
         return message_fail(SUTRA_USAGE, "options about ranks need the number of them: --ranks N");
     if (values->n_ranks == 0 && paths_same(values->host, values->device))
         return message_fail(SUTRA_USAGE, "%s: both traces would be the same file", values->host);
@@ -122,6 +127,8 @@ static int make_job(const struct gen_values *values, const struct generate_optio
         .missing_rank = (uint32_t)values->missing_rank,
         .swapped_rank = (uint32_t)values->swapped_rank,
         .cut_rank = (uint32_t)values->cut_rank,
+        .lossy_rank = (uint32_t)values->lossy_rank,
+        .resized_rank = (uint32_t)values->resized_rank,
         .host_folder = values->host,
         .device_folder = values->device,
     };
@@ -134,8 +141,13 @@ static int make_job(const struct gen_values *values, const struct generate_optio
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct gen_values values = {
-        .host = NULL, .slow_rank = NO_RANK, .missing_rank = NO_RANK, .swapped_rank = NO_RANK, .cut_rank = NO_RANK};
+    struct gen_values values = {.host = NULL,
+                                .slow_rank = NO_RANK,
+                                .missing_rank = NO_RANK,
+                                .swapped_rank = NO_RANK,
+                                .cut_rank = NO_RANK,
+                                .lossy_rank = NO_RANK,
+                                .resized_rank = NO_RANK};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))

@@ -299,7 +299,8 @@ static void write_collective(struct generator *generator) {
     of[FIELD_IN] = collective->n_in;
     of[FIELD_OUT] = collective->n_out;
     of[FIELD_TURN] = collective->turn;
-    write_event(generator, PASS_GPU, &generator->member->kernels[collective->kind]);
+    if (!collective_is_lost(generator->member))
+        write_event(generator, PASS_GPU, &generator->member->kernels[collective->kind]);
 }
 
 static void write_gpu_side(struct generator *generator, const struct launch *launch) {

@@ -25,6 +25,10 @@ static const struct collective_words words[N_COLLECTIVE_KINDS] = {
 #define LATENCY_NS   12000
 #define JITTER_NS    900
 
+/* Which of the collectives of all ranks a rank loses, and which it has in another size. */
+#define LOST_TURN    2
+#define RESIZED_TURN 3
+
 /* Longer lists are not told to their end. */
 #define RANKS_TOLD 30
 
@@ -138,6 +142,8 @@ static struct collective collective_of(const struct job_member *member, enum col
     int64_t as = is_swapped ? 1 - turn : turn;
     struct random random = {member->job->run.seed + UINT64_C(77777) * set + (uint64_t)as};
     int64_t n = (INT64_C(1024) << random_below(&random, 10)) + 8 * as;
+    if (member->rank == member->job->resized_rank && set == SET_WORLD && turn == RESIZED_TURN)
+        n += 1024;
     enum collective_kind kind = kind_of(member, set, (uint32_t)(random_next(&random) >> 40));
     return (struct collective){.set = set,
                                .turn = turn,
@@ -152,6 +158,10 @@ void collective_draw(struct job_member *member, struct random *program) {
     uint32_t bits = random_below(program, 8);
     enum collective_set set = bits < 4 || member->job->n_ranks % 2 ? SET_WORLD : bits < 6 ? SET_PAIR : SET_MESSAGES;
     member->next = collective_of(member, set, member->turns[set]++);
+}
+
+bool collective_is_lost(const struct job_member *member) {
+    return member->rank == member->job->lossy_rank && member->next.set == SET_WORLD && member->next.turn == LOST_TURN;
 }
 
 /* ---- When it ends ---- */

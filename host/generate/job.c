@@ -45,7 +45,8 @@ static enum sutra_status check_job(const struct generate_job_options *options, s
         return error_set(error, SUTRA_USAGE, "the ranks of a job look like training on GPUs: no other shape");
     if (run->n_streams == 1)
         return error_set(error, SUTRA_USAGE, "the ranks of a job need a stream for collectives, two in all");
-    const uint32_t chosen[] = {options->slow_rank, options->missing_rank, options->swapped_rank, options->cut_rank};
+    const uint32_t chosen[] = {options->slow_rank, options->missing_rank, options->swapped_rank,
+                               options->cut_rank,  options->lossy_rank,   options->resized_rank};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
         if (chosen[i] != GENERATE_RANK_NONE && chosen[i] >= n_ranks)
             return error_set(error, SUTRA_USAGE, "there is no rank %u: they are 0 to %u", chosen[i], n_ranks - 1);

@@ -22,6 +22,8 @@ struct generate_job_options {
     uint32_t missing_rank;    /* writes no traces */
     uint32_t swapped_rank;    /* begins the first two collectives of all ranks in the wrong order */
     uint32_t cut_rank;        /* its device trace ends in the middle */
+    uint32_t lossy_rank;      /* its device trace lacks the kernel of a collective of all ranks, but not its call */
+    uint32_t resized_rank;    /* one of the collectives of all ranks has another size there */
     const char *host_folder, *device_folder;
 };
 

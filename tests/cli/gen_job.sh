@@ -71,6 +71,8 @@ diff -r h h1 && diff -r d d1 && python3 check.py d 3
 echo "--- what is refused"
 sutra gen -n 2k --ranks 1 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --slow-rank 4 --host h --device d 2>&1
+sutra gen -n 2k --ranks 4 --lossy-rank 4 --host h --device d 2>&1
+sutra gen -n 2k --ranks 4 --resize-rank 4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --streams 1 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --shape ties --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --host h --device h/none/d 2>&1

@@ -9,13 +9,15 @@
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
 #include "cli/tool/message.h"
+#include "cli/tool/screen.h"
 #include "job/whole.h"
 
 static void print_text(const struct job_whole *whole) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
-        printf("%-8s %s%s%s\n         %s\n", check_severity_names[finding->severity], finding->rule,
-               *finding->ranks ? ": rank " : "", finding->ranks, finding->text);
+        printf("%-8s %s%s%s\n         ", check_severity_names[finding->severity], finding->rule,
+               *finding->ranks ? ": rank " : "", finding->ranks);
+        wrapped_print(finding->text, 9, 9);
     }
     printf("%s of %s ranks linked, %s collectives: %s %s\n", count_text(whole->n_done).text,
            count_text((uint64_t)whole->world_size).text, count_text(whole->calls.n).text,
