@@ -5,7 +5,6 @@
 #include "base/buffer.h"
 #include "generate/random.h"
 #include "hta_table.h"
-#include "trace_folder.h"
 
 /* ---- Traces from words ---- */
 
@@ -115,19 +114,21 @@ static char *make_trace(const char *words, int n_steps) {
 /* ---- Differences ---- */
 
 static struct sutra_diff *compare_texts(char *texts[2], const struct sutra_diff_options *options, unsigned n_threads) {
-    struct folder folder = make_folder();
     struct sutra_context *context = make_context(n_threads);
+    struct sutra_device_trace *traces[2] = {NULL, NULL};
     struct sutra_diff *diff = NULL;
     struct sutra_error error = {0};
-    add_file(&folder, "a.json", texts[0]);
-    add_file(&folder, "b.json", texts[1]);
-    list_files(&folder);
-    enum sutra_status status = sutra_diff_make(context, folder.list, 1, folder.list + 1, 1, options, &diff, &error);
+    for (int side = 0; side < 2; side++)
+        assert_int_equal(
+            sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], &error),
+            SUTRA_OK);
+    enum sutra_status status = sutra_diff_make_of(context, traces[0], traces[1], options, &diff, &error);
     if (status)
         print_error("%s\n", error.message);
     assert_int_equal(status, SUTRA_OK);
+    for (int side = 0; side < 2; side++)
+        sutra_device_trace_free(traces[side]);
     sutra_context_free(context);
-    remove_folder(&folder);
     return diff;
 }
 

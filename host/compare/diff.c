@@ -38,21 +38,33 @@ static bool is_wanted(const struct sutra_diff_options *options, int64_t rank) {
     return options->n_only == 0;
 }
 
+/* What stays of a trace of a side. */
+static enum sutra_status compare_trace(struct sutra_context *context, const struct sutra_device_trace *trace, int side,
+                                       const struct sutra_diff_options *options, struct compared *compared,
+                                       struct sutra_error *error) {
+    const struct part_options part_options = {.side = side, .diff = *options};
+    compared->wanted = true;
+    if (options->compat)
+        return hta_names_take(context, trace, options->step[side], &compared->names, error);
+    return part_init(&compared->part) ? part_make(context, trace, &part_options, &compared->part, error)
+                                      : error_memory(error);
+}
+
+static void compared_free(struct compared *compared) {
+    part_free(&compared->part);
+    hta_names_free(&compared->names);
+}
+
 static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                     struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct side_work *work = arg;
-    struct compared *compared = compared_of(work, number);
-    const struct part_options options = {.side = work->side, .diff = *work->options};
+    const struct rank_task *task = &work->tasks.list[number];
     enum sutra_status status = SUTRA_OK;
     (void)run;
-    compared->wanted = is_wanted(work->options, work->tasks.list[number].rank);
-    if (compared->wanted && work->options->compat)
-        status = hta_names_take(context, trace, work->options->step[work->side], &compared->names, error);
-    else if (compared->wanted)
-        status = part_init(&compared->part) ? part_make(context, trace, &options, &compared->part, error)
-                                            : error_memory(error);
+    if (is_wanted(work->options, task->rank))
+        status = compare_trace(context, trace, work->side, work->options, compared_of(work, number), error);
     if (status)
-        error_name_file(error, status, work->tasks.list[number].path);
+        error_name_file(error, status, task->path);
     sutra_device_trace_free(trace);
     return status;
 }
@@ -70,26 +82,28 @@ static enum sutra_status read_side(struct sutra_context *context, const char *co
 }
 
 static void side_work_free(struct side_work *work) {
-    for (size_t i = 0; i < work->tasks.n; i++) {
-        part_free(&compared_of(work, i)->part);
-        hta_names_free(&compared_of(work, i)->names);
-    }
+    for (size_t i = 0; i < work->tasks.n; i++)
+        compared_free(compared_of(work, i));
     rank_tasks_free(&work->tasks);
 }
 
 /* ---- Both sides ---- */
+
+static enum sutra_status join(struct part *whole, struct compared *compared, int side, struct sutra_diff *diff,
+                              struct sutra_error *error) {
+    enum sutra_status status = part_join(whole, &compared->part, side, error);
+    part_free(&compared->part);
+    diff->summary.n_ranks[side]++;
+    return status;
+}
 
 static enum sutra_status join_side(struct side_work *work, struct part *whole, struct sutra_diff *diff,
                                    struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < work->tasks.n && !status; i++) {
         size_t number = work->tasks.order[i];
-        struct compared *compared = compared_of(work, number);
-        if (work->tasks.list[number].status || !compared->wanted)
-            continue;
-        status = part_join(whole, &compared->part, work->side, error);
-        part_free(&compared->part);
-        diff->summary.n_ranks[work->side]++;
+        if (!work->tasks.list[number].status && compared_of(work, number)->wanted)
+            status = join(whole, compared_of(work, number), work->side, diff, error);
     }
     return status;
 }
@@ -105,6 +119,16 @@ static enum sutra_status compare_parts(struct side_work works[2], struct sutra_d
     return status;
 }
 
+static enum sutra_status compare_names(const struct hta_names *a, const struct hta_names *b, struct sutra_diff *diff,
+                                       struct sutra_error *error) {
+    const struct hta_names sides[2] = {*a, *b};
+    enum sutra_status status = SUTRA_OK;
+    for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT && !status; id++)
+        status = hta_compare_table(sides, (enum sutra_diff_table)id, diff_table_begin(diff, (enum sutra_diff_table)id),
+                                   error);
+    return status;
+}
+
 /* The names of the lowest rank. */
 static const struct hta_names *first_names(const struct side_work *work) {
     size_t i = 0;
@@ -113,12 +137,21 @@ static const struct hta_names *first_names(const struct side_work *work) {
     return &compared_of(work, work->tasks.order[i])->names;
 }
 
-static enum sutra_status compare_names(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
-    const struct hta_names sides[2] = {*first_names(&works[0]), *first_names(&works[1])};
-    enum sutra_status status = SUTRA_OK;
-    for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT && !status; id++)
-        status = hta_compare_table(sides, (enum sutra_diff_table)id, diff_table_begin(diff, (enum sutra_diff_table)id),
-                                   error);
+static enum sutra_status compare_sides(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
+    return diff->compat ? compare_names(first_names(&works[0]), first_names(&works[1]), diff, error)
+                        : compare_parts(works, diff, error);
+}
+
+static enum sutra_status compare_pair(struct compared sides[2], struct sutra_diff *diff, struct sutra_error *error) {
+    struct part whole;
+    if (diff->compat)
+        return compare_names(&sides[0].names, &sides[1].names, diff, error);
+    enum sutra_status status = part_init(&whole) ? SUTRA_OK : error_memory(error);
+    for (int side = 0; side < 2 && !status; side++)
+        status = join(&whole, &sides[side], side, diff, error);
+    if (!status)
+        status = diff_tables_make(&whole, diff, error);
+    part_free(&whole);
     return status;
 }
 
@@ -136,31 +169,62 @@ static enum sutra_status take_options(const struct sutra_diff_options *given, st
     return SUTRA_OK;
 }
 
-enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
-                                  const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
-                                  struct sutra_diff **diff, struct sutra_error *error) {
-    struct sutra_diff_options taken;
-    enum sutra_status status = take_options(options, &taken, error);
+/* A result to fill; `taken` becomes the options as they count. */
+static enum sutra_status begin(const struct sutra_diff_options *options, struct sutra_diff_options *taken,
+                               struct sutra_diff **made, struct sutra_error *error) {
+    enum sutra_status status = take_options(options, taken, error);
     if (status)
         return status;
-    struct side_work works[2] = {{.options = &taken, .side = 0}, {.options = &taken, .side = 1}};
-    struct sutra_diff *made = calloc(1, sizeof *made);
-    if (!made)
+    *made = calloc(1, sizeof **made);
+    if (!*made)
         return error_memory(error);
-    made->compat = taken.compat;
-    made->summary.size = sizeof made->summary;
-    status = read_side(context, paths_a, n_a, &works[0], error);
-    if (!status)
-        status = read_side(context, paths_b, n_b, &works[1], error);
-    if (!status)
-        status = (taken.compat ? compare_names : compare_parts)(works, made, error);
-    for (int side = 0; side < 2; side++)
-        side_work_free(&works[side]);
+    (*made)->compat = taken->compat;
+    (*made)->summary.size = sizeof(*made)->summary;
+    return SUTRA_OK;
+}
+
+static enum sutra_status end(enum sutra_status status, struct sutra_diff *made, struct sutra_diff **diff) {
     if (status)
         sutra_diff_free(made);
     else
         *diff = made;
     return status;
+}
+
+enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
+                                  const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
+                                  struct sutra_diff **diff, struct sutra_error *error) {
+    struct sutra_diff_options taken;
+    struct sutra_diff *made = NULL;
+    enum sutra_status status = begin(options, &taken, &made, error);
+    if (status)
+        return status;
+    struct side_work works[2] = {{.options = &taken, .side = 0}, {.options = &taken, .side = 1}};
+    status = read_side(context, paths_a, n_a, &works[0], error);
+    if (!status)
+        status = read_side(context, paths_b, n_b, &works[1], error);
+    if (!status)
+        status = compare_sides(works, made, error);
+    for (int side = 0; side < 2; side++)
+        side_work_free(&works[side]);
+    return end(status, made, diff);
+}
+
+enum sutra_status sutra_diff_make_of(struct sutra_context *context, const struct sutra_device_trace *a,
+                                     const struct sutra_device_trace *b, const struct sutra_diff_options *options,
+                                     struct sutra_diff **diff, struct sutra_error *error) {
+    const struct sutra_device_trace *const traces[2] = {a, b};
+    struct compared compared[2] = {{0}, {0}};
+    struct sutra_diff_options taken;
+    struct sutra_diff *made = NULL;
+    enum sutra_status status = begin(options, &taken, &made, error);
+    for (int side = 0; side < 2 && !status; side++)
+        status = compare_trace(context, traces[side], side, &taken, &compared[side], error);
+    if (!status)
+        status = compare_pair(compared, made, error);
+    for (int side = 0; side < 2; side++)
+        compared_free(&compared[side]);
+    return end(status, made, diff);
 }
 
 void sutra_diff_free(struct sutra_diff *diff) {

@@ -1,9 +1,7 @@
 /*
  * diff_tables.c - sums of both sides as rows, those that the time of the device differs in most first.
- *
- * A side's total is divided by its steps, so that the difference of totals a and b of m and n steps is that of a*n and
- * b*m, divided by m*n: what is compared and sorted are integers, so rows of A against B and of B against A are the same
- * but for the sign. Of equal ones the longer come first, then names decide.
+ * Of equal ones the longer come
+ * first, then names decide.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 
 #include "base/error.h"
 #include "compare/diff.h"
+#include "compare/diff_rows.h"
 
 #define NS_PER_US 1000
 
@@ -76,6 +75,17 @@ static const struct diff_table_spec specs[SUTRA_DIFF_N_TABLES] = {
     [SUTRA_DIFF_PATHS] =
         {"diff_paths",
          {{"path_a", TEXT}, {"path_b", TEXT}, {"kernels_a", TEXT}, {"kernels_b", TEXT}, CALL_COLUMNS, TIME_COLUMNS}},
+    [SUTRA_DIFF_TREE] = {"diff_tree",
+                         {{"depth", INTEGER},
+                          {"name", TEXT},
+                          {"calls_a", REAL},
+                          {"calls_b", REAL},
+                          {"device_a_us", REAL},
+                          {"device_b_us", REAL},
+                          {"device_diff_us", REAL},
+                          {"own_a_us", REAL},
+                          {"own_b_us", REAL},
+                          {"own_diff_us", REAL}}},
     [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", HTA_COLUMNS("name")},
     [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", HTA_COLUMNS("short_name")},
     [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", HTA_COLUMNS("name")},
@@ -115,25 +125,19 @@ struct diff_rows {
     wide_t difference; /* of all */
 };
 
-/* Totals of a step, times the steps of both sides. */
-static wide_t scaled(const struct part *whole, const wide_t ns[2], int side) {
-    return ns[side] * whole->sides[!side].n_samples;
+double diff_us(const struct part *whole, const wide_t ns[2]) {
+    return (double)diff_of(whole, ns) / ((double)whole->sides[0].n_samples * (double)whole->sides[1].n_samples) /
+           NS_PER_US;
 }
 
-static wide_t difference_of(const struct part *whole, const wide_t ns[2]) {
-    return scaled(whole, ns, 1) - scaled(whole, ns, 0);
-}
-
-static double us_of_scaled(const struct part *whole, wide_t ns) {
-    return (double)ns / ((double)whole->sides[0].n_samples * (double)whole->sides[1].n_samples) / NS_PER_US;
-}
-
-static double us_of_step(const struct part *whole, const wide_t ns[2], int side) {
+double diff_side_us(const struct part *whole, const wide_t ns[2], int side) {
     return (double)ns[side] / (double)whole->sides[side].n_samples / NS_PER_US;
 }
 
-static wide_t without_sign(wide_t value) {
-    return value < 0 ? -value : value;
+void diff_put_times(struct sutra_table *table, const struct part *whole, const wide_t ns[2]) {
+    table_real(table, diff_side_us(whole, ns, 0));
+    table_real(table, diff_side_us(whole, ns, 1));
+    table_real(table, diff_us(whole, ns));
 }
 
 static int compare_wide(wide_t a, wide_t b) {
@@ -144,13 +148,12 @@ static int compare_rows(const void *left, const void *right, void *arg) {
     const struct diff_rows *rows = arg;
     const struct part *whole = rows->whole;
     const struct diff_row *a = &rows->list[*(const uint32_t *)left], *b = &rows->list[*(const uint32_t *)right];
-    int order =
-        compare_wide(without_sign(difference_of(whole, b->device)), without_sign(difference_of(whole, a->device)));
+    int order = compare_wide(wide_size(diff_of(whole, b->device)), wide_size(diff_of(whole, a->device)));
     if (!order)
-        order = compare_wide(scaled(whole, b->device, 0) + scaled(whole, b->device, 1),
-                             scaled(whole, a->device, 0) + scaled(whole, a->device, 1));
+        order = compare_wide(diff_scaled(whole, b->device, 0) + diff_scaled(whole, b->device, 1),
+                             diff_scaled(whole, a->device, 0) + diff_scaled(whole, a->device, 1));
     if (!order)
-        order = compare_wide(without_sign(difference_of(whole, b->host)), without_sign(difference_of(whole, a->host)));
+        order = compare_wide(wide_size(diff_of(whole, b->host)), wide_size(diff_of(whole, a->host)));
     for (int i = 0; i < rows->n_texts && !order; i++)
         order = strcmp(strings_text(&whole->texts, a->texts[i]), strings_text(&whole->texts, b->texts[i]));
     return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
@@ -161,7 +164,7 @@ static enum sutra_status sort_rows(struct diff_rows *rows, struct sutra_error *e
     enum sutra_status status = arena_status(rows->arena, error);
     for (uint32_t i = 0; i < rows->n && !status; i++) {
         rows->order[i] = i;
-        rows->difference += difference_of(rows->whole, rows->list[i].device);
+        rows->difference += diff_of(rows->whole, rows->list[i].device);
     }
     if (!status)
         qsort_r(rows->order, rows->n, sizeof *rows->order, compare_rows, rows);
@@ -180,7 +183,7 @@ static void put_text(struct sutra_table *table, const struct part *whole, uint32
 
 static const char *change_of(const struct part *whole, const struct diff_row *row) {
     const wide_t calls[2] = {(wide_t)row->calls[0], (wide_t)row->calls[1]};
-    wide_t more = difference_of(whole, calls);
+    wide_t more = diff_of(whole, calls);
     if (row->change)
         return row->change;
     if (more == 0)
@@ -203,12 +206,10 @@ static double percent_of(double part, double whole) {
 static void put_times(struct sutra_table *table, const struct diff_rows *rows, const struct diff_row *row,
                       wide_t *cumulative) {
     const struct part *whole = rows->whole;
-    wide_t difference = difference_of(whole, row->device);
+    wide_t difference = diff_of(whole, row->device);
     *cumulative += difference;
-    table_real(table, us_of_step(whole, row->device, 0));
-    table_real(table, us_of_step(whole, row->device, 1));
-    table_real(table, us_of_scaled(whole, difference));
-    table_real(table, percent_of((double)difference, (double)scaled(whole, row->device, 0)));
+    diff_put_times(table, whole, row->device);
+    table_real(table, percent_of((double)difference, (double)diff_scaled(whole, row->device, 0)));
     table_real(table, percent_of((double)difference, (double)rows->difference));
     table_real(table, percent_of((double)*cumulative, (double)rows->difference));
 }
@@ -239,15 +240,13 @@ static double deviation_of(const struct part_side *side, const struct spread *sp
 
 static void put_step(struct sutra_table *table, const struct part *whole, const char *name, const wide_t ns[2],
                      const struct spread samples[2]) {
-    wide_t difference = difference_of(whole, ns);
+    wide_t difference = diff_of(whole, ns);
     put_words(table, name);
-    table_real(table, us_of_step(whole, ns, 0));
-    table_real(table, us_of_step(whole, ns, 1));
-    table_real(table, us_of_scaled(whole, difference));
-    table_real(table, percent_of((double)difference, (double)scaled(whole, ns, 0)));
+    diff_put_times(table, whole, ns);
+    table_real(table, percent_of((double)difference, (double)diff_scaled(whole, ns, 0)));
     for (int side = 0; side < 2; side++)
         table_real(table, deviation_of(&whole->sides[side], &samples[side]));
-    put_clear(table, us_of_scaled(whole, difference), error_of(whole, samples));
+    put_clear(table, diff_us(whole, ns), error_of(whole, samples));
 }
 
 static void make_steps(const struct part *whole, struct sutra_diff *diff) {
@@ -261,8 +260,8 @@ static void make_steps(const struct part *whole, struct sutra_diff *diff) {
     for (int side = 0; side < 2; side++) {
         summary->n_steps[side] = whole->sides[side].n_samples;
         summary->has_steps[side] = whole->sides[side].has_steps;
-        summary->step_us[side] = us_of_step(whole, step, side);
-        summary->device_us[side] = us_of_step(whole, device, side);
+        summary->step_us[side] = diff_side_us(whole, step, side);
+        summary->device_us[side] = diff_side_us(whole, device, side);
         summary->outside_us[side] = (double)whole->sides[side].left_out_ns / NS_PER_US;
     }
     summary->step_error_us = error_of(whole, steps);
@@ -306,9 +305,7 @@ static void put_kind(struct sutra_table *table, enum part_ledger id, uint32_t ki
 }
 
 static void put_host(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
-    table_real(table, us_of_step(whole, row->host, 0));
-    table_real(table, us_of_step(whole, row->host, 1));
-    table_real(table, us_of_scaled(whole, difference_of(whole, row->host)));
+    diff_put_times(table, whole, row->host);
 }
 
 static bool is_nothing(const struct diff_row *row) {
@@ -330,7 +327,7 @@ static void put_ledger(struct sutra_table *table, const struct diff_rows *rows, 
         }
         put_calls(table, whole, row);
         put_times(table, rows, row, &cumulative);
-        put_clear(table, us_of_scaled(whole, difference_of(whole, row->device)), error_of(whole, row->samples));
+        put_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));
         if (id == LEDGER_OPERATORS)
             put_host(table, whole, row);
     }
@@ -436,6 +433,8 @@ static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff,
         status = path_rows_make(whole, &merged, &arena, &paths, error);
     if (!status)
         status = put_paths(&rows, &paths, diff_table_begin(diff, SUTRA_DIFF_PATHS), error);
+    if (!status)
+        status = path_sums_put(whole, &merged, &arena, diff_table_begin(diff, SUTRA_DIFF_TREE), error);
     path_ids_free(&ids);
     tuples_free(&paths.keys);
     arena_free(&arena);

@@ -190,7 +190,7 @@ static enum sutra_status add_all_work(struct part_work *work, const struct charg
     for (row_t i = 0; i < devices->n && ok; i++)
         if (work->device_sample[i] == ROW_NONE)
             work->side->left_out_ns += devices->stop[i] - devices->start[i];
-    for (int k = 0; k < N_LEDGERS; k++)
+    for (int k = 0; k < N_LEDGERS && ok; k++)
         ledger_close(&work->side->ledgers[k]);
     return ok ? SUTRA_OK : error_memory(error);
 }

@@ -277,6 +277,7 @@ void path_lists_align(const struct path_tree trees[2], struct path_ids *ids, str
         match_lists(&align);
         if (round + 1 < ROUNDS)
             each_gap(&align, mark_wrappers);
-        opened = open_wrappers(&align, 0) | open_wrappers(&align, 1);
+        opened = open_wrappers(&align, 0);
+        opened |= open_wrappers(&align, 1);
     }
 }

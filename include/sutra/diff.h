@@ -53,6 +53,7 @@ enum sutra_diff_table {
     SUTRA_DIFF_SHAPES,     /* name, shapes and types of inputs */
     SUTRA_DIFF_KERNELS,    /* short name, class */
     SUTRA_DIFF_PATHS,      /* call path, and what runs there: kernels of A, kernels of B */
+    SUTRA_DIFF_TREE,       /* the same by names only: what runs below each path, and what it launches itself */
     SUTRA_HTA_COMPARE_ALL, /* name: counts and durations in one step; then by HTA's short names */
     SUTRA_HTA_COMPARE_ALL_SHORT,
     SUTRA_HTA_COMPARE_CPU,
@@ -69,6 +70,11 @@ enum sutra_diff_table {
 enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
                                   const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
                                   struct sutra_diff **diff, struct sutra_error *error);
+
+/* The same of two traces that were read, whatever their ranks; they may be freed before the result. */
+enum sutra_status sutra_diff_make_of(struct sutra_context *context, const struct sutra_device_trace *a,
+                                     const struct sutra_device_trace *b, const struct sutra_diff_options *options,
+                                     struct sutra_diff **diff, struct sutra_error *error);
 void sutra_diff_free(struct sutra_diff *diff);
 
 /* A table, or NULL where it is not made. It lives as long as `diff`. */

@@ -1,0 +1,77 @@
+/*
+ * fault_memory_diff.c - runs out of memory at every allocation, one after the other, while two traces are compared, by
+ * our rules and by HTA's.
+ *
+ * Each such run must end with SUTRA_SYSTEM and nothing, or with all tables; the sanitizers watch for leaks.
+ */
+#include "hta_table.h"
+#include "refuse.h"
+
+/* An operator with arguments, work of no call, and what the other one wraps and replaces. */
+static const char a[] = TRACE(
+    STEP(1, 0, 100) "," EVENT("cpu_op", "aten::mm", 1, 1, 1, 50, "\"Input Dims\":[[2,3]],\"Input type\":[\"float\"]") "," LAUNCH(
+        10, 5, 1) "," KERNEL("gemm<a>", 7, 20, 10,
+                             1) "," OP("gone", 60, 20) "," LAUNCH(65, 5, 2) "," KERNEL("rand", 7, 70, 10,
+                                                                                       2) "," KERNEL("lost", 7, 80, 5,
+                                                                                                     9));
+static const char b[] = TRACE(STEP(1, 0, 100) "," OP("wrap", 1, 55) "," EVENT(
+    "cpu_op", "aten::mm", 1, 1, 2, 50,
+    "\"Input Dims\":[[2,4]],\"Input type\":[\"float\"]") "," LAUNCH(10, 5, 1) "," KERNEL("gemm<b>", 7, 20, 10,
+                                                                                         1) "," STEP(2, 200, 50));
+
+static const struct sutra_rename rename_gemm = {"gemm<a>", "gemm"};
+
+static const struct sutra_diff_options variants[] = {
+    {.size = sizeof variants[0], .renames = &rename_gemm, .n_renames = 1},
+    {.size = sizeof variants[0], .compat = true},
+};
+
+struct run {
+    const struct sutra_diff_options *options;
+    unsigned n_tables;
+};
+
+static enum sutra_status run_once(void *arg, struct sutra_error *error) {
+    static const char *const texts[2] = {a, b};
+    struct run *run = arg;
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_context *context = NULL;
+    struct sutra_device_trace *traces[2] = {NULL, NULL};
+    struct sutra_diff *diff = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    for (int side = 0; side < 2 && !status; side++)
+        status = sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], error);
+    if (!status)
+        status = sutra_diff_make_of(context, traces[0], traces[1], run->options, &diff, error);
+    run->n_tables = 0;
+    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++)
+        run->n_tables += sutra_diff_table(diff, (enum sutra_diff_table)id) != NULL;
+    sutra_diff_free(diff);
+    for (int side = 0; side < 2; side++)
+        sutra_device_trace_free(traces[side]);
+    sutra_context_free(context);
+    return status;
+}
+
+static void check(void *arg, long n, enum sutra_status status) {
+    const struct run *run = arg;
+    if (status == SUTRA_OK && run->n_tables < 5)
+        fail_msg("allocation %ld: %u tables", n, run->n_tables);
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        struct run run = {.options = &variants[i]};
+        const struct refusable refusable = {&run, run_once, check};
+        struct sutra_error error;
+        assert_int_equal(run_once(&run, &error), SUTRA_OK);
+        assert_true(refuse_each(&refusable, false) > 50);
+        assert_true(refuse_each(&refusable, true) > 50);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
