@@ -14,10 +14,9 @@
 #define LARGE_PAGE  ((size_t)2 << 20)
 
 void memory_on_large_pages(void *block, size_t bytes) {
-    uintptr_t begin = ((uintptr_t)block + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)block + bytes) / LARGE_PAGE * LARGE_PAGE;
-    if (block && bytes >= LARGE_BLOCK && begin < end)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    size_t before = (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
+    if (block && bytes >= LARGE_BLOCK)
+        madvise((char *)block + before, (bytes - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
 }
 
 /* Resident and shared bytes; zeros where the system does not tell. */

@@ -34,7 +34,7 @@ struct trace_head {
 enum sutra_status trace_head_read(const char *path, struct trace_head *head, struct sutra_error *error);
 
 /* The same of a text; fills what it tells. */
-void trace_head_look(const char *text, size_t size, struct trace_head *head);
+void trace_head_look(const char *bytes, size_t size, struct trace_head *head);
 
 /* The number in the name of a file: that behind the last "rank", or "worker", or the only one between dots, dashes and
  * underscores; or NOT_TOLD. */

@@ -199,7 +199,7 @@ static void find_hosts(struct job_whole *whole) {
             end++;
         whole->hosts[whole->n_hosts++] = clock_of_host(host, clocks + begin, end - begin, sorted);
     }
-    for (row_t i = whole->n_hosts; i > 0; i--)
+    for (row_t i = whole->n_hosts; whole->hosts && i > 0; i--)
         whole->hosts[i - 1].offset_ns -= whole->hosts[0].offset_ns;
 }
 

@@ -154,7 +154,7 @@ void lines_table(struct sutra_table *table, const struct sutra_table *timeline) 
     while (n < timeline->n_rows && n < LINES_MOST &&
            table_get_integer(timeline, RANK, n) == table_get_integer(timeline, RANK, 0))
         n++;
-    for (uint64_t row = 0; row < timeline->n_rows; row++)
+    for (uint64_t row = 0; n > 0 && row < timeline->n_rows; row++)
         sums[row % n] += table_get_real(timeline, TIME, row);
     for (uint64_t i = 0; i < n; i++) {
         size_t length;

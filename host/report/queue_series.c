@@ -125,7 +125,7 @@ size_t queue_list_longest(const struct queue_list *list, struct line_series *lin
     const struct queue_series *series[QUEUES_KEPT];
     memcpy(series, list->series, sizeof series);
     if (list->n > 1)
-        qsort(series, list->n, sizeof *series, compare_series);
+        qsort(series, list->n, sizeof(void *), compare_series);
     for (size_t i = 0; i < n; i++)
         lines[i] = series[i]->lines;
     if (n > 1)

@@ -162,7 +162,7 @@ static enum sutra_status deal_changes(const struct bandwidth *bandwidth, struct 
     uint32_t n_lines = bandwidth->lines.n, *place = arena_take(arena, n_lines, sizeof *place);
     row_t *next = arena_zeros(arena, (size_t)n_lines + 2, sizeof *next), n = bandwidth->n;
     *changes = arena_take(arena, n, 2 * sizeof **changes);
-    if (arena->failed)
+    if (arena->failed || !bandwidth->line)
         return error_memory(error);
     for (uint32_t i = 0; i < n_lines; i++)
         lines[i] = i;

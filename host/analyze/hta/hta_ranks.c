@@ -172,7 +172,7 @@ static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
 /* What stragglers are found by, from all ranks. */
 static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
     struct arena *arena = &ranks->arena;
-    const struct sutra_hta **list = arena_take(arena, ranks->tasks->n, sizeof *list);
+    const struct sutra_hta **list = arena_take(arena, ranks->tasks->n, sizeof(void *));
     size_t n = 0;
     for (; n < ranks->tasks->n && list && analyzed_at(ranks, n)->hta; n++)
         list[n] = analyzed_at(ranks, n)->hta;

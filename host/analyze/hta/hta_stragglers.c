@@ -115,9 +115,14 @@ static int compare_names(const struct strings *strings, uint32_t a, uint32_t b) 
     return a == b ? 0 : strcmp(strings_text(strings, a), strings_text(strings, b));
 }
 
+/* What the order of collectives looks at. */
+struct straggler_order {
+    const struct hta_stragglers *of;
+};
+
 /* By stream, name and step, then by rank; the last of a rank last. */
 static int compare_collectives(const void *left, const void *right, void *arg) {
-    const struct hta_stragglers *stragglers = arg;
+    const struct hta_stragglers *stragglers = ((const struct straggler_order *)arg)->of;
     const struct rank_collective *a = left, *b = right;
     int order = compare_integers(a->stream, b->stream);
     if (!order)
@@ -145,7 +150,8 @@ static uint64_t keep_last(const struct hta_stragglers *stragglers, struct rank_c
         if (counts && has_step(stragglers, one->step) && us_of(one->dur_ns) >= least_us)
             kept[n++] = *one;
     }
-    qsort_r(kept, n, sizeof *kept, compare_collectives, (void *)(uintptr_t)stragglers);
+    struct straggler_order order = {stragglers};
+    qsort_r(kept, n, sizeof *kept, compare_collectives, &order);
     for (uint64_t i = 0; i < n; i++)
         if (i + 1 == n || !is_of_line(&kept[i], &kept[i + 1]) || kept[i].step != kept[i + 1].step ||
             kept[i].rank != kept[i + 1].rank)

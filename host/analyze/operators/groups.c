@@ -16,7 +16,7 @@ enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena
     tuples_free(&numbers);
     groups->first = arena_zeros(arena, (size_t)groups->n + 2, sizeof *groups->first);
     groups->member = arena_take(arena, n, sizeof *groups->member);
-    if (arena->failed || !ok)
+    if (arena->failed || !ok || !groups->of)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
         groups->first[groups->of[i] + 2]++;

@@ -252,7 +252,7 @@ static void put_path(const struct op_input *input, const void *source, row_t cha
     uint32_t steps[PATH_SHOWN], n = 0;
     struct buffer text = {0};
     uint32_t at = paths->of_host[input->reading->charges.host[charge]] + 1;
-    for (; at && n < PATH_SHOWN; at = (uint32_t)paths->steps.list[at - 1].part[0])
+    for (; at && n < PATH_SHOWN && paths->steps.list; at = (uint32_t)paths->steps.list[at - 1].part[0])
         steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
     if (at)
         buffer_append(&text, "... / ", 6);
