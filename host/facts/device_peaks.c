@@ -109,6 +109,47 @@ bool device_peaks_find(const char *name, size_t length, struct device_peaks *pea
     return false;
 }
 
+struct json_place device_member(const struct document *document, const char *name) {
+    const struct document_member *devices = document_find(document, "deviceProperties");
+    const char *text = document->source.bytes;
+    if (!devices || text[devices->value] != '[')
+        return (struct json_place){0};
+    size_t first = devices->value + 1;
+    first += strspn(text + first, " \t\r\n");
+    return text[first] == '{' ? document_member_of(document, first, name) : (struct json_place){0};
+}
+
+/* The device's name without its quotes; NULL. */
+static const char *device_name(const struct document *document, size_t *length) {
+    struct json_place name = device_member(document, "name");
+    if (!name.at || document->source.bytes[name.at] != '"')
+        return NULL;
+    *length = name.end - name.at - 1;
+    return document->source.bytes + name.at + 1;
+}
+
+bool device_peaks_of(const struct document *document, struct device_peaks *peaks) {
+    size_t length;
+    const char *name = device_name(document, &length);
+    return name && device_peaks_find(name, length, peaks);
+}
+
+double device_link_of(const struct document *document) {
+    static const struct {
+        const char *words[2];
+        double gigabytes_per_s;
+    } links[] = {{{"B200", ""}, 900},      {{"H200", ""}, 450},     {{"H100", "HBM3"}, 450}, {{"A100", "SXM"}, 300},
+                 {{"A100", "PG509"}, 300}, {{"V100", "SXM2"}, 150}, {{"MI300X", ""}, 448},   {{"MI325X", ""}, 448}};
+    size_t length;
+    const char *name = device_name(document, &length);
+    if (!name || has_word(name, length, "PCI"))
+        return 0;
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        if (has_word(name, length, links[i].words[0]) && has_word(name, length, links[i].words[1]))
+            return links[i].gigabytes_per_s * 1e9;
+    return 0;
+}
+
 /* The peak of the unit, or where it has none in this precision that of vectors of fp32, which takes it as well. */
 static double peak_of(const struct device_peaks *peaks, const struct op_flops *work, bool tf32) {
     const double *unit = peaks->flops_per_s[work->unit];

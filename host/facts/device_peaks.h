@@ -19,6 +19,7 @@
 
 #include "context/context.h"
 #include "facts/flops.h"
+#include "read/document.h"
 
 struct device_peaks {
     const char *name; /* of what the figures are of */
@@ -28,6 +29,16 @@ struct device_peaks {
 
 /* The figures of data sheets for a device of this name, as a trace tells it; false: the table has none. */
 bool device_peaks_find(const char *name, size_t length, struct device_peaks *peaks);
+
+/* Where a member of the first device that a trace describes stands; `at` is 0 where there is none. */
+struct json_place device_member(const struct document *document, const char *name);
+
+/* The same, of the device that a trace describes. */
+bool device_peaks_of(const struct document *document, struct device_peaks *peaks);
+
+/* Bytes a second that a device sends to the others of its machine, as data sheets have it, and takes at the same time;
+ * 0: not known, as where the bus decides. */
+double device_link_of(const struct document *document);
 
 /* Figures from a file, in the form of TraceLens' "arch" files:
  *     {"mem_bw_gbps": 3350, "max_achievable_tflops": {"matrix_bf16": 700, "vector_fp32": 60, ...}}

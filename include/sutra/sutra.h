@@ -22,6 +22,7 @@
 #include "sutra/legacy.h"
 #include "sutra/link.h"
 #include "sutra/operators.h"
+#include "sutra/overview.h"
 #include "sutra/report.h"
 #include "sutra/simulate.h"
 #include "sutra/table.h"

@@ -19,7 +19,6 @@ try sutra link plus.json device.json --no-sync -o again.json -q --strict
 try sutra link-legacy plus.json device.json -o again.json -q --strict
 sutra info plus.json device.json | grep -A 1 warning
 try sutra analyze
-try sutra analyze device.json
 try sutra analyze other
 try sutra analyze hta device.json --kernel
 echo "--- what cannot be made, and why"

@@ -6,17 +6,6 @@
 
 #include "analyze/operators/rates.h"
 
-/* The name of the first device that the trace describes. */
-static struct json_place device_name(const struct document *document) {
-    const struct document_member *devices = document_find(document, "deviceProperties");
-    const char *text = document->source.bytes;
-    if (!devices || text[devices->value] != '[')
-        return (struct json_place){0};
-    size_t first = devices->value + 1;
-    first += strspn(text + first, " \t\r\n");
-    return text[first] == '{' ? document_member_of(document, first, "name") : (struct json_place){0};
-}
-
 enum sutra_status rate_peaks_find(struct rates_work *work, struct sutra_error *error) {
     const struct document *document = &work->reading->trace->document;
     const char *path = work->input->options.peaks;
@@ -24,9 +13,7 @@ enum sutra_status rate_peaks_find(struct rates_work *work, struct sutra_error *e
         work->has_peaks = true;
         return device_peaks_read(work->input->context, path, &work->peaks, &work->peaks_name, error);
     }
-    struct json_place name = device_name(document);
-    work->has_peaks = name.at && document->source.bytes[name.at] == '"' &&
-                      device_peaks_find(document->source.bytes + name.at + 1, name.end - name.at - 1, &work->peaks);
+    work->has_peaks = device_peaks_of(document, &work->peaks);
     return SUTRA_OK;
 }
 

@@ -3,7 +3,7 @@
  *
  * A call blocks if its name says so, and if it copies from the device and ends no sooner than the copy does, as copies
  * to memory that is not pinned do. A call sets up if its name says so, and if it does nothing else that is known and
- * takes long: creating a context hides in whatever call comes first. Of calls in each other the outermost counts, as
+ * takes long: creating a context hides in whatever call comes first. So does a thread that captures a graph. Of calls in each other the outermost counts, as
  * rows of a thread come by start. O(n).
  */
 #include "analyze/overview/overview.h"
@@ -43,13 +43,34 @@ static uint8_t mark_of(const struct overview *overview, row_t row) {
     return roles & NAME_SETS_UP || (slow && !(roles & other)) ? OVERVIEW_SET_UP : OVERVIEW_N_KINDS;
 }
 
-static void put_mark(const struct host_rows *hosts, row_t row, uint8_t kind, struct host_marks *marks) {
+/* Adds a mark from a moment to the end of a row, as far as the last one leaves room. */
+static void put_mark(const struct host_rows *hosts, int64_t begin, row_t row, uint8_t kind, struct host_marks *marks) {
     row_t first = marks->first[hosts->thread[row]];
-    int64_t begin = hosts->start[row];
     if (marks->n > first && marks->list[marks->n - 1].end > begin)
         begin = marks->list[marks->n - 1].end;
     if (begin < hosts->stop[row])
         marks->list[marks->n++] = (struct host_mark){begin, hosts->stop[row], row, kind};
+}
+
+/* A row's mark, if it has one; from where the thread captures a graph to where it has one, only that. */
+static void take_row(const struct overview *overview, row_t row, row_t *captures, struct host_marks *marks) {
+    const struct host_rows *hosts = &overview->reading->hosts;
+    uint32_t roles = overview_name(overview, row);
+    uint8_t kind = mark_of(overview, row);
+    bool call = hosts->kind[row] == HOST_CALL;
+    if (call && roles & NAME_CAPTURED && *captures != ROW_NONE) {
+        put_mark(hosts, hosts->start[*captures], row, OVERVIEW_SET_UP, marks);
+        *captures = ROW_NONE;
+    } else if (call && roles & NAME_CAPTURES && *captures == ROW_NONE) {
+        *captures = row;
+    } else if (kind != OVERVIEW_N_KINDS && *captures == ROW_NONE) {
+        put_mark(hosts, hosts->start[row], row, kind, marks);
+    }
+}
+
+/* Whether a row can make a mark. */
+static bool has_mark(const struct overview *overview, row_t row) {
+    return mark_of(overview, row) != OVERVIEW_N_KINDS || overview_name(overview, row) & NAME_CAPTURED;
 }
 
 enum sutra_status host_marks_make(struct overview *overview, struct arena *arena, struct arena *scratch,
@@ -58,18 +79,19 @@ enum sutra_status host_marks_make(struct overview *overview, struct arena *arena
     enum sutra_status status = find_blocking(overview, arena, error);
     row_t n = 0;
     for (row_t row = 0; row < hosts->n && !status; row++)
-        n += mark_of(overview, row) != OVERVIEW_N_KINDS;
+        n += has_mark(overview, row);
     *marks = (struct host_marks){.list = arena_take(scratch, n, sizeof *marks->list),
                                  .first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *marks->first)};
     if (!status)
         status = arena_status(scratch, error);
     uint32_t thread = 0;
+    row_t captures = ROW_NONE;
     for (row_t row = 0; row < hosts->n && !status; row++) {
-        uint8_t kind = mark_of(overview, row);
+        if (thread < hosts->thread[row])
+            captures = ROW_NONE;
         while (thread < hosts->thread[row])
             marks->first[++thread] = marks->n;
-        if (kind != OVERVIEW_N_KINDS)
-            put_mark(hosts, row, kind, marks);
+        take_row(overview, row, &captures, marks);
     }
     while (thread < hosts->n_threads && !status)
         marks->first[++thread] = marks->n;

@@ -31,7 +31,7 @@ static void put(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind
         return;
     }
     if (arena_grow(work->arena, &work->rows, work->n, &work->capacity, sizeof *work->rows))
-        work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, kind};
+        work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
 }
 
 /* The first mark of a thread that ends behind a moment. */
@@ -42,22 +42,34 @@ static row_t first_mark(const struct host_marks *marks, uint32_t thread, int64_t
     return at.low;
 }
 
+/* Adds one that waits for a call, or starts anew behind it. */
+static void put_wait(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind, row_t call) {
+    put(work, begin, end, kind);
+    if (begin < end && !work->arena->failed)
+        work->rows[work->n - 1].wait = call;
+}
+
 /* What the thread did from the beginning of a gap; `rest` where it did nothing that has a mark. */
 static void put_thread(struct idle_work *work, uint32_t thread, int64_t begin, int64_t end, uint8_t rest) {
     const struct host_marks *marks = &work->marks;
-    row_t i = first_mark(marks, thread, begin);
+    row_t i = first_mark(marks, thread, begin), waited = ROW_NONE;
     if (rest == OVERVIEW_HOST && i < marks->first[thread + 1] && marks->list[i].begin <= begin &&
-        marks->list[i].kind == OVERVIEW_SYNC)
+        marks->list[i].kind == OVERVIEW_SYNC) {
         rest = OVERVIEW_AFTER_SYNC;
+        waited = marks->list[i].host;
+    }
     for (; i < marks->first[thread + 1] && marks->list[i].begin < end; i++) {
         const struct host_mark *mark = &marks->list[i];
         int64_t from = mark->begin > begin ? mark->begin : begin, to = mark->end < end ? mark->end : end;
-        bool late = rest == OVERVIEW_AFTER && mark->kind == OVERVIEW_SYNC; /* nothing comes behind it */
-        put(work, begin, from, rest);
-        put(work, from, to, late ? rest : mark->kind);
+        bool waits = mark->kind == OVERVIEW_SYNC;
+        put_wait(work, begin, from, rest, waited);
+        if (waits && rest == OVERVIEW_AFTER) /* nothing comes behind it */
+            put(work, from, to, rest);
+        else
+            put_wait(work, from, to, mark->kind, waits ? mark->host : ROW_NONE);
         begin = to;
     }
-    put(work, begin, end, rest);
+    put_wait(work, begin, end, rest, waited);
 }
 
 static bool is_kernel_launch(const struct overview *overview, row_t device, row_t call) {

@@ -13,6 +13,8 @@ static void mark_names(const struct op_reading *reading, struct string_roles *ro
         if (text_compare(strings, string, TEXT_BEGINS, "triton_")) /* called after what they were fused from */
             roles[string].name &= ~(uint32_t)NAME_COLLECTIVE;
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);
+    names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_CAPTURES);
+    names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_CAPTURED);
     names_keep_numbered_steps(strings, roles);
 }
 

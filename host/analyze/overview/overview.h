@@ -65,6 +65,7 @@ struct overview_row {
     int64_t begin, end;
     row_t gap;   /* of an idle row; ROW_NONE */
     row_t frame; /* row of hosts: the shortest event of the gap's thread that covers most of it; ROW_NONE */
+    row_t wait;  /* row of hosts: of kinds SYNC and AFTER_SYNC, the call that blocks; ROW_NONE */
     uint8_t kind;
 };
 
@@ -118,6 +119,8 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 /* Roles of NAME_OWN and above. */
 #define NAME_COLLECTIVE  NAME_OWN        /* kernels of communication beside those that facts/device_class.h knows */
 #define NAME_FROM_DEVICE (NAME_OWN << 1) /* copies from the device to the host */
+#define NAME_CAPTURES    (NAME_OWN << 2) /* calls from which on a stream's work becomes a graph instead of running, */
+#define NAME_CAPTURED    (NAME_OWN << 3) /* and up to which */
 
 /* window.c */
 enum sutra_status overview_window_find(struct overview *overview, struct arena *arena, struct sutra_error *error);

@@ -121,8 +121,12 @@ static void put_row(struct stretch_walk *walk, int64_t begin, int64_t end, uint8
     bool idle = kind == OVERVIEW_AFTER;
     if (idle)
         put_gap(walk, begin, end);
-    overview->rows[overview->n_rows++] = (struct overview_row){
-        .begin = begin, .end = end, .gap = idle ? overview->n_gaps - 1 : ROW_NONE, .frame = ROW_NONE, .kind = kind};
+    overview->rows[overview->n_rows++] = (struct overview_row){.begin = begin,
+                                                               .end = end,
+                                                               .gap = idle ? overview->n_gaps - 1 : ROW_NONE,
+                                                               .frame = ROW_NONE,
+                                                               .wait = ROW_NONE,
+                                                               .kind = kind};
 }
 
 static void walk_all(struct stretch_walk *walk) {

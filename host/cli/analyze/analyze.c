@@ -1,53 +1,51 @@
 /*
- * analyze.c - `sutra analyze`: the analyses of device traces, each a command of its own below this one, in a file of
- * its own (analyze_*.c): `sutra analyze hta TRACE...`.
+ * analyze.c - `sutra analyze`: why training is slow; and the analyses of device traces, each a command of its own below
+ * this one, in a file of its own (analyze_*.c): `sutra analyze hta TRACE...`.
  */
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli/tool/arguments.h"
-#include "cli/tool/message.h"
-#include "sutra/error.h"
+#include "cli/analyze/overview_job.h"
 
 static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, &analyze_kernels_command,
                                                  &analyze_operators_command, NULL};
 
-/* Names all analyses, of a trace that stands where one of them should, or of none. */
-static int ask_which(const char *trace) {
-    char all[400] = "";
-    for (size_t i = 0; analyses[i]; i++) {
-        size_t length = strlen(all);
-        snprintf(all + length, sizeof all - length, "%s'%s'", i ? " or " : "", analyses[i]->called);
-    }
-    if (!trace)
-        return message_fail(SUTRA_USAGE, "which analysis? Write %s", all);
-    return message_fail(SUTRA_USAGE, "which analysis of '%s'? Write %s before it", trace, all);
-}
-
-static int run_below(const struct command *command, int argc, char **argv) {
-    const struct command *below = command_find(analyses, argv[0]);
-    if (below)
-        return below->run(below, argc, argv);
-    return strpbrk(argv[0], "./") ? ask_which(argv[0]) : command_unknown(analyses, command->called, argv[0]);
-}
-
+/* A word that is neither a file nor looks like one was meant for an analysis. */
 static int run(const struct command *command, int argc, char **argv) {
-    if (argc > 1 && argv[1][0] != '-')
-        return run_below(command, argc - 1, argv + 1);
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))
-        return exit_code;
-    return ask_which(NULL);
+    const char *word = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const struct command *below = word ? command_find(analyses, word) : NULL;
+    if (below)
+        return below->run(below, argc - 1, argv + 1);
+    if (word && !strpbrk(word, "./") && access(word, F_OK))
+        return command_unknown(analyses, command->called, word);
+    return overview_run(command, argc, argv);
 }
 
-static const char *const synopses[] = {"ANALYSIS TRACE... [OPTIONS]", NULL};
+#define AT(field) .offset = offsetof(struct overview_values, field)
+
+static const char *const formats[] = {"text", "json", NULL}; /* in the order of enum overview_format */
+
+static const char *const synopses[] = {"TRACE... [OPTIONS]", "ANALYSIS TRACE... [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says where the time of one or many device traces went. 'sutra analyze ANALYSIS --help' has the options of each.",
+    "Says why the steps of one or many device traces are not faster: at most five findings, each with its number, its "
+    "cause and what to do, the one with most to win first; then where the time went. Findings are made by rules that "
+    "keep silent where they are not sure.",
+    "With an ANALYSIS, tables and pages of one kind; 'sutra analyze ANALYSIS --help' has the options of each.",
     NULL,
 };
-static const struct option_row options[] = {{0}};
+static const struct option_row options[] = {
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help = "print text, or json with the numbers of each finding and the shares of each rank (default: text)"},
+    WHERE_ROWS(analysis.job.where),
+    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
 static const struct example examples[] = {
+    {"sutra analyze device.json.gz", "why its steps are not faster"},
+    {"sutra analyze traces/", "the same for all ranks of a job, and which of them holds the others up"},
+    {"sutra analyze device.json.gz --format json", "the findings with their numbers"},
     {"sutra analyze hta traces/ -o tables", "the tables of Holistic Trace Analysis for all ranks of a job"},
     {0},
 };
@@ -55,11 +53,12 @@ static const struct example examples[] = {
 const struct command analyze_command = {
     .name = "analyze",
     .called = "sutra analyze",
-    .summary = "say where the time of device traces went",
+    .summary = "say why training is slow, and where the time went",
     .synopses = synopses,
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
     .commands = analyses,
     .run = run,
 };

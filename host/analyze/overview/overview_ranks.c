@@ -1,0 +1,339 @@
+/*
+ * overview_ranks.c - the overview of a job: each trace is a task, of which its findings, its sums and its collectives
+ * stay; then what all say together.
+ */
+#include <stdlib.h>
+
+#include "analyze/overview/stragglers.h"
+#include "analyze/rank_tasks.h"
+#include "analyze/table.h"
+#include "base/error.h"
+
+struct rank_overview {
+    bool made;
+    double busy_percent;
+    struct overview_findings findings;
+    struct rank_collectives collectives;
+    struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
+};
+
+struct sutra_overview {
+    struct rank_tasks tasks; /* whose results are struct rank_overview */
+    struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
+    struct overview_findings findings;
+};
+
+static struct rank_overview *rank_of(const struct sutra_overview *overview, size_t number) {
+    return (struct rank_overview *)overview->tasks.results + number;
+}
+
+/* ---- Tables ---- */
+
+static void table_begin(struct sutra_table *table, enum sutra_overview_table id) {
+    static const struct {
+        const char *name;
+        struct column_spec columns[6];
+        uint32_t n;
+    } specs[SUTRA_OVERVIEW_N_TABLES] = {
+        [SUTRA_OVERVIEW_RANKS] = {"overview_ranks",
+                                  {{"rank", SUTRA_COLUMN_INTEGER},
+                                   {"trace", SUTRA_COLUMN_TEXT},
+                                   {"window_us", SUTRA_COLUMN_REAL},
+                                   {"steps", SUTRA_COLUMN_INTEGER},
+                                   {"busy_percent", SUTRA_COLUMN_REAL}},
+                                  5},
+        [SUTRA_OVERVIEW_TIMELINE] = {"overview_timeline",
+                                     {{"rank", SUTRA_COLUMN_INTEGER},
+                                      {"what", SUTRA_COLUMN_TEXT},
+                                      {"time_us", SUTRA_COLUMN_REAL},
+                                      {"percent", SUTRA_COLUMN_REAL}},
+                                     4},
+        [SUTRA_OVERVIEW_OPERATORS] = {"overview_operators",
+                                      {{"rank", SUTRA_COLUMN_INTEGER},
+                                       {"name", SUTRA_COLUMN_TEXT},
+                                       {"device_us", SUTRA_COLUMN_REAL},
+                                       {"percent", SUTRA_COLUMN_REAL},
+                                       {"kernels", SUTRA_COLUMN_INTEGER}},
+                                      5},
+        [SUTRA_OVERVIEW_KERNELS] = {"overview_kernels",
+                                    {{"rank", SUTRA_COLUMN_INTEGER},
+                                     {"name", SUTRA_COLUMN_TEXT},
+                                     {"device_us", SUTRA_COLUMN_REAL},
+                                     {"percent", SUTRA_COLUMN_REAL},
+                                     {"kernels", SUTRA_COLUMN_INTEGER}},
+                                    5},
+    };
+    table_init(table, specs[id].name, specs[id].columns, specs[id].n);
+}
+
+static void put_words(struct sutra_table *table, const char *words) {
+    table_text(table, words, strlen(words));
+}
+
+static void put_rank(const struct overview *overview, const struct rank_task *task, struct sutra_table *table) {
+    double window = (double)overview_length(overview);
+    table_begin(table, SUTRA_OVERVIEW_RANKS);
+    table_integer(table, task->rank);
+    put_words(table, task->path);
+    table_real(table, window / 1000);
+    table_integer(table, overview->window.n_steps);
+    table_real(table, window > 0 ? (double)overview_busy(overview) / window * 100 : (double)NAN);
+}
+
+static void put_timeline(const struct overview *overview, int64_t rank, struct sutra_table *table) {
+    const int64_t *ticks = overview->ticks;
+    const struct {
+        const char *what;
+        int64_t ticks;
+    } lines[] = {
+        {"compute", ticks[OVERVIEW_COMPUTE]},
+        {"exposed communication", ticks[OVERVIEW_COMMUNICATION]},
+        {"exposed copies", ticks[OVERVIEW_COPY]},
+        {"idle", overview_length(overview) - overview_busy(overview)},
+        {"idle: host", ticks[OVERVIEW_HOST]},
+        {"idle: launching", ticks[OVERVIEW_LAUNCH]},
+        {"idle: loading data", ticks[OVERVIEW_LOADING]},
+        {"idle: in calls that wait", ticks[OVERVIEW_SYNC]},
+        {"idle: behind such calls", ticks[OVERVIEW_AFTER_SYNC]},
+        {"idle: set-up", ticks[OVERVIEW_SET_UP] + ticks[OVERVIEW_SLOW_LAUNCH]},
+        {"idle: launched before", ticks[OVERVIEW_QUEUED] + ticks[OVERVIEW_NOT_STARTED]},
+        {"idle: launch not known", ticks[OVERVIEW_UNKNOWN]},
+        {"idle: behind the last work", ticks[OVERVIEW_AFTER]},
+    };
+    double window = (double)overview_length(overview);
+    table_begin(table, SUTRA_OVERVIEW_TIMELINE);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        table_integer(table, rank);
+        put_words(table, lines[i].what);
+        table_real(table, (double)lines[i].ticks / 1000);
+        table_real(table, window > 0 ? (double)lines[i].ticks / window * 100 : (double)NAN);
+    }
+}
+
+/* Sums of work by a name, of the work itself or of its launcher. */
+struct name_sums {
+    int64_t *ticks;
+    row_t *works;
+    double all;
+};
+
+static uint32_t name_of(const struct op_reading *reading, row_t device, bool of_operators) {
+    row_t launcher = reading->devices.launcher[device];
+    if (!of_operators)
+        return reading->events->name[reading->devices.event[device]];
+    return launcher == ROW_NONE ? STRING_NONE : host_name(reading, launcher);
+}
+
+static struct name_sums sum_names(const struct overview *overview, bool of_operators, struct arena *arena) {
+    const struct op_reading *reading = overview->reading;
+    const struct device_rows *devices = &reading->devices;
+    struct name_sums sums = {arena_zeros(arena, reading->strings->n, sizeof *sums.ticks),
+                             arena_zeros(arena, reading->strings->n, sizeof *sums.works), 0};
+    for (row_t i = 0; i < devices->n && !arena->failed; i++) {
+        uint32_t name = name_of(reading, i, of_operators);
+        if (devices->start[i] < overview->window.from || devices->start[i] >= overview->window.to)
+            continue;
+        sums.all += (double)(devices->stop[i] - devices->start[i]);
+        if (name == STRING_NONE)
+            continue;
+        sums.ticks[name] += devices->stop[i] - devices->start[i];
+        sums.works[name]++;
+    }
+    return sums;
+}
+
+static enum sutra_status put_names(const struct overview *overview, int64_t rank, enum sutra_overview_table id,
+                                   struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
+    const struct strings *strings = overview->reading->strings;
+    struct arena_mark mark = arena_mark(arena);
+    struct name_sums sums = sum_names(overview, id == SUTRA_OVERVIEW_OPERATORS, arena);
+    uint32_t *names = arena_take(arena, strings->n, sizeof *names),
+             *order = arena_take(arena, strings->n, sizeof *order);
+    double *values = arena_take(arena, strings->n, sizeof *values);
+    enum sutra_status status = arena_status(arena, error);
+    uint32_t n = 0;
+    table_begin(table, id);
+    for (uint32_t name = 0; name < strings->n && !status; name++)
+        if (sums.works[name]) {
+            values[n] = (double)sums.ticks[name];
+            names[n++] = name;
+        }
+    if (!status)
+        status = op_groups_order(values, n, arena, order, error);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        uint32_t name = names[order[i]];
+        table_integer(table, rank);
+        table_string(table, strings, name);
+        table_real(table, (double)sums.ticks[name] / 1000);
+        table_real(table, sums.all > 0 ? (double)sums.ticks[name] / sums.all * 100 : (double)NAN);
+        table_integer(table, sums.works[name]);
+    }
+    arena_release(arena, mark);
+    return status;
+}
+
+/* ---- One rank ---- */
+
+static enum sutra_status make_rank(struct sutra_context *context, const struct op_reading *reading,
+                                   const struct rank_task *task, struct arena *arena, struct arena *scratch,
+                                   struct rank_overview *rank, struct sutra_error *error) {
+    struct overview overview;
+    enum sutra_status status = overview_make(context, reading, arena, scratch, &overview, error);
+    if (!status)
+        status = findings_make(context, reading, &overview, scratch, &rank->findings, error);
+    rank->made = !status;
+    if (!status)
+        status = rank_collectives_take(context, &overview, task->rank, &rank->collectives, error);
+    if (status)
+        return status;
+    put_rank(&overview, task, &rank->tables[SUTRA_OVERVIEW_RANKS]);
+    put_timeline(&overview, task->rank, &rank->tables[SUTRA_OVERVIEW_TIMELINE]);
+    double window = (double)overview_length(&overview);
+    rank->busy_percent = window > 0 ? (double)overview_busy(&overview) / window * 100 : 0;
+    for (int id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
+        status = put_names(&overview, task->rank, (enum sutra_overview_table)id, scratch, &rank->tables[id], error);
+    return status;
+}
+
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct sutra_overview *overview = arg;
+    struct op_reading reading;
+    struct arena arena = {0}, scratch = {0};
+    (void)run;
+    stage_begin(context, "analyze", trace->events.n);
+    enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
+    if (!status)
+        status = make_rank(context, &reading, &overview->tasks.list[number], &arena, &scratch,
+                           rank_of(overview, number), error);
+    stage_end(context);
+    arena_free(&arena);
+    arena_free(&scratch);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+/* ---- All ranks ---- */
+
+/* The findings of one rule: of the rank that it holds for most, and of how many. */
+static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
+    const struct overview_finding *most = NULL;
+    const struct rank_overview *of = NULL;
+    size_t n = 0, n_ranks = 0;
+    for (size_t i = 0; i < overview->tasks.n; i++) {
+        struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
+        n_ranks += rank->made;
+        for (unsigned k = 0; k < rank->findings.n && rank->made; k++) {
+            struct overview_finding *finding = &rank->findings.list[k];
+            if (finding->rule != rule)
+                continue;
+            if (rule == FINDING_EXPOSED_COMM && rank->collectives.wait_percent > 0) {
+                finding->win = fmax(0, finding->win - rank->collectives.wait_percent);
+                finding_number(finding, "wait_percent", rank->collectives.wait_percent);
+            }
+            n++;
+            if (most && !(finding->win > most->win))
+                continue;
+            most = finding;
+            of = rank;
+        }
+    }
+    if (!most)
+        return;
+    struct overview_finding *joined = &overview->findings.list[overview->findings.n++];
+    *joined = *most;
+    if (n_ranks < 2)
+        return;
+    *joined->text = 0;
+    if (n > 1)
+        finding_add(joined, "Rank %lld, and %s: %s", (long long)of->collectives.rank,
+                    counted_text(n - 1, "other", "others").text, most->text);
+    else
+        finding_add(joined, "Rank %lld: %s", (long long)of->collectives.rank, most->text);
+    finding_number(joined, "ranks", (double)n);
+}
+
+static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct rank_collectives **ranks = arena_take(&scratch, overview->tasks.n, sizeof(struct rank_collectives *));
+    struct overview_finding late;
+    bool found = false;
+    double busy = 0;
+    size_t n = 0;
+    enum sutra_status status = arena_status(&scratch, error);
+    for (size_t i = 0; i < overview->tasks.n && !status; i++) {
+        struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
+        if (rank->made) {
+            busy += rank->busy_percent;
+            ranks[n++] = &rank->collectives;
+        }
+    }
+    if (!status)
+        status = stragglers_find(ranks, n, &scratch, &late, &found, error);
+    for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
+        join_rule(overview, (enum finding_rule)rule);
+    if (!status && found)
+        overview->findings.list[overview->findings.n++] = late;
+    findings_order(&overview->findings, n ? busy / (double)n : 0);
+    arena_free(&scratch);
+    return status;
+}
+
+static enum sutra_status join_table(struct sutra_overview *overview, int id, struct sutra_error *error) {
+    table_begin(&overview->tables[id], (enum sutra_overview_table)id);
+    for (size_t i = 0; i < overview->tasks.n; i++) {
+        const struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
+        if (rank->made)
+            table_append(&overview->tables[id], &rank->tables[id]);
+    }
+    return overview->tables[id].failed ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status sutra_overview_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                      struct sutra_overview **overview, struct sutra_error *error) {
+    struct sutra_overview *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status =
+        rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
+    if (!status)
+        status = join_ranks(made, error);
+    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
+        status = join_table(made, id, error);
+    if (status)
+        sutra_overview_free(made);
+    else
+        *overview = made;
+    return status;
+}
+
+void sutra_overview_free(struct sutra_overview *overview) {
+    if (!overview)
+        return;
+    for (size_t i = 0; i < overview->tasks.n; i++) {
+        struct rank_overview *rank = rank_of(overview, i);
+        collective_calls_free(&rank->collectives.calls);
+        for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
+            table_free(&rank->tables[id]);
+    }
+    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
+        table_free(&overview->tables[id]);
+    rank_tasks_free(&overview->tasks);
+    free(overview);
+}
+
+int sutra_overview_finding(const struct sutra_overview *overview, size_t i, struct sutra_finding *finding) {
+    if (i >= overview->findings.n)
+        return 0;
+    const struct overview_finding *found = &overview->findings.list[i];
+    *finding = (struct sutra_finding){.rule = finding_names[found->rule],
+                                      .win_percent = found->win,
+                                      .text = found->text,
+                                      .numbers = found->numbers,
+                                      .n_numbers = found->n_numbers};
+    return 1;
+}
+
+const struct sutra_table *sutra_overview_table(const struct sutra_overview *overview, enum sutra_overview_table id) {
+    return &overview->tables[id];
+}

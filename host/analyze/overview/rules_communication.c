@@ -1,0 +1,182 @@
+/*
+ * rules_communication.c - collectives that nothing hides, and those that are slower than the links.
+ */
+#include "analyze/overview/findings.h"
+
+#include <stdio.h>
+
+#include "analyze/collective_calls.h"
+#include "base/error.h"
+#include "facts/device_peaks.h"
+#include "text/short_name.h"
+
+/* ---- exposed_comm: >= EXPOSED_PERCENT. Win: that (less the wait for the last rank, where there are several). ---- */
+
+#define EXPOSED_PERCENT    8
+#define OVERLAP_PERCENT    10  /* less: none of it is hidden */
+#define COLLECTIVES_A_STEP 100 /* and half of them short: there is one for each parameter */
+
+/* The kernel that most exposed communication is of. */
+static enum sutra_status find_collective(const struct findings_work *work, uint32_t *name, int64_t *ticks,
+                                         struct sutra_error *error) {
+    const struct device_rows *devices = &work->reading->devices;
+    struct arena_mark mark = arena_mark(work->arena);
+    int64_t *sums = arena_zeros(work->arena, work->reading->strings->n, sizeof *sums);
+    struct kind_clock clock = {0};
+    enum sutra_status status = arena_status(work->arena, error);
+    if (!status)
+        status = kind_clock_make(work->overview, KIND(OVERVIEW_COMMUNICATION), work->arena, &clock, error);
+    *name = STRING_NONE;
+    *ticks = 0;
+    for (row_t i = 0; i < devices->n && !status; i++) {
+        if (work->overview->classes[i] != OVERVIEW_COMMUNICATION)
+            continue;
+        uint32_t of = work->reading->events->name[devices->event[i]];
+        sums[of] += kind_clock_between(&clock, devices->start[i], devices->stop[i]);
+        if (sums[of] > *ticks) {
+            *ticks = sums[of];
+            *name = of;
+        }
+    }
+    arena_release(work->arena, mark);
+    return status;
+}
+
+static void add_overlap(const struct findings_work *work, double exposed, struct overview_finding *finding) {
+    const struct measures *measures = &work->measures;
+    double all = (double)work->overview->communication, hidden = all > 0 ? (all - exposed) / all * 100 : 0;
+    if (hidden < OVERLAP_PERCENT)
+        finding_add(finding, "; next to none of it overlaps");
+    else
+        finding_add(finding, "; %.0f%% of %s is hidden", hidden, finding_time(all / measures->n_steps).text);
+    finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
+    finding_number(finding, "communication_us", all / 1000 / measures->n_steps);
+    finding_number(finding, "hidden_percent", hidden);
+}
+
+enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_error *error) {
+    const struct measures *measures = &work->measures;
+    double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
+    uint32_t name;
+    int64_t most;
+    if (part_of_window(work, exposed) < EXPOSED_PERCENT)
+        return SUTRA_OK;
+    enum sutra_status status = find_collective(work, &name, &most, error);
+    if (status || name == STRING_NONE)
+        return status;
+    struct overview_finding *finding = finding_say(
+        work, FINDING_EXPOSED_COMM, exposed, "Communication that nothing hides takes %s (%s), %s of it in %s",
+        finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
+        finding_percent((double)most, exposed).text, finding_name(work, name).text);
+    add_overlap(work, exposed, finding);
+    double a_step = measures->n_collectives / measures->n_steps;
+    bool each = work->overview->window.n_steps && a_step >= COLLECTIVES_A_STEP &&
+                2 * (uint64_t)measures->n_short_collectives >= measures->n_collectives;
+    finding_number(finding, "collectives", a_step);
+    if (each)
+        finding_add(finding,
+                    ". %.0f collectives a step, half of them below 50 us: one for each parameter; let them be "
+                    "joined in buckets.",
+                    a_step);
+    else
+        finding_add(finding, ". Overlap it with computation (buckets of DDP, prefetching), send less or less often "
+                             "(accumulate gradients, no_sync).");
+    return SUTRA_OK;
+}
+
+/* ---- slow_collective: of those of >= SLOW_BYTES the fastest has a bus bandwidth < SLOW_PERCENT of the link's, and
+ * they take equally long. Win: what they would take less at half of the link's rate. ---- */
+
+#define SLOW_BYTES       1e6
+#define SLOW_PERCENT     10
+#define SLOW_SPREAD      1.5
+#define RANKS_OF_MACHINE 8
+
+/* Bytes that one link must carry for a byte of the message, times bytes; NaN: not known. */
+static double bus_bytes(const struct collective_calls *calls, const struct collective_call *call) {
+    char type[64];
+    const char *what = strings_text(&calls->strings, call->what), *name = strings_text(&calls->strings, call->type);
+    double n = (double)calls->groups[call->group].size;
+    const struct data_type *element = data_type_find(name, strlen(name));
+    snprintf(type, sizeof type, "c10::%.50s", name);
+    element = element ? element : data_type_find(type, strlen(type));
+    if (!element || n < 2 || n > RANKS_OF_MACHINE || call->is_message)
+        return (double)NAN;
+    double in = (double)call->n_in * element->bytes, out = (double)call->n_out * element->bytes;
+    if (strstr(what, "allreduce") || strstr(what, "all_reduce"))
+        return in < SLOW_BYTES ? (double)NAN : in * 2 * (n - 1) / n;
+    if (strstr(what, "gather"))
+        return out < SLOW_BYTES ? (double)NAN : out * (n - 1) / n;
+    if (strstr(what, "scatter"))
+        return in < SLOW_BYTES ? (double)NAN : in * (n - 1) / n;
+    return (double)NAN;
+}
+
+/* Of the large ones. */
+struct slow_calls {
+    row_t n;
+    double bandwidth; /* the best, bytes a second */
+    const struct collective_call *best;
+    double spread; /* the most that two of equal size differ by, as a factor */
+};
+
+static bool is_alike(const struct collective_call *a, const struct collective_call *b) {
+    return a->what == b->what && a->type == b->type && a->n_in == b->n_in && a->n_out == b->n_out &&
+           a->group == b->group;
+}
+
+static struct slow_calls look_at(const struct collective_calls *calls) {
+    struct slow_calls slow = {.spread = 1};
+    for (uint64_t i = 0; i < calls->n; i++) {
+        const struct collective_call *call = &calls->list[i];
+        double seconds = (double)(call->end_ns - call->start_ns) / 1e9, bytes = bus_bytes(calls, call);
+        if (isnan(bytes) || !(seconds > 0))
+            continue;
+        slow.n++;
+        if (bytes / seconds <= slow.bandwidth)
+            continue;
+        slow.bandwidth = bytes / seconds;
+        slow.best = call;
+    }
+    for (uint64_t i = 0; i < calls->n && slow.best; i++) {
+        const struct collective_call *call = &calls->list[i];
+        double factor = (double)(call->end_ns - call->start_ns) / (double)(slow.best->end_ns - slow.best->start_ns);
+        if (is_alike(call, slow.best))
+            slow.spread = fmax(slow.spread, factor);
+    }
+    return slow;
+}
+
+static void say_slow(struct findings_work *work, const struct collective_calls *calls, const struct slow_calls *slow,
+                     double link) {
+    const struct collective_call *best = slow->best;
+    double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
+    double win = exposed * (1 - slow->bandwidth / (link / 2));
+    struct overview_finding *finding = finding_say(
+        work, FINDING_SLOW_COLLECTIVE, win,
+        "The links are hardly used: even the fastest large collective, %s of %lld elements, takes %s, %.1f GB/s of bus "
+        "bandwidth where the links give %.0f; it takes equally long each time, so no rank is late. Wrong transport "
+        "(NCCL_P2P_DISABLE, IOMMU, no peer access) or too few channels: look at NCCL_DEBUG=INFO.",
+        short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
+        finding_time((double)(best->end_ns - best->start_ns)).text, slow->bandwidth / 1e9, link / 1e9);
+    finding_number(finding, "bus_gb_per_s", slow->bandwidth / 1e9);
+    finding_number(finding, "link_gb_per_s", link / 1e9);
+    finding_number(finding, "large_collectives", slow->n);
+}
+
+enum sutra_status rule_slow_collective(struct findings_work *work, struct sutra_error *error) {
+    double link = device_link_of(&work->reading->trace->document);
+    struct collective_calls calls;
+    if (!work->fired[FINDING_EXPOSED_COMM] || link <= 0)
+        return SUTRA_OK;
+    bool ok = collective_calls_init(&calls);
+    enum sutra_status status =
+        ok ? collective_calls_take(&calls, work->context, work->reading->trace, 0, error) : error_memory(error);
+    if (!status) {
+        struct slow_calls slow = look_at(&calls);
+        if (slow.n && slow.bandwidth < link * SLOW_PERCENT / 100 && slow.spread < SLOW_SPREAD)
+            say_slow(work, &calls, &slow, link);
+    }
+    collective_calls_free(&calls);
+    return status;
+}

@@ -1,0 +1,19 @@
+/*
+ * overview_job.h - `sutra analyze TRACE...`: device traces of a job in, findings and an overview out.
+ */
+#ifndef CLI_OVERVIEW_JOB_H
+#define CLI_OVERVIEW_JOB_H
+
+#include "cli/analyze/analysis_job.h"
+
+enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON };
+
+struct overview_values {
+    struct analysis_values analysis;
+    int format; /* enum overview_format */
+};
+
+/* Runs the command: reads, analyzes, prints. */
+int overview_run(const struct command *command, int argc, char **argv);
+
+#endif

@@ -1,0 +1,22 @@
+# Why training is slow: the page, its JSON, of one rank and of several.
+. "$TOOLS/common.sh"
+analysis_trace
+quietly sutra analyze trace.json.gz
+sutra analyze trace.json.gz 2>/dev/null | awk 'length > 80 { print "too wide: " $0 }'
+quietly sutra analyze trace.json.gz --format json
+mkdir traces
+cp trace.json.gz traces/x_rank2.json.gz
+cp trace.json.gz traces/x_rank1.json.gz
+quietly sutra analyze traces
+sutra analyze traces --format json -q | grep '"rank"' | cut -c 1-40
+quietly sutra analyze trace.json.gz -q
+sutra analyze trace.json.gz -q --stats - | grep -E 'n_ranks|n_findings'
+
+# Without anything to say.
+echo '{"traceEvents": []}' >empty.json
+quietly sutra analyze empty.json
+quietly sutra analyze empty.json -f json
+printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k\\u001b[31m", "pid": 0, "tid": 7, "ts": 1, "dur": 5}]}' >strange
+quietly sutra analyze strange
+quietly sutra analyze nowhere
+quietly sutra analyze nowhere.json

@@ -1,0 +1,540 @@
+/*
+ * test_findings.c - each rule and guard of the findings: a made trace on which it must speak, and one, mostly what people
+ * take for the same, on which it must not.
+ */
+#include <math.h>
+
+#include "analyze/overview/findings.h"
+#include "made_steps.h"
+#include "overview_trace.h"
+
+#define H100 "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"computeMajor\":9}],"
+
+static void find(const char *text, struct overview_findings *findings) {
+    struct overviewed made;
+    struct sutra_error error;
+    overview_of(text, 1, &made);
+    assert_int_equal(findings_make(made.context, &made.reading, &made.overview, &made.scratch, findings, &error),
+                     SUTRA_OK);
+    overview_forget(&made);
+}
+
+static const struct overview_finding *finding_of(const struct overview_findings *findings, enum finding_rule rule) {
+    for (unsigned i = 0; i < findings->n; i++)
+        if (findings->list[i].rule == rule)
+            return &findings->list[i];
+    return NULL;
+}
+
+/* ---- Traces: `fires` is whether the rule is to speak ---- */
+
+/* A step of ten operators that keep the device busy. */
+static void busy_part(struct made_trace *made) {
+    for (int i = 0; i < 10; i++)
+        launch_by(made, "aten::mm", "", 20, "gemm", 100);
+}
+
+static void made_startup(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        if (step == 1 || !fires)
+            call(made, "cudaMalloc", fires ? 5000 : 20);
+        if (step == 2 && fires)
+            call(made, "cuModuleLoadData", 3000);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* All of it before the first work is cut off, and no reason to say nothing else. */
+static void made_startup_first(struct made_trace *made, bool fires) {
+    step_begin(made);
+    call(made, "cudaFree", 50000);
+    if (fires) { /* another one, later */
+        launch(made, "k", 100);
+        made->now = made->free_at + 10;
+        call(made, "cudaMalloc", 50000);
+    }
+    for (int i = 0; i < 20; i++)
+        launch(made, "k", 100);
+    made->now = made->free_at;
+    step_end(made);
+}
+
+static void made_trace_edge(struct made_trace *made, bool fires) {
+    call(made, "cudaLaunchKernel", CALL_US);
+    made->free_at = fires ? 3000 : 0; /* with work that the trace does not hold */
+    queue(made, "kernel", "k", 100);
+    for (int i = 0; i < 100; i++)
+        launch(made, "k", 100);
+    wait_for_device(made, "cudaDeviceSynchronize");
+}
+
+static void made_unrecorded_graph(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        call(made, "cudaGraphLaunch", 20);
+        long begin = made->free_at + (fires ? 500 : 2); /* kernels before this one are not recorded */
+        work(made, "kernel", "last_of_graph", 7, begin, 100);
+        made->free_at = begin + 100;
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void made_device_side(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        made->free_at += fires ? 800 : 10; /* of another process */
+        busy_part(made);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* A call that waits for long while nothing runs that the trace holds says nothing about synchronising. */
+static void made_unrecorded_wait(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        made->now = made->free_at;
+        call(made, "cudaDeviceSynchronize", fires ? 900 : 20);
+        step_end(made);
+    }
+}
+
+#define LOADER(kind) "enumerate(DataLoader)#_" kind "DataLoaderIter.__next__"
+
+static void load(struct made_trace *made, const char *name, long us) {
+    long since = made->now;
+    host(made, "aten::stack", us);
+    around(made, "user_annotation", name, since, "");
+}
+
+/* Not the loader's time counts, but that in which the device has nothing to do. */
+static void made_data_loading(struct made_trace *made, bool fires) {
+    busy_part(made);
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        if (fires)
+            wait_for_device(made, "cudaDeviceSynchronize");
+        load(made, LOADER("SingleProcess"), 600);
+        busy_part(made);
+        step_end(made);
+    }
+}
+
+static void made_cpu_preprocessing(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        wait_for_device(made, "cudaStreamSynchronize");
+        call(made, "cudaLaunchKernel", CALL_US);
+        queue(made, "kernel", "k", 1);
+        made->now += 10;
+        for (int i = 0; i < 20; i++) { /* in one piece, or between launches */
+            host(made, "resize_images", 1000);
+            if (!fires)
+                launch(made, "small", 10);
+        }
+        busy_part(made);
+        step_end(made);
+    }
+}
+
+static void made_host_bound(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 50; i++) /* kernels as short; but does the queue run empty? */
+            launch_by(made, "aten::add", "", fires ? 60 : 8, "elementwise_kernel", 9);
+        step_end(made);
+    }
+}
+
+/* Kernels of graphs are launched already as well as they can be. */
+static void made_graphs(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 5; i++) {
+            host(made, "prepare", 300);
+            call(made, "cudaGraphLaunch", 20);
+            for (int k = 0; k < 20; k++)
+                queue(made, "kernel", "k", 10);
+            if (fires)
+                for (int k = 0; k < 30; k++)
+                    launch_by(made, "aten::add", "", 60, "k", 9);
+            else
+                made->now = made->free_at;
+        }
+        step_end(made);
+    }
+}
+
+static void optimize(struct made_trace *made, int n, long host_us) {
+    long since = made->now;
+    for (int i = 0; i < n; i++)
+        launch_by(made, "aten::add_", "", host_us, "add", 2);
+    around(made, "user_annotation", "Optimizer.step#SGD.step", since, "");
+}
+
+static void made_small_kernels_optimizer(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 40; i++)
+            launch_by(made, "aten::mm", "", 20, "gemm", 400);
+        if (fires)
+            made->now = made->free_at;
+        optimize(made, fires ? 300 : 100, 20);
+        step_end(made);
+    }
+}
+
+/* As many kernels, but of several steps of a trace whose steps are not marked. */
+static void made_optimizer_unmarked(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 4; step++) {
+        for (int i = 0; i < 10; i++)
+            launch_by(made, "aten::mm", "", 20, "gemm", 400);
+        made->now = made->free_at;
+        optimize(made, fires ? 300 : 80, 20);
+    }
+}
+
+static void communicate(struct made_trace *made, long us, bool beside) {
+    call(made, "cudaLaunchKernel", CALL_US);
+    if (beside)
+        work(made, "kernel", "ncclDevKernel_AllReduce_Sum", 20, made->free_at, us);
+    else
+        queue(made, "kernel", "ncclDevKernel_AllReduce_Sum", us);
+}
+
+static void made_exposed_comm(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        communicate(made, 900, !fires);
+        busy_part(made);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void made_slow_collective(struct made_trace *made, bool fires) {
+    made->head = H100;
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        call(made, "cudaLaunchKernel", CALL_US);
+        long us = fires ? 9000 : 900, begin = made->free_at;
+        event(made,
+              "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
+              "\"args\":{\"correlation\":%d,\"Collective name\":\"allreduce\",\"In msg nelems\":25000000,"
+              "\"Out msg nelems\":25000000,\"dtype\":\"BFloat16\",\"Group size\":8}",
+              begin, us, made->n_calls);
+        made->free_at = begin + us;
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void copy_in(struct made_trace *made, const char *name, long us, bool beside) {
+    call(made, "cudaMemcpyAsync", beside ? CALL_US : us + CALL_US);
+    if (beside) {
+        work(made, "gpu_memcpy", name, 9, made->free_at, us);
+    } else {
+        long begin = made->now - us > made->free_at ? made->now - us : made->free_at;
+        work(made, "gpu_memcpy", name, 7, begin, us);
+        made->free_at = begin + us;
+    }
+}
+
+/* As much from pinned memory, beside kernels, is nothing to talk of. */
+static void made_copies(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 4; step++) {
+        long since = made->now;
+        step_begin(made);
+        copy_in(made, fires ? "Memcpy HtoD (Pageable -> Device)" : "Memcpy HtoD (Pinned -> Device)", 400, !fires);
+        around(made, "cpu_op", "aten::copy_", since, "");
+        busy_part(made);
+        step_end(made);
+    }
+}
+
+/* A loss is read after each of many small parts, or once in the end. */
+static void made_sync(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 20; i++) {
+            launch_by(made, "aten::mm", "", 30, "gemm", 200);
+            long since = made->now;
+            if (fires) {
+                call(made, "cudaMemcpyAsync", CALL_US);
+                queue(made, "gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 2);
+                wait_for_device(made, "cudaStreamSynchronize");
+                around(made, "cpu_op", "aten::_local_scalar_dense", since, "");
+                made->now++;
+                around(made, "cpu_op", "aten::item", since, "");
+                host(made, "python", 30);
+            }
+        }
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void made_fp32(struct made_trace *made, bool fires) {
+    made->head = H100;
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 10; i++)
+            launch_by(made, "aten::mm", "", 10, fires ? "ampere_sgemm_128x64_nn" : "sm80_xmma_gemm_tf32f32_sgemm_tf32",
+                      100);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* The host never waits for the device: faster kernels win nothing. */
+static void made_fp32_of_host(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 10; i++)
+            launch_by(made, "aten::mm", "", 110, "volta_sgemm_128x64_nn", 60);
+        if (fires)
+            for (int i = 0; i < 40; i++)
+                launch_by(made, "aten::mm", "", 10, "volta_sgemm_128x64_nn", 100);
+        wait_for_device(made, fires ? "cudaDeviceSynchronize" : "cudaEventRecord");
+        step_end(made);
+    }
+}
+
+#define SHAPES(a, b) "\"Input Dims\":[" a "," b "],\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"]"
+
+static void made_unfused_attention(struct made_trace *made, bool fires) {
+    made->head = H100;
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 5; i++) {
+            launch_by(made, "aten::bmm",
+                      fires ? SHAPES("[16,2048,64]", "[16,64,2048]") : SHAPES("[16,128,64]", "[16,64,128]"), 10, "bmm",
+                      200);
+            launch_by(made, "aten::_softmax", "", 10, "softmax", 300);
+        }
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void made_elementwise_fusion(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 10; i++) {
+            launch_by(made, "aten::mm", "", 10, "gemm", 100);
+            launch_by(made, "aten::mul", "", 10,
+                      fires ? "void at::native::vectorized_elementwise_kernel<4>" : "triton_poi_fused_elementwise",
+                      100);
+        }
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void made_layout(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        launch_by(made, "aten::conv2d", "", 10, "nchwToNhwcKernel", fires ? 150 : 10);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+static void made_ddp_buffers(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        wait_for_device(made, "cudaStreamSynchronize");
+        launch(made, "k", 2);
+        long since = made->now;
+        host(made, "aten::unflatten_dense_tensors", 300);
+        made->now++;
+        around(made, "user_annotation", fires ? "DistributedDataParallel.forward" : "MyModel.forward", since, "");
+        busy_part(made);
+        step_end(made);
+    }
+}
+
+static void made_gemm_bound(struct made_trace *made, bool fires) {
+    made->head = H100;
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        for (int i = 0; i < 10; i++)
+            launch_by(made, "aten::mm", SHAPES("[4096,4096]", "[4096,4096]"), 10, "gemm", fires ? 300 : 3);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* ---- The table ---- */
+
+struct finding_case {
+    enum finding_rule rule;
+    void (*make)(struct made_trace *made, bool fires);
+    const char *words;  /* in its text, where it fires */
+    double least, most; /* win in percent; both 0: none is claimed */
+};
+
+static const struct finding_case cases[] = {
+    {FINDING_STARTUP, made_startup, "of it in cudaMalloc", 60, 80},
+    {FINDING_STARTUP, made_startup_first, "Profile after a warm-up", 90, 99},
+    {FINDING_TRACE_EDGE, made_trace_edge, "first 3.00 ms", 0, 0},
+    {FINDING_UNRECORDED_GRAPH, made_unrecorded_graph, "not recorded", 0, 0},
+    {FINDING_DEVICE_SIDE, made_device_side, "The host is not why", 0, 0},
+    {FINDING_DEVICE_SIDE, made_unrecorded_wait, "does what the trace does not hold", 0, 0},
+    {FINDING_DATA_LOADING, made_data_loading, "num_workers >= 4", 30, 45},
+    {FINDING_CPU_PREPROCESSING, made_cpu_preprocessing, "3 gaps", 85, 99},
+    {FINDING_HOST_BOUND, made_host_bound, "100.0% of 150 launches", 75, 95},
+    {FINDING_HOST_BOUND, made_graphs, "CUDA graphs", 50, 90},
+    {FINDING_SMALL_KERNELS_OPTIMIZER, made_small_kernels_optimizer, "launches 300 kernels a step", 20, 30},
+    {FINDING_SMALL_KERNELS_OPTIMIZER, made_optimizer_unmarked, "launches 300 kernels a step", 45, 65},
+    {FINDING_EXPOSED_COMM, made_exposed_comm, "ncclDevKernel_AllReduce_Sum; next to none", 28, 33},
+    {FINDING_SLOW_COLLECTIVE, made_slow_collective, "9.7 GB/s of bus bandwidth where the links give 450", 80, 90},
+    {FINDING_COPIES, made_copies, "pin_memory=True", 20, 35},
+    {FINDING_SYNC, made_sync, "mostly for aten::item, 20 a step", 10, 25},
+    {FINDING_FP32, made_fp32, "100.0% of the device's time", 45, 50},
+    {FINDING_FP32, made_fp32_of_host, "volta_sgemm_128x64_nn", 30, 50},
+    {FINDING_UNFUSED_ATTENTION, made_unfused_attention, "scaled_dot_product_attention", 80, 100},
+    {FINDING_ELEMENTWISE_FUSION, made_elementwise_fusion, "50.0% of the device's time", 25, 31},
+    {FINDING_LAYOUT, made_layout, "channels_last", 11, 14},
+    {FINDING_DDP_BUFFERS, made_ddp_buffers, "broadcast_buffers=False", 18, 25},
+    {FINDING_GEMM_BOUND, made_gemm_bound, "458.1 TFLOP/s, 46% of the peak of NVIDIA H100", 0, 0},
+};
+
+static struct overview_findings found_in(const struct finding_case *tried, bool fires) {
+    struct made_trace made = {0};
+    struct overview_findings findings;
+    tried->make(&made, fires);
+    char *text = made_text(&made);
+    find(text, &findings);
+    free(text);
+    return findings;
+}
+
+static void tell(const struct overview_findings *findings) {
+    for (unsigned i = 0; i < findings->n; i++)
+        print_error("  %s %.1f: %s\n", finding_names[findings->list[i].rule], findings->list[i].win,
+                    findings->list[i].text);
+}
+
+static void each_rule_speaks_where_it_holds(void **state) {
+    (void)state;
+    size_t n_right = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct finding_case *tried = &cases[i];
+        struct overview_findings findings = found_in(tried, true);
+        const struct overview_finding *finding = finding_of(&findings, tried->rule);
+        bool claims = tried->most > 0;
+        bool right = finding && strstr(finding->text, tried->words) && isnan(finding->win) == !claims &&
+                     (!claims || (finding->win >= tried->least && finding->win <= tried->most));
+        if (!right) {
+            print_error("case %zu, %s:\n", i, finding_names[tried->rule]);
+            tell(&findings);
+        }
+        n_right += right && finding->n_numbers > 0 && strlen(finding->text) < FINDING_TEXT - 1;
+    }
+    assert_int_equal(n_right, sizeof cases / sizeof *cases);
+}
+
+static void each_rule_keeps_silent_where_it_only_looks_so(void **state) {
+    (void)state;
+    size_t n_right = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct overview_findings findings = found_in(&cases[i], false);
+        if (finding_of(&findings, cases[i].rule)) {
+            print_error("case %zu, %s:\n", i, finding_names[cases[i].rule]);
+            tell(&findings);
+        }
+        n_right += finding_of(&findings, cases[i].rule) == NULL;
+    }
+    assert_int_equal(n_right, sizeof cases / sizeof *cases);
+}
+
+static void every_rule_has_a_case(void **state) {
+    (void)state;
+    for (int rule = 0; rule < N_FINDING_RULES; rule++) {
+        bool found = rule == FINDING_STRAGGLER; /* of several ranks */
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            found |= cases[i].rule == (enum finding_rule)rule;
+        assert_true(found);
+        assert_non_null(finding_names[rule]);
+    }
+}
+
+/* ---- Order ---- */
+
+static void add(struct overview_findings *findings, enum finding_rule rule, double win) {
+    findings->list[findings->n++] = (struct overview_finding){.rule = rule, .win = win};
+}
+
+static void findings_are_ordered_by_what_they_win(void **state) {
+    (void)state;
+    struct overview_findings findings = {.n = 0};
+    add(&findings, FINDING_GEMM_BOUND, (double)NAN);
+    add(&findings, FINDING_LAYOUT, 2);
+    add(&findings, FINDING_COPIES, 2.9);
+    add(&findings, FINDING_EXPOSED_COMM, 10);
+    add(&findings, FINDING_HOST_BOUND, 30);
+    findings_order(&findings, 80);
+    assert_int_equal(findings.n, 4);
+    assert_int_equal(findings.list[0].rule, FINDING_HOST_BOUND);
+    assert_int_equal(findings.list[1].rule, FINDING_EXPOSED_COMM);
+    assert_int_equal(findings.list[2].rule, FINDING_LAYOUT);
+    assert_int_equal(findings.list[3].rule, FINDING_GEMM_BOUND);
+}
+
+static void kernels_come_behind_idle_time_where_there_is_much_of_it(void **state) {
+    (void)state;
+    for (int busy = 50; busy <= 70; busy += 20) {
+        struct overview_findings findings = {.n = 0};
+        add(&findings, FINDING_FP32, 30);
+        add(&findings, FINDING_EXPOSED_COMM, 20);
+        add(&findings, FINDING_DATA_LOADING, 25);
+        findings_order(&findings, busy);
+        assert_int_equal(findings.list[0].rule, busy < 60 ? FINDING_DATA_LOADING : FINDING_FP32);
+        assert_int_equal(findings.list[1].rule, busy < 60 ? FINDING_FP32 : FINDING_DATA_LOADING);
+        assert_int_equal(findings.list[2].rule, FINDING_EXPOSED_COMM);
+    }
+}
+
+static void there_are_five_at_most(void **state) {
+    (void)state;
+    struct overview_findings findings = {.n = 0};
+    for (int rule = 0; rule < 8; rule++)
+        add(&findings, (enum finding_rule)rule, 10 + rule);
+    findings_order(&findings, 80);
+    assert_int_equal(findings.n, FINDINGS_MOST);
+    assert_int_equal(findings.list[4].rule, 3);
+}
+
+static void a_trace_without_work_has_none(void **state) {
+    (void)state;
+    static const char *const texts[] = {TRACE(""), TRACE(STEP(1, 0, 1000)), TRACE(KERNEL("k", 7, 5, 0, 1))};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct overview_findings findings;
+        find(texts[i], &findings);
+        assert_int_equal(findings.n, 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_rule_speaks_where_it_holds),
+        cmocka_unit_test(each_rule_keeps_silent_where_it_only_looks_so),
+        cmocka_unit_test(every_rule_has_a_case),
+        cmocka_unit_test(findings_are_ordered_by_what_they_win),
+        cmocka_unit_test(kernels_come_behind_idle_time_where_there_is_much_of_it),
+        cmocka_unit_test(there_are_five_at_most),
+        cmocka_unit_test(a_trace_without_work_has_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
