@@ -270,6 +270,7 @@ static void a_part_of_the_work_can_be_asked_for(void **state) {
         {ONLY(.rank = 0), "aten::mm 2 40, aten::relu 1 10"},
         {ONLY(.step = "1"), "aten::mm 1 10, aten::relu 1 10"},
         {ONLY(.step = "2"), "aten::mm 1 30"},
+        {ONLY(.step = "1-2"), "aten::mm 2 40, aten::relu 1 10"},
         {ONLY(.step = "12"), "no annotation is called ProfilerStep#12"},
         {ONLY(.from_us = 40, .to_us = 100), "aten::relu 1 10"},
         {ONLY(.from_us = 20), "aten::mm 1 30, aten::relu 1 10"},

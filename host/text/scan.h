@@ -39,6 +39,12 @@ static inline size_t trim_end(const char *text, size_t end) {
     return end;
 }
 
+/* Where the element of a list ends that stands before the one at `next`: before the comma and white space around it. */
+static inline size_t element_end(const char *text, size_t next) {
+    size_t end = trim_end(text, next);
+    return text[end - 1] == ',' ? trim_end(text, end - 1) : end;
+}
+
 /* Copies 16 bytes, and says whether the first `length` (at most 16) of them are written as they are: ASCII from space
  * to ~ without backslashes. Control characters and quotes are not looked for: raw strings hold none. */
 static inline bool copy_plain(char *to, const char *text, size_t length) {

@@ -39,7 +39,5 @@ size_t trace_events_end(const struct sutra_device_trace *trace) {
 size_t trace_event_end(const struct sutra_device_trace *trace, row_t event) {
     const char *bytes = trace->document.source.bytes;
     bool last = event + 1 == trace->events.n;
-    size_t end = last ? trace_events_end(trace) : trace->events.text[event + 1];
-    end = trim_end(bytes, end);
-    return last || bytes[end - 1] != ',' ? end : trim_end(bytes, end - 1);
+    return last ? trim_end(bytes, trace_events_end(trace)) : element_end(bytes, trace->events.text[event + 1]);
 }

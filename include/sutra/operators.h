@@ -43,7 +43,7 @@ struct sutra_operators_options {
     bool kernels; /* of ours, those of kernels instead of those of operators */
     /* Of ours, a part of the work only. A moment is that at which the work's call begins, else its own start; host
      * events count that begin in the stretch. NULL and 0: no restriction. With `compat` SUTRA_USAGE. */
-    const char *step;      /* from the start to the end of "ProfilerStep#" with this number */
+    const char *step;      /* from the start to the end of "ProfilerStep#" with this number, or of several: "3-5" */
     double from_us, to_us; /* from here on, before there; whole microseconds from the first start of the trace */
     const char *name;      /* of the work or its operator: contains this */
     const char *stream;    /* is this */

@@ -24,6 +24,7 @@
 #include "sutra/operators.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"
+#include "sutra/rewrite.h"
 #include "sutra/simulate.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"

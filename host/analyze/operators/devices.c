@@ -32,7 +32,7 @@ static uint8_t class_of(const struct op_reading *reading, struct class_memory *m
     return *known;
 }
 
-static enum sutra_status take_rows(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+static enum sutra_status take_rows(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
                                    struct sutra_error *error) {
     struct device_rows *rows = &reading->devices;
     struct class_memory memory;
@@ -69,7 +69,7 @@ enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scrat
     return status;
 }
 
-enum sutra_status device_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
                                    struct arena *scratch, struct sutra_error *error) {
     struct device_rows *rows = &reading->devices;
     row_t n = 0;

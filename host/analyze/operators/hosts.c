@@ -68,7 +68,7 @@ static row_t count_hosts(const struct op_reading *reading) {
     return n;
 }
 
-static void list_events(struct op_reading *reading, const struct op_times *times, struct host_list *list) {
+static void list_events(struct op_reading *reading, const struct exact_times *times, struct host_list *list) {
     struct op_time time;
     uint8_t kind;
     for (row_t event = 0; event < reading->events->n; event++) {
@@ -207,7 +207,7 @@ static enum sutra_status make_rows(struct op_reading *reading, const struct host
     return status;
 }
 
-enum sutra_status host_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     struct host_list list = list_take(count_hosts(reading), scratch);

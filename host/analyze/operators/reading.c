@@ -6,7 +6,7 @@
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
                                   struct arena *arena, struct arena *scratch, struct op_reading *reading,
                                   struct sutra_error *error) {
-    struct op_times times;
+    struct exact_times times;
     enum reader reader = rules & READING_REFERENCE ? READER_OPERATORS : READER_TREE;
     *reading = (struct op_reading){.trace = trace,
                                    .events = &trace->events,

@@ -28,6 +28,7 @@
 #include "base/arena.h"
 #include "context/context.h"
 #include "facts/device_class.h"
+#include "facts/exact_times.h"
 #include "facts/names.h"
 #include "read/device_trace.h"
 
@@ -132,22 +133,18 @@ static inline double op_dur_us(const struct op_reading *reading, row_t device) {
 
 /* ---- The parts ---- */
 
-/* times.c: the unit of ticks, and times of events; a part of the events is asked for its text where doubles are too
- * coarse for nanoseconds. */
-struct op_times {
-    const struct json_place *text; /* by event: where the start stands; NULL: doubles will do */
-};
+/* times.c: the unit of ticks, and times of events. */
 enum sutra_status op_times_prepare(struct sutra_context *context, struct op_reading *reading, struct arena *scratch,
-                                   struct op_times *times, struct sutra_error *error);
+                                   struct exact_times *times, struct sutra_error *error);
 struct op_time {
     int64_t start, stop;
 };
-bool op_times_read(struct op_reading *reading, const struct op_times *times, row_t event, struct op_time *time);
+bool op_times_read(struct op_reading *reading, const struct exact_times *times, row_t event, struct op_time *time);
 
 /* hosts.c, devices.c, calls.c, charges.c */
-enum sutra_status host_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
-enum sutra_status device_rows_make(struct op_reading *reading, const struct op_times *times, struct arena *arena,
+enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
                                    struct arena *scratch, struct sutra_error *error);
 enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scratch, struct sutra_error *error);
 enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading, struct arena *arena,

@@ -9,8 +9,7 @@
 
 #include "analyze/operators/operators.h"
 #include "base/error.h"
-
-#define NS_PER_US 1000
+#include "facts/stretch.h"
 
 /* The moment that decides about a piece of work. */
 static int64_t moment_of(const struct op_reading *reading, row_t device) {
@@ -28,37 +27,19 @@ static int64_t first_start(const struct op_reading *reading) {
     return first == INT64_MAX ? 0 : first;
 }
 
-/* Whether a name is that of the step: "ProfilerStep#" and its number. */
-static bool is_step(const struct op_reading *reading, uint32_t name, const char *step) {
-    const char *text = strings_text(reading->strings, name), *found = strstr(text, STEP_NAME "#");
-    return found && strcmp(found + strlen(STEP_NAME "#"), step) == 0;
-}
-
-/* From the start of a step to its end; of several of that number, from the first to the last. */
-static bool find_step(struct op_reading *reading, const char *step) {
-    bool found = false;
-    for (row_t row = 0; row < reading->hosts.n; row++) {
-        if (reading->hosts.kind[row] != HOST_ANNOTATION || !is_step(reading, host_name(reading, row), step))
-            continue;
-        int64_t start = reading->hosts.start[row], stop = reading->hosts.stop[row];
-        reading->from = !found || start < reading->from ? start : reading->from;
-        reading->to = !found || stop > reading->to ? stop : reading->to;
-        found = true;
+static enum sutra_status find_stretch(struct op_reading *reading, const struct stretch_wish *wish,
+                                      struct sutra_error *error) {
+    struct time_stretch stretch = stretch_of_all();
+    for (row_t row = 0; row < reading->hosts.n && wish->steps; row++)
+        if (reading->hosts.kind[row] == HOST_ANNOTATION &&
+            stretch_is_step(reading->strings, host_name(reading, row), wish))
+            stretch_add_step(&stretch, reading->hosts.start[row], reading->hosts.stop[row]);
+    enum sutra_status status = stretch_settle(&stretch, wish, first_start(reading), error);
+    if (!status) {
+        reading->from = stretch.from;
+        reading->to = stretch.to;
     }
-    return found;
-}
-
-static enum sutra_status find_window(struct op_reading *reading, const struct sutra_operators_options *options,
-                                     struct sutra_error *error) {
-    if (options->step && !find_step(reading, options->step))
-        return error_set(error, SUTRA_DATA, "no annotation is called " STEP_NAME "#%.100s", options->step);
-    int64_t first = first_start(reading);
-    int64_t from = first + (int64_t)options->from_us * NS_PER_US, to = first + (int64_t)options->to_us * NS_PER_US;
-    if (options->from_us > 0 && from > reading->from)
-        reading->from = from;
-    if (options->to_us > 0 && to < reading->to)
-        reading->to = to;
-    return SUTRA_OK;
+    return status;
 }
 
 static bool name_fits(const struct op_reading *reading, const char *text, row_t device) {
@@ -104,12 +85,12 @@ enum sutra_status op_restrict(const struct op_input *input, struct op_reading *r
     const struct sutra_operators_options *options = &input->options;
     struct device_rows *devices = &reading->devices;
     row_t n = 0;
-    if (!options->step && !(options->from_us > 0) && !(options->to_us > 0) && !options->name && !options->stream &&
-        !options->category)
+    const struct stretch_wish wish = {options->step, options->from_us, options->to_us};
+    if (!stretch_is_wanted(&wish) && !options->name && !options->stream && !options->category)
         return SUTRA_OK;
     if (options->category && !is_category(options->category))
         return error_set(error, SUTRA_USAGE, "no category of operators is called %.100s", options->category);
-    enum sutra_status status = find_window(reading, options, error);
+    enum sutra_status status = find_stretch(reading, &wish, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         if (!is_kept(input, i))
             continue;

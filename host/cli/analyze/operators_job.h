@@ -21,7 +21,7 @@ struct operators_values {
 /* Rows of the options that restrict the tables to a part of the work. */
 #define RESTRICTION_ROWS                                                                                                 \
     {"rank", 0, OPTION_WORDS, "N", AT(ranks), .help = "only the trace of rank N; may be repeated"},                      \
-        {"step", 0, OPTION_TEXT, "N", AT(step), .help = "only what is launched in ProfilerStep#N"},                      \
+        {"step", 0, OPTION_TEXT, "N", AT(step), .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},  \
         {"from",                                                                                                         \
          0,                                                                                                              \
          OPTION_NUMBER,                                                                                                  \

@@ -1,0 +1,227 @@
+/*
+ * cut.c - `sutra cut`: a device trace in, a part of it out; of a pair both.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/tool/arguments.h"
+#include "cli/tool/job.h"
+#include "cli/tool/paths.h"
+
+struct cut_values {
+    struct job_values job;
+    const char *trace, *host, *host_output;
+    const char *step;
+    uint64_t from_us, to_us, min_us;
+    int only;
+    bool no_python;
+};
+
+static const char *const sides[] = {"all", "gpu", "cpu", "communication", NULL}; /* in the order of enum sutra_only */
+
+static const struct stage_share stages[] = {
+    STAGES_READ("device trace", 70), STAGES_READ("host trace", 40), {"cut", 10, false}, {"write", 20, false}, {0}};
+
+#define AT(field) .offset = offsetof(struct cut_values, field)
+
+static const struct option_row options[] = {
+    JOB_ROW_OUTPUT(job),
+    {"step", 0, OPTION_TEXT, "N", AT(step), .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},
+    {"from", 0, OPTION_NUMBER, "US", AT(from_us), .maximum = UINT32_MAX,
+     .help = "only what is launched from so many microseconds after the first event on"},
+    {"to", 0, OPTION_NUMBER, "US", AT(to_us), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "only what is launched before so many microseconds after the first event"},
+    {"only", 0, OPTION_CHOICE, "SIDE", AT(only), .choices = sides,
+     .help = "gpu for work and annotations on streams, cpu for all else, communication for kernels that communicate "
+             "and collectives on the host (default: all)"},
+    {"no-python", 0, OPTION_FLAG, AT(no_python), .help = "without functions of Python"},
+    {"min-us", 0, OPTION_NUMBER, "N", AT(min_us), .maximum = UINT32_MAX,
+     .help = "without events that took less than N microseconds"},
+    {"host", 0, OPTION_FILE, "ET", AT(host), .help = "also cut the host trace ET of the same run"},
+    {"host-out", 0, OPTION_FILE, "OUT", AT(host_output), .help = "write the host trace to OUT"},
+    {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
+     .help = "how many threads, 0 for one per processor (default: 0)"},
+    JOB_ROW_LENIENT(job),
+    JOB_ROW_INPUT(job.most_input_bytes),
+    JOB_ROW_STATS(job),
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress, no summary and no warnings"},
+    JOB_ROW_VERBOSE(job),
+    {0},
+};
+
+/* What lives while a trace is cut. */
+struct cut_job {
+    const struct cut_values *values;
+    struct job job;
+    struct sutra_device_trace *device;
+    struct sutra_host_trace *host;
+    struct sutra_cut *cut;
+};
+
+static enum sutra_status cut_traces(struct cut_job *cut, struct sutra_error *error) {
+    const struct cut_values *values = cut->values;
+    const struct sutra_selection selection = {.size = sizeof selection,
+                                              .step = values->step,
+                                              .from_us = (double)values->from_us,
+                                              .to_us = (double)values->to_us,
+                                              .min_us = (double)values->min_us,
+                                              .only = (enum sutra_only)values->only,
+                                              .no_python = values->no_python};
+    struct sutra_context *context = cut->job.context;
+    enum sutra_status status = sutra_device_trace_read(context, values->trace, &cut->device, error);
+    if (!status && values->host)
+        status = sutra_host_trace_read(context, values->host, &cut->host, error);
+    return status ? status : sutra_cut_make(context, cut->device, cut->host, &selection, &cut->cut, error);
+}
+
+static enum sutra_status write_traces(struct cut_job *cut, struct sutra_error *error) {
+    const struct cut_values *values = cut->values;
+    uint64_t n_bytes = 0, n_host_bytes = 0;
+    enum sutra_status status = sutra_cut_write(cut->job.context, cut->cut, values->job.output, &n_bytes, error);
+    if (!status && values->host)
+        status = sutra_cut_write_host(cut->job.context, cut->cut, values->host_output, &n_host_bytes, error);
+    cut->job.figures.output_bytes = n_bytes + n_host_bytes;
+    return status;
+}
+
+static enum sutra_status job_run(struct cut_job *cut, struct sutra_error *error) {
+    const struct cut_values *values = cut->values;
+    enum sutra_status status = job_open(&cut->job, values->job.output, error);
+    if (!status && values->host && !values->job.force)
+        status = sutra_output_check(values->host_output, error);
+    if (!status)
+        status = cut_traces(cut, error);
+    return status ? status : write_traces(cut, error);
+}
+
+static void print_stats(FILE *file, const void *result) {
+    const struct cut_job *cut = result;
+    struct sutra_cut_report report = {.size = sizeof report};
+    sutra_cut_report(cut->cut, &report);
+    const struct named_count counts[] = {
+        {"n_events", report.n_events},
+        {"n_events_kept", report.n_events_kept},
+        {"n_operators", report.n_operators},
+        {"n_operators_kept", report.n_operators_kept},
+        {"n_work", report.n_work},
+        {"n_work_kept", report.n_work_kept},
+        {"n_arrow_ends", report.n_arrow_ends},
+        {"n_arrow_ends_kept", report.n_arrow_ends_kept},
+        {"n_broken_ends", report.n_broken_ends},
+        {"n_nodes", report.n_nodes},
+        {"n_nodes_kept", report.n_nodes_kept},
+    };
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    run_figures_print_json(file, &cut->job.figures);
+}
+
+static void print_summary(const struct cut_job *cut) {
+    struct sutra_cut_report report = {.size = sizeof report};
+    sutra_cut_report(cut->cut, &report);
+    const struct summary_row rows[] = {
+        {report.n_events_kept, "events kept", true},
+        {report.n_events - report.n_events_kept, "events left out", true},
+        {report.n_broken_ends, "  ends of arrows whose other end is left out", false},
+        {report.n_nodes_kept, "nodes of the host trace kept", false},
+        {report.n_nodes - report.n_nodes_kept, "nodes of the host trace left out", false},
+    };
+    fprintf(stderr, "sutra: cut to %s\n", cut->values->job.output);
+    summary_print(rows, sizeof rows / sizeof *rows);
+    run_figures_print(&cut->job.figures);
+}
+
+/* The closing lines, and the statistics. */
+static enum sutra_status job_tell(struct cut_job *cut) {
+    const struct cut_values *values = cut->values;
+    job_measure_inputs(&cut->job, (const char *const[]){values->trace, values->host}, 2);
+    if (!values->job.quiet && !path_is_stream(values->job.output))
+        print_summary(cut);
+    return values->job.stats ? stats_write(values->job.stats, print_stats, cut) : SUTRA_OK;
+}
+
+static int check_files(const struct cut_values *values) {
+    const char *const files[] = {values->trace, values->host, values->job.output, values->host_output};
+    if (!values->host != !values->host_output)
+        return message_fail(SUTRA_USAGE, "--host and --host-out go together");
+    for (size_t output = 2; output < 4; output++)
+        for (size_t input = 0; input < output; input++)
+            if (files[output] && files[input] && paths_same(files[output], files[input]))
+                return message_fail(SUTRA_USAGE, "%s: %s", files[output],
+                                    input < 2 ? "the output is the input" : "both outputs are the same file");
+    if (values->host && path_is_stream(values->job.output) && path_is_stream(values->host_output))
+        return message_fail(SUTRA_USAGE, "only one of the outputs can be standard output");
+    if (values->host && paths_same(values->host, values->trace))
+        return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", values->trace);
+    int wrong = job_check_stats(values->job.stats, values->job.output, files, 2);
+    return wrong ? wrong : job_check_stats(values->job.stats, values->host_output, NULL, 0);
+}
+
+static int check_values(const struct cut_values *values) {
+    if (values->host && (values->only || values->min_us))
+        return message_fail(SUTRA_USAGE,
+                            "--host and %s exclude each other: a pair that is to be linked needs all "
+                            "events of its stretch",
+                            values->only ? "--only" : "--min-us");
+    if (values->to_us && values->to_us <= values->from_us)
+        return message_fail(SUTRA_USAGE, "--to does not stand behind --from");
+    return check_files(values);
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct cut_values values = {.job.output = "-", .job.stages = stages};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+    values.trace = operands.words[0];
+    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK || (exit_code = check_values(&values)) != SUTRA_OK)
+        return exit_code;
+    bool loud = !values.job.quiet;
+    struct cut_job cut = {.values = &values, .job = job_start(&values.job, loud, loud, values.job.verbose)};
+    struct sutra_error error;
+    enum sutra_status status = job_run(&cut, &error), told = status ? SUTRA_OK : job_tell(&cut);
+    sutra_cut_free(cut.cut);
+    sutra_host_trace_free(cut.host);
+    sutra_device_trace_free(cut.device);
+    exit_code = job_end(&cut.job, status, &error);
+    return exit_code ? exit_code : (int)told;
+}
+
+static const char *const synopses[] = {
+    "TRACE -o SMALL [OPTIONS]",
+    "TRACE -o SMALL --host ET --host-out SMALL_ET [OPTIONS]",
+    NULL,
+};
+static const char *const description[] = {
+    "Writes a part of the device trace TRACE as a trace: of some steps, of a stretch of time, of one side, without "
+    "Python's functions, without what is short. What is kept stays as it is, byte for byte, and all that stands around "
+    "the events, too.",
+    "Work on the device belongs to the moment at which its call began, an annotation on a stream to that of the "
+    "host's annotation, all else to its own start. Operators and annotations that run when the stretch begins are kept "
+    "as well, so that work launched in it has its operator. Metadata is always kept; arrows are kept whole or not at "
+    "all.",
+    "With the host trace of the same run both can be linked: of it the nodes are kept that belong to operators and "
+    "annotations which are kept, and those above them.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra cut device.json --step 3 -o step3.json.gz", "one step, for a viewer"},
+    {"sutra cut device.json --from 2M --to 2500k -o part.json", "from the third second on, half a second"},
+    {"sutra cut device.json --no-python --min-us 5 -o small.json.zst", "a smaller file of the whole run"},
+    {"sutra cut device.json --step 3-5 -o d.json --host host.json --host-out h.json", "three steps of a pair, to link"},
+    {0},
+};
+
+const struct command cut_command = {
+    .name = "cut",
+    .called = "sutra cut",
+    .summary = "write a part of a trace: steps, a stretch of time, one side",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = 1,
+    .run = run,
+};

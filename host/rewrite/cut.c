@@ -1,0 +1,194 @@
+/*
+ * cut.c - a part of a device trace, and the nodes of the host trace that go with it. O(events + nodes).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "columns/pair_table.h"
+#include "read/host_trace.h"
+#include "rewrite/kept_text.h"
+#include "rewrite/selection.h"
+#include "write/trace_copy.h"
+
+/* The id of the node that all others stand below. */
+#define ROOT_ID 1
+
+struct sutra_cut {
+    const struct sutra_device_trace *device;
+    const struct sutra_host_trace *host; /* or NULL */
+    struct arena arena;
+    struct selection selection;
+    uint8_t *nodes; /* by node: whether it is kept */
+    row_t n_nodes;  /* that are kept */
+};
+
+/* ---- Nodes ---- */
+
+/* Nodes by id; those of one id are kept together. */
+struct node_choice {
+    const struct host_nodes *nodes;
+    struct pair_table ids;
+    uint32_t *of_node; /* by node: the number of its id */
+    value_key *parent; /* by number: the parent's id */
+    uint8_t *kept;     /* by number */
+};
+
+static bool number_ids(struct node_choice *choice) {
+    const struct host_nodes *nodes = choice->nodes;
+    uint32_t n = 0;
+    for (row_t node = 0; node < nodes->n; node++) {
+        struct pair_entry *entry = pair_table_take(&choice->ids, (uint64_t)nodes->id[node], 0);
+        if (!entry)
+            return false;
+        if (entry->number == PAIR_NONE)
+            entry->number = n++;
+        choice->of_node[node] = entry->number;
+        choice->parent[entry->number] = nodes->parent[node];
+    }
+    return true;
+}
+
+/* Keeps an id and those above it. Each is visited once, also where parents go round. */
+static void keep_with_parents(struct node_choice *choice, uint32_t number) {
+    while (number != PAIR_NONE && !choice->kept[number]) {
+        choice->kept[number] = 1;
+        number = pair_table_find(&choice->ids, (uint64_t)choice->parent[number], 0);
+    }
+}
+
+static bool is_rf_id(value_key rf) {
+    return key_is_value(rf) && rf != 0;
+}
+
+/* The record-function ids of what is kept of the host's operations. */
+static bool note_rf_ids(const struct sutra_cut *cut, struct pair_table *rf_ids) {
+    const struct device_events *events = &cut->device->events;
+    for (row_t event = 0; event < events->n; event++)
+        if (cut->selection.kept[event] && selected_is_operation(&cut->selection, event) &&
+            is_rf_id(events->rf[event]) && !pair_table_note(rf_ids, (uint64_t)events->rf[event], 0, event))
+            return false;
+    return true;
+}
+
+static void choose_nodes(struct sutra_cut *cut, struct node_choice *choice, const struct pair_table *rf_ids) {
+    const struct host_nodes *nodes = choice->nodes;
+    for (row_t node = 0; node < nodes->n; node++)
+        if (nodes->id[node] == ROOT_ID ||
+            (is_rf_id(nodes->rf[node]) && pair_table_find(rf_ids, (uint64_t)nodes->rf[node], 0) != PAIR_NONE))
+            keep_with_parents(choice, choice->of_node[node]);
+    for (row_t node = 0; node < nodes->n; node++) {
+        cut->nodes[node] = choice->kept[choice->of_node[node]];
+        cut->n_nodes += cut->nodes[node];
+    }
+}
+
+static enum sutra_status cut_nodes(struct sutra_cut *cut, struct sutra_error *error) {
+    row_t n = cut->host->nodes.n;
+    struct pair_table rf_ids = {0};
+    cut->nodes = arena_take(&cut->arena, n, 1);
+    struct arena_mark mark = arena_mark(&cut->arena);
+    struct node_choice choice = {.nodes = &cut->host->nodes,
+                                 .of_node = arena_take(&cut->arena, n, sizeof *choice.of_node),
+                                 .parent = arena_take(&cut->arena, n, sizeof *choice.parent),
+                                 .kept = arena_zeros(&cut->arena, n, 1)};
+    bool ok = !cut->arena.failed && pair_table_init(&rf_ids) && pair_table_init(&choice.ids) && number_ids(&choice) &&
+              note_rf_ids(cut, &rf_ids);
+    if (ok)
+        choose_nodes(cut, &choice, &rf_ids);
+    pair_table_free(&choice.ids);
+    pair_table_free(&rf_ids);
+    arena_release(&cut->arena, mark);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* ---- Making ---- */
+
+static enum sutra_status fill_cut(struct sutra_context *context, struct sutra_cut *cut,
+                                  const struct sutra_selection *wish, struct sutra_error *error) {
+    if (cut->host && (wish->only != SUTRA_ONLY_ALL || wish->min_us > 0))
+        return error_set(error, SUTRA_USAGE,
+                         "a pair that is to be linked needs all events of its stretch: only Python's functions may be "
+                         "left out");
+    stage_begin(context, "cut", cut->device->events.n);
+    enum sutra_status status = selection_make(context, cut->device, wish, &cut->arena, &cut->selection, error);
+    if (!status && cut->host)
+        status = cut_nodes(cut, error);
+    stage_end(context);
+    return status;
+}
+
+enum sutra_status sutra_cut_make(struct sutra_context *context, const struct sutra_device_trace *device,
+                                 const struct sutra_host_trace *host, const struct sutra_selection *selection,
+                                 struct sutra_cut **cut, struct sutra_error *error) {
+    struct sutra_selection wish;
+    enum sutra_status status = selection_take(selection, &wish, error);
+    if (status)
+        return status;
+    struct sutra_cut *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    made->device = device;
+    made->host = host;
+    status = fill_cut(context, made, &wish, error);
+    if (status)
+        sutra_cut_free(made);
+    else
+        *cut = made;
+    return status;
+}
+
+void sutra_cut_free(struct sutra_cut *cut) {
+    if (!cut)
+        return;
+    arena_free(&cut->arena);
+    free(cut);
+}
+
+/* ---- Writing, and what was done ---- */
+
+enum sutra_status sutra_cut_write(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
+                                  uint64_t *n_bytes, struct sutra_error *error) {
+    const struct device_events *events = &cut->device->events;
+    const struct kept_text kept = {.source = &cut->device->document.source,
+                                   .text = events->text,
+                                   .end = events->n ? trace_event_end(cut->device, events->n - 1) : 0,
+                                   .n = events->n,
+                                   .kept = cut->selection.kept};
+    return kept_text_write(context, &kept, path, n_bytes, error);
+}
+
+enum sutra_status sutra_cut_write_host(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
+                                       uint64_t *n_bytes, struct sutra_error *error) {
+    const struct host_nodes *nodes = &cut->host->nodes;
+    const struct kept_text kept = {.source = &cut->host->document.source,
+                                   .text = nodes->text,
+                                   .end = nodes->n ? nodes->end[nodes->n - 1] : 0,
+                                   .n = nodes->n,
+                                   .kept = cut->nodes};
+    return kept_text_write(context, &kept, path, n_bytes, error);
+}
+
+static uint64_t sum_of(const row_t *n) {
+    uint64_t sum = 0;
+    for (int kind = 0; kind < SELECTED_N_KINDS; kind++)
+        sum += n[kind];
+    return sum;
+}
+
+void sutra_cut_report(const struct sutra_cut *cut, struct sutra_cut_report *report) {
+    const struct selection *selection = &cut->selection;
+    const struct sutra_cut_report made = {.n_events = sum_of(selection->n),
+                                          .n_events_kept = sum_of(selection->n_kept),
+                                          .n_operators = selection->n[SELECTED_OPERATOR],
+                                          .n_operators_kept = selection->n_kept[SELECTED_OPERATOR],
+                                          .n_work = selection->n[SELECTED_WORK],
+                                          .n_work_kept = selection->n_kept[SELECTED_WORK],
+                                          .n_arrow_ends = selection->n[SELECTED_ARROW],
+                                          .n_arrow_ends_kept = selection->n_kept[SELECTED_ARROW],
+                                          .n_broken_ends = selection->n_broken_arrows,
+                                          .n_nodes = cut->host ? cut->host->nodes.n : 0,
+                                          .n_nodes_kept = cut->n_nodes};
+    report_give(report, &made, sizeof made);
+}

@@ -1,0 +1,52 @@
+/*
+ * selection.h - which events of a device trace are kept: by time, side, length.
+ *
+ *     device trace, struct sutra_selection (sutra/rewrite.h, where the rules stand) --> a byte for each event
+ *
+ * Cost: O(n) in expectation, and the length of arrows' text, of which ids are read.
+ */
+#ifndef REWRITE_SELECTION_H
+#define REWRITE_SELECTION_H
+
+#include "base/arena.h"
+#include "context/context.h"
+#include "read/device_trace.h"
+#include "sutra/rewrite.h"
+
+/* What an event is to a selection. */
+enum selected_kind {
+    SELECTED_METADATA,
+    SELECTED_ARROW,       /* an end of it */
+    SELECTED_WORK,        /* of the device, and what it waits for */
+    SELECTED_DEVICE_NOTE, /* an annotation on a stream */
+    SELECTED_OPERATOR,
+    SELECTED_CALL,
+    SELECTED_NOTE, /* an annotation of the host */
+    SELECTED_PYTHON,
+    SELECTED_OTHER,
+    SELECTED_N_KINDS
+};
+
+struct selection {
+    uint8_t *kept;                  /* by event: 1 or 0 */
+    uint8_t *kind;                  /* by event: enum selected_kind */
+    row_t n[SELECTED_N_KINDS];      /* events of each kind */
+    row_t n_kept[SELECTED_N_KINDS]; /* and those of them that are kept */
+    row_t n_broken_arrows;          /* ends that are left out for another end of theirs */
+};
+
+/* Whether it stands for an operation of the host, which nodes of the host trace may be: an operator or an annotation. */
+static inline bool selected_is_operation(const struct selection *selection, row_t event) {
+    return selection->kind[event] == SELECTED_OPERATOR || selection->kind[event] == SELECTED_NOTE;
+}
+
+/* Makes the selection, in the arena. SUTRA_DATA: there is no such step. SUTRA_SYSTEM: out of memory. */
+enum sutra_status selection_make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                 const struct sutra_selection *wish, struct arena *arena, struct selection *selection,
+                                 struct sutra_error *error);
+
+/* Takes over what a caller set. */
+enum sutra_status selection_take(const struct sutra_selection *given, struct sutra_selection *taken,
+                                 struct sutra_error *error);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * fuzz_cut.c - the input as a device trace, cut in several ways: what is written is a trace that has as many events as
+ * are kept, by any number of threads the same; with nothing left out it is the input; and cutting it again changes
+ * nothing where no border moves with the cut.
+ */
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "fuzz_trace.h"
+
+struct written {
+    char *bytes;
+    size_t size;
+    uint64_t n_kept;
+};
+
+static char path[64];
+
+/* What cutting writes; bytes is NULL where the input is refused, or has no such step. */
+static struct written cut(unsigned n_threads, const void *data, size_t size, const struct sutra_selection *selection) {
+    struct written written = {0};
+    struct sutra_context *context = new_context(n_threads);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_cut *made = NULL;
+    struct sutra_error error = {0};
+    if (!sutra_device_trace_parse(context, "device", data, size, &trace, &error)) {
+        enum sutra_status status = sutra_cut_make(context, trace, NULL, selection, &made, &error);
+        check_outcome(status, &error, made);
+    }
+    if (made) {
+        uint64_t n_bytes;
+        struct sutra_cut_report report = {.size = sizeof report};
+        sutra_cut_report(made, &report);
+        check(sutra_cut_write(context, made, path, &n_bytes, &error) == SUTRA_OK, "it can be written");
+        written = (struct written){new_bytes(n_bytes), n_bytes, report.n_events_kept};
+        FILE *file = fopen(path, "r");
+        check(file && fread(written.bytes, 1, n_bytes, file) == n_bytes, "as much is there as was written");
+        fclose(file);
+        unlink(path);
+    }
+    sutra_cut_free(made);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    return written;
+}
+
+/* What is written is read again. */
+static void check_written(const struct written *written) {
+    struct sutra_context *context = new_context(1);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_device_summary summary = {.size = sizeof summary};
+    struct sutra_error error;
+    check(sutra_device_trace_parse(context, "cut", written->bytes, written->size, &trace, &error) == SUTRA_OK,
+          "what is cut is a trace");
+    check(sutra_device_trace_summary(context, trace, &summary, &error) == SUTRA_OK, "and has a summary");
+    check(summary.n_events == written->n_kept, "with the events that are kept");
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const struct sutra_selection selections[] = {
+        {.size = sizeof *selections},
+        {.size = sizeof *selections, .step = "1-3"},
+        {.size = sizeof *selections, .from_us = 1, .to_us = 100, .no_python = true},
+        {.size = sizeof *selections, .only = SUTRA_ONLY_GPU},
+        {.size = sizeof *selections, .only = SUTRA_ONLY_CPU, .min_us = 2},
+        {.size = sizeof *selections, .only = SUTRA_ONLY_COMMUNICATION},
+    };
+    if (!path[0])
+        snprintf(path, sizeof path, "/tmp/fuzz_cut.%ld", (long)getpid());
+    for (size_t i = 0; i < sizeof selections / sizeof *selections; i++) {
+        struct written one = cut(1, data, size, &selections[i]);
+        if (!one.bytes)
+            continue;
+        struct written two = cut(2, data, size, &selections[i]);
+        check(two.bytes && same_bytes(one.bytes, one.size, two.bytes, two.size), "the same for any number of threads");
+        check_written(&one);
+        if (i == 0)
+            check(size > 1 &&
+                      (data[0] == 0x1f || data[0] == 0x28 || same_bytes(one.bytes, one.size, (const char *)data, size)),
+                  "all of it is the input");
+        if (i >= 3) {
+            struct written again = cut(1, one.bytes, one.size, &selections[i]);
+            check(again.bytes && same_bytes(one.bytes, one.size, again.bytes, again.size), "what was cut stays");
+            free(again.bytes);
+        }
+        free(one.bytes);
+        free(two.bytes);
+    }
+    return 0;
+}

@@ -1,0 +1,263 @@
+/*
+ * test_cut.c - which events of a trace are kept, which nodes go with them, and that the text around them stays.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "one_context.h"
+
+/* ' stands for ". Names are letters, in the order of the file. Step 1 is 100 .. 200, step 2 is 200 .. 300. */
+static const char device_text[] =
+    "{'schemaVersion': 1,\n 'traceEvents': [\n"
+    "  {'ph': 'M', 'name': 'm', 'pid': 1, 'tid': 0, 'args': {'name': 'python'}},\n"
+    "  {'ph': 'X', 'cat': 'cpu_op', 'name': 'a', 'pid': 1, 'tid': 1, 'ts': 10, 'dur': 5, 'args': {'Record function id': 1}},\n"
+    "  {'ph': 'X', 'cat': 'python_function', 'name': 'p', 'pid': 1, 'tid': 1, 'ts': 90, 'dur': 300},\n"
+    "  {'ph': 'X', 'cat': 'cpu_op', 'name': 'b', 'pid': 1, 'tid': 1, 'ts': 95, 'dur': 20, 'args': {'Record function id': 2}},\n"
+    "  {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'l', 'pid': 1, 'tid': 1, 'ts': 97, 'dur': 1, 'args': {'correlation': 7}},\n"
+    "  {'ph': 's', 'id': 7, 'cat': 'ac2g', 'name': 's', 'pid': 1, 'tid': 1, 'ts': 97},\n"
+    "  {'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': 0, 'tid': 7, 'ts': 150, 'dur': 10, 'args': {'correlation': 7}},\n"
+    "  {'ph': 'f', 'id': 7, 'cat': 'ac2g', 'name': 'f', 'pid': 0, 'tid': 7, 'ts': 150, 'bp': 'e'},\n"
+    "  {'ph': 'X', 'cat': 'user_annotation', 'name': 'ProfilerStep#1', 'pid': 1, 'tid': 1, 'ts': 100, 'dur': 100,\n"
+    "   'args': {'External id': 3}}, {'ph': 'X', 'cat': 'gpu_user_annotation', 'name': 'ProfilerStep#1', 'pid': 0,\n"
+    "   'tid': 7, 'ts': 250, 'dur': 20, 'args': {'External id': 3}},\n"
+    "  {'ph': 'X', 'cat': 'cpu_op', 'name': 'c', 'pid': 1, 'tid': 1, 'ts': 160, 'dur': 20, 'args': {'Record function id': 3}},\n"
+    "  {'ph': 's', 'id': 7, 'cat': 'fwdbwd', 'name': 'g', 'pid': 1, 'tid': 1, 'ts': 160},\n"
+    "  {'ph': 'X', 'cat': 'cuda_runtime', 'name': 'L', 'pid': 1, 'tid': 1, 'ts': 170, 'dur': 2, 'args': {'correlation': 8}},\n"
+    "  {'ph': 's', 'id': 8, 'cat': 'ac2g', 'name': 'S', 'pid': 1, 'tid': 1, 'ts': 170},\n"
+    "  {'ph': 'f', 'id': 8, 'cat': 'ac2g', 'name': 'F', 'pid': 0, 'tid': 7, 'ts': 210, 'bp': 'e'},\n"
+    "  {'ph': 'X', 'cat': 'kernel', 'name': 'ncclDevKernel', 'pid': 0, 'tid': 7, 'ts': 210, 'dur': 9,\n"
+    "   'args': {'correlation': 8}},\n"
+    "  {'ph': 'X', 'cat': 'user_annotation', 'name': 'ProfilerStep#2', 'pid': 1, 'tid': 1, 'ts': 200, 'dur': 100},\n"
+    "  {'ph': 'X', 'cat': 'cpu_op', 'name': 'd', 'pid': 1, 'tid': 1, 'ts': 220, 'dur': 2, 'args': {'Record function id': 4}},\n"
+    "  {'ph': 'f', 'id': 7, 'cat': 'fwdbwd', 'name': 'h', 'pid': 1, 'tid': 1, 'ts': 220, 'bp': 'e'},\n"
+    "  {'ph': 'X', 'cat': 'user_annotation', 'name': 'nccl:all_reduce', 'pid': 1, 'tid': 1, 'ts': 230, 'dur': 1}\n"
+    " ],\n 'traceName': 'x'}\n";
+
+static const char host_text[] =
+    "{'schema': '1.0.1', 'nodes': [\n"
+    " {'id': 1, 'name': 'root', 'parent': 1}, {'id': 2, 'name': 'thread', 'parent': 1, 'rf_id': 0},\n"
+    " {'id': 3, 'name': 'a', 'parent': 2, 'rf_id': 1}, {'id': 4, 'name': 'b', 'parent': 2, 'rf_id': 2},\n"
+    " {'id': 5, 'name': 'c', 'parent': 6, 'rf_id': 3}, {'id': 6, 'name': 'x', 'parent': 2, 'rf_id': 9},\n"
+    " {'id': 7, 'name': 'd', 'parent': 8, 'rf_id': 4}, {'id': 8, 'name': 'y', 'parent': 7, 'rf_id': 9}\n ]}\n";
+
+struct cut_case {
+    const char *what;
+    struct sutra_selection selection;
+    const char *events; /* first letters of the names that are kept, of some the first two */
+    const char *nodes;  /* of the host trace; NULL: it is not cut */
+};
+
+static const struct cut_case cases[] = {
+    {"all", {0}, "m a p b l s k f Pr Pr c g L S F nc Pr d h nc", "ro th a b c x d y"},
+    {"a step: by calls, operators that run at its start, annotations on streams by the host's; arrows are whole",
+     {.step = "1"},
+     "m b Pr Pr c L S F nc",
+     "ro th b c x"},
+    {"the next step has the backward end of an arrow only", {.step = "2"}, "m Pr d nc", "ro d y"},
+    {"two steps have it all", {.step = "1-2"}, "m b Pr Pr c g L S F nc Pr d h nc", "ro th b c x d y"},
+    {"times count from the first event; work comes with its call", {.from_us = 85, .to_us = 90}, "m b l s k f", NULL},
+    {"until a time", {.to_us = 80}, "m a", "ro th a"},
+    {"steps and times", {.step = "1", .from_us = 155}, "m Pr c L S F nc", NULL},
+    {"the device", {.only = SUTRA_ONLY_GPU}, "m k Pr nc", NULL},
+    {"the host", {.only = SUTRA_ONLY_CPU}, "m a p b l Pr c g L Pr d h nc", NULL},
+    {"communication", {.only = SUTRA_ONLY_COMMUNICATION}, "m nc nc", NULL},
+    {"no Python", {.no_python = true}, "m a b l s k f Pr Pr c g L S F nc Pr d h nc", "ro th a b c x d y"},
+    {"what is long, and arrows between that", {.min_us = 5}, "m a p b k Pr Pr c nc Pr", NULL},
+};
+
+/* With " in place of '. */
+static char *quoted(const char *text) {
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    for (char *at = copy; *at; at++)
+        *at = *at == '\'' ? '"' : *at;
+    return copy;
+}
+
+/* What a file holds, which is removed. */
+static char *take_file(const char *path) {
+    char *text = calloc(1, 1 << 14);
+    FILE *file = fopen(path, "r");
+    assert_true(file && text);
+    assert_true(fread(text, 1, (1 << 14) - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    return text;
+}
+
+/* The beginnings of all names of elements, up to two letters, as a list. */
+static void list_names(const char *text, char *names) {
+    *names = 0;
+    for (const char *at = text; (at = strstr(at, "\"name\": \"")); at++) {
+        if (strncmp(at - 9, "\"args\": {", 9) == 0)
+            continue;
+        const char *name = at + 9;
+        strcat(names, *names ? " " : "");
+        strncat(names, name, name[1] == '"' ? 1 : 2);
+    }
+}
+
+struct pair {
+    struct sutra_device_trace *device;
+    struct sutra_host_trace *host;
+};
+
+static struct pair read_pair(void) {
+    struct pair pair = {0};
+    char *device = quoted(device_text), *host = quoted(host_text);
+    assert_int_equal(sutra_device_trace_parse(context, "device", device, strlen(device), &pair.device, NULL), SUTRA_OK);
+    assert_int_equal(sutra_host_trace_parse(context, "host", host, strlen(host), &pair.host, NULL), SUTRA_OK);
+    free(device);
+    free(host);
+    return pair;
+}
+
+static void pair_free(struct pair *pair) {
+    sutra_device_trace_free(pair->device);
+    sutra_host_trace_free(pair->host);
+}
+
+/* The names in what is written, which is read back as well. */
+static void cut_names(const struct pair *pair, const struct cut_case *c, bool host, char *names) {
+    char path[] = "/tmp/test_cut.XXXXXX";
+    struct sutra_selection selection = c->selection;
+    struct sutra_cut *cut = NULL;
+    struct sutra_device_trace *again = NULL;
+    struct sutra_host_trace *host_again = NULL;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    selection.size = sizeof selection;
+    assert_int_equal(sutra_cut_make(context, pair->device, host ? pair->host : NULL, &selection, &cut, NULL), SUTRA_OK);
+    assert_int_equal((host ? sutra_cut_write_host : sutra_cut_write)(context, cut, path, NULL, NULL), SUTRA_OK);
+    enum sutra_status status = host ? sutra_host_trace_read(context, path, &host_again, NULL)
+                                    : sutra_device_trace_read(context, path, &again, NULL);
+    assert_int_equal(status, SUTRA_OK);
+    char *text = take_file(path);
+    list_names(text, names);
+    free(text);
+    sutra_cut_free(cut);
+    sutra_device_trace_free(again);
+    sutra_host_trace_free(host_again);
+}
+
+static void what_was_asked_for_is_kept(void **state) {
+    (void)state;
+    struct pair pair = read_pair();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char names[256];
+        cut_names(&pair, &cases[i], false, names);
+        if (strcmp(names, cases[i].events) != 0)
+            fail_msg("%s: %s, expected %s", cases[i].what, names, cases[i].events);
+        if (!cases[i].nodes)
+            continue;
+        cut_names(&pair, &cases[i], true, names);
+        if (strcmp(names, cases[i].nodes) != 0)
+            fail_msg("%s: nodes %s, expected %s", cases[i].what, names, cases[i].nodes);
+    }
+    pair_free(&pair);
+}
+
+static void text_around_events_stays(void **state) {
+    static const struct {
+        const char *text, *kept;
+        double min_us;
+    } texts[] = {
+        {"{\"a\": 1, \"traceEvents\": [ {\"dur\":1} , {\"dur\":5}\n,{\"dur\":6},{\"dur\":1}\n ] , \"b\": [2] }",
+         "{\"a\": 1, \"traceEvents\": [ {\"dur\":5}\n,{\"dur\":6}\n ] , \"b\": [2] }", 5},
+        {"{\"traceEvents\":[{\"dur\":1}, {\"dur\":2}]}", "{\"traceEvents\":[]}", 5},
+        {"{\"traceEvents\":[{\"dur\":9},\n{\"dur\":2},\n {\"dur\":8}]}",
+         "{\"traceEvents\":[{\"dur\":9},\n {\"dur\":8}]}", 5},
+        {"{\"traceEvents\": [ ]}", "{\"traceEvents\": [ ]}", 5},
+        {"{\"traceEvents\": [{\"dur\": 1.50, \"args\": {\"x\": 1E5}}]}\n", NULL, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char path[] = "/tmp/test_cut.XXXXXX";
+        const struct sutra_selection selection = {.size = sizeof selection, .min_us = texts[i].min_us};
+        struct sutra_device_trace *trace = NULL;
+        struct sutra_cut *cut = NULL;
+        int file = mkstemp(path);
+        assert_true(file >= 0);
+        close(file);
+        assert_int_equal(sutra_device_trace_parse(context, "t", texts[i].text, strlen(texts[i].text), &trace, NULL),
+                         SUTRA_OK);
+        assert_int_equal(sutra_cut_make(context, trace, NULL, &selection, &cut, NULL), SUTRA_OK);
+        assert_int_equal(sutra_cut_write(context, cut, path, NULL, NULL), SUTRA_OK);
+        char *text = take_file(path);
+        assert_string_equal(text, texts[i].kept ? texts[i].kept : texts[i].text);
+        free(text);
+        sutra_cut_free(cut);
+        sutra_device_trace_free(trace);
+    }
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    static const struct {
+        struct sutra_selection selection;
+        bool host;
+        enum sutra_status status;
+    } refused[] = {
+        {{.step = "3"}, false, SUTRA_DATA},
+        {{.step = "3-9"}, false, SUTRA_DATA},
+        {{.step = "2-1"}, false, SUTRA_DATA},
+        {{.step = ""}, false, SUTRA_DATA},
+        {{.only = SUTRA_ONLY_CPU}, true, SUTRA_USAGE},
+        {{.min_us = 1}, true, SUTRA_USAGE},
+    };
+    (void)state;
+    struct pair pair = read_pair();
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct sutra_selection selection = refused[i].selection;
+        struct sutra_cut *cut = NULL;
+        struct sutra_error error;
+        selection.size = sizeof selection;
+        assert_int_equal(
+            sutra_cut_make(context, pair.device, refused[i].host ? pair.host : NULL, &selection, &cut, &error),
+            refused[i].status);
+        assert_null(cut);
+        assert_int_not_equal(error.message[0], 0);
+    }
+    pair_free(&pair);
+}
+
+static void what_is_kept_is_counted(void **state) {
+    (void)state;
+    struct pair pair = read_pair();
+    const struct sutra_selection selection = {.size = sizeof selection, .step = "1"};
+    struct sutra_cut_report report = {.size = sizeof report};
+    struct sutra_cut *cut = NULL;
+    assert_int_equal(sutra_cut_make(context, pair.device, pair.host, &selection, &cut, NULL), SUTRA_OK);
+    sutra_cut_report(cut, &report);
+    assert_int_equal(report.n_events, 20);
+    assert_int_equal(report.n_events_kept, 9);
+    assert_int_equal(report.n_operators, 4);
+    assert_int_equal(report.n_operators_kept, 2);
+    assert_int_equal(report.n_work, 2);
+    assert_int_equal(report.n_work_kept, 1);
+    assert_int_equal(report.n_arrow_ends, 6);
+    assert_int_equal(report.n_arrow_ends_kept, 2);
+    assert_int_equal(report.n_broken_ends, 1);
+    assert_int_equal(report.n_nodes, 8);
+    assert_int_equal(report.n_nodes_kept, 5);
+    sutra_cut_free(cut);
+    pair_free(&pair);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_asked_for_is_kept),
+        cmocka_unit_test(text_around_events_stays),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(what_is_kept_is_counted),
+    };
+    return cmocka_run_group_tests(tests, make_context, free_context);
+}
