@@ -86,6 +86,11 @@ void table_integer(struct sutra_table *table, int64_t value) {
         put(table, &value);
 }
 
+void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string) {
+    bool has = string != STRING_NONE;
+    table_text(table, has ? strings_text(strings, string) : "", has ? strings_length(strings, string) : 0);
+}
+
 void table_number(struct sutra_table *table, double value) {
     if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
         table_real(table, value);
@@ -194,4 +199,24 @@ int sutra_table_column(const struct sutra_table *table, uint32_t i, struct sutra
         column->bytes = from->bytes.bytes;
     }
     return 1;
+}
+
+void table_append_row(struct sutra_table *table, const struct sutra_table *from, uint64_t row) {
+    size_t length;
+    for (uint32_t i = 0; i < from->n_columns; i++)
+        if (from->columns[i].spec.kind == SUTRA_COLUMN_TEXT) {
+            const char *text = table_get_text(from, i, row, &length);
+            table_text(table, text, length);
+        } else if (from->columns[i].spec.kind == SUTRA_COLUMN_INTEGER) {
+            table_integer(table, table_get_integer(from, i, row));
+        } else {
+            table_real(table, table_get_real(from, i, row));
+        }
+}
+
+void table_init_like(struct sutra_table *table, const struct sutra_table *like) {
+    struct column_spec specs[TABLE_COLUMNS_MAX];
+    for (uint32_t i = 0; i < like->n_columns; i++)
+        specs[i] = like->columns[i].spec;
+    table_init(table, like->name, specs, like->n_columns);
 }

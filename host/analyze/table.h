@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/holders.h"
+#include "columns/strings.h"
 #include "sutra/table.h"
 #include "write/text_out.h"
 
@@ -66,12 +67,21 @@ void table_integer(struct sutra_table *table, int64_t value);
 void table_real(struct sutra_table *table, double value);
 void table_text(struct sutra_table *table, const char *bytes, size_t length);
 
+/* A string, STRING_NONE as "". */
+void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string);
+
 /* A number into a column of either kind; into one of integers without its fraction. */
 void table_number(struct sutra_table *table, double value);
 
 /* Adds the rows of `from`, which has the same columns, though a column may hold integers in one table and real numbers
  * in the other; then it holds real numbers. */
 void table_append(struct sutra_table *table, const struct sutra_table *from);
+
+/* Adds one row of `from`, which has columns of the same kinds. */
+void table_append_row(struct sutra_table *table, const struct sutra_table *from, uint64_t row);
+
+/* An empty table with the name and the columns of another. */
+void table_init_like(struct sutra_table *table, const struct sutra_table *like);
 
 /* Puts row order[i] to place i; order[] has each row once. */
 void table_reorder(struct sutra_table *table, const uint64_t *order);

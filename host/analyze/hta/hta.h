@@ -193,10 +193,9 @@ struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table 
 /* The columns of a distribution; `decimals` 0: not rounded. */
 void table_describe(struct sutra_table *table, const struct description *description, int decimals);
 
-/* The kind of a column for such ids of events[0..n), and the next value of one; a name or category as text. */
+/* The kind of a column for such ids of events[0..n), and the next value of one. */
 enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n);
 void table_id(struct sutra_table *table, const struct values *values, value_key id);
-void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string);
 
 /* The rows of a table of names and their durations, of names that by_name has something of: without a type, which the
  * table then has no column for. */

@@ -238,8 +238,3 @@ void table_id(struct sutra_table *table, const struct values *values, value_key 
     const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), room, &length);
     table_text(table, text, length);
 }
-
-void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string) {
-    bool has = string != STRING_NONE;
-    table_text(table, has ? strings_text(strings, string) : "", has ? strings_length(strings, string) : 0);
-}

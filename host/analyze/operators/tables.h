@@ -65,10 +65,6 @@ static inline uint32_t host_name(const struct op_reading *reading, row_t host) {
     return reading->events->name[reading->hosts.event[host]];
 }
 
-static inline void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string) {
-    table_text(table, strings_text(strings, string), strings_length(strings, string));
-}
-
 /* What names of modules begin with. */
 #define MODULE_PREFIX "nn.Module: "
 
