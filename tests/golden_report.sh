@@ -30,6 +30,17 @@ for trace in hostile streams long tiny huge bare empty big; do
     report kernels_$trace kernels "$work/$trace.json"
     [ $trace = empty ] || report dlrm_$trace dlrm "$work/$trace.json"
 done
+mkdir -p "$work/out"
+# overview NAME TRACE... : the same of all that is known.
+overview() {
+    "$SUTRA" analyze "${@:2}" -o "$work/out/overview_$1" -q 2>"$work/err" || failed "$1: $(head -n 1 "$work/err")"
+}
+for trace in hostile streams long huge bare empty; do
+    overview $trace "$work/$trace.json"
+done
+overview synth "$case"
+overview modules tests/fuzz/corpus/operators/whole.json
+overview many "$work/many"
 report hta_many hta "$work/many"
 report operators_many operators "$work/many"
 report kernels_many kernels "$work/many"
@@ -41,6 +52,13 @@ python3 tests/report_check.py "$work"/out/* || failed "reports"
 sed 's/\(data-column="compute_us" data-value="\)/\11/' "$work/out/hta_synth/charts/time_by_rank.svg" >"$work/chart" &&
     mv "$work/chart" "$work/out/hta_synth/charts/time_by_rank.svg"
 python3 tests/report_check.py "$work/out/hta_synth" >/dev/null && failed "a wrong number is not found"
+
+sed 's/\(data-column="compute_us" data-value="\)/\11/' "$work/out/overview_synth/charts/steps.svg" >"$work/chart" &&
+    mv "$work/chart" "$work/out/overview_synth/charts/steps.svg"
+python3 tests/report_check.py "$work/out/overview_synth" >/dev/null && failed "a wrong number of a step is not found"
+sed 's/querySelectorAll/querySelectorall/' "$work/out/overview_hostile/report.html" >"$work/page" &&
+    mv "$work/page" "$work/out/overview_hostile/report.html"
+python3 tests/report_check.py "$work/out/overview_hostile" >/dev/null && failed "another script is not found"
 
 # What is asked for, and what is not.
 "$SUTRA" analyze hta "$case" -o "$work/none" -q --no-report &&

@@ -1,5 +1,5 @@
 # The reports of analyze as a browser shows them: nothing on the console, no text cut off or on another, wide and narrow,
-# light and dark.
+# light and dark; numbers are what they stand for, and a click on a heading sorts.
 set -u
 browser=
 for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
@@ -12,11 +12,11 @@ trap 'rm -rf "$work"' EXIT
 case=tests/data/analyze/synth/trace.json.gz
 python3 tests/report_traces.py "$work" || exit 70
 mkdir "$work/out"
-"$SUTRA" analyze hta "$case" -o "$work/out/hta_synth" -q &&
+"$SUTRA" analyze "$case" -o "$work/out/overview_synth" -q &&
     "$SUTRA" analyze dlrm "$case" -o "$work/out/dlrm_synth" -q &&
     "$SUTRA" analyze operators tests/fuzz/corpus/operators/whole.json -o "$work/out/operators" -q &&
     "$SUTRA" analyze kernels "$work/hostile.json" -o "$work/out/kernels_hostile" -q &&
-    "$SUTRA" analyze hta "$work"/many/rank[1-4].json -o "$work/out/hta_ranks" -q &&
+    "$SUTRA" analyze "$work/many" -o "$work/out/overview_ranks" -q &&
     "$SUTRA" analyze hta "$work/huge.json" -o "$work/out/hta_huge" -q &&
     "$SUTRA" analyze dlrm "$work/hostile.json" -o "$work/out/dlrm_hostile" -q || exit 1
 python3 tests/report_browser.py "$browser" "$work"/out/*

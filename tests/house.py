@@ -28,6 +28,7 @@ FLOORS = [
     ["simulate"],
     ["analyze"],
     ["analyze/hta", "analyze/dlrm"],
+    ["analyze/overview"],
     ["compare"],
     ["job"],
     ["rewrite"],

@@ -3,7 +3,8 @@
 and dark.
 
 The page itself must load without a word on the console. A copy of it, with a script that measures, tells whether the page is
-wider than the window, texts of charts leave their chart or lie on each other, and whether texts and bars stand out.
+wider than the window, texts of charts leave their chart or lie on each other, whether texts and bars stand out, whether what is
+read in tables is what they hold, and whether a click on a heading sorts.
 """
 import os
 import subprocess
@@ -42,6 +43,20 @@ for (const [what, least] of [['p', 4.5], ['a', 4.5], ['caption', 4.5], ['.chart 
     const style = getComputedStyle(e), colour = what[0] == '.' ? style.fill : style.color;
     if (contrast(colour, paper) < least) { found.push(what + ' does not stand out: ' + colour + ' on ' + paper); break; }
   }
+for (const cell of document.querySelectorAll('[data-value]')) {
+  if (cell.tagName != 'TD' || cell.dataset.value == 'NaN') continue;
+  const text = cell.textContent.replaceAll(',', ''), decimals = (text.split('.')[1] || '').length, value = Number(cell.dataset.value);
+  if (Math.abs(Number(text) - value) > 0.5001 * 10 ** -decimals + 1e-9 * Math.abs(value)) found.push('shows ' + text + ' for ' + value);
+}
+let sorted = 0;
+for (const table of document.querySelectorAll('table')) {
+  const column = [...table.tHead.rows[0].cells].findLastIndex(head => !head.classList.contains('text'));
+  if (column < 1 || table.tBodies[0].rows.length < 3) continue;
+  table.tHead.rows[0].cells[column].querySelector('button').click();
+  const values = [...table.tBodies[0].rows].map(row => Number(row.cells[column].dataset.value)).filter(v => !isNaN(v));
+  if (values.some((value, i) => i && value > values[i - 1])) found.push(table.dataset.table + ': is not sorted');
+  if (++sorted == 3) break;
+}
 const dark = light(paper) < 0.2;
 parent.postMessage('RESULT ' + charts + ' charts, ' + (dark ? 'dark' : 'light') + ', ' + innerWidth + ' wide\\n' + found.slice(0, 9).join('\\n') + '\\nEND', '*');
 """

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import statistics
 import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
@@ -37,6 +38,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.ids, self.references, self.links = [], [], [], []
         self.tables, self.figures, self.term, self.cell = {}, {}, None, None
+        self.findings, self.most = [], 200
         self.feed(text)
         self.close()
         check(not self.open, "left open:", self.open)
@@ -75,6 +77,8 @@ class Page(HTMLParser):
             value = given.get("data-value")
             self.cell = [float(value) if value is not None else None, given.get("title", ""), ""]
             self.table["rows"][-1].append(self.cell)
+        if tag == "li" and "data-rule" in given:
+            self.findings.append([given["data-rule"], float(given["data-value"]), ""])
         if tag == "dd":
             self.figures[self.term] = float(given["data-value"]) if "data-value" in given else None
         if tag == "dt":
@@ -91,6 +95,8 @@ class Page(HTMLParser):
             self.term += data
         if self.open and self.open[-1] in ("td", "th") and self.cell and "thead" not in self.open:
             self.cell[2] += data
+        if self.findings and self.open and self.open[-1] == "p" and self.open[-2] == "li":
+            self.findings[-1][2] += data
         if "caption" in self.open:
             self.table["caption"] += data
 
@@ -140,7 +146,7 @@ def number(text):
 def same_rows(page, name, expected, number_in_page=0):
     """The rows of the page's table are the first of those, with the columns that the page has."""
     rows = page.rows(name, number_in_page)
-    check(len(rows) == min(len(expected), 200), name, "has", len(rows), "rows of", len(expected))
+    check(len(rows) == min(len(expected), page.most), name, "has", len(rows), "rows of", len(expected))
     for seen, row in zip(rows, expected):
         for column, value in seen.items():
             want = row[column]
@@ -153,26 +159,24 @@ def same_rows(page, name, expected, number_in_page=0):
 # ---- What the tables of the page are made from ----
 
 
-def check_hta(page, folder):
-    def table(name):
-        path = os.path.join(folder, name + ".csv")
-        return read_csv(path) if os.path.exists(path) else []
-
+def check_hta(page, folder, whole=True):
+    table = csv_tables(folder)
     ranks = table("rank_summary")
     sums = {column: sum(number(row[column]) for row in ranks) for column in ranks[0] if column != "file"}
     for name, column in {"Idle": "idle_us", "Compute": "compute_us",
                          "Communication": "communication_us", "Exposed communication": "exposed_communication_us",
-                         "Kernels and copies": "kernels"}.items():
+                         "Kernels and copies": "kernels"}.items() if whole else ():
         check(near(page.figures[name], sums[column]), name, page.figures[name], sums[column])
-    check(near(page.figures["Time span"], sums["kernel_time_us"] / len(ranks)), "Time span")
-    check(page.figures["Ranks"] == len(ranks), "ranks")
-    check(near(page.figures["GPU busy"], sums["kernel_time_us"] - sums["idle_us"]), "busy")
+    if whole:
+        check(near(page.figures["Time span"], sums["kernel_time_us"] / len(ranks)), "Time span")
+        check(page.figures["Ranks"] == len(ranks), "ranks")
+        check(near(page.figures["GPU busy"], sums["kernel_time_us"] - sums["idle_us"]), "busy")
     busy = [row for row in ranks if number(row["kernels"]) > 0]
     expected = []
     for row in busy:
         parts = [number(row[c]) for c in ("compute_us", "exposed_communication_us", "exposed_memory_us", "idle_us")]
         expected.append(dict(row, other_us=max(0, number(row["kernel_time_us"]) - sum(parts))))
-    if expected:
+    if expected and whole:
         same_rows(page, "time", expected)
     shares = {row["rank"]: row["comp_comm_overlap_pctg"] for row in table("comm_comp_overlap")}
     expected = [dict(row, comp_comm_overlap_pctg=shares[row["rank"]]) for row in busy if number(row["communication_us"]) > 0]
@@ -198,9 +202,9 @@ def check_hta(page, folder):
     expected = [dict(row, name=name, kernel_type=kind, share_pctg=100 * row["sum (us)"] / total if total > 0 else 0)
                 for (name, kind), row in kernels.items()]
     expected.sort(key=lambda row: -row["sum (us)"])
-    if expected:
+    if expected and whole:
         same_rows(page, "kernels", expected)
-    for name in ("gpu_kernel_breakdown_mem.types", "queue_length_summary", "launch_calls", "memory_bw_summary"):
+    for name in ("gpu_kernel_breakdown_mem.types",) * whole + ("queue_length_summary", "launch_calls", "memory_bw_summary"):
         expected = table(name)
         check((name in page.tables) == bool(expected), name, "is missing, or should be")
         if expected:
@@ -254,10 +258,16 @@ def check_dlrm(page, folder):
         check(len(rows) == min(len(expected), 200) or 30 < n_cells <= 48, "shares", len(rows), len(expected))
 
 
-def check_operators(page, folder):
+def csv_tables(folder):
     def table(name):
         path = os.path.join(folder, name + ".csv")
         return read_csv(path) if os.path.exists(path) else []
+
+    return table
+
+
+def check_operators(page, folder, whole=True):
+    table = csv_tables(folder)
 
     def summed(rows, group, count, value):
         sums = {}
@@ -275,25 +285,90 @@ def check_operators(page, folder):
     for row in table("gpu_timeline"):
         lines[row["type"]] += number(row["time_us"])
     for name, line in {"Device time": "total", "Busy": "busy", "All work": "all work",
-                       "Charged to nobody": "charged to nobody"}.items():
+                       "Charged to nobody": "charged to nobody"}.items() if whole else ():
         check(near(page.figures[name], lines[line]), name, page.figures[name], lines[line])
     check(near(lines["charged to operators"] + lines["charged to calls"] + lines["charged to nobody"], lines["all work"]),
           "what is charged and what is not")
-    seen = {row["type"]: row["time_us"] for row in page.rows("timeline")}
-    check(seen.keys() == lines.keys() and all(near(seen[name], us) for name, us in lines.items()), "timeline")
-    kernels = os.path.exists(os.path.join(folder, "kernels.csv"))
-    made = {"top_kernels": summed(table("kernels"), "operator", "kernels", "device_us")} if kernels else {
-        "top_operators": summed(table("operators"), "category", "calls", "device_us"),
-        "top_modules": summed(table("modules"), "kind", "calls", "own_us")}
+    if whole:
+        seen = {row["type"]: row["time_us"] for row in page.rows("timeline")}
+        check(seen.keys() == lines.keys() and all(near(seen[name], us) for name, us in lines.items()), "timeline")
+    kernels = {"top_kernels": summed(table("kernels"), "operator", "kernels", "device_us")}
+    operators = {"top_operators": summed(table("operators"), "category", "calls", "device_us"),
+                 "top_modules": summed(table("modules"), "kind", "calls", "own_us")}
+    of_kernels, of_operators = ["kernel_durations", "kernel_configurations"], [
+        "operator_categories", "operators_by_arguments", "annotations"]
+    only_kernels = whole and os.path.exists(os.path.join(folder, "kernels.csv"))
+    made = kernels if only_kernels else operators if whole else kernels | operators
     for name, expected in made.items():
         if expected:
             same_rows(page, name, expected)
-    for name in ("kernel_durations", "kernel_configurations") if kernels else (
-            "operator_categories", "operators_by_arguments", "annotations"):
+    for name in of_kernels if only_kernels else of_operators if whole else of_kernels + of_operators:
         expected = table(name)
         check((name in page.tables) == bool(expected), name, "is missing, or should be")
         if expected:
             same_rows(page, name, expected)
+
+
+PARTS = {"compute": ["compute"], "exposed_communication": ["exposed communication"], "exposed_copies": ["exposed copies"],
+         "wait_host": ["idle: host", "idle: launching", "idle: set-up"], "wait_data": ["idle: loading data"],
+         "wait_sync": ["idle: in calls that wait", "idle: behind such calls"], "wait_device": ["idle: launched before"],
+         "idle_rest": ["idle: launch not known", "idle: behind the last work"]}
+CAUSES = ["compute", "exposed communication", "exposed copies", "waiting for the host", "waiting for data",
+          "waiting after a synchronisation", "work that was launched and had not begun", "idle time of unknown cause"]
+
+
+def check_slowest(row, steps, named, name):
+    """What the steps of a rank, or of a place, come to, computed once more."""
+    times = [number(step["time_us"]) for step in steps]
+    slowest = steps[times.index(max(times))]
+    check(near(number(row["mean_us"]), statistics.fmean(times)) and near(number(row["median_us"]), statistics.median(times)), row)
+    check(near(number(row["fastest_us"]), min(times)) and near(number(row["slowest_us"]), max(times)), row)
+    check(len(times) < 2 or abs(number(row["spread_us"]) - statistics.stdev(times)) <= 1e-6 * max(times), "spread", row)
+    more = [number(slowest[part + "_us"]) - statistics.median(number(step[part + "_us"]) for step in steps) for part in PARTS]
+    check(near(number(row["more_us"]), max(0, *more)), "more", row, more)
+    check(row[named] == slowest[name], "slowest", row, slowest)
+    check(row["cause"] == (CAUSES[more.index(max(more))] if max(more) > 0 else ""), "cause", row, more)
+
+
+def check_overview(page, folder):
+    table = csv_tables(folder)
+    page.most = 60
+    found = table("findings")
+    check([(rule, text.strip()) for rule, _, text in page.findings] == [(row["rule"], shown(row["text"]).strip()) for row in found],
+          "findings", [text for _, _, text in page.findings][:1], [row["text"] for row in found][:1])
+    check(all(near(win, number(row["win_percent"])) for (_, win, _), row in zip(page.findings, found)), "wins")
+    lines, windows = defaultdict(dict), {row["rank"]: number(row["window_us"]) for row in table("overview_ranks")}
+    for row in table("overview_timeline"):
+        lines[row["rank"]][row["what"]] = number(row["time_us"])
+    expected = [dict({part + "_us": sum(times[what] for what in whats) for part, whats in PARTS.items()}, rank=rank,
+                     window_us=windows[rank]) for rank, times in lines.items()]
+    same_rows(page, "time_of_ranks", expected)
+    whole = sum(windows.values())
+    for name, parts in {"Compute": ["compute"], "Exposed communication": ["exposed_communication"],
+                        "Exposed copies": ["exposed_copies"], "Waiting for the host": ["wait_host"],
+                        "Idle for other reasons": ["wait_data", "wait_sync", "wait_device", "idle_rest"]}.items():
+        us = sum(row[part + "_us"] for row in expected for part in parts)
+        check(near(page.figures[name], 100 * us / whole if whole else math.nan), name, page.figures[name], us, whole)
+    steps = table("steps")
+    by_rank, by_place = defaultdict(list), defaultdict(list)
+    for row in steps:
+        by_place[len(by_rank[row["rank"]])].append(row)
+        by_rank[row["rank"]].append(row)
+        check(near(sum(number(row[part + "_us"]) for part in PARTS), number(row["time_us"])), "a step is not its parts", row)
+    for row in table("step_ranks"):
+        check_slowest(row, by_rank[row["rank"]], "slowest_step", "step")
+        for part in PARTS:
+            check(near(number(row[part + "_us"]), statistics.fmean(number(s[part + "_us"]) for s in by_rank[row["rank"]])), part, row)
+    for place, row in enumerate(table("step_places")):
+        check_slowest(row, by_place[place], "slowest_rank", "rank")
+    check(len(table("step_ranks")) == len(by_rank) and len(table("step_places")) == (len(by_place) if len(by_rank) > 1 else 0),
+          "ranks or places of steps")
+    if steps:
+        slowest = max(steps, key=lambda row: number(row["time_us"]))
+        same_rows(page, "steps", by_rank[slowest["rank"]])
+        same_rows(page, "step_ranks", table("step_ranks"))
+    check_operators(page, folder, False)
+    check_hta(page, folder, False)
 
 
 # ---- Charts ----
@@ -367,16 +442,21 @@ def check_bars(name, by_row, page):
     tables = {"time_by_rank": "time", "kernel_types": "gpu_kernel_breakdown_mem.types", "top_kernels": "kernels",
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
               "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules"}
+    tables |= {"time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
     if name not in tables:
         return 0
     rows = page.rows(tables[name])
     for row, bars in by_row.items():
-        for column, value in bars:
+        for column, value in bars if int(row) < page.most else ():
             check(near(rows[int(row)][column], value), name, row, column, value)
-    most = 512 if name in ("time_by_rank", "overlap") else 20 if "st" == name[:2] or name[0] == "o" else 16
-    check(len(by_row) == min(len(rows), most), name, len(by_row), len(rows))
+    most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "steps": 48}.get(
+        name, 20 if "st" == name[:2] or name[0] == "o" else 16)
+    if name[:4] == "top_" or tables[name] == "kernels":  # what takes no time has no bar
+        column = next(iter(by_row.values()))[0][0]
+        most = min(most, max(1, sum(row[column] > 0 for row in rows)))
+    check(len(by_row) == min(len(rows), most) or len(by_row) > page.most == len(rows), name, len(by_row), len(rows))
     return sum(len(bars) for bars in by_row.values())
 
 
@@ -395,7 +475,7 @@ def check_folder(folder):
     check(len(scripts) == 1 and f"script-src 'sha256-{digest}'" in text, "a script that the page does not allow")
     check(root.find("head/title").text and root.get("lang") == "en", "no title or language")
     check(root.findall(".//h1") and all(section.find("h2") is not None for section in root.findall(".//section")), "headings")
-    analyses = {"gpu_timeline.csv": check_operators, "qps.json": check_dlrm, "rank_summary.csv": check_hta}
+    analyses = {"overview_ranks.csv": check_overview, "gpu_timeline.csv": check_operators, "qps.json": check_dlrm, "rank_summary.csv": check_hta}
     next(analyses[name] for name in analyses if os.path.exists(os.path.join(folder, name)))(page, folder)
     charts = sorted(os.listdir(os.path.join(folder, "charts")))
     inline = defaultdict(list)

@@ -204,6 +204,13 @@ static enum sutra_status use_columns(const void *options, struct sutra_error *er
     return status;
 }
 
+static enum sutra_status use_overview(const void *options, struct sutra_error *error) {
+    struct sutra_overview *overview = NULL;
+    enum sutra_status status = sutra_overview_make(all.context, all.list, 1, options, &overview, error);
+    sutra_overview_free(overview);
+    return status;
+}
+
 static enum sutra_status use_operators(const void *options, struct sutra_error *error) {
     struct sutra_operators *operators = NULL;
     enum sutra_status status = sutra_operators_make(all.context, all.device, options, &operators, error);
@@ -319,6 +326,7 @@ static const struct {
     {FIRST(sutra_hta_options, nanoseconds), use_hta_of_ranks},
     {FIRST(sutra_hta_ranks_options, arg), use_hta_ranks},
     {FIRST(sutra_columns_options, n_args), use_columns},
+    {FIRST(sutra_overview_options, arg), use_overview},
     {FIRST(sutra_operators_options, category), use_operators},
     {FIRST(sutra_operators_options, category), use_operators_of_ranks},
     {FIRST(sutra_operators_ranks_options, n_only), use_operators_ranks},

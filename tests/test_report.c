@@ -339,6 +339,8 @@ static void a_colour_tells_what_work_is(void **state) {
         const char *name;
         enum colour of_work, of_operator;
     } cases[] = {{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", COLOUR_COMMUNICATION, COLOUR_COMMUNICATION},
+                 {"void vllm::cross_device_all_reduce<2>()", COLOUR_COMMUNICATION, COLOUR_COMMUNICATION},
+                 {"triton_poi_fused_all_reduce", COLOUR_COMPUTE, COLOUR_COMPUTE},
                  {"Memcpy HtoD (Pageable -> Device)", COLOUR_COPIES, COLOUR_COPIES},
                  {"ampere_sgemm_128x64_nn", COLOUR_COMPUTE, COLOUR_COMPUTE},
                  {"record_param_comms", COLOUR_COMPUTE, COLOUR_COMMUNICATION},

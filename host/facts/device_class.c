@@ -72,3 +72,15 @@ enum device_class device_class_of(uint32_t category, const char *text, size_t le
         has_in_any_case(name, "nccl") || has_in_any_case(name, "rccl") || has_in_any_case(name, "cross_device_reduce");
     return talks ? DEVICE_COMMUNICATION : DEVICE_COMPUTE;
 }
+
+bool device_is_collective(const char *text, size_t length) {
+    static const char *const words[] = {"all_reduce", "allreduce", "alltoall",       "all_to_all",
+                                        "all_gather", "allgather", "reduce_scatter", "reducescatter"};
+    struct name_rest name = {text, length};
+    if (skip(&name, "triton_"))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (has_in_any_case(name, words[i]))
+            return true;
+    return false;
+}

@@ -24,7 +24,7 @@ const char *colour_meaning(enum colour colour) {
 }
 
 enum colour colour_of_work(const char *name, size_t length) {
-    if (device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COMMUNICATION)
+    if (device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COMMUNICATION || device_is_collective(name, length))
         return COLOUR_COMMUNICATION;
     return kernel_type_of(name, length) == KERNEL_MEMORY ? COLOUR_COPIES : COLOUR_COMPUTE;
 }

@@ -6,7 +6,7 @@
  *     rank 0   ########........         rank 0   ..##............
  *     rank 16  ########........         rank 16  ................
  *
- * O(rows x values).
+ * Values that are next to nothing of all have no block. O(rows x values).
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #define HEAD_HEIGHT 22.0
 #define BLOCK_GAP   10.0
 #define FAINTEST    0.05
+#define LEAST_SHARE 0.02
 
 /* Where things stand. */
 struct heat_layout {
@@ -84,13 +85,27 @@ static void draw_block(const struct svg *svg, const struct heat_layout *layout, 
         draw_cell(svg, layout, i, row, largest, top + HEAD_HEIGHT);
 }
 
+/* The largest value of each block; 0 of those that are next to nothing of all. */
+static int choose_blocks(const struct bars *bars, double *largest) {
+    double sums[BAR_VALUES_MAX] = {0}, all = 0;
+    int n = 0;
+    for (int i = 0; i < bars->n_values; i++)
+        for (uint64_t row = 0; row < bars->n_rows; row++) {
+            sums[i] += value_of(bars, row, i);
+            all += value_of(bars, row, i);
+        }
+    for (int i = 0; i < bars->n_values; i++) {
+        largest[i] = sums[i] > LEAST_SHARE * all ? largest_of(bars, i) : 0;
+        n += largest[i] > 0;
+    }
+    return n;
+}
+
 void heat_draw(const struct svg *svg, const void *chart) {
     const struct bars *bars = chart;
     struct heat_layout layout = lay_out(svg, bars);
     double top = 0, largest[BAR_VALUES_MAX];
-    int n_blocks = 0;
-    for (int i = 0; i < bars->n_values; i++)
-        n_blocks += (largest[i] = largest_of(bars, i)) > 0;
+    int n_blocks = choose_blocks(bars, largest);
     svg_begin(svg, fmax(1, n_blocks * block_height(&layout)));
     for (int i = 0; i < bars->n_values; i++) {
         if (!(largest[i] > 0))

@@ -12,6 +12,10 @@
 #include "report/queue_series.h"
 #include "sutra/report.h"
 
+struct sutra_report {
+    struct queue_list queues;
+};
+
 /* What a section is made from. */
 struct hta_source {
     const struct queue_list *queues;
@@ -29,6 +33,11 @@ void hta_kernels_show(struct page *page, const void *of);
 void hta_idle_show(struct page *page, const void *of);
 void hta_overlap_show(struct page *page, const void *of);
 void hta_queues_show(struct page *page, const void *of);
+void hta_launches_show(struct page *page, const void *of);
+void hta_copies_show(struct page *page, const void *of);
+void hta_annotations_show(struct page *page, const void *of);
+void hta_operators_show(struct page *page, const void *of);
+void hta_sequences_show(struct page *page, const void *of);
 
 /* A table of the analysis, or why there is none. */
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption);

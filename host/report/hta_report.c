@@ -12,22 +12,18 @@
 /* Traces that were left out, by name. */
 #define LEFT_OUT_SHOWN 50
 
-struct sutra_report {
-    struct queue_list queues;
-};
-
 /* ---- Sections ---- */
 
-static void show_launches(struct page *page, const void *source) {
+void hta_launches_show(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_LAUNCH_CALLS, "Calls that launch");
     hta_table_show(page, source, SUTRA_HTA_LAUNCH_HISTOGRAM, "Launches worth a look, by microseconds");
 }
 
-static void show_copies(struct page *page, const void *source) {
+void hta_copies_show(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_BANDWIDTH, "Bandwidth, GB/s");
 }
 
-static void show_annotations(struct page *page, const void *source) {
+void hta_annotations_show(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_GPU_ANNOTATIONS, "Annotations on streams");
     hta_table_show(page, source, SUTRA_HTA_ANNOTATIONS, "Annotations on the host");
 }
@@ -51,11 +47,11 @@ static void show_of_rank(struct page *page, const struct hta_source *source, enu
     page_table(page, table, caption, file);
 }
 
-static void show_operators(struct page *page, const void *source) {
+void hta_operators_show(struct page *page, const void *source) {
     show_of_rank(page, source, SUTRA_HTA_OPERATORS, "Operators and their kernels");
 }
 
-static void show_sequences(struct page *page, const void *source) {
+void hta_sequences_show(struct page *page, const void *source) {
     show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Sequences of kernels");
 }
 
@@ -115,25 +111,25 @@ static const struct page_section sections[] = {
      "Kernels that are shorter than their call cannot keep a GPU busy: fuse them, or launch graphs. Worth a look are "
      "calls with shorter kernels (short_gpu_kernels), calls above 50 us (runtime_outliers) and delays above 100 us. "
      "Delays mislead where queues are long: most of such a delay is waiting behind other kernels, and does no harm.",
-     show_launches},
+     hta_launches_show},
     {"annotations", "Annotations",
      "Time in record_function() and the like, by name: on the host, and on streams from the first to the last kernel "
      "launched within. Good for who annotates the parts of a model. Annotations within others count in full, so sums "
      "of several names mean nothing, and time on a stream holds its gaps. Which kernel ran in which annotation is in "
      "gpu_kernels_with_user_annotations.",
-     show_annotations},
+     hta_annotations_show},
     {"operators", "Operators and their kernels",
      "Which kernels operators of ATen launch, how often, and how long it takes from the operator's start to its first "
      "launch (its work on the host), and from there to the start of that kernel. Good for finding operators of many "
      "small kernels, and hosts that are slow before they launch. A long way from launch to kernel misleads where "
      "queues are long: it is waiting behind other kernels.",
-     show_operators},
+     hta_operators_show},
     {"sequences", "Sequences of kernels",
      "Operators with all kernels launched within them, in the order in which those ran. Good for finding what to fuse "
      "or to compile: a long sequence that comes often. --sequences NAME chooses other operators, --sequence-kernels N "
      "shorter sequences. Sequences mislead where kernels of several streams run at once: their order is chance then, "
      "and one operator makes many patterns.",
-     show_sequences},
+     hta_sequences_show},
     {"stragglers", "Stragglers",
      "How late each rank comes to collectives: how much shorter it is in them than the rank that waits longest, and "
      "how long it waits itself. Clocks of ranks need not agree for that. Good for finding the rank that all wait for. "
@@ -144,7 +140,7 @@ static const struct page_section sections[] = {
      "Bandwidth of copies and sets of memory in GB/s, while at least one of the kind runs; memory_bw_time_series has "
      "each change. Good for telling pageable copies (a few GB/s) from pinned ones. Short copies mislead: what they "
      "take is mostly not moving bytes.",
-     show_copies},
+     hta_copies_show},
     {"missing", "What is not here",
      "Operators of the host, their overheads and what they consist of are another analysis: "
      "sutra analyze dlrm TRACE -o DIR",

@@ -105,29 +105,17 @@ void summed_table(struct sutra_table *table, const char *name, const struct sutr
 
 void summed_cut(struct sutra_table *table, uint64_t n) {
     struct sutra_table made;
-    struct column_spec specs[TABLE_COLUMNS_MAX];
     double value = 0, share = 0;
     int64_t count = 0;
     if (table->n_rows <= n)
         return;
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        specs[i] = table->columns[i].spec;
-    table_init(&made, table->name, specs, table->n_columns);
-    for (uint64_t row = 0; row < table->n_rows; row++) {
-        size_t n_name, n_group;
-        const char *name = table_get_text(table, SUMMED_NAME, row, &n_name);
-        const char *group = table_get_text(table, SUMMED_GROUP, row, &n_group);
-        if (row >= n) {
-            count += table_get_integer(table, SUMMED_COUNT, row);
-            value += table_get_real(table, SUMMED_VALUE, row);
-            share += table_get_real(table, SUMMED_SHARE, row);
-            continue;
-        }
-        table_text(&made, name, n_name);
-        table_text(&made, group, n_group);
-        table_integer(&made, table_get_integer(table, SUMMED_COUNT, row));
-        table_real(&made, table_get_real(table, SUMMED_VALUE, row));
-        table_real(&made, table_get_real(table, SUMMED_SHARE, row));
+    table_init_like(&made, table);
+    for (uint64_t row = 0; row < n; row++)
+        table_append_row(&made, table, row);
+    for (uint64_t row = n; row < table->n_rows; row++) {
+        count += table_get_integer(table, SUMMED_COUNT, row);
+        value += table_get_real(table, SUMMED_VALUE, row);
+        share += table_get_real(table, SUMMED_SHARE, row);
     }
     table_text(&made, "(others)", 8);
     table_text(&made, "(others)", 8);

@@ -4,6 +4,7 @@
 #include "report/page.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -161,13 +162,16 @@ static void write_words(struct page *page, const char *words) {
     out_add(out, "</p></details>\n");
 }
 
-static void write_section(struct page *page, const struct page_section *section, const void *source) {
+void page_section(struct page *page, const struct page_section *section, const void *source) {
     struct text_out *out = out_of(page);
     out_format(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", section->id,
                section->id, section->id);
     markup_text(&page->markup, section->title);
     out_add(out, "</h2>\n");
-    write_words(page, section->words);
+    if (section->show)
+        write_words(page, section->words);
+    else
+        page_words(page, section->words);
     page->charted = false;
     if (section->show)
         section->show(page, source);
@@ -177,7 +181,7 @@ static void write_section(struct page *page, const struct page_section *section,
 void page_sections(struct page *page, const struct page_section *sections, const void *source) {
     write_key(out_of(page));
     for (; sections->id; sections++)
-        write_section(page, sections, source);
+        page_section(page, sections, source);
 }
 
 void page_subtitle(struct page *page, const char *words) {
@@ -227,6 +231,30 @@ void page_missing(struct page *page, const char *what, const char *why) {
     out_add(out_of(page), ": ");
     markup_text(&page->markup, why && *why ? why : "there is nothing to compute it from");
     out_add(out_of(page), ".</p>\n");
+}
+
+/* ---- Findings ---- */
+
+void page_findings_begin(struct page *page) {
+    out_add(out_of(page), "<ol class=\"findings\">\n");
+}
+
+void page_finding(struct page *page, const char *rule, double win_percent, const char *words) {
+    struct text_out *out = out_of(page);
+    out_add(out, "<li data-rule=\"");
+    markup_text(&page->markup, rule);
+    out_add(out, "\" data-value=\"");
+    out_number(out, win_percent);
+    out_format(out, "\"><strong>%s</strong><p>",
+               isnan(win_percent) ? "note" : shown_figure(win_percent, UNIT_PERCENT).text);
+    markup_text(&page->markup, words);
+    out_add(out, " <code>");
+    markup_text(&page->markup, rule);
+    out_add(out, "</code></p></li>\n");
+}
+
+void page_findings_end(struct page *page) {
+    out_add(out_of(page), "</ol>\n");
 }
 
 /* ---- Figures ---- */
@@ -308,6 +336,9 @@ bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struc
     bool squares = n_most == RANKS_AS_BARS && bars.n_labels == 1 && bars.table->n_rows > RANKS_AS_BARS;
     uint64_t most = squares ? HEAT_ROWS_MAX : n_most;
     bars.n_rows = bars.table->n_rows < most ? bars.table->n_rows : most;
+    while (bars.row_colours && bars.n_rows > 1 &&
+           !(table_get_real(bars.table, bars.values[0].column, bars.n_rows - 1) > 0))
+        bars.n_rows--; /* lists fall, and what takes no time needs no bar */
     if (bars.n_rows == 0)
         return false;
     page_chart(page, words->name, words->title, words->description, squares ? heat_draw : bars_draw, &bars);

@@ -14,6 +14,7 @@
 #include "report/chart.h"
 
 #define PAGE_ROWS_MAX 200
+#define PAGE_ROWS_FEW 60 /* of a page of many tables */
 
 /* Rows that stand openly where there is no chart above; longer tables can be unfolded. */
 #define PAGE_ROWS_OPEN 12
@@ -26,6 +27,7 @@ struct page {
     struct sutra_error *error;
     uint64_t n_bytes; /* written to all files */
     bool charted;     /* a chart stands in this section */
+    uint64_t n_rows;  /* that tables show at most; 0: PAGE_ROWS_MAX */
 };
 
 /* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded. `show`
@@ -47,7 +49,13 @@ enum sutra_status page_close(struct page *page);
 /* Keeps the failure of a table that was made for the page. */
 void page_check(struct page *page, const struct sutra_table *table);
 
-/* All sections, which are made from `source`. */
+/* A list of sentences, each with what its rule is called and what can be won, in percent; NaN: nothing that it claims. */
+void page_findings_begin(struct page *page);
+void page_finding(struct page *page, const char *rule, double win_percent, const char *words);
+void page_findings_end(struct page *page);
+
+/* A section, which is made from `source`; all of them, below what their colours mean. */
+void page_section(struct page *page, const struct page_section *section, const void *source);
 void page_sections(struct page *page, const struct page_section *sections, const void *source);
 
 /* A heading in a section. */

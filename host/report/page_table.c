@@ -188,7 +188,7 @@ static void write_caption(struct page *page, const struct sutra_table *table, co
 void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file) {
     struct text_out *out = &page->markup.out;
     struct column_views views;
-    uint64_t n = table->n_rows < PAGE_ROWS_MAX ? table->n_rows : PAGE_ROWS_MAX;
+    uint64_t most = page->n_rows ? page->n_rows : PAGE_ROWS_MAX, n = table->n_rows < most ? table->n_rows : most;
     bool folded = page->charted || n > PAGE_ROWS_OPEN;
     views_make(page, table, n, &views);
     if (folded)

@@ -2,9 +2,10 @@
  * report.h - what analyses found as pages for people: a folder with report.html and its charts as SVG files.
  *
  *     sutra_hta_ranks_make() with sutra_report_visit() as its visitor --> sutra_report_write_hta()
+ *     sutra_overview_make() with sutra_report_visit() as its visitor --> sutra_report_write_overview()
  *     sutra_dlrm_analyze() --> sutra_report_write_dlrm()
  *
- * The page is one file that loads nothing and needs no script; its size does not grow with the traces (it stays below
+ * The page is one file that loads nothing and is whole without its script, which sorts tables; its size does not grow with the traces (it stays below
  * 2 MB). Texts of traces are shown as text, whatever they hold.
  */
 #ifndef SUTRA_REPORT_H
@@ -13,6 +14,7 @@
 #include "sutra/analyze.h"
 #include "sutra/dlrm.h"
 #include "sutra/operators.h"
+#include "sutra/overview.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +38,11 @@ enum sutra_status sutra_report_visit(void *report, struct sutra_context *context
 enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error);
+
+/* The same of an overview, whose tables were asked for: findings, steps, and what the other pages have of them. */
+enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_report *report,
+                                              const struct sutra_overview *overview, const char *folder,
+                                              uint64_t *n_bytes, struct sutra_error *error);
 
 /* The same of operators, or of kernels, as the tables of the ranks have them; not of those of TraceLens. */
 enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,

@@ -20,3 +20,13 @@ printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k\\u001b[31m", "p
 quietly sutra analyze strange
 quietly sutra analyze nowhere
 quietly sutra analyze nowhere.json
+
+# As a page, with the tables behind it.
+mkdir out
+quietly sutra analyze trace.json.gz -o out -q
+ls out
+head -n 3 out/step_ranks.csv
+cut -c 1-60 out/findings.csv
+quietly sutra analyze trace.json.gz -o out -q --force --tables json --no-report --annotation '## Forward ##'
+grep -o '"step": "[^"]*"' out/steps.json | head -n 2
+quietly sutra analyze trace.json.gz --open

@@ -4,14 +4,10 @@
 #include "analyze/overview/overview.h"
 
 static void mark_names(const struct op_reading *reading, struct string_roles *roles) {
-    static const char *const collectives[] = {"all_reduce", "allreduce", "alltoall",       "all_to_all",
-                                              "all_gather", "allgather", "reduce_scatter", "reducescatter"};
     const struct strings *strings = reading->strings;
-    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
-        names_mark(strings, roles, TEXT_HAS_IN_ANY_CASE, collectives[i], NAME_COLLECTIVE);
     for (uint32_t string = 0; string < strings->n; string++)
-        if (text_compare(strings, string, TEXT_BEGINS, "triton_")) /* called after what they were fused from */
-            roles[string].name &= ~(uint32_t)NAME_COLLECTIVE;
+        if (device_is_collective(strings_text(strings, string), strings_length(strings, string)))
+            roles[string].name |= NAME_COLLECTIVE;
     names_mark(strings, roles, TEXT_HAS, "DtoH", NAME_FROM_DEVICE);
     names_mark(strings, roles, TEXT_HAS, "StreamBeginCapture", NAME_CAPTURES);
     names_mark(strings, roles, TEXT_HAS, "StreamEndCapture", NAME_CAPTURED);

@@ -4,12 +4,18 @@
  */
 #include <stdlib.h>
 
+#include "analyze/hta/hta_ranks.h"
+#include "analyze/operators/operators_ranks.h"
+#include "analyze/overview/steps.h"
 #include "analyze/overview/stragglers.h"
 #include "analyze/rank_tasks.h"
 #include "analyze/table.h"
 #include "base/error.h"
+#include "base/options.h"
 
 struct rank_overview {
+    struct sutra_operators *operators; /* until all ranks are joined */
+    struct sutra_hta *hta;
     bool made;
     double busy_percent;
     struct overview_findings findings;
@@ -19,6 +25,9 @@ struct rank_overview {
 
 struct sutra_overview {
     struct rank_tasks tasks; /* whose results are struct rank_overview */
+    struct sutra_overview_options options;
+    struct sutra_operators_ranks *operators;
+    struct sutra_hta_ranks *hta;
     struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
     struct overview_findings findings;
 };
@@ -30,6 +39,10 @@ static struct rank_overview *rank_of(const struct sutra_overview *overview, size
 /* ---- Tables ---- */
 
 static void table_begin(struct sutra_table *table, enum sutra_overview_table id) {
+    if (id == SUTRA_OVERVIEW_STEPS) {
+        steps_table_init(table);
+        return;
+    }
     static const struct {
         const char *name;
         struct column_spec columns[6];
@@ -174,11 +187,26 @@ static enum sutra_status put_names(const struct overview *overview, int64_t rank
 
 /* ---- One rank ---- */
 
+static enum sutra_status put_steps(const struct overview *overview, const char *annotation, int64_t rank,
+                                   struct arena *arena, struct arena *scratch, struct sutra_table *table,
+                                   struct sutra_error *error) {
+    struct overview_steps steps;
+    enum sutra_status status = overview_steps_make(overview, annotation, arena, scratch, &steps, error);
+    table_begin(table, SUTRA_OVERVIEW_STEPS);
+    if (!status)
+        steps_table_add(table, rank, overview, &steps);
+    return status;
+}
+
 static enum sutra_status make_rank(struct sutra_context *context, const struct op_reading *reading,
-                                   const struct rank_task *task, struct arena *arena, struct arena *scratch,
-                                   struct rank_overview *rank, struct sutra_error *error) {
+                                   const struct sutra_overview_options *options, const struct rank_task *task,
+                                   struct arena *arena, struct arena *scratch, struct rank_overview *rank,
+                                   struct sutra_error *error) {
     struct overview overview;
     enum sutra_status status = overview_make(context, reading, arena, scratch, &overview, error);
+    if (!status) /* before the findings, which may cut the overview */
+        status = put_steps(&overview, options->annotation, task->rank, arena, scratch,
+                           &rank->tables[SUTRA_OVERVIEW_STEPS], error);
     if (!status)
         status = findings_make(context, reading, &overview, scratch, &rank->findings, error);
     rank->made = !status;
@@ -195,18 +223,42 @@ static enum sutra_status make_rank(struct sutra_context *context, const struct o
     return status;
 }
 
+static enum sutra_status visit_hta(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
+    const struct sutra_overview *overview = arg;
+    return overview->options.visit(overview->options.arg, context, rank_of(overview, number)->hta, error);
+}
+
+/* The tables of others, of the same trace and the same reading. */
+static enum sutra_status make_tables(struct sutra_overview *overview, struct rank_run *run, size_t number,
+                                     struct sutra_context *context, const struct op_reading *reading,
+                                     struct arena *scratch, struct sutra_error *error) {
+    const struct rank_task *task = &overview->tasks.list[number];
+    struct rank_overview *rank = rank_of(overview, number);
+    const struct sutra_hta_options hta = {.size = sizeof hta, .rank = task->rank};
+    enum sutra_status status =
+        operators_make_of(context, reading, task->rank, overview->options.peaks, scratch, &rank->operators, error);
+    if (!status)
+        status = sutra_hta_make(context, reading->trace, &hta, &rank->hta, error);
+    if (!status && overview->options.visit)
+        status = rank_run_visit(run, number, visit_hta, overview, error);
+    if (!status)
+        hta_free_series(rank->hta);
+    return status;
+}
+
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
     struct sutra_overview *overview = arg;
     struct op_reading reading;
     struct arena arena = {0}, scratch = {0};
-    (void)run;
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status)
-        status = make_rank(context, &reading, &overview->tasks.list[number], &arena, &scratch,
+        status = make_rank(context, &reading, &overview->options, &overview->tasks.list[number], &arena, &scratch,
                            rank_of(overview, number), error);
     stage_end(context);
+    if (!status && overview->options.tables)
+        status = make_tables(overview, run, number, context, &reading, &scratch, error);
     arena_free(&arena);
     arena_free(&scratch);
     sutra_device_trace_free(trace);
@@ -279,7 +331,52 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
     return status;
 }
 
+static void put_findings(const struct overview_findings *findings, struct sutra_table *table) {
+    static const struct column_spec columns[] = {
+        {"rule", SUTRA_COLUMN_TEXT}, {"win_percent", SUTRA_COLUMN_REAL}, {"text", SUTRA_COLUMN_TEXT}};
+    table_init(table, "findings", columns, sizeof columns / sizeof *columns);
+    for (unsigned i = 0; i < findings->n; i++) {
+        put_words(table, finding_names[findings->list[i].rule]);
+        table_real(table, findings->list[i].win);
+        put_words(table, findings->list[i].text);
+    }
+}
+
+/* Hands the tables of all ranks over to their owners. */
+static enum sutra_status join_tables(struct sutra_overview *overview, struct sutra_error *error) {
+    size_t n = overview->tasks.n;
+    struct sutra_operators **operators = calloc(n, sizeof(struct sutra_operators *));
+    struct sutra_hta **hta = calloc(n, sizeof(struct sutra_hta *));
+    enum sutra_status status = operators && hta ? SUTRA_OK : error_memory(error);
+    for (size_t i = 0; i < n && !status; i++) {
+        operators[i] = rank_of(overview, i)->operators;
+        hta[i] = rank_of(overview, i)->hta;
+        rank_of(overview, i)->operators = NULL;
+        rank_of(overview, i)->hta = NULL;
+    }
+    if (!status)
+        status = operators_ranks_join(&overview->tasks, operators, &overview->operators, error);
+    if (!status)
+        status = hta_ranks_join(&overview->tasks, hta, &overview->hta, error);
+    for (size_t i = 0; i < n && operators && hta; i++) { /* those that were not taken */
+        sutra_operators_free(operators[i]);
+        sutra_hta_free(hta[i]);
+    }
+    free(operators);
+    free(hta);
+    return status;
+}
+
 static enum sutra_status join_table(struct sutra_overview *overview, int id, struct sutra_error *error) {
+    const struct sutra_table *steps = &overview->tables[SUTRA_OVERVIEW_STEPS];
+    if (id == SUTRA_OVERVIEW_STEP_RANKS)
+        step_ranks_table(&overview->tables[id], steps);
+    if (id == SUTRA_OVERVIEW_FINDINGS)
+        put_findings(&overview->findings, &overview->tables[id]);
+    if (id == SUTRA_OVERVIEW_STEP_PLACES)
+        step_places_table(&overview->tables[id], steps);
+    if (id > SUTRA_OVERVIEW_STEPS)
+        return overview->tables[id].failed ? error_memory(error) : SUTRA_OK;
     table_begin(&overview->tables[id], (enum sutra_overview_table)id);
     for (size_t i = 0; i < overview->tasks.n; i++) {
         const struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
@@ -290,16 +387,24 @@ static enum sutra_status join_table(struct sutra_overview *overview, int id, str
 }
 
 enum sutra_status sutra_overview_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                      struct sutra_overview **overview, struct sutra_error *error) {
+                                      const struct sutra_overview_options *options, struct sutra_overview **overview,
+                                      struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_overview_options, arg);
+    struct sutra_overview_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
     struct sutra_overview *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    enum sutra_status status =
-        rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
+    made->options = taken;
+    status = rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
     if (!status)
         status = join_ranks(made, error);
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
         status = join_table(made, id, error);
+    if (!status && taken.tables)
+        status = join_tables(made, error);
     if (status)
         sutra_overview_free(made);
     else
@@ -313,11 +418,15 @@ void sutra_overview_free(struct sutra_overview *overview) {
     for (size_t i = 0; i < overview->tasks.n; i++) {
         struct rank_overview *rank = rank_of(overview, i);
         collective_calls_free(&rank->collectives.calls);
+        sutra_operators_free(rank->operators);
+        sutra_hta_free(rank->hta);
         for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
             table_free(&rank->tables[id]);
     }
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
         table_free(&overview->tables[id]);
+    sutra_operators_ranks_free(overview->operators);
+    sutra_hta_ranks_free(overview->hta);
     rank_tasks_free(&overview->tasks);
     free(overview);
 }
@@ -336,4 +445,12 @@ int sutra_overview_finding(const struct sutra_overview *overview, size_t i, stru
 
 const struct sutra_table *sutra_overview_table(const struct sutra_overview *overview, enum sutra_overview_table id) {
     return &overview->tables[id];
+}
+
+const struct sutra_operators_ranks *sutra_overview_operators(const struct sutra_overview *overview) {
+    return overview->operators;
+}
+
+const struct sutra_hta_ranks *sutra_overview_hta(const struct sutra_overview *overview) {
+    return overview->hta;
 }

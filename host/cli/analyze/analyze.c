@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/analyze/overview_job.h"
+#include "cli/analyze/table_files.h"
 
 static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, &analyze_kernels_command,
                                                  &analyze_operators_command, NULL};
@@ -35,9 +36,18 @@ static const char *const description[] = {
     NULL,
 };
 static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
+     .help = "write report.html with its charts, and a file for each table behind it, into the folder DIR"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "print text, or json with the numbers of each finding and the shares of each rank (default: text)"},
-    WHERE_ROWS(analysis.job.where),
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(tables), .choices = table_formats,
+     .help = "of the files of tables: csv or json (default: csv)"},
+    {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
+     .help = "steps are the annotations NAME (default: those of the profiler, else what repeats)"},
+    {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
+     .help = "what the device can do at most (default: the data sheet of the device in the trace)"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
@@ -45,6 +55,8 @@ static const struct option_row options[] = {
 static const struct example examples[] = {
     {"sutra analyze device.json.gz", "why its steps are not faster"},
     {"sutra analyze traces/", "the same for all ranks of a job, and which of them holds the others up"},
+    {"sutra analyze traces/ -o why --open",
+     "the same as a page, with steps, operators, kernels and the tables behind it"},
     {"sutra analyze device.json.gz --format json", "the findings with their numbers"},
     {"sutra analyze hta traces/ -o tables", "the tables of Holistic Trace Analysis for all ranks of a job"},
     {0},

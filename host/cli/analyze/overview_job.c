@@ -4,6 +4,8 @@
 #include "cli/analyze/overview_job.h"
 
 #include "cli/analyze/overview_page.h"
+#include "cli/analyze/table_files.h"
+#include "sutra/report.h"
 
 /* What lives while traces are analyzed. */
 struct overview_job {
@@ -12,15 +14,60 @@ struct overview_job {
     struct trace_list traces;
     struct result_folder results;
     struct sutra_overview *overview;
+    struct sutra_report *report; /* NULL: none is written */
 };
+
+static enum sutra_status write_table(struct overview_job *job, const struct sutra_table *table,
+                                     struct sutra_error *error) {
+    return table_file_write(&job->analysis, job->results.path, table, RANK_ALL,
+                            (enum sutra_table_format)job->values->tables, error);
+}
+
+/* All that has a row for less than a launch or kernel. */
+static enum sutra_status write_tables(struct overview_job *job, struct sutra_error *error) {
+    const struct sutra_table *table;
+    enum sutra_status status = SUTRA_OK;
+    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
+        status = write_table(job, sutra_overview_table(job->overview, (enum sutra_overview_table)id), error);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        if ((table =
+                 sutra_operators_ranks_table(sutra_overview_operators(job->overview), (enum sutra_operators_table)id)))
+            status = write_table(job, table, error);
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
+        if ((table = sutra_hta_ranks_table(sutra_overview_hta(job->overview), (enum sutra_hta_table)id, NULL)))
+            status = write_table(job, table, error);
+    return status;
+}
+
+static enum sutra_status write_results(struct overview_job *job, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status = write_tables(job, error);
+    if (!status && job->report)
+        status = sutra_report_write_overview(job->analysis.context, job->report, job->overview, job->results.path,
+                                             &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
+    return status;
+}
 
 static enum sutra_status job_run(void *arg, struct sutra_error *error) {
     struct overview_job *job = arg;
     struct job *analysis = &job->analysis;
+    const struct overview_values *values = job->values;
+    const char *output = values->analysis.job.output;
     enum sutra_status status = job_open(analysis, NULL, error);
+    if (!status && output && !values->analysis.no_report)
+        status = sutra_report_create(&job->report, error);
+    const struct sutra_overview_options options = {.size = sizeof options,
+                                                   .annotation = values->annotation,
+                                                   .tables = output != NULL,
+                                                   .peaks = values->peaks,
+                                                   .visit = job->report ? sutra_report_visit : NULL,
+                                                   .arg = job->report};
     if (!status)
-        status = sutra_overview_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n,
+        status = sutra_overview_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n, &options,
                                      &job->overview, error);
+    if (!status && output)
+        status = write_results(job, error);
     progress_clear(&analysis->watch.progress);
     return status;
 }
@@ -62,6 +109,7 @@ int overview_run(const struct command *command, int argc, char **argv) {
         exit_code = analysis_job_work(&values.analysis, &job.traces, &job.results, job_run, &job);
     if (exit_code == SUTRA_OK)
         exit_code = job_tell(&job);
+    sutra_report_free(job.report);
     sutra_overview_free(job.overview);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);

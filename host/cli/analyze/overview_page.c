@@ -64,6 +64,25 @@ static void print_ranks(const struct sutra_overview *overview) {
         puts("all of the trace: it has no ProfilerStep");
 }
 
+/* Of the first rank, if it has several steps. */
+static void print_steps(const struct sutra_overview *overview) {
+    enum { N = 1, MEAN = 2, MEDIAN = 5, SLOWEST = 6, STEP = 16, CAUSE = 17, MORE = 18 };
+    const enum sutra_overview_table id = SUTRA_OVERVIEW_STEP_RANKS;
+    struct sutra_column counts = column_at(overview, id, N), means = column_at(overview, id, MEAN),
+                        medians = column_at(overview, id, MEDIAN), slowest = column_at(overview, id, SLOWEST),
+                        steps = column_at(overview, id, STEP), causes = column_at(overview, id, CAUSE),
+                        more = column_at(overview, id, MORE);
+    if (n_rows(overview, id) == 0 || counts.integers[0] < 2)
+        return;
+    printf("  %-11s %11s %7s  mean of %s, the median is %s\n", "steps", time_text(means.reals[0]).text, "",
+           counted_text((uint64_t)counts.integers[0], "step", "steps").text, time_text(medians.reals[0]).text);
+    printf("  %-11s %11s %7s  %s\n", "slowest", time_text(slowest.reals[0]).text, "",
+           short_text(sutra_column_text(&steps, 0), NAME_WIDTH).text);
+    if (*sutra_column_text(&causes, 0))
+        printf("  %-11s %11s %7s  more %s than the median has\n", "", time_text(more.reals[0]).text, "",
+               sutra_column_text(&causes, 0));
+}
+
 /* What has a line: the classes, and of idle time what there is. */
 static void print_timeline(const struct sutra_overview *overview) {
     struct sutra_column ranks = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 0),
@@ -97,6 +116,7 @@ static void print_names(const struct sutra_overview *overview, enum sutra_overvi
 static void print_next(const char *trace, bool many) {
     const char *typed = typed_path(trace, 30);
     printf("\nnext:\n");
+    printf("  sutra analyze %s -o DIR   this as a page, with all tables\n", typed);
     printf("  sutra analyze operators %s\n", typed);
     printf("  sutra analyze kernels %s\n", typed);
     printf("  sutra critical-path %s\n", typed);
@@ -107,6 +127,7 @@ static void print_next(const char *trace, bool many) {
 void overview_page_print(const struct sutra_overview *overview, const char *trace) {
     print_findings(overview);
     print_ranks(overview);
+    print_steps(overview);
     print_timeline(overview);
     print_names(overview, SUTRA_OVERVIEW_OPERATORS, "operators");
     print_names(overview, SUTRA_OVERVIEW_KERNELS, "kernels");
@@ -182,6 +203,7 @@ void overview_json_print(const struct sutra_overview *overview) {
         printf(", \"steps\": %" PRId64 ", \"busy_percent\": ", steps.integers[row]);
         json_number(busy.reals[row]);
         json_rows(overview, SUTRA_OVERVIEW_TIMELINE, rank, "timeline", 0);
+        json_rows(overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);
         json_rows(overview, SUTRA_OVERVIEW_OPERATORS, rank, "operators", N_TOP_JSON);
         json_rows(overview, SUTRA_OVERVIEW_KERNELS, rank, "kernels", N_TOP_JSON);
         putchar('}');

@@ -1,0 +1,336 @@
+/*
+ * overview_report.c - the page of a job: what was found, and then what it rests on, from the whole to the parts.
+ *
+ *     findings, figures | where the time went | steps | operators | kernels | rates | communication | streams, launches,
+ *     copies | tables that lie beside
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/overview/steps.h"
+#include "report/hta_page.h"
+#include "report/operators_sections.h"
+#include "report/operators_tables.h"
+#include "report/overview_tables.h"
+#include "sutra/report.h"
+
+/* Steps as bars, and traces that were left out, by name. */
+#define STEPS_SHOWN    48
+#define LEFT_OUT_SHOWN 50
+
+/* What the page is made from. */
+struct overview_source {
+    const struct sutra_overview *overview;
+    struct operators_source operators;
+    struct hta_source hta;
+    struct sutra_table split;
+    size_t n_ranks;
+};
+
+static const struct sutra_table *table_of(const struct overview_source *source, enum sutra_overview_table id) {
+    return sutra_overview_table(source->overview, id);
+}
+
+static double sum_of(const struct sutra_table *table, uint32_t column) {
+    double sum = 0;
+    for (uint64_t row = 0; row < table->n_rows; row++)
+        sum += table_get_real(table, column, row);
+    return sum;
+}
+
+/* ---- Findings ---- */
+
+static void show_findings(struct page *page, const void *of) {
+    const struct overview_source *source = of;
+    struct sutra_finding finding;
+    page_findings_begin(page);
+    for (size_t i = 0; sutra_overview_finding(source->overview, i, &finding); i++)
+        page_finding(page, finding.rule, finding.win_percent, finding.text);
+    page_findings_end(page);
+    if (!sutra_overview_finding(source->overview, 0, &finding))
+        page_words(page, "No rule has found anything of which it is sure. Where the time went stands below.");
+}
+
+/* ---- Figures ---- */
+
+static void card_share(struct page *page, const struct overview_source *source, const char *name, int first, int last,
+                       const char *what) {
+    char note[96];
+    double window = sum_of(&source->split, SPLIT_PARTS + N_SPLIT_PARTS), us = 0;
+    for (int part = first; part <= last; part++)
+        us += sum_of(&source->split, SPLIT_PARTS + (uint32_t)part);
+    snprintf(note, sizeof note, "%s%s%s", shown_figure(us, UNIT_US).text, *what ? ", " : "", what);
+    page_card(page, name, window > 0 ? 100 * us / window : NAN, UNIT_PERCENT, note);
+}
+
+static void show_cards(struct page *page, const struct overview_source *source) {
+    const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
+    char note[160];
+    page_cards_begin(page);
+    if (ranks->n_rows) {
+        double n = sum_of(ranks, STEP_RANKS_N);
+        double mean = 0;
+        for (uint64_t row = 0; row < ranks->n_rows; row++)
+            mean += table_get_real(ranks, STEP_RANKS_MEAN, row) * table_get_real(ranks, STEP_RANKS_N, row) / n;
+        snprintf(note, sizeof note, "%s", n > 1 ? "mean of " : "there is one");
+        if (n > 1)
+            snprintf(note + strlen(note), sizeof note - strlen(note), "%s", shown_decimal(n, 0).text);
+        page_card(page, "Step", mean, UNIT_US, note);
+    } else {
+        page_card(page, "Window", sum_of(&source->split, SPLIT_PARTS + N_SPLIT_PARTS) / (double)source->n_ranks,
+                  UNIT_US, source->n_ranks > 1 ? "a rank on average" : "");
+    }
+    card_share(page, source, "Compute", 0, 0, "");
+    card_share(page, source, "Exposed communication", 1, 1, "without compute beside it");
+    card_share(page, source, "Exposed copies", 2, 2, "without other work beside them");
+    card_share(page, source, "Waiting for the host", 3, 3, "the device is idle");
+    card_share(page, source, "Idle for other reasons", 4, 7, "data, synchronisation, the device");
+    page_cards_end(page);
+}
+
+/* ---- Time and steps ---- */
+
+static void show_time(struct page *page, const void *of) {
+    const struct overview_source *source = of;
+    static const struct bars_words words = {"time_of_ranks",
+                                            "Where the time went",
+                                            "For each rank compute, exposed communication, exposed copies, and idle "
+                                            "time by what the device waited for.",
+                                            NULL,
+                                            "Parts of the time of each rank",
+                                            NULL};
+    if (!page_bars(page, split_bars(&source->split, SPLIT_PARTS), RANKS_AS_BARS, &words))
+        page_missing(page, "Time", "the traces have neither work nor calls");
+    page_table(page, table_of(source, SUTRA_OVERVIEW_TIMELINE), "Time by what happened", "overview_timeline");
+}
+
+/* The steps of the rank that has the slowest. */
+static void take_slowest_rank(const struct sutra_table *steps, struct sutra_table *made, int64_t *rank) {
+    uint64_t slowest = 0;
+    for (uint64_t row = 1; row < steps->n_rows; row++)
+        if (table_get_real(steps, STEPS_TIME, row) > table_get_real(steps, STEPS_TIME, slowest))
+            slowest = row;
+    *rank = table_get_integer(steps, STEPS_RANK, slowest);
+    table_init_like(made, steps);
+    for (uint64_t row = 0; row < steps->n_rows; row++)
+        if (table_get_integer(steps, STEPS_RANK, row) == *rank)
+            table_append_row(made, steps, row);
+}
+
+static void show_step_list(struct page *page, const struct sutra_table *steps, size_t n_ranks) {
+    struct sutra_table of_rank;
+    char title[96] = "Steps";
+    int64_t rank;
+    take_slowest_rank(steps, &of_rank, &rank);
+    struct bars bars = split_bars(&of_rank, STEPS_PARTS);
+    bars.labels[0] = STEPS_NAME;
+    if (n_ranks > 1)
+        snprintf(title, sizeof title, "Steps of rank %" PRId64 ", which has the slowest", rank);
+    const struct bars_words words = {"steps",
+                                     title,
+                                     "One bar for each step, of what happened in it.",
+                                     of_rank.n_rows > STEPS_SHOWN ? "The chart shows the first 48 steps." : NULL,
+                                     title,
+                                     "steps"};
+    if (n_ranks > 1)
+        page_subtitle(page, title);
+    page_bars(page, bars, STEPS_SHOWN, &words);
+    table_free(&of_rank);
+}
+
+static void say_slowest(struct page *page, const struct sutra_table *ranks) {
+    char words[400];
+    size_t length;
+    for (uint64_t row = 0; row < ranks->n_rows && row < 1; row++) {
+        const char *step = table_get_text(ranks, STEP_RANKS_STEP, row, &length),
+                   *cause = table_get_text(ranks, STEP_RANKS_CAUSE, row, &length);
+        if (length == 0)
+            return;
+        snprintf(words, sizeof words,
+                 "Of rank %" PRId64 " the slowest is %.64s: %s, the median is %s; most of it is %s, ",
+                 table_get_integer(ranks, STEP_RANKS_RANK, row), step,
+                 shown_figure(table_get_real(ranks, STEP_RANKS_SLOWEST, row), UNIT_US).text,
+                 shown_figure(table_get_real(ranks, STEP_RANKS_MEDIAN, row), UNIT_US).text, cause);
+        size_t at = strlen(words);
+        snprintf(words + at, sizeof words - at, "%s above its median.",
+                 shown_figure(table_get_real(ranks, STEP_RANKS_MORE, row), UNIT_US).text);
+        page_words(page, words);
+    }
+}
+
+static void show_steps(struct page *page, const void *of) {
+    const struct overview_source *source = of;
+    const struct sutra_table *steps = table_of(source, SUTRA_OVERVIEW_STEPS);
+    const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
+    const struct sutra_table *places = table_of(source, SUTRA_OVERVIEW_STEP_PLACES);
+    static const struct bars_words words = {"mean_steps",
+                                            "The mean step of each rank",
+                                            "For each rank, what the mean of its steps consists of.",
+                                            NULL,
+                                            "Steps by rank: mean, spread, slowest and why",
+                                            "step_ranks"};
+    if (steps->n_rows == 0) {
+        page_missing(page, "Steps",
+                     "no ProfilerStep was recorded, and nothing repeats for at least half of the time; "
+                     "--annotation NAME takes annotations as steps");
+        return;
+    }
+    say_slowest(page, ranks);
+    if (source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS)
+        page_bars(page, split_bars(ranks, STEP_RANKS_PARTS), RANKS_AS_BARS, &words);
+    show_step_list(page, steps, source->n_ranks);
+    if (source->n_ranks == 1 || source->n_ranks > RANKS_AS_BARS)
+        page_table(page, ranks, words.caption, words.file);
+    if (places->n_rows)
+        page_table(page, places, "Steps over ranks: mean, spread, slowest rank and why", "step_places");
+}
+
+/* ---- What other pages have, too ---- */
+
+static void show_operators(struct page *page, const void *of) {
+    const struct operators_source *source = &((const struct overview_source *)of)->operators;
+    operators_show_operators(page, source);
+    operators_show_categories(page, source);
+    operators_show_arguments(page, source);
+    operators_show_annotations(page, source);
+}
+
+static void show_modules(struct page *page, const void *of) {
+    operators_show_modules(page, &((const struct overview_source *)of)->operators);
+}
+
+static void show_kernels(struct page *page, const void *of) {
+    const struct operators_source *source = &((const struct overview_source *)of)->operators;
+    operators_show_kernels(page, source);
+    operators_show_durations(page, source);
+    operators_show_configurations(page, source);
+}
+
+static void show_rates(struct page *page, const void *of) {
+    operators_show_rates(page, &((const struct overview_source *)of)->operators);
+}
+
+static void show_communication(struct page *page, const void *of) {
+    const struct hta_source *source = &((const struct overview_source *)of)->hta;
+    hta_overlap_show(page, source);
+    hta_stragglers_show(page, source);
+}
+
+static void show_streams(struct page *page, const void *of) {
+    const struct hta_source *source = &((const struct overview_source *)of)->hta;
+    hta_idle_show(page, source);
+    hta_queues_show(page, source);
+}
+
+static void show_launches(struct page *page, const void *of) {
+    const struct hta_source *source = &((const struct overview_source *)of)->hta;
+    hta_launches_show(page, source);
+    hta_copies_show(page, source);
+}
+
+static void show_sequences(struct page *page, const void *of) {
+    const struct hta_source *source = &((const struct overview_source *)of)->hta;
+    hta_operators_show(page, source);
+    hta_sequences_show(page, source);
+}
+
+static const struct page_section sections[] = {
+    {"findings", "What was found",
+     "Why steps are not faster: what most can be won by stands first, in percent of the time. Wins do not add up: once "
+     "one is had, another may be the limit. Rules keep silent where they are not sure.",
+     show_findings},
+    {"time", "Where the time went",
+     "What the device did between the first step and the end of the last one, or in all of the trace where there are no "
+     "steps, and what it waited for when it did nothing. Exposed communication runs beside no compute, exposed copies "
+     "beside neither: what is hidden costs no time. Waiting for the host: the next work was not launched yet. Launched, "
+     "but not begun: it was, and the device did not begin: it waits for other streams, or is not recorded.",
+     show_time},
+    {"steps", "Steps",
+     "The same for each step. A step of the profiler begins when it does on the host, or when the work of the one before is "
+     "done, if that is later, and goes on to the next; where none was recorded, what the device does again and again counts "
+     "as steps. An annotation that was asked for is from its start to its end on the host.",
+     show_steps},
+    {"operators", "Operators", "Work of the device by the operator that launched it, not those below it.",
+     show_operators},
+    {"kernels", "Kernels", "Kernels, copies and sets of memory by name.", show_kernels},
+    {"rates", "Rates", "How near operators come to what the device can do.", show_rates},
+    {"modules", "Modules", "Work by module, forward and backward.", show_modules},
+    {"communication", "Communication",
+     "How much of the communication compute hides, and who comes late to it. Only what is not hidden (exposed) costs time. "
+     "A rank is late by how much shorter it is in collectives than the one that waits longest; clocks of ranks need not "
+     "agree for that.",
+     show_communication},
+    {"streams", "Streams",
+     "What each stream waits for between its kernels, and how many kernels wait in its queue. Host wait: the next kernel "
+     "was launched only after the last one had ended. Kernel wait: it was launched before, and the gap is short. A queue "
+     "that is empty most of the time means that the stream waits for the host.",
+     show_streams},
+    {"launches", "Launches and copies",
+     "Calls that launch work, and the bandwidth of copies. The delay is from the end of the call to the start of the "
+     "kernel; where queues are long it is waiting behind other kernels, and does no harm.",
+     show_launches},
+    {"sequences", "What operators launch",
+     "Operators with the kernels that they launch, in their order: what can be fused or compiled.", show_sequences},
+    {"missing", "What is not here",
+     "Overheads of the host by operator and what dominating operators consist of: sutra analyze dlrm TRACE -o DIR. What "
+     "holds a step up from end to end: sutra critical-path TRACE.",
+     NULL},
+    {0},
+};
+
+/* ---- The page ---- */
+
+static void show_warnings(struct page *page, const struct overview_source *source) {
+    const struct sutra_operators_rank *rank;
+    const struct sutra_hta_summary *all = source->hta.sums.all;
+    size_t n = 0;
+    for (size_t i = 0; (rank = sutra_operators_ranks_at(source->operators.ranks, i)); i++)
+        if (rank->reason && n++ < LEFT_OUT_SHOWN)
+            page_warning_of(page, rank->path, rank->reason);
+    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more traces are left out.");
+    page_warning_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
+}
+
+static void write_page(struct page *page, const struct overview_source *source) {
+    const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->operators.ranks, 0);
+    char title[96], more[96] = "";
+    if (source->n_ranks > 1) {
+        snprintf(title, sizeof title, "Where the time of %s ranks goes",
+                 shown_decimal((double)source->n_ranks, 0).text);
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)source->n_ranks - 1, 0).text);
+    } else {
+        snprintf(title, sizeof title, "Where the time of rank %" PRId64 " goes", first->rank);
+    }
+    page_head(page, title, first->path, more, sections);
+    show_warnings(page, source);
+    page_section(page, &sections[0], source);
+    show_cards(page, source);
+    page_sections(page, sections + 1, source);
+}
+
+enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_report *report,
+                                              const struct sutra_overview *overview, const char *folder,
+                                              uint64_t *n_bytes, struct sutra_error *error) {
+    struct overview_source source = {
+        .overview = overview,
+        .operators.ranks = sutra_overview_operators(overview),
+        .hta = {.queues = &report->queues, .ranks = sutra_overview_hta(overview), .sums.size = sizeof source.hta.sums}};
+    struct page page;
+    sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
+    page_open(&page, context, folder, error);
+    page.n_rows = PAGE_ROWS_FEW;
+    split_table(&source.split, sutra_overview_table(overview, SUTRA_OVERVIEW_TIMELINE));
+    source.n_ranks = source.split.n_rows;
+    lines_table(&source.operators.lines, sutra_operators_ranks_table(source.operators.ranks, SUTRA_OPERATORS_TIMELINE));
+    page_check(&page, &source.split);
+    page_check(&page, &source.operators.lines);
+    write_page(&page, &source);
+    table_free(&source.split);
+    table_free(&source.operators.lines);
+    enum sutra_status status = page_close(&page);
+    if (!status && n_bytes)
+        *n_bytes = page.n_bytes;
+    return status;
+}

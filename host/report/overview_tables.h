@@ -1,0 +1,18 @@
+/*
+ * overview_tables.h - tables that the page of an overview makes of those of the analysis.
+ */
+#ifndef REPORT_OVERVIEW_TABLES_H
+#define REPORT_OVERVIEW_TABLES_H
+
+#include "report/chart.h"
+#include "sutra/overview.h"
+
+/* What the time of each rank went to, in parts that do not overlap: rank, parts from compute to idle time of unknown
+ * cause, window_us. The caller's, to free with table_free(). */
+enum { SPLIT_RANK, SPLIT_PARTS, N_SPLIT_PARTS = 8 };
+void split_table(struct sutra_table *table, const struct sutra_table *timeline);
+
+/* Bars of these parts, which begin at a column of a table. */
+struct bars split_bars(const struct sutra_table *table, uint32_t first_part);
+
+#endif
