@@ -316,6 +316,7 @@ static void add_call(struct calls_reading *reading, row_t event, bool told) {
                                    .what = told ? keep_text(reading, CALL_WHAT, event) : keep_kind(reading, event),
                                    .type = keep_text(reading, CALL_TYPE, event),
                                    .group = take_group(reading, event),
+                                   .event = event,
                                    .n_in = call_number(reading, CALL_IN, event),
                                    .n_out = call_number(reading, CALL_OUT, event),
                                    .seq = call_number(reading, CALL_SEQ, event),
@@ -333,17 +334,17 @@ static void add_call(struct calls_reading *reading, row_t event, bool told) {
     reading->failed |= !collective_call_add(reading->calls, &call);
 }
 
-static int64_t base_of(const struct document *document) {
-    const struct document_member *base = document_find(document, "baseTimeNanoseconds");
+int64_t trace_base_ns(const struct sutra_device_trace *trace) {
+    const struct document_member *base = document_find(&trace->document, "baseTimeNanoseconds");
     int64_t ns;
-    return base && field_integer(document->source.bytes + base->value, &ns) ? ns : 0;
+    return base && field_integer(trace->document.source.bytes + base->value, &ns) ? ns : 0;
 }
 
 enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error) {
     struct arena scratch = {0};
-    struct calls_reading reading = {.calls = calls, .trace = trace, .rank = rank, .base_ns = base_of(&trace->document)};
+    struct calls_reading reading = {.calls = calls, .trace = trace, .rank = rank, .base_ns = trace_base_ns(trace)};
     row_t n, *kernels = find_kernels(trace, &scratch, &n);
     bool ready = strings_init(&reading.members) && pair_table_init(&reading.groups);
     enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "columns/pair_table.h"
+#include "columns/row.h"
 #include "columns/strings.h"
 #include "context/context.h"
 #include "read/device_trace.h"
@@ -37,6 +38,7 @@ struct collective_call {
     int64_t start_ns, end_ns;
     uint32_t in_split,
         out_split; /* elements for, and from, each rank, "[1, 2]": the string's number and 1; 0: not told */
+    row_t event;   /* of the trace, while that is there */
     bool is_message, is_send;
 };
 
@@ -66,6 +68,9 @@ bool collective_is_message(const char *what);
 
 /* Adds the rows of `from` behind those of `to`. False: out of memory. */
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
+
+/* What the times of a trace count from, in nanoseconds since 1970: "baseTimeNanoseconds", or 0. */
+int64_t trace_base_ns(const struct sutra_device_trace *trace);
 
 /* Adds the collectives of a rank's trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,

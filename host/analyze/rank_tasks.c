@@ -23,6 +23,8 @@ struct rank_run {
     pthread_cond_t turn;
     bool stopped;             /* a visitor failed: none is called again */
     size_t n_claimed;         /* tasks that have claimed their rank, or cannot */
+    size_t n_ended;           /* tasks that are done, as are all before them */
+    bool *ended;              /* by task */
     struct pair_table claims; /* from a rank to its task */
 };
 
@@ -61,6 +63,29 @@ static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct 
     return SUTRA_OK;
 }
 
+void rank_run_wait(struct rank_run *run, size_t number) {
+    pthread_mutex_lock(&run->mutex);
+    while (run->n_ended < number)
+        pthread_cond_wait(&run->turn, &run->mutex);
+    pthread_mutex_unlock(&run->mutex);
+}
+
+bool rank_run_is_next(struct rank_run *run, size_t number) {
+    pthread_mutex_lock(&run->mutex);
+    bool is_next = run->n_ended >= number;
+    pthread_mutex_unlock(&run->mutex);
+    return is_next;
+}
+
+static void end_task(struct rank_run *run, size_t number) {
+    pthread_mutex_lock(&run->mutex);
+    run->ended[number] = true;
+    while (run->n_ended < run->tasks->n && run->ended[run->n_ended])
+        run->n_ended++;
+    pthread_cond_broadcast(&run->turn);
+    pthread_mutex_unlock(&run->mutex);
+}
+
 enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit *visit, void *arg,
                                  struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
@@ -89,8 +114,7 @@ static void run_with(struct rank_run *run, size_t number, struct sutra_context *
         sutra_device_trace_free(trace);
 }
 
-static void run_task(void *arg, size_t number) {
-    struct rank_run *run = arg;
+static void run_alone(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_context_options options = {.size = sizeof options,
                                             .n_threads = run->n_threads,
@@ -111,13 +135,19 @@ static void run_task(void *arg, size_t number) {
     pass_turn(run);
 }
 
+static void run_task(void *arg, size_t number) {
+    run_alone(arg, number);
+    end_task(arg, number);
+}
+
 /* ---- All of them together ---- */
 
 /* Hands warnings on; the first error that ends all, if there is one. */
 static enum sutra_status hand_on(struct rank_run *run, struct sutra_error *error) {
     for (size_t i = 0; i < run->tasks->n; i++) {
         struct rank_task *task = &run->tasks->list[i];
-        for (size_t at = 0; at < task->warnings.length; at += strlen(task->warnings.bytes + at) + 1)
+        for (size_t at = 0; at < task->warnings.length && !run->tasks->again;
+             at += strlen(task->warnings.bytes + at) + 1)
             context_warn(run->context, "%s: %s", task->path, task->warnings.bytes + at);
         bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || run->context->options.strict;
         if (task->status && ends_all) {
@@ -141,7 +171,7 @@ static enum sutra_status judge(struct rank_run *run, struct sutra_error *error) 
         *error = tasks->list[0].error;
         return tasks->list[0].status;
     }
-    for (size_t i = 0; i < tasks->n; i++) {
+    for (size_t i = 0; i < tasks->n && !tasks->again; i++) {
         char text[sizeof tasks->list[i].error.message + 512];
         if (!tasks->list[i].status)
             continue;
@@ -170,12 +200,12 @@ static void run_all(struct rank_run *run) {
     pthread_mutex_init(&run->mutex, NULL);
     pthread_mutex_init(&run->visiting, NULL);
     pthread_cond_init(&run->turn, NULL);
-    if (n == 1) {
+    if (n == 1 && !run->tasks->again) {
         run_with(run, 0, run->context);
     } else {
-        if (run->context->options.device == SUTRA_DEVICE_CUDA)
+        if (run->context->options.device == SUTRA_DEVICE_CUDA && !run->tasks->again)
             context_warn(run->context, "several ranks are the CPU's work: each of its threads takes one at a time");
-        stage_begin(run->context, "analyze ranks", n);
+        stage_begin(run->context, run->tasks->stage ? run->tasks->stage : "analyze ranks", n);
         run->context->stage_held = true; /* visitors write files with this context */
         pool_run(run->context->pool, n, run_task, run);
         run->context->stage_held = false;
@@ -211,7 +241,8 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context 
     enum sutra_status status = make_list(tasks, paths, n_paths, result_size, error);
     if (status)
         return status;
-    if (!pair_table_init(&run.claims))
+    run.ended = arena_zeros(&tasks->arena, n_paths, sizeof *run.ended);
+    if (!run.ended || !pair_table_init(&run.claims))
         return error_memory(error);
     run_all(&run);
     pair_table_free(&run.claims);

@@ -33,8 +33,10 @@ struct rank_tasks {
     struct arena arena; /* of all that follows, and of what else lives as long */
     size_t n;
     struct rank_task *list;
-    size_t *order; /* tasks by rank, those that were left out last */
-    void *results; /* what an analysis keeps of each task, in the order of the list; zeros at first */
+    size_t *order;     /* tasks by rank, those that were left out last */
+    void *results;     /* what an analysis keeps of each task, in the order of the list; zeros at first */
+    const char *stage; /* set before: what the work is called; NULL: "analyze ranks" */
+    bool again;        /* set before: the traces were read before, and what there is to warn of was said then */
 };
 
 struct rank_run;
@@ -57,5 +59,10 @@ typedef enum sutra_status rank_visit(void *arg, size_t number, struct sutra_cont
                                      struct sutra_error *error);
 enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit *visit, void *arg,
                                  struct sutra_error *error);
+
+/* Called by a rank_work: waits until all tasks before this one are done, so that the work goes on in the order of the
+ * list; and whether it would not have to wait. */
+void rank_run_wait(struct rank_run *run, size_t number);
+bool rank_run_is_next(struct rank_run *run, size_t number);
 
 #endif

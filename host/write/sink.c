@@ -128,6 +128,17 @@ static uint64_t pass_turn(struct sink *sink, size_t n_json, size_t n) {
     return offset;
 }
 
+static void place(struct sink *sink, size_t number, const char *bytes, size_t n, size_t n_json) {
+    wait_turn(sink, number);
+    if (sink->terminal)
+        write_shown(sink, bytes, n);
+    else if (!sink->placed)
+        write_at(sink, bytes, n, 0);
+    uint64_t offset = pass_turn(sink, n_json, n);
+    if (sink->placed)
+        write_at(sink, bytes, n, offset);
+}
+
 void sink_write(struct sink *sink, size_t number, const char *bytes, size_t n) {
     struct buffer packed = {0};
     size_t n_json = n;
@@ -137,15 +148,22 @@ void sink_write(struct sink *sink, size_t number, const char *bytes, size_t n) {
         bytes = packed.bytes;
         n = packed.length;
     }
-    wait_turn(sink, number);
-    if (sink->terminal)
-        write_shown(sink, bytes, n);
-    else if (!sink->placed)
-        write_at(sink, bytes, n, 0);
-    uint64_t offset = pass_turn(sink, n_json, n);
-    if (sink->placed)
-        write_at(sink, bytes, n, offset);
+    place(sink, number, bytes, n, n_json);
     buffer_free(&packed);
+}
+
+bool sink_pack(const struct sink *sink, struct buffer *piece) {
+    struct buffer packed = {0};
+    if (!sink->compression || piece->length == 0)
+        return !piece->failed;
+    bool ok = compress_piece(sink->compression, piece->bytes, piece->length, &packed) && !piece->failed;
+    buffer_free(piece);
+    *piece = packed;
+    return ok;
+}
+
+void sink_write_packed(struct sink *sink, size_t number, const struct buffer *packed, size_t n_text) {
+    place(sink, number, packed->bytes, packed->length, n_text);
 }
 
 enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, struct sutra_error *error) {

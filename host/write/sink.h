@@ -8,6 +8,9 @@
 #ifndef WRITE_SINK_H
 #define WRITE_SINK_H
 
+#include <stdbool.h>
+
+#include "base/buffer.h"
 #include "context/context.h"
 #include "sutra/error.h"
 
@@ -20,6 +23,11 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
 /* Writes piece `number`; waits until all pieces before it have their place. Every number must be handed in exactly
  * once, also after an error, which sink_close() reports. */
 void sink_write(struct sink *sink, size_t number, const char *bytes, size_t n);
+
+/* The same in two steps, for who knows a piece before its number. sink_pack() makes of it what the file will hold, and
+ * false is out of memory; `n_text` is what the piece was before. */
+bool sink_pack(const struct sink *sink, struct buffer *piece);
+void sink_write_packed(struct sink *sink, size_t number, const struct buffer *packed, size_t n_text);
 
 /* Whether writing has failed, so that the rest need not be made. */
 int sink_failed(struct sink *sink);

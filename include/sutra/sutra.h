@@ -21,6 +21,7 @@
 #include "sutra/error.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"
+#include "sutra/merge.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"

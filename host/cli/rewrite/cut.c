@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "cli/rewrite/selection_rows.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
@@ -11,13 +12,8 @@
 struct cut_values {
     struct job_values job;
     const char *trace, *host, *host_output;
-    const char *step;
-    uint64_t from_us, to_us, min_us;
-    int only;
-    bool no_python;
+    struct selection_values selection;
 };
-
-static const char *const sides[] = {"all", "gpu", "cpu", "communication", NULL}; /* in the order of enum sutra_only */
 
 static const struct stage_share stages[] = {
     STAGES_READ("device trace", 70), STAGES_READ("host trace", 40), {"cut", 10, false}, {"write", 20, false}, {0}};
@@ -26,17 +22,11 @@ static const struct stage_share stages[] = {
 
 static const struct option_row options[] = {
     JOB_ROW_OUTPUT(job),
-    {"step", 0, OPTION_TEXT, "N", AT(step), .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},
-    {"from", 0, OPTION_NUMBER, "US", AT(from_us), .maximum = UINT32_MAX,
+    SELECTION_ROWS(selection),
+    {"from", 0, OPTION_NUMBER, "US", AT(selection.from_us), .maximum = UINT32_MAX,
      .help = "only what is launched from so many microseconds after the first event on"},
-    {"to", 0, OPTION_NUMBER, "US", AT(to_us), .minimum = 1, .maximum = UINT32_MAX,
+    {"to", 0, OPTION_NUMBER, "US", AT(selection.to_us), .minimum = 1, .maximum = UINT32_MAX,
      .help = "only what is launched before so many microseconds after the first event"},
-    {"only", 0, OPTION_CHOICE, "SIDE", AT(only), .choices = sides,
-     .help = "gpu for work and annotations on streams, cpu for all else, communication for kernels that communicate "
-             "and collectives on the host (default: all)"},
-    {"no-python", 0, OPTION_FLAG, AT(no_python), .help = "without functions of Python"},
-    {"min-us", 0, OPTION_NUMBER, "N", AT(min_us), .maximum = UINT32_MAX,
-     .help = "without events that took less than N microseconds"},
     {"host", 0, OPTION_FILE, "ET", AT(host), .help = "also cut the host trace ET of the same run"},
     {"host-out", 0, OPTION_FILE, "OUT", AT(host_output), .help = "write the host trace to OUT"},
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
@@ -60,13 +50,7 @@ struct cut_job {
 
 static enum sutra_status cut_traces(struct cut_job *cut, struct sutra_error *error) {
     const struct cut_values *values = cut->values;
-    const struct sutra_selection selection = {.size = sizeof selection,
-                                              .step = values->step,
-                                              .from_us = (double)values->from_us,
-                                              .to_us = (double)values->to_us,
-                                              .min_us = (double)values->min_us,
-                                              .only = (enum sutra_only)values->only,
-                                              .no_python = values->no_python};
+    const struct sutra_selection selection = selection_of(&values->selection);
     struct sutra_context *context = cut->job.context;
     enum sutra_status status = sutra_device_trace_read(context, values->trace, &cut->device, error);
     if (!status && values->host)
@@ -157,12 +141,12 @@ static int check_files(const struct cut_values *values) {
 }
 
 static int check_values(const struct cut_values *values) {
-    if (values->host && (values->only || values->min_us))
+    if (values->host && (values->selection.only || values->selection.min_us))
         return message_fail(SUTRA_USAGE,
                             "--host and %s exclude each other: a pair that is to be linked needs all "
                             "events of its stretch",
-                            values->only ? "--only" : "--min-us");
-    if (values->to_us && values->to_us <= values->from_us)
+                            values->selection.only ? "--only" : "--min-us");
+    if (values->selection.to_us && values->selection.to_us <= values->selection.from_us)
         return message_fail(SUTRA_USAGE, "--to does not stand behind --from");
     return check_files(values);
 }

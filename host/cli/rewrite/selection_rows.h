@@ -1,0 +1,47 @@
+/*
+ * selection_rows.h - the options that say which events of a trace are kept, alike for all commands that write traces.
+ */
+#ifndef CLI_SELECTION_ROWS_H
+#define CLI_SELECTION_ROWS_H
+
+#include "cli/tool/command.h"
+#include "sutra/rewrite.h"
+
+struct selection_values {
+    const char *step;
+    uint64_t from_us, to_us, min_us;
+    int only;
+    bool no_python;
+};
+
+extern const char *const selection_sides[]; /* in the order of enum sutra_only */
+
+/* Rows of those that make sense for one trace and for many; `selection` is the path to a struct selection_values for the
+ * file's AT(field), which gives a field's place. */
+#define SELECTION_ROWS(selection)                                                                                      \
+    {"step",                                                                                                           \
+     0,                                                                                                                \
+     OPTION_TEXT,                                                                                                      \
+     "N",                                                                                                              \
+     AT(selection.step),                                                                                               \
+     .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},                                           \
+        {"only",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_CHOICE,                                                                                                \
+         "SIDE",                                                                                                       \
+         AT(selection.only),                                                                                           \
+         .choices = selection_sides,                                                                                   \
+         .help = "gpu for work and annotations on streams, cpu for all else, communication for kernels that "          \
+                 "communicate and collectives on the host (default: all)"},                                            \
+        {"no-python", 0, OPTION_FLAG, AT(selection.no_python), .help = "without functions of Python"}, {               \
+        "min-us", 0, OPTION_NUMBER, "N", AT(selection.min_us),                                                         \
+            .maximum = UINT32_MAX, .help = "without events that took less than N microseconds"                         \
+    }
+
+/* What was asked for. */
+struct sutra_selection selection_of(const struct selection_values *values);
+
+/* Whether anything is left out. */
+bool selection_is_asked(const struct selection_values *values);
+
+#endif

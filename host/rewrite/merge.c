@@ -1,0 +1,258 @@
+/*
+ * merge.c - two passes over the traces of all ranks, and what stands around their events.
+ */
+#include "rewrite/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rank_clocks.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "rewrite/selection.h"
+#include "write/json_out.h"
+
+/* More than these would leave too little room for ids that doubles hold. */
+#define MERGE_RANKS_MAX 1048576
+
+/* ---- First pass ---- */
+
+static enum sutra_status look_at_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                      struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct sutra_merged *merged = arg;
+    struct merge_rank *rank = merge_rank_at(merged, number);
+    *rank = (struct merge_rank){.base_ns = trace_base_ns(trace), .n_events = trace->events.n};
+    rank_run_wait(run, number);
+    rank->first_call = merged->calls.n;
+    enum sutra_status status =
+        collective_calls_take(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
+    rank->n_calls = merged->calls.n - rank->first_call;
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+/* ---- Clocks ---- */
+
+static int64_t drift_over_half(const struct rank_clock *clock) {
+    double ns = clock->drift * (double)(clock->last_ns - clock->first_ns) / 2;
+    return (int64_t)(ns < 0 ? -ns : ns);
+}
+
+/* One offset for the whole of a rank's trace, that of the middle of its collectives: with another for each time the
+ * durations of events, which stay, would no longer fit into each other. A clock that is not clearly off stays. */
+static void set_clock(struct merge_rank *rank, const struct rank_clock *clock) {
+    int64_t middle = clock->first_ns + (clock->last_ns - clock->first_ns) / 2;
+    rank->n_aligned = clock->n;
+    if (clock->n == 0)
+        return;
+    rank->offset_ns = rank_clock_is_off(clock) ? rank_clock_time(clock, middle) - middle : 0;
+    rank->residual_ns = clock->spread_ns + drift_over_half(clock);
+}
+
+/* The ranks that are merged, by rank, as places in the list. */
+static size_t merged_ranks(const struct sutra_merged *merged) {
+    size_t n = 0;
+    while (n < merged->tasks.n && !merged->tasks.list[merged->tasks.order[n]].status)
+        n++;
+    return n;
+}
+
+static void set_shifts(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks) {
+    size_t n = merged_ranks(merged);
+    merged->base_ns = merge_rank_at(merged, merged->tasks.order[0])->base_ns;
+    for (size_t i = 0; i < n; i++) {
+        size_t number = merged->tasks.order[i];
+        struct merge_rank *rank = merge_rank_at(merged, number);
+        rank->position = (uint32_t)i;
+        if (n_clocks > 0 && rank->n_calls > 0)
+            set_clock(rank, &clocks[rank_clock_place(clocks, n_clocks, merged->tasks.list[number].rank)]);
+        if (__builtin_sub_overflow(rank->base_ns, merged->base_ns, &rank->shift_ns) ||
+            __builtin_add_overflow(rank->shift_ns, rank->offset_ns, &rank->shift_ns))
+            rank->shift_ns = rank->offset_ns = 0;
+    }
+}
+
+/* Which collectives belong together, and how far clocks are apart. */
+static enum sutra_status compare_ranks(struct sutra_merged *merged, struct sutra_error *error) {
+    struct arena *arena = &merged->tasks.arena;
+    struct rank_clock *clocks = NULL;
+    row_t n_clocks = 0;
+    merged->points = calloc(merged->calls.n + 1, sizeof *merged->points);
+    if (!merged->points)
+        return error_memory(error);
+    enum sutra_status status = collective_matches_find(&merged->calls, arena, &merged->matches, error);
+    if (!status && merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
+        status = rank_clocks_find(&merged->calls, &merged->matches, arena, &clocks, &n_clocks, error);
+    if (!status)
+        set_shifts(merged, clocks, n_clocks);
+    return status;
+}
+
+/* ---- The timeline ---- */
+
+static void write_rank_line(const struct sutra_merged *merged, struct json_out *json, size_t number) {
+    const struct rank_task *task = &merged->tasks.list[number];
+    const struct merge_rank *rank = merge_rank_at(merged, number);
+    json_open(json, '{');
+    json_name(json, "rank");
+    json_integer(json, task->rank);
+    json_name(json, "trace");
+    json_string(json, task->path, strlen(task->path));
+    json_name(json, "offset_us");
+    json_double(json, (double)rank->offset_ns / 1e3);
+    json_name(json, "residual_us");
+    json_double(json, (double)rank->residual_ns / 1e3);
+    json_name(json, "n_aligned");
+    json_integer(json, rank->n_aligned);
+    json_close(json, '}');
+}
+
+/* All up to the events, of which the first is a metadatum that tells how many ranks there are. */
+static bool write_head(struct sutra_merged *merged) {
+    struct text_out text = {.sink = merged->sink};
+    struct json_out json = {.text = &text, .indent = 1};
+    size_t n = merged_ranks(merged);
+    json_open(&json, '{');
+    json_name(&json, "schemaVersion");
+    json_integer(&json, 1);
+    json_name(&json, "displayTimeUnit");
+    json_string(&json, "ms", 2);
+    json_name(&json, "baseTimeNanoseconds");
+    json_integer(&json, merged->base_ns);
+    json_name(&json, "mergedRanks");
+    json_open(&json, '[');
+    json.indent = JSON_ONE_LINE;
+    for (size_t i = 0; i < n; i++) {
+        write_rank_line(merged, &json, merged->tasks.order[i]);
+        out_step(&text);
+    }
+    json_close(&json, ']');
+    out_format(&text,
+               ",\n \"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"merged_ranks\", \"pid\": 0, \"tid\": 0, "
+               "\"args\": {\"ranks\": %zu}}",
+               n);
+    out_flush(&text);
+    merged->n_pieces = text.n_pieces;
+    bool ok = !text.out.failed;
+    buffer_free(&text.out);
+    return ok;
+}
+
+/* Whether a rank of the first pass got lost in the second. */
+static enum sutra_status check_second(const struct sutra_merged *merged, const struct rank_tasks *second,
+                                      struct sutra_error *error) {
+    for (size_t i = 0; i < merged->tasks.n; i++)
+        if (!merged->tasks.list[i].status && second->list[i].status) {
+            *error = second->list[i].error;
+            return second->list[i].status;
+        }
+    return SUTRA_OK;
+}
+
+static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
+                                     const char *const *paths, size_t n_paths, struct sutra_error *error) {
+    struct rank_tasks second = {.stage = "merge ranks", .again = true};
+    enum sutra_status status = rank_tasks_run(&second, context, paths, n_paths, 1, merge_rank_work, merged, error);
+    if (second.n == merged->tasks.n && second.list) {
+        enum sutra_status lost = check_second(merged, &second, error);
+        status = lost ? lost : status;
+    }
+    rank_tasks_free(&second);
+    return status;
+}
+
+static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_context *context, const char *const *paths,
+                                   size_t n_paths, const char *output, struct sutra_error *error) {
+    enum sutra_status status = sink_open(&merged->sink, context, output, error);
+    if (status)
+        return status;
+    if (!write_head(merged))
+        status = error_memory(error);
+    if (!status)
+        status = write_ranks(merged, context, paths, n_paths, error);
+    if (!status) {
+        stage_begin(context, "write", merged->matches.n);
+        if (!merge_arrows_write(merged))
+            status = error_memory(error);
+        stage_end(context);
+    }
+    struct sutra_error closing;
+    enum sutra_status closed = sink_close(merged->sink, !status, &merged->report.n_bytes, &closing);
+    if (!status && closed) {
+        *error = closing;
+        status = closed;
+    }
+    return status;
+}
+
+/* ---- What became of it ---- */
+
+static bool fill_report(struct sutra_merged *merged) {
+    struct sutra_merge_report *report = &merged->report;
+    merged->ranks = calloc(report->n_ranks + 1, sizeof *merged->ranks);
+    for (size_t i = 0; i < report->n_ranks && merged->ranks; i++) {
+        size_t number = merged->tasks.order[i];
+        const struct rank_task *task = &merged->tasks.list[number];
+        const struct merge_rank *rank = merge_rank_at(merged, number);
+        merged->ranks[i] = (struct sutra_merged_rank){
+            task->rank, task->path, rank->offset_ns, rank->residual_ns, rank->n_aligned, rank->n_events, rank->n_kept};
+        report->n_events += rank->n_events;
+        report->n_kept += rank->n_kept;
+        report->n_processes += rank->n_processes;
+    }
+    report->ranks = merged->ranks;
+    return merged->ranks != NULL;
+}
+
+static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_context *context, const char *const *paths,
+                                   size_t n_paths, const char *output, struct sutra_error *error) {
+    if (!collective_calls_init(&merged->calls))
+        return error_memory(error);
+    merged->tasks.stage = "look at ranks";
+    enum sutra_status status =
+        rank_tasks_run(&merged->tasks, context, paths, n_paths, sizeof(struct merge_rank), look_at_rank, merged, error);
+    if (!status)
+        status = compare_ranks(merged, error);
+    if (status)
+        return status;
+    merged->report.n_ranks = merged_ranks(merged);
+    merged->report.n_left_out = merged->tasks.n - merged->report.n_ranks;
+    status = write_all(merged, context, paths, n_paths, output, error);
+    return status || fill_report(merged) ? status : error_memory(error);
+}
+
+enum sutra_status sutra_merge(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                              const struct sutra_merge_options *options, const char *output,
+                              struct sutra_merged **merged, struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_merge_options, no_arrows);
+    struct sutra_merged *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status = options_take(&form, options, &made->options, error);
+    made->selects = !status && made->options.selection;
+    if (made->selects)
+        status = selection_take(made->options.selection, &made->selection, error);
+    if (!status && n_paths > MERGE_RANKS_MAX)
+        status = error_set(error, SUTRA_USAGE, "more than 1,048,576 traces");
+    if (!status)
+        status = merge_all(made, context, paths, n_paths, output, error);
+    if (status)
+        sutra_merged_free(made);
+    else
+        *merged = made;
+    return status;
+}
+
+void sutra_merged_report(const struct sutra_merged *merged, struct sutra_merge_report *report) {
+    report_give(report, &merged->report, sizeof merged->report);
+}
+
+void sutra_merged_free(struct sutra_merged *merged) {
+    if (!merged)
+        return;
+    rank_tasks_free(&merged->tasks);
+    collective_calls_free(&merged->calls);
+    free(merged->points);
+    free(merged->ranks);
+    free(merged);
+}

@@ -1,0 +1,128 @@
+/*
+ * merge_event.c - the bytes of an event with other numbers in some places.
+ *
+ * Ids get the rank's position in the upper bits of those that a double holds; integers that reach into these, and texts,
+ * become texts with the position in front.
+ */
+#include "rewrite/merge_event.h"
+
+#include <stdio.h>
+
+#include "read/fields.h"
+#include "text/decimal_shift.h"
+#include "text/scan.h"
+#include "write/trace_copy.h"
+
+/* A value that changes. */
+struct merge_change {
+    enum event_field field;
+    size_t at, end; /* its text */
+};
+
+void merge_id_write(struct merge_ids ids, const char *text, size_t length, struct buffer *out) {
+    char number[64];
+    int64_t id;
+    if (*text == '"') {
+        buffer_append(out, number, (size_t)snprintf(number, sizeof number, "\"%u:", ids.position));
+        buffer_append(out, text + 1, length - 1);
+    } else if (!field_integer(text, &id) || id < 0) {
+        buffer_append(out, text, length);
+    } else if (id >> ids.bits != 0) {
+        buffer_append(out, number, (size_t)snprintf(number, sizeof number, "\"%u:%lld\"", ids.position, (long long)id));
+    } else {
+        long long all = (long long)((uint64_t)ids.position << ids.bits) + id;
+        buffer_append(out, number, (size_t)snprintf(number, sizeof number, "%lld", all));
+    }
+}
+
+static void write_moved(int64_t shift_ns, const char *text, size_t length, struct buffer *out) {
+    char *to = buffer_reserve(out, length + DECIMAL_SHIFT_ROOM);
+    if (to)
+        out->length += decimal_shift(text, length, shift_ns, to);
+}
+
+/* Whether events of this phase share their "id" with others: flows, and what is not synchronous. */
+static bool has_shared_id(uint8_t phase) {
+    return phase && strchr("stfbneNOD", phase);
+}
+
+/* Where the value ends that begins at `at`, whatever it is. */
+static size_t end_of_value(const struct document *document, size_t at) {
+    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    walk_value(&walker);
+    return trim_end(document->source.bytes, walker.at);
+}
+
+/* Whether it can stand for an id or a time. */
+static bool is_text_or_number(const char *value) {
+    return *value == '"' || *value == '-' || (*value >= '0' && *value <= '9');
+}
+
+/* Adds a change of a value, if it is there, in the order of the text. */
+static unsigned add_change(const struct merge_changes *changes, const struct event_places *places,
+                           enum event_field field, struct merge_change *list, unsigned n) {
+    const struct document *document = &changes->trace->document;
+    size_t at = places->field[field].at;
+    if (!at || (field != FIELD_PID && !is_text_or_number(document->source.bytes + at)))
+        return n;
+    unsigned i = n;
+    for (; i > 0 && list[i - 1].at > at; i--)
+        list[i] = list[i - 1];
+    list[i] = (struct merge_change){field, at, end_of_value(document, at)};
+    return n + 1;
+}
+
+static unsigned list_changes(const struct merge_changes *changes, row_t event, const struct event_places *places,
+                             struct merge_change *list) {
+    uint8_t phase = changes->trace->events.phase[event];
+    unsigned n = add_change(changes, places, FIELD_PID, list, 0);
+    if (changes->shift_ns && phase != 'M')
+        n = add_change(changes, places, FIELD_TS, list, n);
+    if (has_shared_id(phase))
+        n = add_change(changes, places, FIELD_ID, list, n);
+    n = add_change(changes, places, FIELD_CORRELATION, list, n);
+    return add_change(changes, places, FIELD_WAIT_RECORD, list, n);
+}
+
+static void write_change(const struct merge_changes *changes, const struct merge_change *change, int64_t pid,
+                         struct buffer *out) {
+    const char *text = changes->trace->document.source.bytes + change->at;
+    size_t length = change->end - change->at;
+    char number[32];
+    if (change->field == FIELD_PID)
+        buffer_append(out, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)pid));
+    else if (change->field != FIELD_TS)
+        merge_id_write(changes->ids, text, length, out);
+    else if (*text == '"')
+        buffer_append(out, text, length);
+    else
+        write_moved(changes->shift_ns, text, length, out);
+}
+
+/* The process of an event that tells none stands in front of the rest. */
+static size_t write_missing_pid(const char *bytes, size_t at, int64_t pid, struct buffer *out) {
+    char text[48];
+    size_t next = at + 1;
+    while (bytes[next] == ' ' || bytes[next] == '\n' || bytes[next] == '\r' || bytes[next] == '\t')
+        next++;
+    const char *behind = bytes[next] == '}' ? "" : ", ";
+    buffer_append(out, text, (size_t)snprintf(text, sizeof text, "{\"pid\": %lld%s", (long long)pid, behind));
+    return at + 1;
+}
+
+void merge_event_write(struct merge_changes *changes, row_t event, int64_t pid, struct buffer *out) {
+    const char *bytes = changes->trace->document.source.bytes;
+    size_t from = changes->trace->events.text[event], end = trace_event_end(changes->trace, event);
+    struct merge_change list[5];
+    struct event_places places;
+    event_find(changes->trace, event, &changes->learned, &places);
+    unsigned n = list_changes(changes, event, &places, list);
+    if (!places.field[FIELD_PID].at)
+        from = write_missing_pid(bytes, from, pid, out);
+    for (unsigned i = 0; i < n; i++) {
+        buffer_append(out, bytes + from, list[i].at - from);
+        write_change(changes, &list[i], pid, out);
+        from = list[i].end;
+    }
+    buffer_append(out, bytes + from, end - from);
+}
