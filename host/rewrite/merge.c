@@ -187,10 +187,9 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
 
 /* ---- What became of it ---- */
 
-static bool fill_report(struct sutra_merged *merged) {
+static void fill_report(struct sutra_merged *merged) {
     struct sutra_merge_report *report = &merged->report;
-    merged->ranks = calloc(report->n_ranks + 1, sizeof *merged->ranks);
-    for (size_t i = 0; i < report->n_ranks && merged->ranks; i++) {
+    for (size_t i = 0; i < report->n_ranks; i++) {
         size_t number = merged->tasks.order[i];
         const struct rank_task *task = &merged->tasks.list[number];
         const struct merge_rank *rank = merge_rank_at(merged, number);
@@ -201,7 +200,6 @@ static bool fill_report(struct sutra_merged *merged) {
         report->n_processes += rank->n_processes;
     }
     report->ranks = merged->ranks;
-    return merged->ranks != NULL;
 }
 
 static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_context *context, const char *const *paths,
@@ -217,8 +215,13 @@ static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_con
         return status;
     merged->report.n_ranks = merged_ranks(merged);
     merged->report.n_left_out = merged->tasks.n - merged->report.n_ranks;
+    merged->ranks = calloc(merged->report.n_ranks, sizeof *merged->ranks);
+    if (!merged->ranks)
+        return error_memory(error);
     status = write_all(merged, context, paths, n_paths, output, error);
-    return status || fill_report(merged) ? status : error_memory(error);
+    if (!status)
+        fill_report(merged);
+    return status;
 }
 
 enum sutra_status sutra_merge(struct sutra_context *context, const char *const *paths, size_t n_paths,

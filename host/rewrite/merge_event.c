@@ -19,6 +19,12 @@ struct merge_change {
     size_t at, end; /* its text */
 };
 
+static void write_integer(int64_t value, struct buffer *out) {
+    char *to = buffer_reserve(out, NUMBER_TEXT_MAX);
+    if (to)
+        out->length += integer_format(value, to);
+}
+
 void merge_id_write(struct merge_ids ids, const char *text, size_t length, struct buffer *out) {
     char number[64];
     int64_t id;
@@ -30,8 +36,7 @@ void merge_id_write(struct merge_ids ids, const char *text, size_t length, struc
     } else if (id >> ids.bits != 0) {
         buffer_append(out, number, (size_t)snprintf(number, sizeof number, "\"%u:%lld\"", ids.position, (long long)id));
     } else {
-        long long all = (long long)((uint64_t)ids.position << ids.bits) + id;
-        buffer_append(out, number, (size_t)snprintf(number, sizeof number, "%lld", all));
+        write_integer((int64_t)((uint64_t)ids.position << ids.bits) + id, out);
     }
 }
 
@@ -88,9 +93,8 @@ static void write_change(const struct merge_changes *changes, const struct merge
                          struct buffer *out) {
     const char *text = changes->trace->document.source.bytes + change->at;
     size_t length = change->end - change->at;
-    char number[32];
     if (change->field == FIELD_PID)
-        buffer_append(out, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)pid));
+        write_integer(pid, out);
     else if (change->field != FIELD_TS)
         merge_id_write(changes->ids, text, length, out);
     else if (*text == '"')
