@@ -44,6 +44,8 @@ static struct {
     struct sutra_hta_ranks *ranks;
     struct sutra_dlrm *dlrm;
     struct sutra_diff *diff;
+    struct sutra_merged *merged;
+    struct sutra_cut *cut;
     struct buffer et_file;
     struct sutra_et *et;
     struct sutra_et_check *check;
@@ -102,6 +104,8 @@ static int make_all(void **state) {
         all.list[i] = all.files[i];
     }
     ok = ok && !sutra_diff_make(context, all.list, 1, all.list + 1, 1, NULL, &all.diff, NULL);
+    ok = ok && !sutra_merge(context, all.list, 2, NULL, "/dev/null", &all.merged, NULL);
+    ok = ok && !sutra_cut_make(context, all.device, NULL, NULL, &all.cut, NULL);
     return ok && !sutra_hta_ranks_make(context, all.list, 2, NULL, &all.ranks, NULL) ? 0 : -1;
 }
 
@@ -113,6 +117,8 @@ static int free_all(void **state) {
     buffer_free(&all.et_file);
     sutra_dlrm_free(all.dlrm);
     sutra_diff_free(all.diff);
+    sutra_merged_free(all.merged);
+    sutra_cut_free(all.cut);
     sutra_hta_ranks_free(all.ranks);
     sutra_hta_free(all.hta);
     sutra_correlation_free(all.correlation);
@@ -239,6 +245,25 @@ static enum sutra_status use_diff(const void *options, struct sutra_error *error
     return status;
 }
 
+static enum sutra_status use_merge(const void *options, struct sutra_error *error) {
+    struct sutra_merged *merged = NULL;
+    enum sutra_status status = sutra_merge(all.context, all.list, 2, options, "/dev/null", &merged, error);
+    sutra_merged_free(merged);
+    return status;
+}
+
+static enum sutra_status use_merged_selection(const void *options, struct sutra_error *error) {
+    return use_merge(&(struct sutra_merge_options){.size = sizeof(struct sutra_merge_options), .selection = options},
+                     error);
+}
+
+static enum sutra_status use_selection(const void *options, struct sutra_error *error) {
+    struct sutra_cut *cut = NULL;
+    enum sutra_status status = sutra_cut_make(all.context, all.device, NULL, options, &cut, error);
+    sutra_cut_free(cut);
+    return status;
+}
+
 static enum sutra_status use_hta_of_ranks(const void *options, struct sutra_error *error) {
     return use_hta_ranks(
         &(struct sutra_hta_ranks_options){.size = sizeof(struct sutra_hta_ranks_options), .hta = options}, error);
@@ -331,6 +356,9 @@ static const struct {
     {FIRST(sutra_operators_options, category), use_operators_of_ranks},
     {FIRST(sutra_operators_ranks_options, n_only), use_operators_ranks},
     {FIRST(sutra_diff_options, category), use_diff},
+    {FIRST(sutra_merge_options, no_arrows), use_merge},
+    {FIRST(sutra_selection, no_python), use_merged_selection},
+    {FIRST(sutra_selection, no_python), use_selection},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm_of_ranks},
     {FIRST(sutra_dlrm_ranks_options, arg), use_dlrm_ranks},
@@ -410,6 +438,8 @@ ASK(ask_correlation, sutra_correlation_report(all.correlation, report))
 ASK(ask_hta, sutra_hta_summary(all.hta, report))
 ASK(ask_sums, sutra_hta_ranks_sum(all.ranks, report))
 ASK(ask_diff, sutra_diff_summary(all.diff, report))
+ASK(ask_merged, sutra_merged_report(all.merged, report))
+ASK(ask_cut, sutra_cut_report(all.cut, report))
 ASK(ask_dlrm, sutra_dlrm_report(all.dlrm, report))
 ASK(ask_et, assert_int_equal(sutra_et_info(all.context, all.et, report, NULL), SUTRA_OK))
 ASK(ask_check, sutra_et_check_report(all.check, report))
@@ -476,6 +506,8 @@ static const struct {
     {SIZED(sutra_hta_sums), ask_sums},
     {SIZED(sutra_hta_slowest), ask_slowest},
     {SIZED(sutra_diff_summary), ask_diff},
+    {SIZED(sutra_merge_report), ask_merged},
+    {SIZED(sutra_cut_report), ask_cut},
     {SIZED(sutra_dlrm_report), ask_dlrm},
     {SIZED(sutra_et_info), ask_et},
     {SIZED(sutra_et_check_report), ask_check},
