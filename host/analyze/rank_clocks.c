@@ -148,10 +148,12 @@ static double time_of_third(const struct end_difference *points, row_t n) {
 
 /* How much further the last third is off than the first one, if that is clear. */
 static void find_drift(const struct end_difference *points, row_t n, int64_t *scratch, struct clock_edge *line) {
+    if (n < LINE_POINTS)
+        return;
     row_t third = n / 3;
     const struct end_difference *last = points + n - third;
     double apart = (double)(last->at_ns - points->at_ns) + time_of_third(last, third) - time_of_third(points, third);
-    if (n < LINE_POINTS || apart <= 0)
+    if (apart <= 0)
         return;
     double rise =
         (double)(median_of(last, third, line, false, scratch) - median_of(points, third, line, false, scratch));
