@@ -1,0 +1,36 @@
+"""Traces of PyTorch on GPUs as columns: linked, analyzed, and handed to pandas, polars, pyarrow or DuckDB.
+
+>>> import pysutra
+>>> with pysutra.DeviceTrace("device.json") as trace:
+...     events = trace.to_pandas()
+>>> with pysutra.link("host.json", "device.json") as linked:
+...     linked.write("linked.json")
+>>> pysutra.analyze.hta(["rank0.json", "rank1.json"]).tables["temporal_breakdown"].to_pandas()
+
+Computing does not hold the interpreter's lock, and Ctrl-C stops waiting at once. Whatever fails raises ``SutraError``; what
+was left out or mended is a ``SutraWarning``.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import _core, analyze
+from ._context import Context
+from ._errors import SutraError, SutraWarning
+from ._program import program
+from ._ranks import map_ranks
+from ._table import Table
+from ._traces import CriticalPath, Correlation, DeviceTrace, HostTrace, Linked, Tree, link, trace_kind
+
+__version__ = _core.version()
+
+__all__ = [
+    "Context", "CriticalPath", "Correlation", "DeviceTrace", "HostTrace", "Linked", "SutraError", "SutraWarning", "Table",
+    "Tree", "analyze", "include_dir", "link", "map_ranks", "program", "trace_kind",
+]
+
+
+def include_dir() -> str:
+    """The folder of libsutra's headers, for programs in C: ``#include <sutra/sutra.h>``."""
+    return os.path.join(os.path.dirname(__file__), "include")

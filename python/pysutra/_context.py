@@ -1,0 +1,158 @@
+"""Contexts: threads, device and strictness of pieces of work, and who is told how far they are."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
+
+from . import _core
+
+#: Called with a stage's name, what is done of it and its total; or something like a ``tqdm``, which has ``reset``,
+#: ``update`` and ``set_description``.
+Progress = Union[Callable[[str, int, int], Any], Any]
+
+DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
+
+
+class Context:
+    """What pieces of work share.
+
+    Most programs need none: all traces of a process then share one, which is made when it is needed and goes with the last
+    trace. A context works on one thing at a time, with ``threads`` threads; others wait. Traces that are linked with each
+    other must have the same context.
+
+    Args:
+        threads: how many; 0: one per processor.
+        device: "auto", "cpu" or "cuda".
+        strict: what is otherwise mended with a warning raises ``SutraError``.
+        lenient: fields of a wrong type count as absent instead of raising.
+        progress: is told how far each piece of work is: ``progress(stage, done, total)``, or a ``tqdm``.
+
+    >>> with pysutra.Context(threads=1) as context:
+    ...     trace = pysutra.DeviceTrace("device.json", context=context)
+    """
+
+    def __init__(self, threads: int = 0, device: str = "auto", strict: bool = False, lenient: bool = False,
+                 progress: Optional[Progress] = None) -> None:
+        if device not in DEVICES:
+            raise ValueError(f"device is one of {', '.join(DEVICES)}, not {device!r}")
+        self.progress = progress
+        self._thing = _core.context(threads, DEVICES[device], strict, lenient)
+
+    def run(self, operation: str, things: Sequence[Any] = (), texts: Sequence[Any] = (), numbers: Sequence[float] = (),
+            progress: Optional[Progress] = None) -> Any:
+        """Does one of libsutra's operations; for the modules of this package."""
+        told = progress if progress is not None else self.progress
+        try:
+            return _core.run(operation, self._thing, tuple(things), tuple(texts), tuple(numbers), _callback(told))
+        except KeyboardInterrupt:
+            _abandon(self)
+            raise
+
+    def close(self) -> None:
+        """Lets go of it; its threads end with the last trace that needs it."""
+        self._thing.close()
+
+    def __enter__(self) -> "Context":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+
+class _Bar:
+    """Calls a tqdm-shaped object."""
+
+    def __init__(self, bar: Any) -> None:
+        self.bar = bar
+        self.stage: Optional[str] = None
+        self.done = 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if stage != self.stage:
+            self.bar.reset(total=total)
+            self.bar.set_description(stage)
+            self.stage, self.done = stage, 0
+        if done > self.done:
+            self.bar.update(done - self.done)
+            self.done = done
+
+
+def _callback(progress: Optional[Progress]) -> Optional[Callable[[str, int, int], Any]]:
+    if progress is not None and hasattr(progress, "update") and hasattr(progress, "reset"):
+        return _Bar(progress)
+    return progress
+
+
+_lock = threading.Lock()
+_shared: Optional["weakref.ref[Context]"] = None
+
+
+def shared() -> Context:
+    """The context of all who gave none. It lives as long as some trace needs it."""
+    global _shared
+    with _lock:
+        context = _shared() if _shared else None
+        if context is None:
+            context = Context()
+            _shared = weakref.ref(context)
+        return context
+
+
+def _abandon(context: Context) -> None:
+    """Who comes next gets another context: this one may be busy for a while with what nobody waits for."""
+    global _shared
+    with _lock:
+        if _shared is not None and _shared() is context:
+            _shared = None
+
+
+def _forget() -> None:
+    global _shared, _lock
+    _lock = threading.Lock()
+    _shared = None
+
+
+# A forked process has none of the threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+class Closing:
+    """Something of libsutra's that can be closed, also by ``with``."""
+
+    _context: Context
+    _thing: Any
+
+    def _run(self, operation: str, things: Sequence[Any] = (), texts: Sequence[Any] = (),
+             numbers: Sequence[float] = (), progress: Optional[Progress] = None) -> Any:
+        return self._context.run(operation, things, texts, numbers, progress)
+
+    def close(self) -> None:
+        """Frees its memory, unless a result or a table still needs it."""
+        self._thing.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return bool(self._thing.closed)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+
+def path_bytes(path: Union[str, "os.PathLike[str]"]) -> bytes:
+    """A path as the system has it."""
+    return os.fsencode(path)
+
+
+def path_list(paths: Union[str, "os.PathLike[str]", Sequence[Any]]) -> Tuple[bytes, ...]:
+    """One path or several."""
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return (os.fsencode(paths),)
+    return tuple(os.fsencode(path) for path in paths)

@@ -1,0 +1,124 @@
+"""Tables: columns that other libraries take without a copy."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, Callable, Dict, List, Optional
+
+from . import _core
+
+#: Rows of a page in a notebook.
+PAGE_ROWS = 20
+
+
+class Table:
+    """Columns of libsutra, for whoever knows Arrow's PyCapsule interface (``__arrow_c_stream__``).
+
+    >>> pyarrow.table(table)
+    >>> polars.DataFrame(table)
+    >>> pandas.DataFrame.from_arrow(table)     # pandas 3; table.to_pandas() with any
+    >>> duckdb.sql("select * from table")      # after: table = pyarrow.table(table)
+
+    None of these libraries is needed for ``to_dict()`` and for looking at it. Numbers are libsutra's own memory, which stays
+    until the last of such objects has gone, whatever is closed before.
+    """
+
+    def __init__(self, name: str, stream: Callable[[], Any]) -> None:
+        #: What it is called.
+        self.name = name
+        self._stream = stream
+        self._n_rows: Optional[int] = None
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The columns as a stream of one batch. A schema that is asked for is left to the consumer, as the interface allows."""
+        return self._stream()
+
+    def __arrow_c_schema__(self) -> Any:
+        """The types of the columns."""
+        return _core.schema(self._stream())
+
+    def _values(self, begin: int, end: int) -> Dict[str, List[Any]]:
+        self._n_rows, columns = _core.values(self._stream(), begin, end)
+        return columns
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        if self._n_rows is None:
+            self._values(0, 0)
+        return self._n_rows or 0
+
+    @property
+    def columns(self) -> List[str]:
+        """The names of the columns."""
+        return list(self._values(0, 0))
+
+    def to_dict(self, begin: int = 0, end: Optional[int] = None) -> Dict[str, List[Any]]:
+        """Rows ``begin`` to ``end`` as lists by column; values are int, float, str, bool, list or None."""
+        return self._values(begin, 1 << 62 if end is None else end)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``."""
+        import pyarrow
+
+        return pyarrow.RecordBatchReader._import_from_c_capsule(self.__arrow_c_stream__()).read_all()
+
+    def to_pandas(self, **options: Any) -> Any:
+        """A ``pandas.DataFrame``, by way of pyarrow; names are categories. ``options`` are those of pyarrow's method."""
+        return self.to_arrow().to_pandas(**options)
+
+    def to_polars(self) -> Any:
+        """A ``polars.DataFrame``."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def page(self, number: int = 0, rows: int = PAGE_ROWS) -> "TablePage":
+        """Some of the rows, to be looked at: page ``number`` of ``rows`` rows each."""
+        return TablePage(self, number, rows)
+
+    def __repr__(self) -> str:
+        try:
+            return f"<pysutra.Table {self.name}: {len(self):,} rows, {', '.join(self.columns)}>"
+        except ValueError:
+            return f"<pysutra.Table {self.name}, closed>"
+
+    def _repr_html_(self) -> str:
+        return self.page()._repr_html_()
+
+
+class TablePage:
+    """A page of a table."""
+
+    def __init__(self, table: Table, number: int, rows: int) -> None:
+        self.table, self.number, self.rows = table, number, rows
+
+    def _repr_html_(self) -> str:
+        begin = self.number * self.rows
+        columns = self.table._values(begin, begin + self.rows)
+        n_rows = len(self.table)
+        shown = min(self.rows, max(0, n_rows - begin))
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{_cell(values[row])}</td>" for values in columns.values()) + "</tr>"
+            for row in range(shown))
+        n_pages = max(1, -(-n_rows // self.rows))
+        foot = f"rows {begin + 1:,} to {begin + shown:,} of {n_rows:,}" if shown else f"no rows of {n_rows:,}"
+        if n_pages > 1:
+            foot += f", page {self.number} of 0 to {n_pages - 1}: <code>.page({min(self.number + 1, n_pages - 1)})</code>"
+        return (f"<table><caption>{escape(self.table.name)}</caption><thead><tr>{head}</tr></thead>"
+                f"<tbody>{body}</tbody></table><p>{foot}</p>")
+
+    def __repr__(self) -> str:
+        columns = self.table._values(self.number * self.rows, (self.number + 1) * self.rows)
+        cells = [[name, *("" if value is None else str(value) for value in values)] for name, values in columns.items()]
+        widths = [min(40, max(len(cell) for cell in column)) for column in cells]
+        lines = zip(*([cell[:width].ljust(width) for cell in column] for column, width in zip(cells, widths)))
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.3f}"
+    return escape(str(value))

@@ -1,0 +1,308 @@
+"""Traces, and what is made of one or two of them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, Optional, Sequence, Union
+
+from . import _core
+from ._context import Closing, Context, Progress, path_bytes, shared
+from ._table import Table
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _columns_of(result: Closing, name: str, columns: Optional[Sequence[str]], args: Sequence[str] = (),
+                which: int = 0) -> Table:
+    count = -1 if columns is None else len(columns)
+    texts = (*(columns or ()), *args)
+    thing, context = result._thing, result._context
+    table = Table(name, lambda: context.run("columns", (thing,), texts, (count, which)))
+    if columns is not None or args:
+        table.columns  # so that names which are not there are told here
+    return table
+
+
+class DeviceTrace(Closing):
+    """The file that Kineto writes: a timeline with operators, launches and kernels.
+
+    Args:
+        path: plain, gzip or zstd; "-" is standard input.
+        context: see ``Context``; most need none.
+        progress: called with (stage, done, total) while it is read, or a ``tqdm``.
+
+    It is itself its table of events:
+
+    >>> with pysutra.DeviceTrace("device.json") as trace:
+    ...     events = trace.to_pandas()
+    """
+
+    def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> None:
+        self.path = os.fspath(path)
+        self._context = context or shared()
+        self._thing = self._run("device_trace", (), (path_bytes(path),), (), progress)
+
+    def events(self, columns: Optional[Sequence[str]] = None, args: Sequence[str] = ()) -> Table:
+        """The events, in the order of the file.
+
+        Columns are ts and dur (us), name, category, phase, kind ("cpu_operator", "launch", "gpu_operator", "launch_flow",
+        "memory_set", "other"), pid, tid, stream, device, correlation, external_id and rf_id. On request there are also
+        pid_text, tid_text and so on, for ids that are no integers.
+
+        Args:
+            columns: those that are wanted; None: all but those on request.
+            args: members of the events' "args" that become columns, such as "grid" or "Input Dims". Lists and objects are
+                JSON text.
+        """
+        return _columns_of(self, "events", columns, args)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The events, with the usual columns."""
+        return self.events().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The events as a ``pandas.DataFrame``; see ``Table.to_pandas``."""
+        return self.events().to_pandas(**options)
+
+    def critical_path(self, annotation: Optional[str] = None, instance: int = 0, edition: str = "0.5",
+                      progress: Optional[Progress] = None) -> "CriticalPath":
+        """The longest chain of work and waiting.
+
+        Args:
+            annotation: part of the name of an event that the path is looked for in; None: "ProfilerStep" where there is
+                one; "": the whole trace.
+            instance: which of the events of that name, from 0.
+            edition: whose rules, of Holistic Trace Analysis "0.5" or "0.6".
+        """
+        return CriticalPath(self, annotation, instance, edition, progress)
+
+    def tree(self, host: Optional["HostTrace"] = None, progress: Optional[Progress] = None) -> "Tree":
+        """The call tree, with kernels, own and total times. A host trace adds tensor ids."""
+        return Tree(self, host, progress)
+
+    def correlate(self, kind: str = "all", host: Optional["HostTrace"] = None,
+                  progress: Optional[Progress] = None) -> "Correlation":
+        """Which backward operator belongs to which forward operator ("fwdbwd"), which kernel to which launch ("ac2g"), or
+        both ("all")."""
+        return Correlation(self, kind, host, progress)
+
+    def __repr__(self) -> str:
+        return f"<pysutra.DeviceTrace {self.path}{', closed' if self.closed else ''}>"
+
+    def _repr_html_(self) -> str:
+        return self.events()._repr_html_()
+
+
+class HostTrace(Closing):
+    """The file that PyTorch's execution trace observer writes: operators as nodes, with tensors and dependencies."""
+
+    def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> None:
+        self.path = os.fspath(path)
+        self._context = context or shared()
+        self._thing = self._run("host_trace", (), (path_bytes(path),), (), progress)
+
+    def nodes(self, columns: Optional[Sequence[str]] = None, args: Sequence[str] = ()) -> Table:
+        """The nodes, in the order of the file: id, name, parent, rf_id, and attributes by name (``args``)."""
+        return _columns_of(self, "nodes", columns, args)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The nodes, with the usual columns."""
+        return self.nodes().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The nodes as a ``pandas.DataFrame``."""
+        return self.nodes().to_pandas(**options)
+
+    def __repr__(self) -> str:
+        return f"<pysutra.HostTrace {self.path}{', closed' if self.closed else ''}>"
+
+    def _repr_html_(self) -> str:
+        return self.nodes()._repr_html_()
+
+
+class Linked(Closing):
+    """ET+: a host trace with GPU operators, times and dependencies. Made by ``link()``."""
+
+    def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, progress: Optional[Progress]) -> None:
+        self._context = host._context
+        self._thing = self._run("link", (host._thing, device._thing), (), (not sync,), progress)
+
+    @property
+    def report(self) -> Dict[str, int]:
+        """What was linked and what was left out, counted: n_nodes, n_host_linked, n_gpu_without_launch, ..."""
+        return _core.report(self._thing)
+
+    def nodes(self, columns: Optional[Sequence[str]] = None) -> Table:
+        """The nodes, in the order of the file: id, name, gpu, host_id, host_row, event (rows of the two traces), ctrl_deps,
+        inter_thread_dep, sync_dep, ts, inclusive_dur and exclusive_dur (us), category, stream."""
+        return _columns_of(self, "nodes of ET+", columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The nodes."""
+        return self.nodes().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The nodes as a ``pandas.DataFrame``."""
+        return self.nodes().to_pandas(**options)
+
+    def write(self, path: Path, progress: Optional[Progress] = None) -> int:
+        """Writes ET+ ("x.json"), or a file for ASTRA-sim that takes the measured time when it is simulated ("x.et"), either
+        perhaps compressed (".gz", ".zst"). The file appears whole or not at all. Returns its bytes before compression."""
+        name = os.fspath(path)
+        for ending in (".gz", ".zst"):
+            name = name[:-len(ending)] if name.endswith(ending) else name
+        operation = "link_convert" if name.endswith(".et") else "link_write"
+        return self._run(operation, (self._thing,), (path_bytes(path),), (), progress)
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<pysutra.Linked, closed>"
+        report = self.report
+        return f"<pysutra.Linked: {report['n_nodes']:,} nodes, {report['n_gpu_nodes']:,} of them on the GPU>"
+
+    def _repr_html_(self) -> str:
+        return counts_html("ET+", self.report) + self.nodes()._repr_html_()
+
+
+def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: bool = True,
+         progress: Optional[Progress] = None) -> Linked:
+    """Links a host trace and a device trace by the rules of MLCommons Chakra's ``chakra_trace_link``.
+
+    Args:
+        host: the host trace, or its path.
+        device: the device trace, or its path; traces must be of one context.
+        sync: find synchronisation dependencies as well.
+        progress: called with (stage, done, total), or a ``tqdm``.
+
+    >>> with pysutra.link("host.json", "device.json") as linked:
+    ...     linked.write("linked.json")
+    """
+    host_given, device_given = isinstance(host, HostTrace), isinstance(device, DeviceTrace)
+    context = host._context if host_given else device._context if device_given else shared()
+    host_trace = host if host_given else HostTrace(host, context, progress)
+    device_trace = device if device_given else DeviceTrace(device, context, progress)
+    if host_trace._context is not device_trace._context:
+        raise ValueError("traces of two contexts cannot be linked: read both with the same one")
+    try:
+        return Linked(host_trace, device_trace, sync, progress)
+    finally:
+        if not host_given:
+            host_trace.close()
+        if not device_given:
+            device_trace.close()
+
+
+class Tree(Closing):
+    """A call tree. Made by ``DeviceTrace.tree()``."""
+
+    FORMATS = {"json": 0, "text": 1, "chrome": 2, "events": 3}
+
+    def __init__(self, device: DeviceTrace, host: Optional[HostTrace], progress: Optional[Progress]) -> None:
+        self._context = device._context
+        self._thing = self._run("tree", (device._thing, host._thing if host else None), (), (), progress)
+
+    @property
+    def report(self) -> Dict[str, int]:
+        """Counts: n_events, n_roots, max_depth, ..."""
+        return _core.report(self._thing)
+
+    def nodes(self, columns: Optional[Sequence[str]] = None) -> Table:
+        """Events by rising start: event (its row in the file), name, kind, parent (a row of this table), depth, start_ns,
+        end_ns, host_ns, host_self_ns, device_ns, device_self_ns, thread."""
+        return _columns_of(self, "call tree", columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The nodes."""
+        return self.nodes().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The nodes as a ``pandas.DataFrame``."""
+        return self.nodes().to_pandas(**options)
+
+    def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
+        """Writes it as "json", "text", "chrome" (the trace with flows) or "events"."""
+        return self._run("tree_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
+
+    def _repr_html_(self) -> str:
+        return counts_html("call tree", self.report) + self.nodes()._repr_html_()
+
+
+class Correlation(Closing):
+    """Pairs of events. Made by ``DeviceTrace.correlate()``."""
+
+    KINDS = {"fwdbwd": 0, "ac2g": 1, "all": 2}
+    FORMATS = {"json": 0, "csv": 1, "chrome": 2}
+
+    def __init__(self, device: DeviceTrace, kind: str, host: Optional[HostTrace], progress: Optional[Progress]) -> None:
+        self._context = device._context
+        self._thing = self._run("correlation", (device._thing, host._thing if host else None), (),
+                                (self.KINDS[kind],), progress)
+
+    def pairs(self, columns: Optional[Sequence[str]] = None) -> Table:
+        """kind ("fwdbwd", "launch", "operator"), from_event and to_event (rows of the file), flow_id."""
+        return _columns_of(self, "pairs", columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The pairs."""
+        return self.pairs().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The pairs as a ``pandas.DataFrame``."""
+        return self.pairs().to_pandas(**options)
+
+    def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
+        """Writes them as "json", "csv" or "chrome" (the trace with flows)."""
+        return self._run("correlation_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
+
+    def _repr_html_(self) -> str:
+        return self.pairs()._repr_html_()
+
+
+class CriticalPath(Closing):
+    """The longest chain of work and waiting. Made by ``DeviceTrace.critical_path()``."""
+
+    EDITIONS = {"0.5": 0, "0.6": 1}
+    FORMATS = {"text": 0, "json": 1, "chrome": 2}
+
+    def __init__(self, device: DeviceTrace, annotation: Optional[str], instance: int, edition: str,
+                 progress: Optional[Progress]) -> None:
+        self._context = device._context
+        self._thing = self._run("critical_path", (device._thing,), (annotation,), (instance, self.EDITIONS[edition]),
+                                progress)
+
+    @property
+    def report(self) -> Dict[str, float]:
+        """Sizes of the graph, and what the time on the path went to: us, operator_us, kernel_us, ..."""
+        return _core.report(self._thing)
+
+    def edges(self, columns: Optional[Sequence[str]] = None) -> Table:
+        """The edges of the graph: from_event, from_end, to_event, to_end, weight (us), kind, and critical, whether it is on
+        the path."""
+        return _columns_of(self, "edges", columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The edges."""
+        return self.edges().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """The edges as a ``pandas.DataFrame``."""
+        return self.edges().to_pandas(**options)
+
+    def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> None:
+        """Writes it as "text", "json" or "chrome" (the trace with the path marked)."""
+        self._run("critical_path_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
+
+    def _repr_html_(self) -> str:
+        return counts_html("critical path", self.report) + self.edges()._repr_html_()
+
+
+def counts_html(title: str, report: Dict[str, Any]) -> str:
+    """A report as a small table."""
+    rows = "".join(f"<tr><th>{name}</th><td>{value:,.6g}</td></tr>" if isinstance(value, float) else
+                   f"<tr><th>{name}</th><td>{value:,}</td></tr>" for name, value in report.items())
+    return f"<details><summary>{title}</summary><table>{rows}</table></details>"
+
+
+def trace_kind(path: Path, context: Optional[Context] = None) -> str:
+    """Which kind of trace a file is: "host" or "device"."""
+    return ("host", "device")[(context or shared()).run("trace_kind", (), (path_bytes(path),))]

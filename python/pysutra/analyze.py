@@ -1,0 +1,259 @@
+"""Where the time of one or many ranks went.
+
+>>> result = pysutra.analyze.hta(["rank0.json", "rank1.json"])
+>>> result.tables["temporal_breakdown"].to_pandas()
+>>> result                                             # in a notebook: the page with its charts
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from html import escape
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from . import _core
+from ._context import Closing, Context, Progress, path_bytes, path_list, shared
+from ._table import Table
+from ._traces import DeviceTrace, Path, _columns_of
+
+DLRM_TABLES = ("streams", "rows", "overheads", "overheads_by_shape")
+
+
+class Rank(NamedTuple):
+    """A trace of several: its path, its rank, and why it was left out (None: it was not)."""
+
+    path: str
+    rank: int
+    reason: Optional[str]
+
+
+class Tables(Mapping[str, Table]):
+    """The tables of a result, by name."""
+
+    def __init__(self, tables: Dict[str, Table]) -> None:
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._tables:
+            raise KeyError(f"there is no table {name!r}; there are {', '.join(self._tables)}")
+        return self._tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __repr__(self) -> str:
+        return f"<pysutra tables: {', '.join(self._tables)}>"
+
+
+class Result(Closing):
+    """What an analysis found: tables, and a page with cards and charts."""
+
+    def __init__(self, context: Context, thing: Any) -> None:
+        self._context = context
+        self._thing = thing
+
+    def _table(self, number: int, name: str) -> Table:
+        thing, context = self._thing, self._context
+        return Table(name, lambda: context.run("table", (thing,), (), (number,)))
+
+    @property
+    def tables(self) -> Tables:
+        """The tables that could be made, by name: those that ``sutra analyze`` writes as files."""
+        return Tables({name: self._table(number, name) for number, name in _core.tables(self._thing)})
+
+    @property
+    def ranks(self) -> List[Rank]:
+        """The ranks by number, and behind them what was left out."""
+        return [Rank(*rank) for rank in _core.ranks(self._thing)]
+
+    def _write_page(self, folder: bytes) -> None:
+        raise NotImplementedError("there is no page of this result")
+
+    def write_report(self, folder: Path) -> str:
+        """Writes the page, report.html with its charts, to a folder, and returns the page's path."""
+        os.makedirs(folder, exist_ok=True)
+        self._write_page(path_bytes(folder))
+        return os.path.join(os.fspath(folder), "report.html")
+
+    def _repr_html_(self) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            with open(self.write_report(folder), encoding="utf-8") as file:
+                page = file.read()
+        return f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts" style="width:100%;height:40em;border:0"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}{', closed' if self.closed else ''}>"
+
+
+class HtaResult(Result):
+    """The tables of Holistic Trace Analysis for some ranks. Made by ``hta()``."""
+
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("hta_page", (self._thing,), (folder,))
+
+    def _list(self, number: int) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "list.json")
+            self._run("hta_list", (self._thing,), (path_bytes(path),), (number,))
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+
+    @property
+    def steps(self) -> List[int]:
+        """The numbers of the profiler's steps."""
+        return self._list(0)
+
+    @property
+    def stragglers(self) -> Dict[str, Optional[List[int]]]:
+        """Ranks that may be stragglers, for one to three candidates."""
+        return self._list(1)
+
+
+class HtaRankResult(Result):
+    """The tables of one rank, those among them that only one rank has. Made by ``hta_rank()``."""
+
+
+def _hta_numbers(rank: int, kernels: int, delay: int, last_step: bool, all_launches: bool, nanoseconds: bool,
+                 compat: bool, edition: str, full_queue: int, sequence_kernels: int) -> Sequence[float]:
+    if edition not in ("0.5", "0.6"):
+        raise ValueError(f"edition is 0.5 or 0.6, not {edition!r}")
+    return (rank, kernels, delay, last_step, all_launches, nanoseconds, compat, int(edition == "0.6"), full_queue,
+            sequence_kernels)
+
+
+def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str = "0.5", kernels: int = 0,
+        kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
+        full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0,
+        context: Optional[Context] = None, progress: Optional[Progress] = None) -> HtaResult:
+    """The tables of Holistic Trace Analysis for the device traces of one or many ranks.
+
+    Traces are read several at a time and freed; one that cannot be read is left out with a warning.
+
+    Args:
+        paths: a trace or several.
+        compat: compute all as HTA does, its faults included.
+        edition: HTA's rules of "0.5" or "0.6".
+        kernels: most names of kernels of each type before "others" (0: 10).
+        kernel_delay: gaps below it, in us, are waits for a kernel (0: 30).
+        last_step: keep the last profiler step.
+        all_launches: count calls that HTA does not know.
+        nanoseconds: keep fractions of microseconds.
+        full_queue: kernels that a queue holds at most (0: 1024).
+        sequences_of: sequences of kernels are those of operators whose name has this (None: "aten::").
+        sequence_kernels: and that have so many kernels at least (0: 3).
+    """
+    context = context or shared()
+    numbers = _hta_numbers(0, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
+                           sequence_kernels)
+    texts = (sequences_of, *path_list(paths))
+    return HtaResult(context, context.run("hta_ranks", (), texts, numbers, progress))
+
+
+def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: str = "0.5", kernels: int = 0,
+             kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
+             full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0,
+             progress: Optional[Progress] = None) -> HtaRankResult:
+    """The tables of one rank, whose trace was read already; those of single launches and of queues over time too. For the
+    arguments see ``hta()``."""
+    numbers = _hta_numbers(rank, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
+                           sequence_kernels)
+    thing = trace._run("hta", (trace._thing,), (sequences_of,), numbers, progress)
+    return HtaRankResult(trace._context, thing)
+
+
+class OperatorsResult(Result):
+    """Device time by operator, category, module, ...; or by kernel. Made by ``operators()`` and ``kernels()``."""
+
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("operators_page", (self._thing,), (folder,))
+
+
+def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Optional[Path], step: Optional[str],
+               name: Optional[str], stream: Optional[str], category: Optional[str], context: Optional[Context],
+               progress: Optional[Progress]) -> OperatorsResult:
+    context = context or shared()
+    texts = (None if peaks is None else path_bytes(peaks), step, name, stream, category, *path_list(paths))
+    return OperatorsResult(context, context.run("operators_ranks", (), texts, (False, is_kernels), progress))
+
+
+def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, step: Optional[str] = None,
+              name: Optional[str] = None, stream: Optional[str] = None, category: Optional[str] = None,
+              context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
+    """Device time by operator, arguments, category, module, annotation and path of calls, with rates.
+
+    Args:
+        paths: device traces of one or many ranks.
+        peaks: a file with what the device can do at most.
+        step, name, stream, category: only that part of the work.
+    """
+    return _operators(paths, False, peaks, step, name, stream, category, context, progress)
+
+
+def kernels(paths: Union[Path, Sequence[Path]], step: Optional[str] = None, name: Optional[str] = None,
+            stream: Optional[str] = None, category: Optional[str] = None, context: Optional[Context] = None,
+            progress: Optional[Progress] = None) -> OperatorsResult:
+    """Kernels by name and by launch; the arguments are those of ``operators()``."""
+    return _operators(paths, True, None, step, name, stream, category, context, progress)
+
+
+class TracelensResult(Result):
+    """The tables of TraceLens of one trace. Made by ``tracelens()``."""
+
+
+
+def tracelens(trace: DeviceTrace, progress: Optional[Progress] = None) -> TracelensResult:
+    """The tables of TraceLens, with its columns and its arithmetic."""
+    thing = trace._run("operators", (trace._thing,), (None,) * 5, (True, False), progress)
+    return TracelensResult(trace._context, thing)
+
+
+class DlrmResult(Closing):
+    """What the DLRM notebook finds in one trace. Made by ``dlrm()``."""
+
+    def __init__(self, path: str, context: Context, thing: Any) -> None:
+        self.path, self._context, self._thing = path, context, thing
+
+    @property
+    def report(self) -> Dict[str, float]:
+        """Queries per second (qps), times on host and device, counts."""
+        return _core.report(self._thing)
+
+    @property
+    def tables(self) -> Tables:
+        """streams, rows, overheads, overheads_by_shape."""
+        return Tables({name: _columns_of(self, name, None, (), number) for number, name in enumerate(DLRM_TABLES)})
+
+    def write_report(self, folder: Path) -> str:
+        """Writes the page, report.html with its charts, to a folder, and returns the page's path."""
+        os.makedirs(folder, exist_ok=True)
+        self._run("dlrm_page", (self._thing,), (path_bytes(self.path), path_bytes(folder)))
+        return os.path.join(os.fspath(folder), "report.html")
+
+    _repr_html_ = Result._repr_html_
+
+    def __repr__(self) -> str:
+        return f"<DlrmResult {self.path}{', closed' if self.closed else ''}>"
+
+
+def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, batch: int = 0,
+         module_marker: Optional[str] = None, context: Optional[Context] = None,
+         progress: Optional[Progress] = None) -> DlrmResult:
+    """Queries per second, device time by operator, overheads of the host, as ml_perf_model's DLRM notebook has them.
+
+    Args:
+        path: a device trace; for many ranks see ``map_ranks``.
+        compat: as the original, its mistakes included.
+        iters, skip_iters: iterations, and those before them (0: see ``sutra help analyze dlrm``).
+        batch: queries in an iteration (0: 2048).
+        module_marker: beginning of the names of labels (None: "## ", or what the trace has instead).
+    """
+    with DeviceTrace(path, context, progress) as trace:
+        thing = trace._run("dlrm", (trace._thing,), (module_marker,), (compat, iters, skip_iters, batch), progress)
+        return DlrmResult(trace.path, trace._context, thing)

@@ -1,0 +1,320 @@
+"""Traces and what is made of them, errors, warnings, progress, and when memory goes."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow
+import pytest
+from conftest import PAIR, load
+
+import pysutra
+
+
+def test_link_gives_the_nodes_of_the_file(host, device, tmp_path):
+    with pysutra.link(host, device) as linked:
+        path = tmp_path / "linked.json"
+        assert linked.write(path) == path.stat().st_size
+        rows = pyarrow.table(linked).to_pylist()
+        assert linked.report["n_nodes"] == len(rows) == len(linked.nodes())
+    nodes = json.loads(path.read_text())["nodes"]
+    assert len(nodes) == len(rows)
+    for node, row in zip(nodes, rows):
+        assert (node["id"], node["name"]) == (row["id"], row["name"])
+        assert node.get("ctrl_deps") == row["ctrl_deps"]
+        assert node.get("inter_thread_dep") == row["inter_thread_dep"]
+        assert node.get("sync_dep") == row["sync_dep"]
+        for field in ("ts", "inclusive_dur", "exclusive_dur"):
+            assert node.get(field) == row[field]
+        assert (row["gpu"], row["category"]) == ("cat" in node, node.get("cat"))
+
+
+def test_link_waits_are_lists(tmp_path):
+    pair = os.path.join(os.path.dirname(PAIR), "torch_mlp_da")
+    with pysutra.link(f"{pair}/host.json.gz", f"{pair}/device.json.gz") as linked:
+        linked.write(tmp_path / "linked.json.gz")
+        waits = linked.nodes(["sync_dep"]).to_dict()["sync_dep"]
+    with gzip.open(tmp_path / "linked.json.gz") as file:
+        assert waits == [node.get("sync_dep") for node in json.load(file)["nodes"]]
+
+
+def test_a_file_for_simulators(host, device, tmp_path):
+    with pysutra.link(host, device) as linked:
+        linked.write(tmp_path / "rank.0.et")
+    assert subprocess.run([pysutra.program(), "check", tmp_path / "rank.0.et"], capture_output=True).returncode == 0
+
+
+def test_a_tree_is_that_of_the_program(device, tmp_path):
+    events = load(device)["traceEvents"]
+    with pysutra.DeviceTrace(device) as trace, trace.tree() as tree:
+        rows = pyarrow.table(tree).to_pylist()
+        tree.write(tmp_path / "tree.json")
+        assert tree.report["n_events"] == len(rows)
+    for row in rows:
+        assert events[row["event"]]["name"] == row["name"]
+        if row["parent"] is not None:
+            assert rows[row["parent"]]["depth"] == row["depth"] - 1
+    assert (tmp_path / "tree.json").stat().st_size > 1000
+
+
+def test_pairs_lead_from_launch_to_kernel(device):
+    events = load(device)["traceEvents"]
+    with pysutra.DeviceTrace(device) as trace, trace.correlate("ac2g") as pairs:
+        rows = pyarrow.table(pairs).to_pylist()
+    launches = [row for row in rows if row["kind"] == "launch"]
+    assert len(launches) > 100
+    for row in launches:
+        ends = [events[row[end]]["args"]["correlation"] for end in ("from_event", "to_event")]
+        assert ends[0] == ends[1]
+
+
+def test_edges_of_the_path_are_those_of_its_file(device, tmp_path):
+    with pysutra.DeviceTrace(device) as trace, trace.critical_path() as path:
+        edges = pyarrow.table(path).to_pylist()
+        path.write(tmp_path / "path.json")
+        report = path.report
+    document = json.loads((tmp_path / "path.json").read_text())
+    nodes = [(event, not start) for event, _, start in document["nodes"]]
+    told = [(*nodes[a], *nodes[b], weight) for a, b, weight, _ in document["edges"]]
+    ours = [(e["from_event"], e["from_end"], e["to_event"], e["to_end"], e["weight"]) for e in edges]
+    assert ours == told
+    assert sum(edge["critical"] for edge in edges) == len(document["path"]) - 1 == report["n_path_nodes"] - 1
+    assert sum(edge["weight"] for edge in edges if edge["critical"]) == report["us"]
+
+
+def test_columns_outlive_everything(device):
+    trace = pysutra.DeviceTrace(device)
+    table = pyarrow.table(trace)
+    pids = table["pid"]
+    trace.close()
+    del trace, table
+    assert pids.to_pylist()[0] == load(device)["traceEvents"][0]["pid"]
+
+
+def test_numbers_are_not_copied(device):
+    with pysutra.DeviceTrace(device) as trace:
+        first, second = (pyarrow.table(trace)["ts"].chunk(0).buffers()[1].address for _ in range(2))
+    assert first == second
+
+
+def test_what_was_closed_says_so(device):
+    trace = pysutra.DeviceTrace(device)
+    with trace.tree() as tree:
+        trace.close()
+        assert len(tree.nodes()) > 0  # it holds what it needs
+    assert trace.closed and tree.closed
+    with pytest.raises(ValueError, match="closed"):
+        trace.to_pandas()
+
+
+def test_errors_have_file_byte_and_line(write_trace):
+    path = write_trace('{"traceEvents":[\n{"a" 1}]}')
+    with pytest.raises(pysutra.SutraError) as caught:
+        pysutra.DeviceTrace(path)
+    error = caught.value
+    assert (error.status, error.file, error.byte, error.line) == (65, path, 22, 2)
+    assert str(error).startswith(f"{path}: byte 22, line 2: malformed JSON")
+
+
+def test_a_missing_file_has_no_byte():
+    with pytest.raises(pysutra.SutraError) as caught:
+        pysutra.HostTrace("/nowhere/host.json")
+    assert (caught.value.status, caught.value.byte, caught.value.line) == (66, None, None)
+
+
+def test_columns_that_are_not_there_are_named(device):
+    with pysutra.DeviceTrace(device) as trace:
+        with pytest.raises(pysutra.SutraError, match='no column "speed"; there are ts, dur'):
+            trace.events(["speed"])
+        with pytest.raises(ValueError, match="NUL"):
+            trace.events(["a\0b"])
+
+
+def test_warnings_are_pythons(write_trace, device):
+    again = load(device)["traceEvents"]
+    for event in again:
+        if event.get("cat") == "kernel":
+            event["args"]["External id"] = "seven"
+    path = write_trace(again)
+    with pysutra.Context(lenient=True) as context:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            result = pysutra.analyze.hta([path, "/nowhere/rank1.json"], context=context)
+        assert any("/nowhere/rank1.json" in str(warning.message) for warning in told)
+        assert all(warning.category is pysutra.SutraWarning for warning in told)
+        assert [rank.reason is None for rank in result.ranks] == [True, False]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(pysutra.SutraWarning):
+                pysutra.analyze.hta([path, "/nowhere/rank1.json"], context=context)
+
+
+def test_strict_contexts_raise_instead():
+    with pysutra.Context(strict=True) as context, pytest.raises(pysutra.SutraError):
+        pysutra.analyze.hta(["/nowhere/rank1.json"], context=context)
+
+
+def test_progress_is_told(device):
+    told = []
+    with pysutra.DeviceTrace(device, progress=lambda *steps: told.append(steps)):
+        pass
+    assert told and all(0 <= done <= total or total == 0 for _, done, total in told)
+
+
+def test_progress_may_be_a_bar(device):
+    class Bar:
+        def __init__(self):
+            self.calls = []
+
+        def reset(self, total=None):
+            self.calls.append(("reset", total))
+
+        def update(self, n):
+            self.calls.append(("update", n))
+
+        def set_description(self, text):
+            self.calls.append(("set_description", text))
+
+    bar = Bar()
+    with pysutra.Context(progress=bar) as context, pysutra.DeviceTrace(device, context=context):
+        pass
+    assert {name for name, _ in bar.calls} >= {"reset", "set_description"}
+
+
+def test_a_progress_that_raises_ends_the_work(device):
+    def stop(*unused):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        pysutra.DeviceTrace(device, progress=stop)
+    with pysutra.DeviceTrace(device) as trace:
+        assert len(trace.events()) > 0
+
+
+def test_contexts_that_differ_cannot_be_linked(host, device):
+    with pysutra.Context(threads=1) as context, pysutra.HostTrace(host, context) as own, pysutra.DeviceTrace(device) as other:
+        with pytest.raises(ValueError, match="two contexts"):
+            pysutra.link(own, other)
+
+
+def test_threads_of_python_get_the_same(host, device):
+    def work(number):
+        with pysutra.link(host, device) as linked, pysutra.DeviceTrace(device) as trace:
+            return pyarrow.table(linked), pyarrow.table(trace)
+
+    with ThreadPoolExecutor(8) as executor:
+        results = list(executor.map(work, range(24)))
+    assert all(result[0].equals(results[0][0]) and result[1].equals(results[0][1]) for result in results)
+
+
+def big_trace(path, n):
+    """A device trace of n events, quickly."""
+    event = '{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":2,"ts":%d.5,"dur":1.25,"args":{"External id":%d}}'
+    path.write_text('{"traceEvents":[' + ",".join(event % (i, i) for i in range(n)) + "]}")
+    return str(path)
+
+
+def test_other_threads_run_meanwhile(tmp_path):
+    path, ticks, done = big_trace(tmp_path / "big.json", 200_000), [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(1)
+            time.sleep(0)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        with pysutra.DeviceTrace(path) as trace:
+            n_meanwhile = len(ticks)
+            assert len(trace.events(["ts"])) == 200_000
+    finally:
+        done.set()
+        thread.join()
+    assert n_meanwhile > 0
+
+
+def test_an_interrupt_ends_the_wait(tmp_path):
+    """The signal comes while a pipe that never ends is read; only the wait for it can be ended."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code = ("import os, pysutra, signal, sys, threading, time\n"
+            "keep = os.open(sys.argv[1], os.O_RDWR)\n"
+            "os.write(keep, b'{\"traceEvents\":[')\n"
+            "sent = []\n"
+            "def kill():\n"
+            "    time.sleep(0.3)\n"
+            "    sent.append(time.monotonic())\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "threading.Thread(target=kill).start()\n"
+            "try:\n"
+            "    pysutra.DeviceTrace(sys.argv[1])\n"
+            "except KeyboardInterrupt:\n"
+            "    print(time.monotonic() - sent[0])\n"
+            "with pysutra.DeviceTrace(sys.argv[2]) as trace:\n"
+            "    print(len(trace.events()))\n")
+    path = os.path.join(PAIR, "device.json.gz")
+    said = subprocess.run([sys.executable, "-c", code, str(pipe), path], capture_output=True, text=True, timeout=120)
+    waited, n_events = said.stdout.split()
+    assert said.returncode == 0, said.stderr
+    assert int(n_events) == len(load(path)["traceEvents"])
+    assert float(waited) < 30  # 0.02 s where nothing else runs; no test depends on time
+
+
+def test_a_forked_process_has_a_context_of_its_own(device):
+    with pysutra.DeviceTrace(device) as trace:
+        expected = len(trace.events())
+        child = os.fork()
+        if child == 0:
+            with pysutra.DeviceTrace(device) as own:
+                os._exit(0 if len(own.events()) == expected else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_loads_leave_nothing_behind(host, device):
+    def once():
+        with pysutra.link(host, device) as linked, pysutra.DeviceTrace(device) as trace:
+            linked.nodes().to_dict(0, 1)
+            pyarrow.table(trace.events(args=["grid", "none"]))
+
+    for _ in range(10):
+        once()
+    before = resident()
+    for _ in range(int(os.environ.get("PYSUTRA_LOADS", 40))):
+        once()
+    assert resident() - before < 16 << 20
+
+
+def test_what_a_file_is(host, device, tmp_path):
+    assert pysutra.trace_kind(host) == "host" and pysutra.trace_kind(device) == "device"
+
+
+def test_the_program_is_there(device):
+    assert subprocess.run([pysutra.program(), "--version"], capture_output=True, text=True).stdout.split()[1] == \
+        pysutra.__version__
+    folder = os.path.dirname(sys.executable)
+    for name in ("sutra", "chakra_trace_link", "trace_link", "chakra_converter", "chakra_jsonizer"):
+        said = subprocess.run([os.path.join(folder, name), "--help"], capture_output=True, text=True)
+        assert said.returncode == 0 and said.stdout.startswith(name), name
+    assert os.path.exists(os.path.join(pysutra.include_dir(), "sutra", "sutra.h"))
+
+
+def test_everything_is_documented():
+    for name in pysutra.__all__:
+        thing = getattr(pysutra, name)
+        assert thing.__doc__, name
+        for member, value in vars(thing).items() if isinstance(thing, type) else ():
+            if not member.startswith("_") and callable(value):
+                assert value.__doc__, f"{name}.{member}"
