@@ -41,6 +41,12 @@ done
 overview synth "$case"
 overview modules tests/fuzz/corpus/operators/whole.json
 overview many "$work/many"
+for trace in synth hostile tiny bare empty; do
+    other=$work/$trace.json
+    [ $trace = synth ] && other=$case
+    "$SUTRA" diff "$work/big.json" "$other" -o "$work/out/diff_$trace" -q 2>"$work/err" ||
+        failed "diff $trace: $(head -n 1 "$work/err")"
+done
 report hta_many hta "$work/many"
 report operators_many operators "$work/many"
 report kernels_many kernels "$work/many"

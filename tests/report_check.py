@@ -371,6 +371,17 @@ def check_overview(page, folder):
     check_hta(page, folder, False)
 
 
+def check_diff(page, folder):
+    tables = {name: read_csv(os.path.join(folder, name + ".csv"))
+              for name in ("diff_steps", "diff_operators", "diff_shapes", "diff_kernels", "diff_paths")}
+    for name, expected in tables.items():
+        if expected:
+            same_rows(page, name, expected)
+    step = tables["diff_steps"][0]
+    check(near(page.figures["A step of A"], number(step["a_us"])) and near(page.figures["A step of B"], number(step["b_us"])),
+          "the steps")
+
+
 # ---- Charts ----
 
 
@@ -427,8 +438,8 @@ def check_chart(path, page):
             continue
         by_row[rectangle.get("data-row")].append((rectangle.get("data-column"), value))
         check(size >= 0, "a bar of negative size")
-        if value > 0 and size > 5:
-            scales.append((size / value, 0.06 / value))
+        if value != 0 and size > 5:  # bars of changes lie on both sides
+            scales.append((size / abs(value), 0.06 / abs(value)))
     for column, cells in squares.items():
         most = max(value for value, _ in cells)
         check(all(abs(opacity - max(0.05, value / most)) < 0.0051 for value, opacity in cells), path, column, "is no scale")
@@ -441,13 +452,16 @@ def check_chart(path, page):
 def check_bars(name, by_row, page):
     tables = {"time_by_rank": "time", "kernel_types": "gpu_kernel_breakdown_mem.types", "top_kernels": "kernels",
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
-              "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules"}
+              "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules",
+              "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
     tables |= {"time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
     if name not in tables:
         return 0
     rows = page.rows(tables[name])
+    if name.startswith("changed"):  # those that differ come first
+        rows = [row for row in rows if row["device_diff_us"] != 0]
     for row, bars in by_row.items():
         for column, value in bars if int(row) < page.most else ():
             check(near(rows[int(row)][column], value), name, row, column, value)
@@ -475,7 +489,9 @@ def check_folder(folder):
     check(len(scripts) == 1 and f"script-src 'sha256-{digest}'" in text, "a script that the page does not allow")
     check(root.find("head/title").text and root.get("lang") == "en", "no title or language")
     check(root.findall(".//h1") and all(section.find("h2") is not None for section in root.findall(".//section")), "headings")
-    analyses = {"overview_ranks.csv": check_overview, "gpu_timeline.csv": check_operators, "qps.json": check_dlrm, "rank_summary.csv": check_hta}
+    analyses = {"overview_ranks.csv": check_overview, "gpu_timeline.csv": check_operators, "qps.json": check_dlrm,
+                "rank_summary.csv": check_hta,
+                "diff_steps.csv": check_diff}
     next(analyses[name] for name in analyses if os.path.exists(os.path.join(folder, name)))(page, folder)
     charts = sorted(os.listdir(os.path.join(folder, "charts")))
     inline = defaultdict(list)

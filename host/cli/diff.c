@@ -13,7 +13,7 @@
 #include "cli/analyze/table_files.h"
 #include "cli/diff_page.h"
 #include "cli/tool/figures.h"
-#include "sutra/diff.h"
+#include "sutra/report.h"
 
 enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
 
@@ -112,6 +112,14 @@ static enum sutra_status write_changes(struct diff_job *job, struct sutra_error 
     return status;
 }
 
+static enum sutra_status write_report(struct diff_job *job, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status = sutra_report_write_diff(job->analysis.context, job->diff, job->names[0], job->names[1],
+                                                       job->results.path, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
+    return status;
+}
+
 static enum sutra_status job_run(void *arg, struct sutra_error *error) {
     struct diff_job *job = arg;
     const struct diff_values *values = job->values;
@@ -136,6 +144,8 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
         status = write_tables(job, error);
     if (!status && values->compat == DIFF_COMPAT_HTA)
         status = write_changes(job, error);
+    else if (!status && values->analysis.job.output && !values->analysis.no_report)
+        status = write_report(job, error);
     progress_clear(&job->analysis.watch.progress);
     return status;
 }

@@ -384,19 +384,23 @@ static enum sutra_status put_paths(struct diff_rows *rows, const struct path_row
     return status;
 }
 
+static int compare_nodes(const struct strings *texts, const struct path_node *a, const struct path_node *b) {
+    if (a->kind != b->kind || a->end != b->end)
+        return a->kind != b->kind ? a->kind - b->kind : a->end < b->end ? -1 : 1;
+    int order = strcmp(strings_text(texts, node_name(a)), strings_text(texts, node_name(b)));
+    if (order || a->shapes == b->shapes)
+        return order;
+    if (a->kind == PATH_WORK) /* classes */
+        return a->shapes < b->shapes ? -1 : 1;
+    return strcmp(strings_text(texts, a->shapes), strings_text(texts, b->shapes));
+}
+
 /* Whether the trees are in their order: so that what is aligned does not depend on which side is A. */
 static bool comes_first(const struct part *whole, const struct path_tree *a, const struct path_tree *b) {
-    if (a->n != b->n)
-        return a->n < b->n;
-    for (row_t i = 0; i < a->n; i++) {
-        const struct path_node *x = &a->nodes[i], *y = &b->nodes[i];
-        if (x->kind != y->kind || x->end != y->end)
-            return x->kind != y->kind ? x->kind < y->kind : x->end < y->end;
-        int order = strcmp(strings_text(&whole->texts, node_name(x)), strings_text(&whole->texts, node_name(y)));
-        if (order)
-            return order < 0;
-    }
-    return true;
+    int order = (a->n > b->n) - (a->n < b->n);
+    for (row_t i = 0; i < a->n && !order; i++)
+        order = compare_nodes(&whole->texts, &a->nodes[i], &b->nodes[i]);
+    return order <= 0;
 }
 
 static enum sutra_status merge_sides(const struct part *whole, struct path_ids *ids, struct arena *arena,

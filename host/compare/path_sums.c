@@ -2,10 +2,12 @@
  * path_sums.c - the merged tree once more, by names only: for each path what runs below it and what it launches itself,
  * parents before their children, those first whose time differs most.
  *
- * A piece of work that both sides have stands at the path of B. Numbers of paths rise from the root on, so sums are made
+ * A piece of work that both sides have stands at the shorter of its paths, of equal ones at that which comes first in the
+ * alphabet, so that it does not matter which side is A. Numbers of paths rise from the root on, so sums are made
  * from the last path to the first. O(n), beside sorting children.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "compare/diff_rows.h"
@@ -15,6 +17,7 @@ struct path_sum {
     uint64_t calls[2];
     wide_t own[2], below[2]; /* `below` has `own` too */
     row_t parent, first, next;
+    uint32_t depth;
     bool is_there;
 };
 
@@ -24,8 +27,35 @@ struct path_sums {
     row_t n;
 };
 
+static void find_depths(struct path_sums *sums) {
+    for (row_t i = 1; i < sums->n; i++) {
+        sums->list[i].parent = (row_t)sums->whole->paths.list[i - 1].part[0];
+        sums->list[i].depth = sums->list[sums->list[i].parent].depth + 1;
+    }
+}
+
+/* Of two paths of one length, by the innermost name that differs. */
+static bool comes_first(const struct path_sums *sums, row_t a, row_t b) {
+    const struct part *whole = sums->whole;
+    int order = 0;
+    for (; a != b && order == 0; a = sums->list[a].parent, b = sums->list[b].parent)
+        order = strcmp(strings_text(&whole->texts, (uint32_t)whole->paths.list[a - 1].part[1]),
+                       strings_text(&whole->texts, (uint32_t)whole->paths.list[b - 1].part[1]));
+    return order < 0;
+}
+
+static row_t path_of(const struct path_sums *sums, const struct path_node *node) {
+    row_t a = node->path[0], b = node->path[1];
+    if (!node_is_on(node, 0) || !node_is_on(node, 1))
+        return node_is_on(node, 0) ? a : b;
+    uint32_t depth_a = sums->list[a].depth, depth_b = sums->list[b].depth;
+    if (a == b || depth_a != depth_b)
+        return depth_a < depth_b ? a : b;
+    return comes_first(sums, a, b) ? a : b;
+}
+
 static void add_node(struct path_sums *sums, const struct path_node *node) {
-    struct path_sum *sum = &sums->list[node->path[node_is_on(node, 1)]];
+    struct path_sum *sum = &sums->list[path_of(sums, node)];
     for (int side = 0; side < 2; side++) {
         if (node->kind == PATH_WORK)
             sum->own[side] += node->ticks[side];
@@ -39,8 +69,7 @@ static void add_node(struct path_sums *sums, const struct path_node *node) {
 static void add_up(struct path_sums *sums) {
     for (row_t i = sums->n; i-- > 0;) {
         struct path_sum *sum = &sums->list[i];
-        row_t parent = i ? (row_t)sums->whole->paths.list[i - 1].part[0] : ROW_NONE;
-        sum->parent = parent;
+        row_t parent = sum->parent;
         for (int side = 0; side < 2; side++) {
             sum->below[side] += sum->own[side];
             if (i)
@@ -122,6 +151,8 @@ enum sutra_status path_sums_put(const struct part *whole, const struct path_tree
     sums.list = arena_zeros(arena, sums.n, sizeof *sums.list);
     if (!sums.list)
         return error_memory(error);
+    sums.list[0].parent = ROW_NONE;
+    find_depths(&sums);
     for (row_t i = 0; i < tree->n; i++)
         add_node(&sums, &tree->nodes[i]);
     add_up(&sums);

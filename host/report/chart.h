@@ -42,6 +42,19 @@ chart_draw bars_draw;
 #define HEAT_ROWS_MAX 512
 chart_draw heat_draw;
 
+/* ---- Changes: bars to both sides of a line ---- */
+
+/* Rows of a table from the first, by a number that may be negative. */
+struct changes {
+    const struct sutra_table *table;
+    uint64_t n_rows;
+    uint32_t label, value; /* columns */
+    bool by_end, kernels;  /* as those of struct bars */
+    const int *row_colours;
+    enum unit unit;
+};
+chart_draw changes_draw;
+
 /* ---- Lines: how a number changes over time, a panel for each series ---- */
 
 /* Values of `n` equal stretches of time between two moments. */

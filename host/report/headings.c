@@ -111,7 +111,7 @@ struct heading heading_of(const char *table, const char *column) {
 }
 
 bool heading_of_kernels(const char *table, const char *column) {
-    static const char *const tables_of_kernels[] = {"kernels", "top_kernels", "kernel_configurations",
+    static const char *const tables_of_kernels[] = {"kernels", "top_kernels", "kernel_configurations", "diff_kernels",
                                                     "gpu_kernel_breakdown_mem.kernels"};
     if (strstr(column, "kernel") && !same(column, "kernels"))
         return true;

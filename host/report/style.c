@@ -57,6 +57,8 @@ const char style_page[] =
     "th{white-space:normal}\n"
     "th{font-weight:600}thead th{vertical-align:bottom}th:first-child,td:first-child{padding-left:0}\n"
     ".text{text-align:left}tbody th{font-weight:400}\n"
+    ".tree,.tree ul{list-style:none;margin:0;padding-left:18px}.tree{padding:0 0 12px;font-size:.875rem;overflow-x:auto}"
+    ".tree summary{margin:0;color:inherit;white-space:nowrap}.tree li{white-space:nowrap}\n"
     "summary{cursor:pointer;color:var(--focus);margin:0 0 8px}details.how{margin:-8px 0 8px;font-size:.9rem}\n"
     "thead button{font:inherit;color:inherit;background:none;border:0;padding:0;text-align:inherit;cursor:pointer}\n"
     "[aria-sort=descending] button::after{content:\" \\25be\"}[aria-sort=ascending] button::after{content:\" "

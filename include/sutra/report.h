@@ -12,6 +12,7 @@
 #define SUTRA_REPORT_H
 
 #include "sutra/analyze.h"
+#include "sutra/diff.h"
 #include "sutra/dlrm.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
@@ -47,6 +48,11 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
 /* The same of operators, or of kernels, as the tables of the ranks have them; not of those of TraceLens. */
 enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,
                                                const char *folder, uint64_t *n_bytes, struct sutra_error *error);
+
+/* The same of two traces or jobs side by side, which are called `a` and `b`; not of HTA's tables (SUTRA_USAGE). */
+enum sutra_status sutra_report_write_diff(struct sutra_context *context, const struct sutra_diff *diff, const char *a,
+                                          const char *b, const char *folder, uint64_t *n_bytes,
+                                          struct sutra_error *error);
 
 /* The same of one trace's operators; `path` is the trace's. */
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
