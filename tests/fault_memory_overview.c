@@ -1,0 +1,100 @@
+/*
+ * fault_memory_overview.c - runs out of memory at every allocation, one after the other, while an overview and its
+ * findings are made.
+ *
+ * Each such run must end with SUTRA_SYSTEM and nothing, or with all findings; the sanitizers watch for leaks.
+ */
+#include "analyze/overview/stragglers.h"
+#include "made_steps.h"
+#include "overview_trace.h"
+#include "refuse.h"
+
+#define SHAPES "\"Input Dims\":[[4,1024,64],[4,64,1024]],\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"]"
+
+/* Data are loaded, attention is in pieces, communication is not hidden, a copy waits. */
+static char *make_text(void) {
+    struct made_trace made = {
+        .head = "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"computeMajor\":9}],"};
+    for (int step = 0; step < 2; step++) {
+        step_begin(&made);
+        host(&made, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 300);
+        launch_by(&made, "aten::bmm", SHAPES, 10, "bmm", 200);
+        launch_by(&made, "aten::_softmax", "", 10, "softmax", 300);
+        call(&made, "cudaLaunchKernel", CALL_US);
+        queue(&made, "kernel", "ncclDevKernel_AllReduce", 300);
+        call(&made, "cudaMemcpyAsync", CALL_US);
+        queue(&made, "gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 200);
+        wait_for_device(&made, "cudaStreamSynchronize");
+        host(&made, "python", 200);
+        step_end(&made);
+    }
+    return made_text(&made);
+}
+
+struct fault_run {
+    char *text;
+    unsigned n_findings;
+};
+
+static enum sutra_status find_all(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                  struct fault_run *run, struct sutra_error *error) {
+    struct arena arena = {0}, scratch = {0};
+    struct op_reading reading;
+    struct overview overview;
+    struct overview_findings findings = {.n = 0};
+    struct rank_collectives ranks[2] = {{.rank = 0}, {.rank = 1}}, *list[] = {&ranks[0], &ranks[1]};
+    struct overview_finding late;
+    bool found;
+    enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
+    if (!status)
+        status = overview_make(context, &reading, &arena, &scratch, &overview, error);
+    if (!status)
+        status = findings_make(context, &reading, &overview, &scratch, &findings, error);
+    for (int i = 0; i < 2 && !status; i++)
+        status = rank_collectives_take(context, &overview, i, &ranks[i], error);
+    if (!status)
+        status = stragglers_find(list, 2, &scratch, &late, &found, error);
+    run->n_findings = findings.n;
+    for (int i = 0; i < 2; i++)
+        collective_calls_free(&ranks[i].calls);
+    arena_free(&arena);
+    arena_free(&scratch);
+    return status;
+}
+
+static enum sutra_status run_once(void *arg, struct sutra_error *error) {
+    struct fault_run *run = arg;
+    struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_context *context = NULL;
+    struct sutra_device_trace *trace = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_device_trace_parse(context, "trace", run->text, strlen(run->text), &trace, error);
+    if (!status)
+        status = find_all(context, trace, run, error);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    return status;
+}
+
+static void check(void *arg, long n, enum sutra_status status) {
+    const struct fault_run *run = arg;
+    if (status == SUTRA_OK && run->n_findings != 5)
+        fail_msg("allocation %ld: %u findings", n, run->n_findings);
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    struct fault_run run = {.text = make_text()};
+    const struct refusable refusable = {&run, run_once, check};
+    struct sutra_error error;
+    assert_int_equal(run_once(&run, &error), SUTRA_OK);
+    assert_int_equal(run.n_findings, 5);
+    assert_true(refuse_each(&refusable, false) > 50);
+    free(run.text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/*
+ * fuzz_overview.c - the input as a device trace: the rows of its overview are all of its window, its findings are whole,
+ * and beside itself as another rank it has a late one or none.
+ */
+#include <math.h>
+
+#include "analyze/overview/stragglers.h"
+#include "fuzz.h"
+#include "fuzz_trace.h"
+
+struct made {
+    struct sutra_context *context;
+    struct sutra_device_trace *trace;
+    struct arena arena, scratch;
+    struct op_reading reading;
+    struct overview overview;
+};
+
+static void check_rows(const struct overview *overview) {
+    int64_t moment = overview->window.from;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        check(row->begin == moment && row->end > moment, "rows lie one behind the other");
+        check((row->gap != ROW_NONE) == (row->kind >= OVERVIEW_FIRST_IDLE), "idle rows are of gaps");
+        check(row->gap == ROW_NONE || row->gap < overview->n_gaps, "of one that is there");
+        moment = row->end;
+    }
+    check(moment == overview->window.to, "to the end of the window");
+}
+
+static void check_findings(const struct overview_findings *findings) {
+    check(findings->n <= FINDINGS_MOST, "few findings");
+    for (unsigned i = 0; i < findings->n; i++) {
+        const struct overview_finding *finding = &findings->list[i];
+        check(finding->rule < N_FINDING_RULES && *finding->text, "a rule's sentence");
+        check(isnan(finding->win) || (finding->win >= 0 && finding->win < 100.001), "a part of the window");
+        for (unsigned k = 0; k < finding->n_numbers; k++)
+            check(isfinite(finding->numbers[k].value), "with numbers");
+    }
+}
+
+static void check_ranks(struct made *made) {
+    struct rank_collectives ranks[2] = {0}, *list[] = {&ranks[0], &ranks[1]};
+    struct overview_finding finding = {0};
+    struct sutra_error error;
+    bool found = false;
+    for (int i = 0; i < 2; i++)
+        check(rank_collectives_take(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
+    check(stragglers_find(list, 2, &made->scratch, &finding, &found, &error) == SUTRA_OK, "late ranks");
+    check(!found, "who is the same is not late");
+    for (int i = 0; i < 2; i++)
+        collective_calls_free(&ranks[i].calls);
+}
+
+static void check_trace(struct made *made) {
+    struct overview_findings findings;
+    struct sutra_error error;
+    check(op_reading_make(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error) ==
+              SUTRA_OK,
+          "a reading");
+    check(overview_make(made->context, &made->reading, &made->arena, &made->scratch, &made->overview, &error) ==
+              SUTRA_OK,
+          "an overview");
+    check_rows(&made->overview);
+    check(findings_make(made->context, &made->reading, &made->overview, &made->scratch, &findings, &error) == SUTRA_OK,
+          "findings");
+    check_rows(&made->overview); /* may be cut */
+    check_findings(&findings);
+    check_ranks(made);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct made made = {.context = new_context(1)};
+    struct sutra_error error = {0};
+    enum sutra_status status = sutra_device_trace_parse(made.context, "device", data, size, &made.trace, &error);
+    check_outcome(status, &error, made.trace);
+    if (made.trace)
+        check_trace(&made);
+    arena_free(&made.arena);
+    arena_free(&made.scratch);
+    sutra_device_trace_free(made.trace);
+    sutra_context_free(made.context);
+    return 0;
+}
