@@ -46,6 +46,7 @@ static struct {
     struct sutra_diff *diff;
     struct sutra_merged *merged;
     struct sutra_cut *cut;
+    struct sutra_collectives *collectives;
     struct buffer et_file;
     struct sutra_et *et;
     struct sutra_et_check *check;
@@ -103,6 +104,7 @@ static int make_all(void **state) {
         write_trace(all.files[i]);
         all.list[i] = all.files[i];
     }
+    ok = ok && !sutra_collectives_make(context, all.list, 1, NULL, &all.collectives, NULL);
     ok = ok && !sutra_diff_make(context, all.list, 1, all.list + 1, 1, NULL, &all.diff, NULL);
     ok = ok && !sutra_merge(context, all.list, 2, NULL, "/dev/null", &all.merged, NULL);
     ok = ok && !sutra_cut_make(context, all.device, NULL, NULL, &all.cut, NULL);
@@ -119,6 +121,7 @@ static int free_all(void **state) {
     sutra_diff_free(all.diff);
     sutra_merged_free(all.merged);
     sutra_cut_free(all.cut);
+    sutra_collectives_free(all.collectives);
     sutra_hta_ranks_free(all.ranks);
     sutra_hta_free(all.hta);
     sutra_correlation_free(all.correlation);
@@ -221,6 +224,13 @@ static enum sutra_status use_operators(const void *options, struct sutra_error *
     struct sutra_operators *operators = NULL;
     enum sutra_status status = sutra_operators_make(all.context, all.device, options, &operators, error);
     sutra_operators_free(operators);
+    return status;
+}
+
+static enum sutra_status use_collectives(const void *options, struct sutra_error *error) {
+    struct sutra_collectives *collectives = NULL;
+    enum sutra_status status = sutra_collectives_make(all.context, all.list, 1, options, &collectives, error);
+    sutra_collectives_free(collectives);
     return status;
 }
 
@@ -355,6 +365,7 @@ static const struct {
     {FIRST(sutra_operators_options, category), use_operators},
     {FIRST(sutra_operators_options, category), use_operators_of_ranks},
     {FIRST(sutra_operators_ranks_options, n_only), use_operators_ranks},
+    {FIRST(sutra_collectives_options, link_gb_per_s), use_collectives},
     {FIRST(sutra_diff_options, category), use_diff},
     {FIRST(sutra_merge_options, no_arrows), use_merge},
     {FIRST(sutra_selection, no_python), use_merged_selection},
@@ -440,6 +451,8 @@ ASK(ask_sums, sutra_hta_ranks_sum(all.ranks, report))
 ASK(ask_diff, sutra_diff_summary(all.diff, report))
 ASK(ask_merged, sutra_merged_report(all.merged, report))
 ASK(ask_cut, sutra_cut_report(all.cut, report))
+ASK(ask_collectives, sutra_collectives_summary(all.collectives, report))
+ASK(ask_straggler, sutra_collectives_straggler(all.collectives, report))
 ASK(ask_dlrm, sutra_dlrm_report(all.dlrm, report))
 ASK(ask_et, assert_int_equal(sutra_et_info(all.context, all.et, report, NULL), SUTRA_OK))
 ASK(ask_check, sutra_et_check_report(all.check, report))
@@ -508,6 +521,8 @@ static const struct {
     {SIZED(sutra_diff_summary), ask_diff},
     {SIZED(sutra_merge_report), ask_merged},
     {SIZED(sutra_cut_report), ask_cut},
+    {SIZED(sutra_collectives_summary), ask_collectives},
+    {SIZED(sutra_collectives_straggler), ask_straggler},
     {SIZED(sutra_dlrm_report), ask_dlrm},
     {SIZED(sutra_et_info), ask_et},
     {SIZED(sutra_et_check_report), ask_check},

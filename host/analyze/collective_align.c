@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/collective_calls.h"
 #include "columns/column.h"
 
 /* Clocks are compared by so many calls of a rank; ends are one moment within the first span, and a clock runs away from
@@ -41,6 +42,10 @@ struct align_side {
     row_t *pair;
     bool *taken; /* by place in the common sequence */
 };
+
+static int64_t apart(int64_t a, int64_t b) {
+    return moment_size(moment_minus(a, b));
+}
 
 /* ---- By time ---- */
 
@@ -114,7 +119,7 @@ static row_t sample_differences(const struct align_side *side, const struct time
              k < side->n_common && timed[k].token == call->token; k++) {
             if (!arena_grow(arena, differences, n, &capacity, sizeof **differences))
                 return 0;
-            (*differences)[n++] = call->end_ns - timed[k].end_ns;
+            (*differences)[n++] = moment_minus(call->end_ns, timed[k].end_ns);
         }
     }
     return n;
@@ -127,10 +132,10 @@ static bool vote(int64_t *differences, row_t n, row_t n_samples, int64_t *offset
         return false;
     qsort(differences, n, sizeof *differences, compare_times);
     for (row_t end = 0; end < n; end++) {
-        while (differences[end] - differences[begin] > AGREE_NS)
+        while (moment_minus(differences[end], differences[begin]) > AGREE_NS)
             begin++;
         row_t votes = end - begin + 1;
-        bool nearer = llabs(differences[begin]) < llabs(differences[best]);
+        bool nearer = moment_size(differences[begin]) < moment_size(differences[best]);
         if (votes < most || (votes == most && !nearer))
             continue;
         most = votes;
@@ -145,10 +150,10 @@ static void pair_run(const struct align_side *side, const struct timed_call *cal
                      const struct timed_call *common, row_t n_common, int64_t offset, int64_t middle) {
     row_t k = 0;
     for (row_t i = 0; i < n && k < n_common; i++) {
-        int64_t end = calls[i].end_ns - offset;
-        while (k + 1 < n_common && llabs(common[k + 1].end_ns - end) <= llabs(common[k].end_ns - end))
+        int64_t end = moment_minus(calls[i].end_ns, offset);
+        while (k + 1 < n_common && apart(common[k + 1].end_ns, end) <= apart(common[k].end_ns, end))
             k++;
-        if (llabs(common[k].end_ns - end) > NEAR_NS + llabs(calls[i].end_ns - middle) / DRIFT_PART)
+        if (apart(common[k].end_ns, end) > NEAR_NS + apart(calls[i].end_ns, middle) / DRIFT_PART)
             continue;
         side->pair[calls[i].at] = common[k].at;
         side->taken[common[k].at] = true;
@@ -368,13 +373,13 @@ static row_t merge_side(struct aligning *aligning, struct align_call *calls, con
         if (next == ROW_NONE)
             continue;
         if (i < side->n) {
-            offset = calls[i].end_ns - side->common[next].end_ns;
+            offset = moment_minus(calls[i].end_ns, side->common[next].end_ns);
             calls[i].number = side->common[next].id;
         }
         for (row_t k = begin; k < i; k++) {
             calls[k].number = aligning->n_ids++;
-            merged[n++] =
-                (struct common_call){calls[k].end_ns - offset, calls[k].token, calls[k].number, calls[k].ends_at_once};
+            merged[n++] = (struct common_call){moment_minus(calls[k].end_ns, offset), calls[k].token, calls[k].number,
+                                               calls[k].ends_at_once};
         }
         while (at < side->n_common && at <= next)
             merged[n++] = side->common[at++];

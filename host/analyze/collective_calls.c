@@ -159,8 +159,7 @@ struct calls_reading {
     bool failed;
 };
 
-/* Kernels of collectives, as rows of events. */
-static row_t *find_kernels(const struct sutra_device_trace *trace, struct arena *arena, row_t *n) {
+row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, row_t *n) {
     const struct device_events *events = &trace->events;
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER, arena);
     row_t *kernels = arena_take(arena, events->n, sizeof *kernels);
@@ -230,9 +229,9 @@ static const char *call_list(const struct calls_reading *reading, enum call_fiel
     struct json_place place = reading->columns[field].place[event];
     const char *text = reading->trace->document.source.bytes + place.at;
     *length = place.at ? (size_t)(place.end - place.at) : 0;
-    if (*length >= 2 && *text == '"') {
+    if (*length > 0 && *text == '"') { /* a text ends before its quote */
         text++;
-        *length -= 2;
+        --*length;
     }
     return *length ? text : "";
 }
@@ -305,13 +304,23 @@ static uint32_t keep_kind(struct calls_reading *reading, row_t event) {
     return kept;
 }
 
-static int64_t nanoseconds(struct number us) {
-    double ns = number_as_double(us) * 1e3;
-    return fabs(ns) < 4e18 ? (int64_t)llround(ns) : 0;
+/* 2^61 ns are 73 years. */
+#define MOMENT_MOST 2.3e18
+
+bool event_moments(const struct device_events *events, row_t event, int64_t base_ns, int64_t *start_ns,
+                   int64_t *end_ns) {
+    double ts_ns = number_as_double(number_at(events->ts, event)) * 1e3;
+    double dur_ns = number_as_double(number_at(events->dur, event)) * 1e3;
+    double last_ns = (double)base_ns + ts_ns + dur_ns;
+    if (!(fabs(ts_ns) < MOMENT_MOST && fabs(dur_ns) < MOMENT_MOST && fabs(last_ns) < MOMENT_MOST) ||
+        fabs((double)base_ns) > MOMENT_MOST)
+        return false;
+    *start_ns = base_ns + llround(ts_ns);
+    *end_ns = *start_ns + llround(dur_ns);
+    return true;
 }
 
 static void add_call(struct calls_reading *reading, row_t event, bool told) {
-    const struct device_events *events = &reading->trace->events;
     struct collective_call call = {.rank = reading->rank,
                                    .what = told ? keep_text(reading, CALL_WHAT, event) : keep_kind(reading, event),
                                    .type = keep_text(reading, CALL_TYPE, event),
@@ -328,9 +337,7 @@ static void add_call(struct calls_reading *reading, row_t event, bool told) {
     call.is_message = collective_is_message(what);
     call.is_send = call.is_message && *what == 's';
     call.peer = call_number(reading, call.is_send ? CALL_TO : CALL_FROM, event);
-    if (__builtin_add_overflow(nanoseconds(number_at(events->ts, event)), reading->base_ns, &call.start_ns))
-        call.start_ns = 0;
-    call.end_ns = call.start_ns + nanoseconds(number_at(events->dur, event));
+    event_moments(&reading->trace->events, event, reading->base_ns, &call.start_ns, &call.end_ns);
     reading->failed |= !collective_call_add(reading->calls, &call);
 }
 
@@ -345,7 +352,7 @@ enum sutra_status collective_calls_take(struct collective_calls *calls, struct s
                                         struct sutra_error *error) {
     struct arena scratch = {0};
     struct calls_reading reading = {.calls = calls, .trace = trace, .rank = rank, .base_ns = trace_base_ns(trace)};
-    row_t n, *kernels = find_kernels(trace, &scratch, &n);
+    row_t n, *kernels = collective_kernels_find(trace, &scratch, &n);
     bool ready = strings_init(&reading.members) && pair_table_init(&reading.groups);
     enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);
     if (!status)

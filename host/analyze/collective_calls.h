@@ -66,6 +66,29 @@ bool collective_call_add(struct collective_calls *calls, const struct collective
 /* Whether this kind is a message, by its name. */
 bool collective_is_message(const char *what);
 
+/* Kernels of collectives, as rows of events, in the arena. NULL: out of memory. */
+row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct arena *arena, row_t *n);
+
+/* What the times of a trace count from, in nanoseconds since 1970: "baseTimeNanoseconds", or 0. */
+int64_t trace_base_ns(const struct sutra_device_trace *trace);
+
+/* When an event begins and ends, in nanoseconds since 1970; false: it does not tell that, or of another age. */
+bool event_moments(const struct device_events *events, row_t event, int64_t base_ns, int64_t *start_ns,
+                   int64_t *end_ns);
+
+/* Arithmetic of moments, which wraps round where a hostile trace has some beyond all ages. */
+static inline int64_t moment_plus(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t moment_minus(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static inline int64_t moment_size(int64_t a) {
+    return a < 0 ? moment_minus(0, a) : a;
+}
+
 /* Adds the rows of `from` behind those of `to`. False: out of memory. */
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
 

@@ -124,26 +124,33 @@ static row_t add_differences(const struct collective_calls *calls, const struct 
     for (row_t i = 1; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(calls, matches, match, i);
         to[i - 1] = (struct end_difference){from, rank_clock_place(clocks, n_clocks, call->rank), rough, call->end_ns,
-                                            call->end_ns - first->end_ns};
+                                            moment_minus(call->end_ns, first->end_ns)};
     }
     return match->n - 1;
 }
 
 /* ---- A line through the differences of two ranks ---- */
 
+/* What drift makes of the time between two moments. */
+static int64_t drifted(double drift, int64_t to, int64_t from) {
+    double ns = drift * (double)moment_minus(to, from);
+    return fabs(ns) < 9e18 ? llround(ns) : 0;
+}
+
 /* The median of what each departs from the line; `scratch` has room for them. */
 static int64_t median_of(const struct end_difference *points, row_t n, const struct clock_edge *line, bool departures,
                          int64_t *scratch) {
     for (row_t i = 0; i < n; i++) {
-        int64_t on_line = llround(line->drift * (double)(points[i].at_ns - line->at_ns)) + line->offset_ns;
-        scratch[i] = departures ? llabs(points[i].ns - on_line) : points[i].ns - on_line;
+        int64_t off = moment_minus(points[i].ns,
+                                   moment_plus(drifted(line->drift, points[i].at_ns, line->at_ns), line->offset_ns));
+        scratch[i] = departures ? moment_size(off) : off;
     }
     qsort(scratch, n, sizeof *scratch, compare_times);
     return scratch[n / 2];
 }
 
 static double time_of_third(const struct end_difference *points, row_t n) {
-    return (double)(points[n / 2].at_ns - points[0].at_ns);
+    return (double)moment_minus(points[n / 2].at_ns, points[0].at_ns);
 }
 
 /* How much further the last third is off than the first one, if that is clear. */
@@ -152,14 +159,15 @@ static void find_drift(const struct end_difference *points, row_t n, int64_t *sc
         return;
     row_t third = n / 3;
     const struct end_difference *last = points + n - third;
-    double apart = (double)(last->at_ns - points->at_ns) + time_of_third(last, third) - time_of_third(points, third);
+    double apart =
+        (double)moment_minus(last->at_ns, points->at_ns) + time_of_third(last, third) - time_of_third(points, third);
     if (apart <= 0)
         return;
     double rise =
         (double)(median_of(last, third, line, false, scratch) - median_of(points, third, line, false, scratch));
     struct clock_edge tilted = *line;
     tilted.drift = rise / apart;
-    tilted.offset_ns += median_of(points, n, &tilted, false, scratch);
+    tilted.offset_ns = moment_plus(tilted.offset_ns, median_of(points, n, &tilted, false, scratch));
     double spread = (double)median_of(points, n, &tilted, true, scratch);
     double unsure = 1.86 * sqrt(2.0 / third) * fmax(spread, END_NS); /* of a difference of medians, from their spread */
     if (fabs(rise) > LINE_CLEAR * unsure)
@@ -187,11 +195,11 @@ static struct clock_edge turn_line(const struct clock_edge *line) {
     struct clock_edge turned = *line;
     turned.from = line->rank;
     turned.rank = line->from;
-    turned.at_ns = line->at_ns - line->offset_ns;
-    turned.first_ns = line->first_ns - line->offset_ns;
-    turned.last_ns = line->last_ns - line->offset_ns;
-    turned.offset_ns = -line->offset_ns;
-    turned.drift = -line->drift / (1 - line->drift);
+    turned.at_ns = moment_minus(line->at_ns, line->offset_ns);
+    turned.first_ns = moment_minus(line->first_ns, line->offset_ns);
+    turned.last_ns = moment_minus(line->last_ns, line->offset_ns);
+    turned.offset_ns = moment_minus(0, line->offset_ns);
+    turned.drift = line->drift < 1 ? -line->drift / (1 - line->drift) : 0;
     return turned;
 }
 
@@ -237,10 +245,10 @@ static bool is_shorter(const void *ways, row_t a, row_t b) {
 
 /* What an edge adds to the clock that it comes from: lines, one after the other. */
 static void follow_edge(const struct clock_edge *edge, const struct rank_clock *from, struct rank_clock *clock) {
-    int64_t before = edge->at_ns - edge->offset_ns;
+    int64_t before = moment_minus(edge->at_ns, edge->offset_ns);
     clock->reference = from->reference;
     clock->at_ns = edge->at_ns;
-    clock->offset_ns = edge->at_ns - rank_clock_time(from, before);
+    clock->offset_ns = moment_minus(edge->at_ns, rank_clock_time(from, before));
     clock->drift = 1 - (1 - edge->drift) * (1 - from->drift);
     clock->first_ns = edge->first_ns;
     clock->last_ns = edge->last_ns;
@@ -347,14 +355,14 @@ enum sutra_status rank_clocks_find(const struct collective_calls *calls, const s
 /* ---- Using them ---- */
 
 int64_t rank_clock_time(const struct rank_clock *clock, int64_t ns) {
-    return ns - clock->offset_ns - llround(clock->drift * (double)(ns - clock->at_ns));
+    return moment_minus(moment_minus(ns, clock->offset_ns), drifted(clock->drift, ns, clock->at_ns));
 }
 
 bool rank_clock_is_off(const struct rank_clock *clock) {
-    int64_t first = llabs(clock->first_ns - rank_clock_time(clock, clock->first_ns));
-    int64_t last = llabs(clock->last_ns - rank_clock_time(clock, clock->last_ns));
+    int64_t first = moment_size(moment_minus(clock->first_ns, rank_clock_time(clock, clock->first_ns)));
+    int64_t last = moment_size(moment_minus(clock->last_ns, rank_clock_time(clock, clock->last_ns)));
     int64_t spread = clock->spread_ns > END_NS ? clock->spread_ns : END_NS;
-    return (first > last ? first : last) > RANK_CLOCK_CLEARLY * spread;
+    return (first > last ? first : last) / RANK_CLOCK_CLEARLY > spread;
 }
 
 uint64_t rank_clocks_impossible(const struct collective_calls *calls, const struct collective_matches *matches,
@@ -376,7 +384,7 @@ uint64_t rank_clocks_impossible(const struct collective_calls *calls, const stru
                 if (pass == 0)
                     last_start = start > last_start ? start : last_start;
                 else
-                    n_impossible += end < last_start - tolerance_ns;
+                    n_impossible += moment_minus(last_start, end) > tolerance_ns;
             }
     }
     return n_impossible;

@@ -7,14 +7,18 @@
 #include <string.h>
 
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns) {
-    *table = (struct sutra_table){.name = name, .n_columns = n_columns};
-    for (uint32_t i = 0; i < n_columns; i++) {
+    *table = (struct sutra_table){.name = name, .columns = calloc((size_t)n_columns + 1, sizeof *table->columns)};
+    table->failed = !table->columns;
+    table->n_columns = table->failed ? 0 : n_columns;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
         table->columns[i].spec = specs[i];
         table_retype(table, i, specs[i].kind);
     }
 }
 
 void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind) {
+    if (table->failed)
+        return;
     struct buffer *values = &table->columns[column].values;
     table->columns[column].spec.kind = kind;
     values->length = 0;
@@ -35,6 +39,7 @@ void table_free(struct sutra_table *table) {
         table_memory_leave(table->memory);
     else
         free_columns(table->columns, table->n_columns);
+    free(table->columns);
     *table = (struct sutra_table){0};
 }
 
@@ -80,7 +85,7 @@ void table_real(struct sutra_table *table, double value) {
 }
 
 void table_integer(struct sutra_table *table, int64_t value) {
-    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
+    if (!table->failed && table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
         table_real(table, (double)value);
     else
         put(table, &value);
@@ -92,13 +97,15 @@ void table_string(struct sutra_table *table, const struct strings *strings, uint
 }
 
 void table_number(struct sutra_table *table, double value) {
-    if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
+    if (!table->failed && table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
         table_real(table, value);
     else
         table_integer(table, value > -9e18 && value < 9e18 ? (int64_t)value : 0);
 }
 
 void table_text(struct sutra_table *table, const char *bytes, size_t length) {
+    if (table->failed)
+        return;
     struct buffer *text = &table->columns[table->next_column].bytes;
     buffer_append(text, bytes, length);
     buffer_append(text, "", 1);
@@ -161,19 +168,24 @@ void table_append(struct sutra_table *table, const struct sutra_table *from) {
 }
 
 void table_reorder(struct sutra_table *table, const uint64_t *order) {
-    struct column_spec specs[TABLE_COLUMNS_MAX];
+    struct column_spec *specs = malloc(((size_t)table->n_columns + 1) * sizeof *specs);
     struct sutra_table made;
-    for (uint32_t i = 0; i < table->n_columns; i++)
+    table->failed |= !specs;
+    for (uint32_t i = 0; i < table->n_columns && specs; i++)
         specs[i] = table->columns[i].spec;
+    if (table->failed) {
+        free(specs);
+        return;
+    }
     table_init(&made, table->name, specs, table->n_columns);
     made.group = table->group;
     made.n_index = table->n_index;
     for (uint64_t row = 0; row < table->n_rows; row++)
         for (uint32_t i = 0; i < table->n_columns; i++)
             append_value(&made, table, i, order[row]);
-    made.failed |= table->failed;
     table_free(table);
     *table = made;
+    free(specs);
 }
 
 const char *sutra_table_name(const struct sutra_table *table) {

@@ -10,6 +10,7 @@
 #define ANALYZE_TABLE_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/holders.h"
@@ -17,6 +18,7 @@
 #include "sutra/table.h"
 #include "write/text_out.h"
 
+/* Most columns of a table that is set up from a list in the program. */
 #define TABLE_COLUMNS_MAX 32
 
 /* What a column is called and holds; the name must outlive the table. */
@@ -47,7 +49,7 @@ struct sutra_table {
      * none. */
     const char *group;
     uint32_t n_index;
-    struct column columns[TABLE_COLUMNS_MAX];
+    struct column *columns;
     struct table_memory *memory; /* NULL: it is the table's alone */
 };
 
@@ -69,6 +71,11 @@ void table_text(struct sutra_table *table, const char *bytes, size_t length);
 
 /* A string, STRING_NONE as "". */
 void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string);
+
+/* The same of a whole string. */
+static inline void table_words(struct sutra_table *table, const char *words) {
+    table_text(table, words, strlen(words));
+}
 
 /* A number into a column of either kind; into one of integers without its fraction. */
 void table_number(struct sutra_table *table, double value);

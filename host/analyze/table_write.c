@@ -26,36 +26,31 @@ static void csv_value(struct text_out *text, const struct sutra_table *table, ui
     }
 }
 
-/* One line of headings; what is NULL in `names` is empty. */
-static void csv_line(struct text_out *text, const char *const *names, uint32_t first, uint32_t n) {
-    for (uint32_t i = first; i < n; i++) {
+/* Headings of the group: it stands above its columns; below it are the names of these, and below those of the others. */
+enum csv_heading { HEADING_GROUP, HEADING_IN_GROUP, HEADING_INDEX, HEADING_ALL };
+
+static void csv_line(struct text_out *text, const struct sutra_table *table, enum csv_heading heading, uint32_t first) {
+    for (uint32_t i = first; i < table->n_columns; i++) {
+        bool in_group = i >= table->n_index;
+        bool named = heading == HEADING_ALL || in_group == (heading != HEADING_INDEX);
+        const char *name = heading == HEADING_GROUP ? table->group : table->columns[i].spec.name;
         out_add(text, i > first ? "," : "");
-        out_add(text, names[i] ? names[i] : "");
+        out_add(text, named ? name : "");
     }
     out_add(text, "\n");
 }
 
-/* The heading of the group, the names of its columns, then those of the columns before it. Without rows, pandas has one
- * column before it, without a name. */
+/* Without rows, pandas has one column before the group, without a name. */
 static void csv_group_head(struct text_out *text, const struct sutra_table *table) {
-    const char *above[TABLE_COLUMNS_MAX] = {0}, *names[TABLE_COLUMNS_MAX] = {0}, *index[TABLE_COLUMNS_MAX] = {0};
-    for (uint32_t i = 0; i < table->n_columns; i++) {
-        bool in_group = i >= table->n_index;
-        above[i] = in_group ? table->group : NULL;
-        *(in_group ? &names[i] : &index[i]) = table->columns[i].spec.name;
-    }
     uint32_t first = table->n_rows ? 0 : table->n_index - 1;
-    csv_line(text, above, first, table->n_columns);
-    csv_line(text, names, first, table->n_columns);
+    csv_line(text, table, HEADING_GROUP, first);
+    csv_line(text, table, HEADING_IN_GROUP, first);
     if (table->n_rows)
-        csv_line(text, index, 0, table->n_columns);
+        csv_line(text, table, HEADING_INDEX, 0);
 }
 
 static void csv_head(struct text_out *text, const struct sutra_table *table) {
-    const char *names[TABLE_COLUMNS_MAX];
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        names[i] = table->columns[i].spec.name;
-    csv_line(text, names, 0, table->n_columns);
+    csv_line(text, table, HEADING_ALL, 0);
 }
 
 bool table_write_csv(const void *of, struct text_out *text) {

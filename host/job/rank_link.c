@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/rank_number.h"
+#include "analyze/trace_devices.h"
 #include "base/error.h"
 #include "link/linked.h"
 #include "link/pairing.h"
@@ -46,19 +47,6 @@ static enum sutra_status confirm(const struct rank_pair *pair, const struct sutr
     return status;
 }
 
-static int64_t count_devices(const struct document *document) {
-    const struct document_member *devices = document_find(document, "deviceProperties");
-    if (!devices || document->source.bytes[devices->value] != '[')
-        return NOT_TOLD;
-    struct json_walker walker = walk_from(&document->source, &document->index, devices->value);
-    int64_t n = 0;
-    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
-        walk_value(&walker);
-        n++;
-    }
-    return n > 0 ? n : NOT_TOLD;
-}
-
 static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
                                      struct sutra_device_trace *device, const struct sutra_link_options *options,
                                      const struct link_output *output, const char *path, struct rank_result *result,
@@ -94,7 +82,8 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
     if (!status)
         status = collective_calls_take(&result->calls, context, device, pair->rank, error);
     if (!status) {
-        result->n_devices = count_devices(&device->document);
+        int64_t n = trace_device_count(&device->document);
+        result->n_devices = n > 0 ? n : NOT_TOLD;
         status = link_traces(context, host, device, options, output, path, result, error);
     }
     sutra_device_trace_free(device);

@@ -12,6 +12,7 @@
 #define SUTRA_REPORT_H
 
 #include "sutra/analyze.h"
+#include "sutra/collectives.h"
 #include "sutra/diff.h"
 #include "sutra/dlrm.h"
 #include "sutra/operators.h"
@@ -53,6 +54,11 @@ enum sutra_status sutra_report_write_operators(struct sutra_context *context, co
 enum sutra_status sutra_report_write_diff(struct sutra_context *context, const struct sutra_diff *diff, const char *a,
                                           const char *b, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error);
+
+/* The same of the collectives of a job; not of TraceLens' tables. */
+enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
+                                                 const struct sutra_collectives *collectives, const char *folder,
+                                                 uint64_t *n_bytes, struct sutra_error *error);
 
 /* The same of one trace's operators; `path` is the trace's. */
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,

@@ -11,6 +11,7 @@
 #define SUTRA_SUTRA_H
 
 #include "sutra/analyze.h"
+#include "sutra/collectives.h"
 #include "sutra/columns.h"
 #include "sutra/context.h"
 #include "sutra/convert.h"

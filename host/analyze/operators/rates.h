@@ -47,8 +47,4 @@ void rate_peaks_write(const struct rates_work *work, struct sutra_table *table);
 enum sutra_status rate_steps_write(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
                                    struct sutra_error *error);
 
-static inline void table_words(struct sutra_table *table, const char *words) {
-    table_text(table, words, strlen(words));
-}
-
 #endif

@@ -9,8 +9,9 @@
 #include "cli/analyze/overview_job.h"
 #include "cli/analyze/table_files.h"
 
-static const struct command *const analyses[] = {&analyze_dlrm_command, &analyze_hta_command, &analyze_kernels_command,
-                                                 &analyze_operators_command, NULL};
+static const struct command *const analyses[] = {&analyze_collectives_command, &analyze_dlrm_command,
+                                                 &analyze_hta_command,         &analyze_kernels_command,
+                                                 &analyze_operators_command,   NULL};
 
 /* A word that is neither a file nor looks like one was meant for an analysis. */
 static int run(const struct command *command, int argc, char **argv) {

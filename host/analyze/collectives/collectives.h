@@ -1,0 +1,127 @@
+/*
+ * collectives.h - inside of struct sutra_collectives: what of each trace is kept, what of each collective is worked out,
+ * and the makers of tables.
+ *
+ *     traces --parts.c--> calls --> matches, clocks --times.c--> a struct collective_time each --> tables
+ */
+#ifndef ANALYZE_COLLECTIVES_COLLECTIVES_H
+#define ANALYZE_COLLECTIVES_COLLECTIVES_H
+
+#include "analyze/collective_checks.h"
+#include "analyze/rank_clocks.h"
+#include "analyze/rank_tasks.h"
+#include "analyze/table.h"
+#include "base/buffer.h"
+#include "facts/collective_kind.h"
+#include "sutra/collectives.h"
+
+/* What is kept of a trace. */
+struct collective_part {
+    struct sutra_collectives_rank rank;
+    struct collective_calls calls;
+    struct nccl_rows *nccl; /* of TraceLens' tables; NULL */
+    bool taken;
+    int64_t n_devices;         /* of its host; CALL_UNKNOWN */
+    double link_gb_per_s;      /* of its device; 0: not known */
+    int64_t compute_ns;        /* of kernels that compute, added up */
+    int64_t first_ns, last_ns; /* work of the device */
+};
+
+enum collective_place { PLACE_UNKNOWN, PLACE_INSIDE, PLACE_BETWEEN };
+extern const char *const collective_place_names[];
+
+/* A match, worked out. Moments are by the clock of the first rank, as far as that is known. */
+struct collective_time {
+    enum comm_kind kind;
+    enum collective_place place;
+    int64_t n_members;            /* as the group tells it, else those that are there */
+    row_t first, last;            /* places of the ranks that came first and last */
+    int64_t arrival_ns;           /* of the last */
+    int64_t skew_ns, end_skew_ns; /* of starts, of ends */
+    double wait_ns;               /* of all ranks together */
+    int64_t transfer_ns;          /* the shortest duration: who comes last waits for nobody */
+    int64_t bytes;                /* CALL_UNKNOWN */
+    double algorithm, bus;        /* GB/s; NaN */
+};
+
+/* A rank of the job, by place among the clocks. */
+struct rank_waits {
+    const struct collective_part *part;
+    uint64_t n, n_last, n_first;
+    double in_ns, waited_ns;
+    double waited_for_ns; /* by the others, on average */
+};
+
+struct sutra_collectives {
+    struct rank_tasks tasks; /* whose results are struct collective_part */
+    struct sutra_collectives_options options;
+    struct arena arena;
+    struct collective_calls calls; /* of all ranks */
+    struct collective_matches matches;
+    struct rank_clock *clocks;
+    bool *clock_set; /* by place among the clocks: its times are taken as set right */
+    row_t n_clocks;
+    struct collective_checks checks;
+    int64_t ranks_per_host;        /* 0: not known */
+    enum collective_place *places; /* of groups */
+    int64_t first_ns;              /* of the job's work */
+    double link_gb_per_s;          /* 0: not known */
+    struct rank_waits *sums;       /* by place among the clocks */
+    struct sutra_collectives_summary summary;
+    struct sutra_collectives_straggler straggler;
+    char sentence[600];
+    struct sutra_table tables[SUTRA_COLLECTIVES_N_TABLES];
+    bool made[SUTRA_COLLECTIVES_N_TABLES];
+};
+
+/* ---- Parts (parts.c) ---- */
+
+/* Keeps what a trace tells. SUTRA_SYSTEM: out of memory. */
+enum sutra_status collective_part_take(struct collective_part *part, struct sutra_context *context,
+                                       const struct sutra_device_trace *trace, int64_t rank, bool compat,
+                                       struct sutra_error *error);
+void collective_part_free(struct collective_part *part);
+
+struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number);
+struct collective_part *collective_part_at(const struct sutra_collectives *of, size_t i); /* by rank */
+
+/* ---- Moments (times.c) ---- */
+
+/* When a call began and ended by the common clock. */
+int64_t collective_begun(const struct sutra_collectives *of, const struct collective_call *call);
+int64_t collective_ended(const struct sutra_collectives *of, const struct collective_call *call);
+
+/* Where each group is; once. */
+bool collective_places_find(struct sutra_collectives *of);
+
+/* Works out a match. O(ranks log ranks). */
+struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match);
+
+/* Whether its ranks wait for each other, all of them for the last. */
+bool collective_is_met(const struct collective_time *time, const struct collective_match *match);
+
+/* ---- Tables ---- */
+
+/* Sets a table up, under its name and with its columns. */
+struct sutra_table *collective_table_begin(struct sutra_collectives *of, enum sutra_collectives_table id);
+
+/* The text of a number of the calls' strings. */
+void collective_table_string(const struct sutra_collectives *of, struct sutra_table *table, uint32_t string);
+
+/* The ranks of a group as a short text. */
+void collective_table_members(const struct sutra_collectives *of, struct sutra_table *table, uint32_t group);
+
+/* How much of what links can do a bandwidth is, in percent; NaN: not known. */
+double collective_link_percent(const struct sutra_collectives *of, enum collective_place place, double bus);
+
+/* All and arrivals (tables.c); kinds, groups and sizes (kinds.c); ranks, clocks, hosts and checks, and the sums behind
+ * them (ranks.c). SUTRA_SYSTEM: out of memory. */
+enum sutra_status collective_tables_make(struct sutra_collectives *of, struct sutra_error *error);
+enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sutra_error *error);
+enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sutra_error *error);
+
+/* Who holds the job up, and by which operators, for which two traces are read again (straggler.c). */
+enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
+                                            struct sutra_error *error);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * nccl_sync.c - TraceLens' tables of collectives in which all ranks wait: each, by kind and size, and who came last.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/collectives/nccl.h"
+
+#define REAL SUTRA_COLUMN_REAL
+#define TEXT SUTRA_COLUMN_TEXT
+
+/* A collective, worked out. */
+struct nccl_sync {
+    uint64_t id;
+    enum nccl_kind kind;
+    uint32_t earliest;
+    double latency, skew, wait_mean, end_skew, full, algorithm, bus, latest_ts;
+};
+
+static double bus_share(enum nccl_kind kind, double n) {
+    return kind == NCCL_ALL_REDUCE ? 2 * (n - 1) / n : (n - 1) / n;
+}
+
+static void find_rates(const struct nccl_work *work, const struct nccl_row *first, struct nccl_sync *sync) {
+    sync->full = sync->algorithm = sync->bus = (double)NAN;
+    if (sync->kind == NCCL_NONE)
+        return;
+    sync->full = nccl_megabytes(work, first, sync->kind == NCCL_ALL_GATHER ? first->n_out : first->n_in);
+    if (sync->latency > 0)
+        sync->algorithm = (sync->full / 1024) / (sync->latency / 1e6);
+    sync->bus = sync->algorithm * bus_share(sync->kind, first->size);
+}
+
+static struct nccl_sync work_out(const struct nccl_work *work, uint64_t id) {
+    const struct nccl_row *first = nccl_row_at(work, id, 0);
+    struct nccl_sync sync = {
+        .id = id, .kind = nccl_kind_of(work, first), .latency = first->dur, .latest_ts = first->ts};
+    double first_end = first->ts + first->dur, last_end = first_end, sum = 0;
+    uint64_t n = nccl_rows_of(work, id);
+    for (uint64_t i = 0; i < n; i++) {
+        const struct nccl_row *row = nccl_row_at(work, id, i);
+        double end = row->ts + row->dur;
+        sync.latest_ts = fmax(sync.latest_ts, row->ts);
+        sync.latency = fmin(sync.latency, row->dur);
+        first_end = fmin(first_end, end);
+        last_end = fmax(last_end, end);
+    }
+    sync.skew = -1;
+    for (uint64_t i = 0; i < n; i++) {
+        const struct nccl_row *row = nccl_row_at(work, id, i);
+        double wait = sync.latest_ts - row->ts;
+        sum += wait;
+        if (wait >= sync.skew) { /* of equal ones the last rank; rows are by rank */
+            sync.skew = wait;
+            sync.earliest = row->rank;
+        }
+    }
+    sync.wait_mean = sum / (double)n;
+    sync.end_skew = last_end - first_end;
+    find_rates(work, first, &sync);
+    return sync;
+}
+
+/* ---- Each ---- */
+
+/* Columns of ranks, in the order in which ranks appear; a column of each is its start, duration and wait. */
+struct nccl_columns {
+    uint32_t *ranks, n; /* in that order */
+    uint32_t *place;    /* by rank: its place in it, or UINT32_MAX */
+};
+
+static bool find_columns(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
+                         struct nccl_columns *columns) {
+    size_t n_ranks = work->of->tasks.n;
+    columns->ranks = arena_take(work->arena, n_ranks, sizeof *columns->ranks);
+    columns->place = arena_take(work->arena, n_ranks, sizeof *columns->place);
+    if (work->arena->failed)
+        return false;
+    memset(columns->place, 0xff, n_ranks * sizeof *columns->place);
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++) {
+            uint32_t rank = nccl_row_at(work, syncs[i].id, k)->rank;
+            if (columns->place[rank] != UINT32_MAX)
+                continue;
+            columns->place[rank] = columns->n;
+            columns->ranks[columns->n++] = rank;
+        }
+    return true;
+}
+
+#define N_GENERAL 18
+
+static struct sutra_table *begin_each(struct nccl_work *work, const struct nccl_columns *columns) {
+    static const struct column_spec general[N_GENERAL] = {
+        {"collective_id", TEXT},       {"Process Group Name", TEXT},
+        {"Process Group Ranks", TEXT}, {"Collective name", TEXT},
+        {"Group size", REAL},          {"dtype", TEXT},
+        {"In msg nelems", REAL},       {"Out msg nelems", REAL},
+        {"In msg size (MB)", REAL},    {"Out msg size (MB)", REAL},
+        {"Full msg size (MB)", REAL},  {"comm_latency", REAL},
+        {"skew in start time", REAL},  {"earliest arrival rank", SUTRA_COLUMN_INTEGER},
+        {"avg_wait_time", REAL},       {"skew in end time", REAL},
+        {"algo bw (GB/s)", REAL},      {"bus bw (GB/s)", REAL}};
+    static const char *const of_ranks[] = {"ts", "dur", "wait_time"};
+    uint32_t n = N_GENERAL + 3 * columns->n;
+    struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
+    if (!specs)
+        return NULL;
+    memcpy(specs, general, sizeof general);
+    for (uint32_t i = 0; i < 3 * columns->n; i++)
+        specs[N_GENERAL + i] =
+            (struct column_spec){nccl_column_name(work, columns->ranks[i / 3], of_ranks[i % 3]), REAL};
+    return work->arena->failed
+               ? NULL
+               : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, "nccl_implicit_sync", specs, n);
+}
+
+static void put_each(struct nccl_work *work, const struct nccl_sync *sync, const struct nccl_columns *columns,
+                     const struct nccl_row **by_place, struct sutra_table *table) {
+    const struct nccl_row *first = nccl_row_at(work, sync->id, 0);
+    nccl_put_id(work, table, first);
+    nccl_put_text(work, table, first, NCCL_GROUP);
+    nccl_put_text(work, table, first, NCCL_MEMBERS);
+    nccl_put_text(work, table, first, NCCL_WHAT);
+    table_real(table, first->size);
+    nccl_put_text(work, table, first, NCCL_TYPE);
+    table_real(table, first->n_in);
+    table_real(table, first->n_out);
+    table_real(table, nccl_megabytes(work, first, first->n_in));
+    table_real(table, nccl_megabytes(work, first, first->n_out));
+    table_real(table, sync->full);
+    table_real(table, sync->latency);
+    table_real(table, sync->skew);
+    table_integer(table, sync->earliest);
+    table_real(table, sync->wait_mean);
+    table_real(table, sync->end_skew);
+    table_real(table, sync->algorithm);
+    table_real(table, sync->bus);
+    memset(by_place, 0, columns->n * sizeof(void *));
+    for (uint64_t i = 0; i < nccl_rows_of(work, sync->id); i++) {
+        const struct nccl_row *row = nccl_row_at(work, sync->id, i);
+        by_place[columns->place[row->rank]] = row;
+    }
+    for (uint32_t i = 0; i < columns->n; i++) {
+        table_real(table, by_place[i] ? by_place[i]->ts : (double)NAN);
+        table_real(table, by_place[i] ? by_place[i]->dur : (double)NAN);
+        table_real(table, by_place[i] ? sync->latest_ts - by_place[i]->ts : (double)NAN);
+    }
+}
+
+/* ---- By kind, type and size ---- */
+
+static int compare_numbers(uint64_t a, uint64_t b) {
+    return (a > b) - (a < b);
+}
+
+/* A collective with what it is summed by; sizes that are not told come last. */
+struct nccl_summed {
+    const struct nccl_sync *sync;
+    const struct nccl_row *row;
+    uint64_t place;
+};
+
+static int compare_sizes(double a, double b) {
+    if (isnan(a) || isnan(b))
+        return isnan(a) - isnan(b);
+    return (a > b) - (a < b);
+}
+
+static int compare_kinds(const struct nccl_summed *a, const struct nccl_summed *b) {
+    int order = compare_numbers(a->row->text[NCCL_WHAT], b->row->text[NCCL_WHAT]);
+    order = order ? order : compare_numbers(a->row->text[NCCL_TYPE], b->row->text[NCCL_TYPE]);
+    return order ? order : compare_sizes(a->row->n_in, b->row->n_in);
+}
+
+static int compare_summed(const void *left, const void *right) {
+    const struct nccl_summed *a = left, *b = right;
+    int order = compare_kinds(a, b);
+    return order ? order : compare_numbers(a->place, b->place);
+}
+
+/* The values that are described, in the order of the columns. */
+enum { VALUE_LATENCY, VALUE_SKEW, VALUE_END_SKEW, VALUE_ALGORITHM, VALUE_BUS, N_VALUES };
+
+static double value_of(const struct nccl_sync *sync, int value) {
+    const double values[N_VALUES] = {sync->latency, sync->skew, sync->end_skew, sync->algorithm, sync->bus};
+    return values[value];
+}
+
+/* Bandwidths have columns if one is known. */
+static bool any_is_known(const struct nccl_sync *syncs, uint64_t n, int value) {
+    for (uint64_t i = 0; i < n; i++)
+        if (!isnan(value_of(&syncs[i], value)))
+            return true;
+    return false;
+}
+
+static struct sutra_table *begin_summary(struct nccl_work *work, const bool *has) {
+    static const char *const names[N_VALUES][4] = {
+        {"comm_latency_mean", "comm_latency_median", "comm_latency_min", "comm_latency_max"},
+        {"skew in start time_mean", "skew in start time_median", "skew in start time_min", "skew in start time_max"},
+        {"skew in end time_mean", "skew in end time_median", "skew in end time_min", "skew in end time_max"},
+        {"algo bw (GB/s)_mean", "algo bw (GB/s)_median", "algo bw (GB/s)_min", "algo bw (GB/s)_max"},
+        {"bus bw (GB/s)_mean", "bus bw (GB/s)_median", "bus bw (GB/s)_min", "bus bw (GB/s)_max"}};
+    struct column_spec specs[TABLE_COLUMNS_MAX] = {{"Collective name", TEXT}, {"dtype", TEXT},
+                                                   {"In msg nelems", TEXT},   {"Process Group Name", TEXT},
+                                                   {"Group size", REAL},      {"Full msg size (MB)", REAL}};
+    uint32_t n = 6;
+    for (int value = 0; value < N_VALUES; value++)
+        for (int i = 0; i < 4 && has[value]; i++)
+            specs[n++] = (struct column_spec){names[value][i], REAL};
+    specs[n++] = (struct column_spec){"count", SUTRA_COLUMN_INTEGER};
+    specs[n++] = (struct column_spec){"Total comm latency (ms)", REAL};
+    return nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC, "nccl_summary_implicit_sync", specs, n);
+}
+
+static void put_or_unknown(struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
+                           enum nccl_text text) {
+    if (row->text[text])
+        nccl_put_text(work, table, row, text);
+    else
+        table_words(table, "Unknown");
+}
+
+static void put_elements(struct sutra_table *table, double n) {
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", n);
+    table_words(table, isnan(n) ? "Unknown" : text);
+}
+
+/* The first of a run's values that is known. */
+static double first_known(const struct nccl_summed *run, uint64_t n, bool full) {
+    for (uint64_t i = 0; i < n; i++) {
+        double value = full ? run[i].sync->full : run[i].row->size;
+        if (!isnan(value))
+            return value;
+    }
+    return (double)NAN;
+}
+
+static void put_run(struct nccl_work *work, const struct nccl_summed *run, uint64_t n, const bool *has, double *values,
+                    struct sutra_table *table) {
+    double total = 0;
+    put_or_unknown(work, table, run->row, NCCL_WHAT);
+    put_or_unknown(work, table, run->row, NCCL_TYPE);
+    put_elements(table, run->row->n_in);
+    nccl_put_text(work, table, run->row, NCCL_GROUP);
+    table_real(table, first_known(run, n, false));
+    table_real(table, first_known(run, n, true));
+    for (int value = 0; value < N_VALUES; value++) {
+        for (uint64_t i = 0; i < n; i++)
+            values[i] = value_of(run[i].sync, value);
+        struct nccl_spread spread = nccl_spread_of(values, n);
+        total = value == VALUE_LATENCY ? spread.sum : total;
+        if (!has[value])
+            continue;
+        table_real(table, spread.mean);
+        table_real(table, spread.median);
+        table_real(table, spread.min);
+        table_real(table, spread.max);
+    }
+    table_integer(table, (int64_t)n);
+    table_real(table, total / 1000);
+}
+
+static void put_summaries(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n) {
+    struct nccl_summed *rows = arena_take(work->arena, n, sizeof *rows);
+    double *values = arena_take(work->arena, n, sizeof *values);
+    bool has[N_VALUES] = {true, true, true};
+    if (work->arena->failed)
+        return;
+    has[VALUE_ALGORITHM] = any_is_known(syncs, n, VALUE_ALGORITHM);
+    has[VALUE_BUS] = any_is_known(syncs, n, VALUE_BUS);
+    for (uint64_t i = 0; i < n; i++)
+        rows[i] = (struct nccl_summed){&syncs[i], nccl_row_at(work, syncs[i].id, 0), i};
+    qsort(rows, n, sizeof *rows, compare_summed);
+    struct sutra_table *table = begin_summary(work, has);
+    for (uint64_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && compare_kinds(&rows[begin], &rows[end]) == 0;)
+            end++;
+        put_run(work, rows + begin, end - begin, has, values, table);
+    }
+    nccl_sort(work, table, table->n_columns - 1, false);
+}
+
+/* ---- Stragglers ---- */
+
+/* What a rank waited. */
+struct nccl_waits {
+    double total, dur;
+    uint64_t n, n_last, n_first;
+};
+
+/* To a tenth, as numpy rounds. */
+static double tenth(double value) {
+    return rint(value * 10) / 10;
+}
+
+static void add_waits(const struct nccl_work *work, const struct nccl_sync *sync, const struct nccl_columns *columns,
+                      struct nccl_waits *waits) {
+    uint32_t last = UINT32_MAX;
+    for (uint64_t i = 0; i < nccl_rows_of(work, sync->id); i++) {
+        const struct nccl_row *row = nccl_row_at(work, sync->id, i);
+        double wait = sync->latest_ts - row->ts;
+        waits[row->rank].total += wait;
+        waits[row->rank].n++;
+        if (wait == 0 && (last == UINT32_MAX || columns->place[row->rank] < columns->place[last]))
+            last = row->rank;
+    }
+    if (last != UINT32_MAX)
+        waits[last].n_last++;
+    waits[sync->earliest].n_first++;
+}
+
+static void put_stragglers(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
+                           const struct nccl_columns *columns) {
+    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
+                                               {"total_wait_time_us", REAL},
+                                               {"mean_wait_time_us", REAL},
+                                               {"times_arrived_last", SUTRA_COLUMN_INTEGER},
+                                               {"times_arrived_first", SUTRA_COLUMN_INTEGER},
+                                               {"pct_arrived_last", REAL},
+                                               {"num_collectives", SUTRA_COLUMN_INTEGER},
+                                               {"total_nccl_dur_us", REAL}};
+    struct nccl_waits *waits = arena_zeros(work->arena, work->of->tasks.n, sizeof *waits);
+    if (!waits)
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        add_waits(work, &syncs[i], columns, waits);
+    for (uint64_t i = 0; i < work->all.n; i++)
+        waits[work->all.list[i].rank].dur += work->all.list[i].dur;
+    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY, "straggler_summary", specs,
+                                                 sizeof specs / sizeof *specs);
+    for (size_t rank = 0; rank < work->of->tasks.n; rank++) {
+        if (waits[rank].n == 0)
+            continue;
+        table_integer(table, (int64_t)rank);
+        table_real(table, tenth(waits[rank].total));
+        table_real(table, tenth(waits[rank].total / (double)waits[rank].n));
+        table_integer(table, (int64_t)waits[rank].n_last);
+        table_integer(table, (int64_t)waits[rank].n_first);
+        table_real(table, tenth(100.0 * (double)waits[rank].n_last / (double)n));
+        table_integer(table, (int64_t)n);
+        table_real(table, tenth(waits[rank].dur));
+    }
+    nccl_sort(work, table, 1, true);
+}
+
+/* ---- All three ---- */
+
+static bool is_shown(const struct nccl_work *work, uint64_t id) {
+    const struct nccl_row *first = nccl_row_at(work, id, 0);
+    enum nccl_kind kind = nccl_kind_of(work, first);
+    return kind != NCCL_ALL_TO_ALL_V && (kind != NCCL_NONE || work->simplified);
+}
+
+void nccl_sync_make(struct nccl_work *work) {
+    struct nccl_sync *syncs = arena_take(work->arena, work->n_ids, sizeof *syncs);
+    const struct nccl_row **by_place = arena_take(work->arena, work->of->tasks.n, sizeof(void *));
+    struct nccl_columns columns = {0};
+    uint64_t n = 0;
+    for (uint64_t id = 0; id < work->n_ids && syncs; id++)
+        if (is_shown(work, id))
+            syncs[n++] = work_out(work, id);
+    if (n == 0 || !by_place || !find_columns(work, syncs, n, &columns))
+        return;
+    struct sutra_table *table = begin_each(work, &columns);
+    for (uint64_t i = 0; i < n && table; i++)
+        put_each(work, &syncs[i], &columns, by_place, table);
+    put_summaries(work, syncs, n);
+    put_stragglers(work, syncs, n, &columns);
+}

@@ -1,0 +1,87 @@
+/*
+ * parts.c - what is kept of a trace: its collectives, and how long its device computes.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/collectives/collectives.h"
+#include "analyze/collectives/nccl.h"
+#include "analyze/trace_devices.h"
+#include "base/error.h"
+#include "facts/device_class.h"
+#include "facts/device_peaks.h"
+#include "facts/names.h"
+
+/* What each name of a kernel is to a timeline, found when it is met. */
+static enum device_class class_of(const struct sutra_device_trace *trace, const struct string_roles *roles,
+                                  uint8_t *classes, row_t event) {
+    uint32_t name = trace->events.name[event], category = category_roles(&trace->events, roles, event);
+    if (!(category & CATEGORY_WORK))
+        return DEVICE_NO_WORK;
+    if (category & (CATEGORY_COPY | CATEGORY_SET))
+        return DEVICE_COPY;
+    if (classes[name] == 0)
+        classes[name] = (uint8_t)(1 + device_class_of(CATEGORY_KERNEL, strings_text(&trace->strings, name),
+                                                      strings_length(&trace->strings, name)));
+    return (enum device_class)(classes[name] - 1);
+}
+
+static void add_work(struct collective_part *part, enum device_class class, int64_t start_ns, int64_t end_ns) {
+    if (class == DEVICE_NO_WORK)
+        return;
+    part->first_ns = start_ns < part->first_ns ? start_ns : part->first_ns;
+    part->last_ns = end_ns > part->last_ns ? end_ns : part->last_ns;
+    if (class == DEVICE_COMPUTE)
+        part->compute_ns += end_ns - start_ns;
+}
+
+static enum sutra_status sum_work(struct collective_part *part, const struct sutra_device_trace *trace,
+                                  struct sutra_error *error) {
+    const struct device_events *events = &trace->events;
+    struct arena scratch = {0};
+    struct string_roles *roles = names_find(&trace->strings, READER_LINKER, &scratch);
+    uint8_t *classes = arena_zeros(&scratch, trace->strings.n, sizeof *classes);
+    enum sutra_status status = arena_status(&scratch, error);
+    int64_t base_ns = trace_base_ns(trace);
+    part->first_ns = INT64_MAX;
+    part->last_ns = INT64_MIN;
+    for (row_t i = 0; i < events->n && !status; i++) {
+        enum device_class class = class_of(trace, roles, classes, i);
+        int64_t start_ns = base_ns, end_ns;
+        if (class != DEVICE_NO_WORK && event_moments(events, i, base_ns, &start_ns, &end_ns))
+            add_work(part, class, start_ns, end_ns);
+    }
+    arena_free(&scratch);
+    return status;
+}
+
+enum sutra_status collective_part_take(struct collective_part *part, struct sutra_context *context,
+                                       const struct sutra_device_trace *trace, int64_t rank, bool compat,
+                                       struct sutra_error *error) {
+    part->n_devices = trace_device_count(&trace->document);
+    part->link_gb_per_s = device_link_of(&trace->document) / 1e9;
+    if (!collective_calls_init(&part->calls))
+        return error_memory(error);
+    part->calls.keep_untold = true;
+    part->taken = true;
+    if (compat)
+        return nccl_rows_take(&part->nccl, context, trace, error);
+    enum sutra_status status = collective_calls_take(&part->calls, context, trace, rank, error);
+    if (!status)
+        status = sum_work(part, trace, error);
+    return status;
+}
+
+void collective_part_free(struct collective_part *part) {
+    collective_calls_free(&part->calls);
+    nccl_rows_free(part->nccl);
+    part->nccl = NULL;
+}
+
+struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number) {
+    return (struct collective_part *)of->tasks.results + number;
+}
+
+struct collective_part *collective_part_at(const struct sutra_collectives *of, size_t i) {
+    return collective_part_of(of, of->tasks.order[i]);
+}

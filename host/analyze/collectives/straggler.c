@@ -1,0 +1,339 @@
+/*
+ * straggler.c - which rank holds the job up, and by what: its trace and that of the median rank are read once more, and
+ * what their operators take, in each phase of a step, is laid side by side.
+ *
+ *     rank 5   forward  aten::mm 900 us     rank 3   forward  aten::mm 600 us     -->  forward, aten::mm: 300 us
+ *
+ * If its device does not compute longer than that of the median rank, its host is slow: then the time that operators
+ * take for themselves on the host is compared. Cost: that of reading two traces and who launched what in them.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/collectives/collectives.h"
+#include "analyze/operators/reading.h"
+#include "base/error.h"
+#include "columns/column.h"
+
+/* A rank holds the job up if the others wait for it so long a part of the job, and so many times longer than for half of
+ * all ranks. */
+#define PART_HELD_UP 0.05
+#define TIMES_MEDIAN 3
+
+/* Its device is the cause if it computes longer by so much of what the others wait for it. */
+#define DEVICE_PART 0.3
+
+/* An operator is named if it is so much of what the others wait for. */
+#define TOLD_PART 0.1
+
+/* Operators that are told. */
+#define EXCESS_ROWS 40
+
+enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_DATA, N_PHASES };
+static const char *const phase_names[N_PHASES] = {"forward", "backward", "optimizer", "data loading"};
+
+/* An operator in a phase, in both traces: 0 is the straggler's. */
+struct excess_row {
+    uint32_t name; /* of struct excess_work.names */
+    enum step_phase phase;
+    bool on_host;
+    uint64_t calls[2];
+    double ns[2];
+};
+
+struct excess_work {
+    struct strings names;
+    struct pair_table known; /* by name, and phase and place */
+    struct excess_row *rows;
+    uint64_t n, capacity;
+    double device_ns[2], host_ns[2];
+};
+
+/* ---- One trace ---- */
+
+static struct excess_row *row_of(struct excess_work *work, const char *name, size_t length, enum step_phase phase,
+                                 bool on_host) {
+    uint32_t number = strings_intern(&work->names, name, length);
+    struct pair_entry *entry =
+        number == STRING_NONE ? NULL : pair_table_take(&work->known, number, 2 * (uint32_t)phase + on_host);
+    if (!entry)
+        return NULL;
+    if (entry->number == PAIR_NONE) {
+        if (!column_grow(&work->rows, work->n, &work->capacity, sizeof *work->rows))
+            return NULL;
+        work->rows[work->n] = (struct excess_row){.name = number, .phase = phase, .on_host = on_host};
+        entry->number = (uint32_t)work->n++;
+    }
+    return &work->rows[entry->number];
+}
+
+static bool add(struct excess_work *work, const struct op_reading *reading, row_t host, enum step_phase phase,
+                bool on_host, int side, double ns) {
+    uint32_t name = reading->events->name[reading->hosts.event[host]];
+    struct excess_row *row =
+        row_of(work, strings_text(reading->strings, name), strings_length(reading->strings, name), phase, on_host);
+    if (!row)
+        return false;
+    row->calls[side]++;
+    row->ns[side] += ns;
+    (on_host ? work->host_ns : work->device_ns)[side] += ns;
+    return true;
+}
+
+/* The phase that a range of the host begins by its name; N_PHASES: none. */
+static enum step_phase phase_of_name(const char *name) {
+    static const struct {
+        const char *word;
+        enum step_phase phase;
+    } words[] = {{"autograd::engine::evaluate_function", PHASE_BACKWARD},
+                 {"Optimizer.step", PHASE_OPTIMIZER},
+                 {"Optimizer.zero_grad", PHASE_OPTIMIZER},
+                 {"DataLoader", PHASE_DATA}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i].word))
+            return words[i].phase;
+    return N_PHASES;
+}
+
+/* The phase of each row of hosts: that of the range around it; rows are in pre-order. */
+static uint8_t *find_phases(const struct op_reading *reading, struct arena *arena) {
+    const struct host_rows *hosts = &reading->hosts;
+    uint8_t *of_name = arena_take(arena, reading->strings->n, sizeof *of_name);
+    uint8_t *phases = arena_take(arena, hosts->n, sizeof *phases);
+    if (arena->failed)
+        return NULL;
+    for (uint32_t i = 0; i < reading->strings->n; i++)
+        of_name[i] = (uint8_t)phase_of_name(strings_text(reading->strings, i));
+    for (row_t i = 0; i < hosts->n; i++) {
+        uint8_t own = of_name[reading->events->name[hosts->event[i]]];
+        phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
+    }
+    return phases;
+}
+
+/* Work of the device by the operator that launched it, but for communication, whose time is the others', too. */
+static bool add_device(struct excess_work *work, const struct op_reading *reading, const uint8_t *phases, int side) {
+    const struct device_rows *devices = &reading->devices;
+    bool done = true;
+    for (row_t i = 0; i < devices->n && done; i++)
+        if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
+            done = add(work, reading, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
+                       op_us(reading, devices->stop[i] - devices->start[i]) * 1e3);
+    return done;
+}
+
+/* What operators take for themselves on the host: without those in them, and without calls that wait. */
+static bool add_host(struct excess_work *work, const struct op_reading *reading, const uint8_t *phases, int side,
+                     struct arena *arena) {
+    const struct host_rows *hosts = &reading->hosts;
+    double *own_us = arena_take(arena, hosts->n, sizeof *own_us);
+    bool done = !arena->failed;
+    for (row_t i = 0; i < hosts->n && done; i++) {
+        own_us[i] = op_us(reading, hosts->stop[i] - hosts->start[i]);
+        if (hosts->parent[i] != ROW_NONE)
+            own_us[hosts->parent[i]] -= own_us[i];
+    }
+    for (row_t i = 0; i < hosts->n && done; i++)
+        if (hosts->kind[i] == HOST_OPERATOR)
+            done = add(work, reading, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
+    return done;
+}
+
+static enum sutra_status add_trace(struct excess_work *work, struct sutra_context *context, const char *path, int side,
+                                   struct sutra_error *error) {
+    struct arena arena = {0}, scratch = {0};
+    struct sutra_device_trace *trace = NULL;
+    struct op_reading reading;
+    enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
+    if (!status)
+        status = op_reading_make(context, trace, READING_NO_FRAMES, &arena, &scratch, &reading, error);
+    if (!status) {
+        const uint8_t *phases = find_phases(&reading, &arena);
+        if (!phases || !add_device(work, &reading, phases, side) || !add_host(work, &reading, phases, side, &arena))
+            status = error_memory(error);
+    }
+    sutra_device_trace_free(trace);
+    arena_free(&arena);
+    arena_free(&scratch);
+    return status;
+}
+
+/* ---- Both ---- */
+
+static double excess_of(const struct excess_row *row) {
+    return row->ns[0] - row->ns[1];
+}
+
+static int compare_excess(const void *left, const void *right) {
+    const struct excess_row *a = left, *b = right;
+    double x = excess_of(a), y = excess_of(b);
+    if (x != y)
+        return x < y ? 1 : -1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static void put_excess(struct sutra_collectives *of, const struct excess_work *work) {
+    struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_EXCESS);
+    for (uint64_t i = 0; i < work->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
+        const struct excess_row *row = &work->rows[i];
+        if (row->on_host != of->straggler.on_host || excess_of(row) <= 0)
+            continue;
+        table_words(table, row->on_host ? "host" : "device");
+        table_words(table, phase_names[row->phase]);
+        table_text(table, strings_text(&work->names, row->name), strings_length(&work->names, row->name));
+        table_integer(table, (int64_t)row->calls[0]);
+        table_real(table, row->ns[0] / 1e3);
+        table_integer(table, (int64_t)row->calls[1]);
+        table_real(table, row->ns[1] / 1e3);
+        table_real(table, excess_of(row) / 1e3);
+    }
+}
+
+static const char *keep_text(struct arena *arena, const char *text, size_t length) {
+    char *kept = arena_take(arena, length + 1, 1);
+    if (!kept)
+        return "";
+    memcpy(kept, text, length);
+    kept[length] = 0;
+    return kept;
+}
+
+/* Where most of the excess is: of the place that explains it. */
+static void tell_excess(struct sutra_collectives *of, struct excess_work *work) {
+    struct sutra_collectives_straggler *straggler = &of->straggler;
+    if (work->n > 0)
+        qsort(work->rows, work->n, sizeof *work->rows, compare_excess);
+    double device_us = (work->device_ns[0] - work->device_ns[1]) / 1e3;
+    double host_us = (work->host_ns[0] - work->host_ns[1]) / 1e3;
+    straggler->on_host = device_us < DEVICE_PART * straggler->waited_for_us && host_us > device_us;
+    for (uint64_t i = 0; i < work->n; i++) {
+        const struct excess_row *row = &work->rows[i];
+        if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < TOLD_PART * straggler->waited_for_us)
+            continue;
+        straggler->phase = phase_names[row->phase];
+        straggler->operator_name =
+            keep_text(&of->arena, strings_text(&work->names, row->name), strings_length(&work->names, row->name));
+        straggler->excess_us = excess_of(row) / 1e3;
+        break;
+    }
+    put_excess(of, work);
+}
+
+/* A trace that cannot be read again, as from a pipe, only leaves the operators untold. */
+static enum sutra_status compare_operators(struct sutra_collectives *of, struct sutra_context *context,
+                                           const char *const paths[2], struct sutra_error *error) {
+    struct excess_work work = {0};
+    struct sutra_error why;
+    enum sutra_status status =
+        strings_init(&work.names) && pair_table_init(&work.known) ? SUTRA_OK : error_memory(&why);
+    for (int side = 0; side < 2 && !status; side++)
+        status = strcmp(paths[side], "-") == 0 ? error_set(&why, SUTRA_NO_INPUT, "standard input cannot be read again")
+                                               : add_trace(&work, context, paths[side], side, &why);
+    if (!status)
+        tell_excess(of, &work);
+    strings_free(&work.names);
+    pair_table_free(&work.known);
+    free(work.rows);
+    if (status == SUTRA_SYSTEM)
+        *error = why;
+    return status == SUTRA_SYSTEM ? status : SUTRA_OK;
+}
+
+/* ---- Who it is ---- */
+
+static int compare_reals(const void *left, const void *right) {
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The rank that is waited for most, and how long half of all ranks are waited for at most. */
+static row_t find_most(const struct sutra_collectives *of, double *values, double *median_ns) {
+    row_t most = 0;
+    for (row_t i = 0; i < of->n_clocks; i++) {
+        values[i] = of->sums[i].waited_for_ns;
+        most = values[i] > values[most] ? i : most;
+    }
+    qsort(values, of->n_clocks, sizeof *values, compare_reals);
+    *median_ns = values[(of->n_clocks - 1) / 2];
+    return most;
+}
+
+/* The rank of the median computing time, of those that are no stragglers. */
+static row_t find_median(const struct sutra_collectives *of, row_t straggler, double *values) {
+    double median = 0;
+    row_t n = 0, nearest = ROW_NONE;
+    for (row_t i = 0; i < of->n_clocks; i++)
+        if (i != straggler && of->sums[i].part)
+            values[n++] = (double)of->sums[i].part->compute_ns;
+    if (n > 0)
+        qsort(values, n, sizeof *values, compare_reals);
+    median = n > 0 ? values[(n - 1) / 2] : 0;
+    for (row_t i = 0; i < of->n_clocks && nearest == ROW_NONE; i++)
+        if (i != straggler && of->sums[i].part && (double)of->sums[i].part->compute_ns == median)
+            nearest = i;
+    return nearest;
+}
+
+/* Time as people read it. */
+struct told_time {
+    char text[32];
+};
+
+static struct told_time tell_time(double us) {
+    struct told_time told;
+    const char *unit = us < 1e3 ? "us" : us < 1e6 ? "ms" : "s";
+    double value = us < 1e3 ? us : us < 1e6 ? us / 1e3 : us / 1e6;
+    snprintf(told.text, sizeof told.text, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, unit);
+    return told;
+}
+
+static void write_sentence(struct sutra_collectives *of) {
+    struct sutra_collectives_straggler *told = &of->straggler;
+    double share = told->span_us > 0 ? 100 * told->waited_for_us / told->span_us : 0;
+    size_t size = sizeof of->sentence;
+    told->sentence = of->sentence;
+    if (told->n_collectives == 0) {
+        snprintf(of->sentence, size, "No collective of several ranks is there: nothing tells who waits for whom.");
+    } else if (told->rank < 0) {
+        snprintf(of->sentence, size,
+                 "No rank holds the others up: what they wait for one is %.1f %% of the job at most.", share);
+    } else {
+        int n = snprintf(of->sentence, size,
+                         "Rank %" PRId64 " holds the others up: they wait %s for it, %.1f %% of the job; it comes last "
+                         "to %" PRIu64 " of its %" PRIu64 " collectives.",
+                         told->rank, tell_time(told->waited_for_us).text, share, told->n_last, told->n_collectives);
+        if (*told->operator_name && n > 0 && (size_t)n < size)
+            snprintf(of->sentence + n, size - (size_t)n,
+                     " Its %s takes %s longer in %.80s (%s) than rank %" PRId64 "'s.",
+                     told->on_host ? "host" : "device", tell_time(told->excess_us).text, told->operator_name,
+                     told->phase, told->median_rank);
+    }
+}
+
+enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
+                                            struct sutra_error *error) {
+    struct sutra_collectives_straggler *told = &of->straggler;
+    double *values = arena_take(&of->arena, of->n_clocks, sizeof *values), median_ns;
+    enum sutra_status status = arena_status(&of->arena, error);
+    *told = (struct sutra_collectives_straggler){
+        .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
+    if (!status && of->n_clocks > 1) {
+        row_t most = find_most(of, values, &median_ns), median = find_median(of, most, values);
+        const struct rank_waits *sums = &of->sums[most];
+        told->waited_for_us = sums->waited_for_ns / 1e3;
+        told->n_last = sums->n_last;
+        told->n_collectives = sums->n;
+        if (told->waited_for_us > PART_HELD_UP * told->span_us && sums->waited_for_ns > TIMES_MEDIAN * median_ns)
+            told->rank = of->clocks[most].rank;
+        if (told->rank >= 0 && median != ROW_NONE && sums->part) {
+            const char *const paths[2] = {sums->part->rank.path, of->sums[median].part->rank.path};
+            told->median_rank = of->clocks[median].rank;
+            status = compare_operators(of, context, paths, error);
+        }
+    }
+    write_sentence(of);
+    return status;
+}

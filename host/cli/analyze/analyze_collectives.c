@@ -1,0 +1,169 @@
+/*
+ * analyze_collectives.c - `sutra analyze collectives`: device traces of many ranks in, tables of their collectives and a
+ * page about them out.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/collectives_page.h"
+#include "cli/analyze/table_files.h"
+#include "cli/tool/trace_list.h"
+#include "sutra/report.h"
+
+struct collectives_values {
+    struct analysis_values analysis;
+    uint64_t ranks_per_host, link_peak;
+    int format, compat;
+    bool arrivals;
+};
+
+enum collectives_compat { COLLECTIVES_OURS, COLLECTIVES_TRACELENS };
+static const char *const compats[] = {"none", "tracelens", NULL}; /* in this order */
+
+#define AT(field) .offset = offsetof(struct collectives_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
+     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
+     .help = "of the tables: csv, or json, an array of rows (default: csv)"},
+    {"arrivals", 0, OPTION_FLAG, AT(arrivals),
+     .help = "write collective_arrivals, too: a row for each rank of each collective"},
+    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = INT32_MAX,
+     .help = "so many ranks share a host and its clock (default: as many as it has GPUs, if the traces tell)"},
+    {"link-peak", 0, OPTION_NUMBER, "GB", AT(link_peak), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "what a GPU's links carry at most in one direction, in GB/s (default: as data sheets have it for NVLink "
+             "and Infinity Fabric, inside hosts)"},
+    {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
+     .help = "tracelens: the tables of TraceLens, with its rules, its arithmetic and its columns: ranks are the places "
+             "of their files, collectives meet by order, GB are GiB (default: none)"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_WHERE,
+    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
+
+/* What lives while traces are analyzed. */
+struct collectives_job {
+    const struct collectives_values *values;
+    struct job analysis;
+    struct trace_list traces;
+    struct sutra_collectives *collectives;
+    struct result_folder results;
+};
+
+static enum sutra_status write_tables(struct collectives_job *job, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_collectives_table(job->collectives, (enum sutra_collectives_table)id);
+        if (table)
+            status = table_file_write(&job->analysis, job->results.path, table, RANK_ALL,
+                                      (enum sutra_table_format)job->values->format, error);
+    }
+    return status;
+}
+
+static enum sutra_status write_report(struct collectives_job *job, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    enum sutra_status status =
+        sutra_report_write_collectives(job->analysis.context, job->collectives, job->results.path, &n_bytes, error);
+    job->analysis.figures.output_bytes += n_bytes;
+    return status;
+}
+
+static enum sutra_status job_run(void *arg, struct sutra_error *error) {
+    struct collectives_job *job = arg;
+    const struct collectives_values *values = job->values;
+    const struct sutra_collectives_options made = {.size = sizeof made,
+                                                   .compat = values->compat == COLLECTIVES_TRACELENS,
+                                                   .arrivals = values->arrivals,
+                                                   .ranks_per_host = values->ranks_per_host,
+                                                   .link_gb_per_s = (double)values->link_peak};
+    enum sutra_status status = job_open(&job->analysis, NULL, error);
+    if (!status)
+        status = sutra_collectives_make(job->analysis.context, (const char *const *)job->traces.paths, job->traces.n,
+                                        &made, &job->collectives, error);
+    if (!status && values->analysis.job.output)
+        status = write_tables(job, error);
+    if (!status && values->analysis.job.output && !values->analysis.no_report && !made.compat)
+        status = write_report(job, error);
+    progress_clear(&job->analysis.watch.progress);
+    return status;
+}
+
+static void print_stats(FILE *file, const void *result) {
+    const struct collectives_job *job = result;
+    struct sutra_collectives_summary summary = {.size = sizeof summary};
+    sutra_collectives_summary(job->collectives, &summary);
+    const struct named_count counts[] = {{"n_ranks", summary.n_ranks},
+                                         {"n_left_out", summary.n_left_out},
+                                         {"n_collectives", summary.n_collectives},
+                                         {"n_messages", summary.n_messages},
+                                         {"n_faults", summary.n_faults}};
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    run_figures_print_json(file, &job->analysis.figures);
+}
+
+static int job_tell(struct collectives_job *job) {
+    const struct analysis_values *values = &job->values->analysis;
+    job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
+                trace_list_largest(&job->traces, where_threads(&values->job.where)));
+    if (!values->job.quiet && job->values->compat == COLLECTIVES_OURS)
+        collectives_page_print(job->collectives, values->job.output);
+    return analysis_job_close(&job->analysis, values->open, print_stats, job);
+}
+
+/* ---- The command ---- */
+
+static int run_job(struct collectives_job *job, const struct operands *operands) {
+    int exit_code = trace_list_make(&job->traces, operands);
+    if (exit_code == SUTRA_OK)
+        exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
+    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct collectives_values values = {.analysis.job.stages = analysis_stages};
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
+        return exit_code;
+    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
+        return exit_code;
+    struct collectives_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
+    exit_code = run_job(&job, &operands);
+    sutra_collectives_free(job.collectives);
+    sutra_context_free(job.analysis.context);
+    trace_list_free(&job.traces);
+    return exit_code;
+}
+
+static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Says which rank the others wait for, and why; how fast collectives are, against what the links can do; how far the "
+    "clocks of ranks are apart; and what is wrong with the collectives of a job. A TRACE is a device trace, or a folder "
+    "of them, one of each rank.",
+    "Collectives meet by their group and their number in it (Seq), or, where traces do not tell that, by their order, "
+    "realigned where a rank lost some. Clocks are set right by the ends of collectives where they are clearly off, and "
+    "the page says so.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra analyze collectives traces/ -o results", "tables and a report of a job, from the traces of its ranks"},
+    {"sutra analyze collectives rank*.json.gz", "the page: who holds whom up"},
+    {0},
+};
+
+const struct command analyze_collectives_command = {
+    .name = "collectives",
+    .called = "sutra analyze collectives",
+    .summary = "collectives over all ranks: who waits for whom",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
+    .run = run,
+};

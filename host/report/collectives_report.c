@@ -1,0 +1,270 @@
+/*
+ * collectives_report.c - the page about the collectives of a job: who waits for whom, how fast collectives of each size
+ * are, clocks, and what is wrong.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/colours.h"
+#include "report/page.h"
+#include "sutra/report.h"
+
+/* Bars of one chart. */
+#define BARS_SHOWN 24
+
+struct collectives_source {
+    const struct sutra_collectives *collectives;
+    struct sutra_collectives_summary summary;
+    struct sutra_collectives_straggler straggler;
+};
+
+static const struct sutra_table *table_of(const struct collectives_source *source, enum sutra_collectives_table id) {
+    const struct sutra_table *table = sutra_collectives_table(source->collectives, id);
+    return table && table->n_rows ? table : NULL;
+}
+
+static uint32_t column_of(const struct sutra_table *table, const char *name) {
+    uint32_t column = 0;
+    while (strcmp(table->columns[column].spec.name, name) != 0)
+        column++;
+    return column;
+}
+
+/* ---- Sections ---- */
+
+static void show_ranks(struct page *page, const void *of) {
+    static const struct bars_words words = {"ranks_waiting",
+                                            "Time that ranks wait, and are waited for",
+                                            "A bar for each rank: how long it waits in collectives, and how long the "
+                                            "others wait for it, on average, where it comes last.",
+                                            NULL,
+                                            "Ranks",
+                                            "collective_ranks"};
+    const struct collectives_source *source = of;
+    const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_RANKS);
+    page_words(page, source->straggler.sentence);
+    if (!table) {
+        page_missing(page, "Ranks", "the traces have no collectives");
+        return;
+    }
+    const struct bars bars = {.table = table,
+                              .labels = {column_of(table, "rank")},
+                              .n_labels = 1,
+                              .values = {{column_of(table, "waited_us"), "waits", COLOUR_WAIT_DEVICE},
+                                         {column_of(table, "waited_for_us"), "is waited for", COLOUR_WAIT_SYNC}},
+                              .n_values = 2,
+                              .unit = UNIT_US};
+    page_bars(page, bars, RANKS_AS_BARS, &words);
+}
+
+static void show_excess(struct page *page, const void *of) {
+    static const struct bars_words words = {"straggler_operators",
+                                            "What takes longer than on the median rank",
+                                            "A bar for each operator of the rank that the others wait for, by what it "
+                                            "takes more than on the median rank.",
+                                            NULL,
+                                            "Operators that take longer",
+                                            "straggler_operators"};
+    const struct collectives_source *source = of;
+    const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_EXCESS);
+    if (!table) {
+        page_missing(page, "Operators", "no rank is so late that it would be compared with another");
+        return;
+    }
+    const struct bars bars = {.table = table,
+                              .labels = {column_of(table, "phase"), column_of(table, "operator")},
+                              .n_labels = 2,
+                              .values = {{column_of(table, "excess_us"), "longer by", COLOUR_COMPUTE}},
+                              .n_values = 1,
+                              .unit = UNIT_US};
+    page_bars(page, bars, BARS_SHOWN, &words);
+}
+
+static void show_types(struct page *page, const void *of) {
+    static const struct bars_words words = {"collective_types",
+                                            "Time of transfers by type and size",
+                                            "A bar for each type, data type and size in each group: the shortest "
+                                            "duration of each collective, added up.",
+                                            NULL,
+                                            "Types and sizes",
+                                            "collective_types"};
+    const struct collectives_source *source = of;
+    const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_KINDS);
+    if (!table) {
+        page_missing(page, "Types", "the traces have no collectives");
+        return;
+    }
+    const struct bars bars = {.table = table,
+                              .labels = {column_of(table, "type"), column_of(table, "members")},
+                              .n_labels = 2,
+                              .values = {{column_of(table, "transfer_us"), "transfer", COLOUR_COMMUNICATION}},
+                              .n_values = 1,
+                              .unit = UNIT_US};
+    page_bars(page, bars, BARS_SHOWN, &words);
+}
+
+/* ---- Bandwidth by size ---- */
+
+/* Sizes as people write them, 2^20 and so on. */
+static const char *size_text(double bytes, char text[32]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    snprintf(text, 32, "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+/* The table of sizes with names for bars: "all-reduce, inside hosts, from 1 MiB". */
+static void name_sizes(struct sutra_table *table, const struct sutra_table *sizes) {
+    static const struct column_spec specs[] = {
+        {"collectives", SUTRA_COLUMN_TEXT},         {"count", SUTRA_COLUMN_INTEGER},
+        {"bus_min_gb_per_s", SUTRA_COLUMN_REAL},    {"bus_25_gb_per_s", SUTRA_COLUMN_REAL},
+        {"bus_median_gb_per_s", SUTRA_COLUMN_REAL}, {"bus_75_gb_per_s", SUTRA_COLUMN_REAL},
+        {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},    {"link_percent", SUTRA_COLUMN_REAL}};
+    table_init(table, "collective_sizes", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < sizes->n_rows; row++) {
+        char name[160], size[32];
+        size_t length;
+        const char *type = table_get_text(sizes, column_of(sizes, "type"), row, &length);
+        const char *place = table_get_text(sizes, column_of(sizes, "place"), row, &length);
+        snprintf(name, sizeof name, "%s%s%s, from %s", type, *place ? *place == 'i' ? ", inside" : ", between" : "",
+                 *place ? " hosts" : "", size_text(table_get_real(sizes, column_of(sizes, "from_bytes"), row), size));
+        table_words(table, name);
+        table_integer(table, table_get_integer(sizes, column_of(sizes, "count"), row));
+        for (uint32_t i = 2; i < sizeof specs / sizeof *specs; i++)
+            table_real(table, table_get_real(sizes, column_of(sizes, specs[i].name), row));
+    }
+}
+
+static void show_sizes(struct page *page, const void *of) {
+    static const struct bars_words words = {"bus_bandwidth",
+                                            "Bus bandwidth by size",
+                                            "A bar for each type and stretch of sizes: the median of its collectives, "
+                                            "in GB/s.",
+                                            NULL,
+                                            "Bandwidth by size",
+                                            "collective_sizes"};
+    const struct collectives_source *source = of;
+    const struct sutra_table *sizes = table_of(source, SUTRA_COLLECTIVES_SIZES);
+    struct sutra_table table;
+    if (!sizes) {
+        page_missing(page, "Bandwidth", "no collective tells its size");
+        return;
+    }
+    name_sizes(&table, sizes);
+    const struct bars bars = {.table = &table,
+                              .labels = {0},
+                              .n_labels = 1,
+                              .values = {{4, "median bus bandwidth", COLOUR_COMMUNICATION}},
+                              .n_values = 1,
+                              .unit = UNIT_PLAIN};
+    page_bars(page, bars, 2 * BARS_SHOWN, &words);
+    page_check(page, &table);
+    table_free(&table);
+}
+
+/* ---- Tables ---- */
+
+static void show_table(struct page *page, const struct collectives_source *source, enum sutra_collectives_table id,
+                       const char *caption, const char *why) {
+    const struct sutra_table *table = table_of(source, id);
+    if (table)
+        page_table(page, table, caption, sutra_table_name(table));
+    else
+        page_missing(page, caption, why);
+}
+
+static void show_groups(struct page *page, const void *of) {
+    show_table(page, of, SUTRA_COLLECTIVES_GROUPS, "Groups", "the traces have no collectives");
+}
+
+static void show_clocks(struct page *page, const void *of) {
+    const struct collectives_source *source = of;
+    const struct sutra_collectives_summary *summary = &source->summary;
+    char words[300];
+    snprintf(words, sizeof words,
+             "Clocks are up to %.1f us apart, to within %.1f us; those of %" PRIu64 " ranks are set right. %" PRIu64
+             " times a rank ends a collective before the last one has come, by its own clock; %" PRIu64 " by these.",
+             summary->clocks_apart_us, summary->clock_residual_us, summary->n_clocks_set, summary->n_impossible,
+             summary->n_impossible_aligned);
+    page_words(page, words);
+    show_table(page, source, SUTRA_COLLECTIVES_HOSTS, "Clocks of hosts",
+               "the traces do not tell how many GPUs a host has");
+    show_table(page, source, SUTRA_COLLECTIVES_CLOCKS, "Clocks of ranks", "the traces have no collectives");
+}
+
+static void show_checks(struct page *page, const void *of) {
+    show_table(page, of, SUTRA_COLLECTIVES_CHECKS, "Checks", "nothing is wrong");
+}
+
+static const struct page_section sections[] = {
+    {"ranks", "Ranks",
+     "Who waits for whom. A rank waits from its arrival at a collective until the last one has come; this one waits for "
+     "nobody, and is waited for by all.",
+     show_ranks},
+    {"straggler", "The last rank",
+     "What the rank that the others wait for does longer than the median rank. If its device computes no longer than "
+     "that one's, it is the time of operators on the host.",
+     show_excess},
+    {"types", "Types",
+     "Where the time of transfers goes. A transfer is the shortest duration of a collective on any rank.", show_types},
+    {"bandwidth", "Bandwidth",
+     "How fast collectives of each size are. The algorithm's bandwidth is bytes by time, in decimal GB/s; that of the bus "
+     "is this times the share of the bytes that each link carries, as nccl-tests has it, so it can be held against what "
+     "links can do.",
+     show_sizes},
+    {"groups", "Groups", "The same by group.", show_groups},
+    {"clocks", "Clocks",
+     "How far clocks are apart. Collectives end everywhere at once, so their ends tell; clocks are set right where they "
+     "are off by clearly more than what is left around the line.",
+     show_clocks},
+    {"checks", "Checks", "What is wrong with the collectives of this job.", show_checks},
+    {0},
+};
+
+/* ---- The page ---- */
+
+static void show_cards(struct page *page, const struct collectives_source *source) {
+    const struct sutra_collectives_summary *summary = &source->summary;
+    double ranks = summary->n_ranks ? (double)summary->n_ranks : 1;
+    page_cards_begin(page);
+    page_card(page, "Ranks", (double)summary->n_ranks, UNIT_COUNT, "");
+    page_card(page, "Collectives", (double)summary->n_collectives, UNIT_COUNT, "");
+    page_card(page, "Job", summary->span_us, UNIT_US, "from the first work of a device to the last");
+    page_card(page, "Waiting", summary->waited_us / ranks, UNIT_US, "of a rank on average");
+    page_card(page, "Transfer", summary->transfer_us, UNIT_US, "of all collectives, without waiting");
+    page_card(page, "Faults", (double)summary->n_faults, UNIT_COUNT, "");
+    page_cards_end(page);
+}
+
+static void write_page(struct page *page, const struct collectives_source *source) {
+    char title[96], more[96] = "";
+    const struct sutra_collectives_rank *first = sutra_collectives_at(source->collectives, 0);
+    uint64_t n = source->summary.n_ranks;
+    snprintf(title, sizeof title, "Collectives of %s rank%s", shown_decimal((double)n, 0).text, n == 1 ? "" : "s");
+    if (n > 1)
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
+    page_head(page, title, first->path, more, sections);
+    page_warning_count(page, source->summary.n_left_out, "traces are left out");
+    show_cards(page, source);
+    page_sections(page, sections, source);
+}
+
+enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
+                                                 const struct sutra_collectives *collectives, const char *folder,
+                                                 uint64_t *n_bytes, struct sutra_error *error) {
+    struct collectives_source source = {
+        .collectives = collectives, .summary.size = sizeof source.summary, .straggler.size = sizeof source.straggler};
+    struct page page;
+    sutra_collectives_summary(collectives, &source.summary);
+    sutra_collectives_straggler(collectives, &source.straggler);
+    page_open(&page, context, folder, error);
+    write_page(&page, &source);
+    enum sutra_status status = page_close(&page);
+    if (!status && n_bytes)
+        *n_bytes = page.n_bytes;
+    return status;
+}
