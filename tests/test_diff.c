@@ -252,6 +252,21 @@ static void operators_are_told_by_name(void **state) {
     check_edits(edits, N(edits), SUTRA_DIFF_OPERATORS, columns);
 }
 
+static void parts_of_steps_say_what_became_longer(void **state) {
+    (void)state;
+    struct sutra_diff *diff = compare("mm:gemm=10 view", 3, "mm:gemm=30 view", 2);
+    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    struct sutra_column part = column_of(steps, "part"), b = column_of(steps, "b_us"),
+                        more = column_of(steps, "diff_us");
+    assert_string_equal(sutra_column_text(&part, 0), "step");
+    assert_string_equal(sutra_column_text(&part, 1), "compute");
+    assert_true(b.reals[1] == 30);
+    assert_true(more.reals[1] == 20);
+    assert_string_equal(sutra_column_text(&part, 9), "device work");
+    assert_true(more.reals[9] == 20);
+    sutra_diff_free(diff);
+}
+
 static void kernels_are_told_by_short_name(void **state) {
     (void)state;
     static const char *const columns[] = {"name", "class", "change", "device_diff_us", "share_percent", NULL};
@@ -326,6 +341,13 @@ static char *random_trace(struct random *random) {
 static void rows_add_up_to_the_whole(const struct sutra_diff *diff) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
+    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    struct sutra_column parts = column_of(steps, "diff_us");
+    double sum = 0;
+    for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++)
+        sum += parts.reals[row];
+    assert_true(fabs(sum - (summary.step_us[1] - summary.step_us[0])) < 1e-6);
+    assert_true(parts.reals[0] == summary.step_us[1] - summary.step_us[0] || fabs(parts.reals[0] - sum) < 1e-6);
     for (size_t i = 0; i < N(levels); i++) {
         const struct sutra_table *table = sutra_diff_table(diff, levels[i]);
         assert_true(fabs(sum_of(table, "device_a_us") - (summary.device_us[0])) < 1e-6);
@@ -412,9 +434,13 @@ static void hta_compares_the_first_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_say_what_was_edited),      cmocka_unit_test(operators_are_told_by_name),
-        cmocka_unit_test(kernels_are_told_by_short_name), cmocka_unit_test(renamed_operators_may_be_mapped),
-        cmocka_unit_test(random_pairs_keep_the_rules),    cmocka_unit_test(hta_compares_the_first_steps),
+        cmocka_unit_test(paths_say_what_was_edited),
+        cmocka_unit_test(operators_are_told_by_name),
+        cmocka_unit_test(parts_of_steps_say_what_became_longer),
+        cmocka_unit_test(kernels_are_told_by_short_name),
+        cmocka_unit_test(renamed_operators_may_be_mapped),
+        cmocka_unit_test(random_pairs_keep_the_rules),
+        cmocka_unit_test(hta_compares_the_first_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

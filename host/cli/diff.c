@@ -171,8 +171,8 @@ static int judge(const struct diff_job *job) {
     if (!(growth > job->fail_above) || !clear)
         return SUTRA_OK;
     return message_fail(SUTRA_STRICT, "%s %s longer than in A, %.1f %%: more than %g %%",
-                        summary.has_steps[1] ? "a step of B takes" : "B takes the device", time_text(growth_us).text,
-                        growth, job->fail_above);
+                        summary.has_steps[1] ? "a step of B takes" : "B takes", time_text(growth_us).text, growth,
+                        job->fail_above);
 }
 
 static int job_tell(struct diff_job *job) {

@@ -79,7 +79,23 @@ static void print_side(const struct sutra_diff_summary *summary, int side, const
 }
 
 static const char *step_words(const struct sutra_diff_summary *summary) {
-    return summary->has_steps[1] ? "a step takes" : "the device takes";
+    return summary->has_steps[1] ? "a step takes" : "the trace takes";
+}
+
+/* The part of a step that most of the growth is in; parts stand between the step and the work of the device. */
+static void print_cause(const struct sutra_table *steps, double growth) {
+    double most = 0;
+    uint64_t cause = 0;
+    for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) {
+        double difference = real_at(steps, STEP_DIFFERENCE, row);
+        if (difference * growth > 0 && fabs(difference) > most) {
+            most = fabs(difference);
+            cause = row;
+        }
+    }
+    if (cause)
+        printf("Most of that is %s: %s\n", text_at(steps, STEP_PART, cause),
+               signed_time(growth > 0 ? most : -most).text);
 }
 
 /* What a reader came for, in a sentence. */
@@ -94,6 +110,7 @@ static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff
     printf("B is %s: %s %s instead of %s,", growth > 0 ? "slower" : "faster", step_words(summary),
            time_text(summary->step_us[1]).text, time_text(summary->step_us[0]).text);
     printf(" %s\n", signed_percent(diff_growth(summary)).text);
+    print_cause(steps, growth);
     if (strcmp(clear, "no") == 0)
         printf("That is not clear: steps vary so much by themselves.\n");
     else if (strcmp(clear, "unknown") == 0)
@@ -106,6 +123,8 @@ static void print_steps(const struct sutra_diff *diff) {
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         const char *clear = text_at(table, STEP_CLEAR, row);
         double difference = real_at(table, STEP_DIFFERENCE, row);
+        if (real_at(table, STEP_A, row) == 0 && real_at(table, STEP_B, row) == 0)
+            continue;
         printf("  %-22s %11s ", text_at(table, STEP_PART, row), time_text(real_at(table, STEP_A, row)).text);
         printf("%11s ", time_text(real_at(table, STEP_B, row)).text);
         printf("%12s %9s", difference == 0 ? "0" : signed_time(difference).text,

@@ -354,9 +354,11 @@ enum sutra_status part_join(struct part *whole, const struct part *part, int sid
     to->has_steps |= from->has_steps;
     to->device_ns += from->device_ns;
     to->left_out_ns += from->left_out_ns;
-    to->step_ns += from->step_ns;
     spread_join(&to->device, &from->device);
-    spread_join(&to->step, &from->step);
+    for (int part_of = 0; part_of < N_DIFF_PARTS; part_of++) {
+        to->parts_ns[part_of] += from->parts_ns[part_of];
+        spread_join(&to->parts[part_of], &from->parts[part_of]);
+    }
     free(texts);
     free(paths);
     return ok ? SUTRA_OK : error_memory(error);

@@ -11,6 +11,7 @@
 #define COMPARE_PART_H
 
 #include "analyze/operators/operators.h"
+#include "analyze/overview/steps.h"
 #include "columns/strings.h"
 #include "compare/ledger.h"
 #include "compare/path_fold.h"
@@ -26,13 +27,16 @@ enum part_ledger {
 /* What work is charged to. */
 enum operator_kind { KIND_OPERATOR, KIND_CALL, KIND_NOBODY, N_KINDS };
 
+/* A step, and what it consists of: enum step_part (analyze/overview/steps.h). */
+enum diff_part { DIFF_PART_STEP, DIFF_PART_FIRST, N_DIFF_PARTS = DIFF_PART_FIRST + N_STEP_PARTS };
+
 struct part_side {
     row_t n_samples; /* steps of all ranks */
     bool has_steps;  /* else each trace is one */
     struct spread device;
     wide_t device_ns, left_out_ns; /* of all work in the steps; of that in none */
-    struct spread step; /* from a step's start to its end; of a trace without steps, from the first work to the last */
-    wide_t step_ns;
+    wide_t parts_ns[N_DIFF_PARTS]; /* of all steps, and how they vary */
+    struct spread parts[N_DIFF_PARTS];
     struct ledger ledgers[N_LEDGERS];
     struct path_fold fold; /* the steps' call paths */
 };
@@ -65,6 +69,7 @@ enum sutra_status part_join(struct part *whole, const struct part *part, int sid
 /* Stretches of time, rising, that do not overlap. */
 struct step_window {
     int64_t from, to;
+    row_t host; /* the step's row of hosts; ROW_NONE: all of the trace */
 };
 
 /* What the making of a part knows. */

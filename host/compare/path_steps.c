@@ -47,7 +47,6 @@ static bool is_node(const struct path_steps *steps, row_t row) {
         return false;
     switch (reading->hosts.kind[row]) {
     case HOST_OPERATOR:
-        return true;
     case HOST_ANNOTATION:
         return !text_compare(reading->strings, name, TEXT_BEGINS, STEP_NAME);
     case HOST_FRAME:

@@ -74,9 +74,34 @@ static void show_bars(struct page *page, const struct sutra_table *table, enum l
         page_words(page, "Nothing differs.");
 }
 
+/* Rows of the table of steps: the step, its parts, the work of the device. */
+static void show_parts(struct page *page, const struct sutra_table *steps) {
+    static const int colours[] = {COLOUR_COMPUTE,   COLOUR_COMMUNICATION, COLOUR_COPIES,      COLOUR_WAIT_HOST,
+                                  COLOUR_WAIT_DATA, COLOUR_WAIT_SYNC,     COLOUR_WAIT_DEVICE, COLOUR_IDLE};
+    static const struct column_spec specs[] = {{"part", SUTRA_COLUMN_TEXT}, {"diff_us", SUTRA_COLUMN_REAL}};
+    const uint32_t value = column_of(steps, "diff_us");
+    struct sutra_table parts;
+    table_init(&parts, "changed_parts", specs, 2);
+    for (uint64_t row = 1; row <= sizeof colours / sizeof *colours; row++) {
+        size_t length;
+        const char *text = table_get_text(steps, 0, row, &length);
+        table_text(&parts, text, length);
+        table_real(&parts, table_get_real(steps, value, row));
+    }
+    const struct changes changes = {
+        .table = &parts, .n_rows = parts.n_rows, .label = 0, .value = 1, .row_colours = colours, .unit = UNIT_US};
+    page_chart(page, "changed_parts", "What became longer in a step, B less A",
+               "One bar for each part of a step: to the right where B takes longer, to the left where A does.",
+               changes_draw, &changes);
+    page_check(page, &parts);
+    table_free(&parts);
+}
+
 static void show_steps(struct page *page, const void *of) {
     const struct diff_source *source = of;
-    page_table(page, table_of(source, SUTRA_DIFF_STEPS), "A step, on average", "diff_steps");
+    const struct sutra_table *steps = table_of(source, SUTRA_DIFF_STEPS);
+    show_parts(page, steps);
+    page_table(page, steps, "A step, on average", "diff_steps");
 }
 
 static void show_operators(struct page *page, const void *of) {
@@ -220,7 +245,8 @@ static void show_where(struct page *page, const void *of) {
 
 static const struct page_section sections[] = {
     {"steps", "Steps",
-     "What a step takes, on average over the steps and ranks of each side. A difference is clear if it is more than twice "
+     "What a step takes and consists of, on average over the steps and ranks of each side. Parts add up to the step. A "
+     "difference is clear if it is more than twice "
      "its standard error, as the steps tell.",
      show_steps},
     {"where", "Where",

@@ -48,7 +48,7 @@ struct sutra_diff_options {
 };
 
 enum sutra_diff_table {
-    SUTRA_DIFF_STEPS,      /* a step, and the device's work in it */
+    SUTRA_DIFF_STEPS,      /* a step, what it consists of, and the device's work in it */
     SUTRA_DIFF_OPERATORS,  /* name: calls, time on the device and on the host */
     SUTRA_DIFF_SHAPES,     /* name, shapes and types of inputs */
     SUTRA_DIFF_KERNELS,    /* short name, class */
@@ -86,7 +86,7 @@ struct sutra_diff_summary {
     uint64_t n_ranks[2];    /* traces that count */
     uint64_t n_steps[2];    /* of all ranks */
     bool has_steps[2];      /* of the profiler; else each trace counts as one */
-    double step_us[2];      /* of a step: its time; without steps, from the first work of the device to the last */
+    double step_us[2];      /* of a step: its time; without steps, from the first event to the last */
     double device_us[2];    /* work of the device in a step, durations added up */
     double outside_us[2];   /* work in no step, of all ranks */
     double step_error_us;   /* standard error of the difference of the steps; NaN: not known */

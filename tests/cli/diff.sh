@@ -7,11 +7,11 @@ quietly sutra diff trace.json.gz trace.json.gz
 trace() {
     echo '{"traceEvents": ['
     for step in 1 2 3; do
-        at=$((step * 1000))
+        at=$((step * $1))
         event() {
             printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %d, "dur": %d, "args": {%s}},\n' "$@"
         }
-        event user_annotation "ProfilerStep#$step" 1 1 $at $(($1 + step)) ''
+        event user_annotation "ProfilerStep#$step" 1 1 $at $(($1 - 9 + step)) ''
         event cpu_op aten::addmm 1 1 $((at + 10)) 50 '"Input Dims": [[8, 8]], "Input type": ["float"]'
         event cuda_runtime cudaLaunchKernel 1 1 $((at + 20)) 5 "\"correlation\": $((at + 1))"
         event kernel "void $2<float>(float*)" 0 7 $((at + 40)) $3 "\"correlation\": $((at + 1)), \"stream\": 7"

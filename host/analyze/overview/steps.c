@@ -144,7 +144,7 @@ static enum sutra_status find_bounds(const struct overview *overview, const char
 
 /* ---- Parts ---- */
 
-static enum step_part part_of(uint8_t kind) {
+enum step_part step_part_of(enum overview_kind kind) {
     static const uint8_t parts[OVERVIEW_N_KINDS] = {
         [OVERVIEW_COMPUTE] = STEP_COMPUTE,
         [OVERVIEW_COMMUNICATION] = STEP_COMMUNICATION,
@@ -178,7 +178,7 @@ static void split(const struct overview *overview, struct overview_steps *steps)
         while (at < overview->n_rows && overview->rows[at].end <= step->begin)
             at++;
         for (row_t row = at; row < overview->n_rows && overview->rows[row].begin < step->end; row++)
-            step->ticks[part_of(overview->rows[row].kind)] +=
+            step->ticks[step_part_of((enum overview_kind)overview->rows[row].kind)] +=
                 within(step, overview->rows[row].begin, overview->rows[row].end);
     }
 }

@@ -29,6 +29,9 @@ enum step_part {
     N_STEP_PARTS
 };
 
+/* The part that a kind of row is of. */
+enum step_part step_part_of(enum overview_kind kind);
+
 enum steps_source { STEPS_NONE, STEPS_PROFILER, STEPS_ANNOTATION, STEPS_REPETITION };
 
 struct overview_step {
