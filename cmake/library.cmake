@@ -29,20 +29,22 @@ set(STATIC_LIBS deflate zstd ${SUTRA_CUDA_LIBS} m)
 target_link_libraries(sutra_static INTERFACE ${STATIC_LIBS} Threads::Threads)
 set_target_properties(sutra_static PROPERTIES OUTPUT_NAME sutra LINKER_LANGUAGE C)
 
-install(TARGETS sutra_shared sutra_static EXPORT sutra)
-install(DIRECTORY include/sutra DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS sutra_shared sutra_static EXPORT sutra
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+  ARCHIVE COMPONENT development)
+install(DIRECTORY include/sutra DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 set(CONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sutra)
 include(CMakePackageConfigHelpers)
 configure_package_config_file(cmake/sutraConfig.cmake.in sutraConfig.cmake INSTALL_DESTINATION ${CONFIG_DIR})
 write_basic_package_version_file(sutraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sutraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/sutraConfigVersion.cmake
-  DESTINATION ${CONFIG_DIR})
-install(EXPORT sutra NAMESPACE sutra:: FILE sutraTargets.cmake DESTINATION ${CONFIG_DIR})
+  DESTINATION ${CONFIG_DIR} COMPONENT development)
+install(EXPORT sutra NAMESPACE sutra:: FILE sutraTargets.cmake DESTINATION ${CONFIG_DIR} COMPONENT development)
 
 # The prefix is told from where the file lies, so that an installation can be moved.
 list(TRANSFORM STATIC_LIBS PREPEND "-l" REGEX "^[^/]" OUTPUT_VARIABLE PC_STATIC_LIBS)
 list(JOIN PC_STATIC_LIBS " " PC_STATIC_LIBS)
 file(RELATIVE_PATH PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/sutra.pc.in sutra.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sutra.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/sutra.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

@@ -14,7 +14,7 @@ cmake --install "$build" --prefix "$temporary/first" >/dev/null
 mv "$temporary/first" "$temporary/prefix"
 prefix=$temporary/prefix
 
-for file in bin/sutra bin/chakra_trace_link include/sutra/sutra.h share/man/man1/sutra.1 \
+for file in bin/sutra bin/chakra_trace_link include/sutra/sutra.h share/man/man1/sutra.1.gz \
     share/bash-completion/completions/sutra share/zsh/site-functions/_sutra share/fish/vendor_completions.d/sutra.fish; do
     [ -s "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
