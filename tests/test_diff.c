@@ -252,6 +252,21 @@ static void operators_are_told_by_name(void **state) {
     check_edits(edits, N(edits), SUTRA_DIFF_OPERATORS, columns);
 }
 
+static void collectives_are_told_by_kind_and_size(void **state) {
+    (void)state;
+    static const char *const columns[] = {"collective",     "type",      "elements", "ranks",
+                                          "device_diff_us", "mean_b_us", NULL};
+#define REDUCE(n, dur)                                                                                                 \
+    "{\"traceEvents\":[" EVENT("kernel", "ncclDevKernel_AllReduce", 0, 7, 10, dur,                                     \
+                               "\"stream\":7,\"correlation\":1,\"Collective name\":\"allreduce\",\"dtype\":"           \
+                               "\"Float\",\"In msg nelems\":" #n ",\"Out msg nelems\":" #n ",\"Group size\":8") "]}"
+    char a[] = REDUCE(1024, 10), b[] = REDUCE(1024, 14), *texts[2] = {a, b}, text[256];
+    struct sutra_diff *diff = compare_texts(texts, NULL, 1);
+    tell_changes(sutra_diff_table(diff, SUTRA_DIFF_COLLECTIVES), columns, text);
+    assert_string_equal(text, "allreduce; Float; 1024.0; 8.0; 4.0; 14.0");
+    sutra_diff_free(diff);
+}
+
 static void parts_of_steps_say_what_became_longer(void **state) {
     (void)state;
     struct sutra_diff *diff = compare("mm:gemm=10 view", 3, "mm:gemm=30 view", 2);
@@ -436,6 +451,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_say_what_was_edited),
         cmocka_unit_test(operators_are_told_by_name),
+        cmocka_unit_test(collectives_are_told_by_kind_and_size),
         cmocka_unit_test(parts_of_steps_say_what_became_longer),
         cmocka_unit_test(kernels_are_told_by_short_name),
         cmocka_unit_test(renamed_operators_may_be_mapped),

@@ -180,6 +180,31 @@ static void print_named(const struct sutra_table *table, const char *title, uint
     print_rest(n);
 }
 
+static struct figure elements_words(double n, const char *type) {
+    struct figure figure;
+    if (isnan(n))
+        snprintf(figure.text, sizeof figure.text, "%s", "");
+    else
+        snprintf(figure.text, sizeof figure.text, "%.0f %.12s", n, type);
+    return figure;
+}
+
+static void print_collectives(const struct sutra_table *table) {
+    uint32_t key = 4;
+    uint64_t n = rows_that_differ(table, key);
+    if (n)
+        printf("\ncollectives\n");
+    for (uint64_t row = 0; row < n && row < N_TOP; row++) {
+        printf("  %11s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
+        printf("%9s  %-20s", signed_percent(real_at(table, key + OF_PERCENT, row)).text,
+               short_text(text_at(table, 0, row), 20).text);
+        printf(" %-21s ", elements_words(real_at(table, 2, row), text_at(table, 1, row)).text);
+        print_change(table, key, row);
+        putchar('\n');
+    }
+    print_rest(n);
+}
+
 /* The end of a path tells more than its beginning. */
 static void print_path(const char *path, const char *lead) {
     printf("%s%s\n", lead, short_path(path, PATH_WIDTH).text);
@@ -220,6 +245,7 @@ void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names
     print_paths(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
     print_named(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "operators", 2);
     print_named(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), "kernels", 2);
+    print_collectives(sutra_diff_table(diff, SUTRA_DIFF_COLLECTIVES));
     printf("\nnext:\n");
     if (names->folder)
         printf("  the tables are in %s\n", short_path(names->folder, 58).text);

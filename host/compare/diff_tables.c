@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/collective_calls.h"
 #include "base/error.h"
 #include "compare/diff.h"
 #include "compare/diff_rows.h"
@@ -72,6 +73,16 @@ static const struct diff_table_spec specs[SUTRA_DIFF_N_TABLES] = {
                             CLEAR_COLUMNS}},
     [SUTRA_DIFF_KERNELS] = {"diff_kernels",
                             {{"name", TEXT}, {"class", TEXT}, CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS}},
+    [SUTRA_DIFF_COLLECTIVES] = {"diff_collectives",
+                                {{"collective", TEXT},
+                                 {"type", TEXT},
+                                 {"elements", REAL},
+                                 {"ranks", REAL},
+                                 CALL_COLUMNS,
+                                 TIME_COLUMNS,
+                                 CLEAR_COLUMNS,
+                                 {"mean_a_us", REAL},
+                                 {"mean_b_us", REAL}}},
     [SUTRA_DIFF_PATHS] =
         {"diff_paths",
          {{"path_a", TEXT}, {"path_b", TEXT}, {"kernels_a", TEXT}, {"kernels_b", TEXT}, CALL_COLUMNS, TIME_COLUMNS}},
@@ -107,11 +118,10 @@ struct sutra_table *diff_table_begin(struct sutra_diff *diff, enum sutra_diff_ta
 
 /* What a row has of each side. */
 struct diff_row {
-    uint32_t texts[4];
+    struct tuple key;
     uint64_t calls[2];
     wide_t device[2], host[2];
     struct spread samples[2];
-    uint32_t kind;
     const char *change; /* NULL: calls tell */
 };
 
@@ -120,7 +130,7 @@ struct diff_rows {
     struct arena *arena;
     struct diff_row *list;
     uint32_t n;
-    int n_texts;
+    const bool *is_text; /* parts of the keys */
     uint32_t *order;
     wide_t difference; /* of all */
 };
@@ -144,6 +154,10 @@ static int compare_wide(wide_t a, wide_t b) {
     return (a > b) - (a < b);
 }
 
+static const char *text_of(const struct part *whole, value_key text) {
+    return strings_text(&whole->texts, (uint32_t)text);
+}
+
 static int compare_rows(const void *left, const void *right, void *arg) {
     const struct diff_rows *rows = arg;
     const struct part *whole = rows->whole;
@@ -154,9 +168,10 @@ static int compare_rows(const void *left, const void *right, void *arg) {
                              diff_scaled(whole, a->device, 0) + diff_scaled(whole, a->device, 1));
     if (!order)
         order = compare_wide(wide_size(diff_of(whole, b->host)), wide_size(diff_of(whole, a->host)));
-    for (int i = 0; i < rows->n_texts && !order; i++)
-        order = strcmp(strings_text(&whole->texts, a->texts[i]), strings_text(&whole->texts, b->texts[i]));
-    return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
+    for (int i = 0; i < 4 && !order; i++)
+        order = rows->is_text[i] ? strcmp(text_of(whole, a->key.part[i]), text_of(whole, b->key.part[i]))
+                                 : (a->key.part[i] > b->key.part[i]) - (a->key.part[i] < b->key.part[i]);
+    return order;
 }
 
 static enum sutra_status sort_rows(struct diff_rows *rows, struct sutra_error *error) {
@@ -289,7 +304,7 @@ static void make_steps(const struct part *whole, struct sutra_diff *diff) {
 
 /* ---- Ledgers ---- */
 
-/* Rows by key of either side; key parts are texts but for the second, which is the row's kind. */
+/* Rows by key of either side. */
 static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger id, struct tuples *keys,
                                       struct sutra_error *error) {
     const struct part *whole = rows->whole;
@@ -304,16 +319,14 @@ static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger i
                 break;
             const struct ledger_sum *sum = &ledgers[side]->sums[i];
             struct diff_row *row = &rows->list[number];
-            for (int part = 0; part < 4; part++)
-                row->texts[part] = part == 1 ? 0 : (uint32_t)key.part[part];
-            row->kind = (uint32_t)key.part[1];
+            row->key = key;
             row->calls[side] = sum->calls;
             row->device[side] = sum->device;
             row->host[side] = sum->host;
             row->samples[side] = sum->samples;
         }
     rows->n = keys->n;
-    rows->n_texts = 4;
+    rows->is_text = ledger_key_texts[id];
     return ok ? sort_rows(rows, error) : error_memory(error);
 }
 
@@ -327,6 +340,26 @@ static void put_host(struct sutra_table *table, const struct part *whole, const 
     diff_put_times(table, whole, row->host);
 }
 
+/* Of a call. */
+static void put_means(struct sutra_table *table, const struct diff_row *row) {
+    for (int side = 0; side < 2; side++)
+        table_real(table,
+                   row->calls[side] ? (double)row->device[side] / (double)row->calls[side] / NS_PER_US : (double)NAN);
+}
+
+static void put_key(struct sutra_table *table, const struct part *whole, enum part_ledger id, const struct tuple *key) {
+    put_text(table, whole, (uint32_t)key->part[0]);
+    if (id == LEDGER_COLLECTIVES) {
+        put_text(table, whole, (uint32_t)key->part[1]);
+        for (int i = 2; i < 4; i++)
+            table_real(table, key->part[i] == CALL_UNKNOWN ? (double)NAN : (double)key->part[i]);
+        return;
+    }
+    put_kind(table, id, (uint32_t)key->part[1]);
+    for (int i = 2; i < 4 && id == LEDGER_SHAPES; i++)
+        put_text(table, whole, (uint32_t)key->part[i]);
+}
+
 static bool is_nothing(const struct diff_row *row) {
     return !row->calls[0] && !row->calls[1] && !row->device[0] && !row->device[1];
 }
@@ -338,24 +371,21 @@ static void put_ledger(struct sutra_table *table, const struct diff_rows *rows, 
         const struct diff_row *row = &rows->list[rows->order[i]];
         if (is_nothing(row))
             continue;
-        put_text(table, whole, row->texts[0]);
-        put_kind(table, id, row->kind);
-        if (id == LEDGER_SHAPES) {
-            put_text(table, whole, row->texts[2]);
-            put_text(table, whole, row->texts[3]);
-        }
+        put_key(table, whole, id, &row->key);
         put_calls(table, whole, row);
         put_times(table, rows, row, &cumulative);
         put_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));
         if (id == LEDGER_OPERATORS)
             put_host(table, whole, row);
+        if (id == LEDGER_COLLECTIVES)
+            put_means(table, row);
     }
 }
 
 static enum sutra_status make_ledger(const struct part *whole, enum part_ledger id, struct sutra_diff *diff,
                                      struct sutra_error *error) {
-    static const enum sutra_diff_table tables[N_LEDGERS] = {SUTRA_DIFF_OPERATORS, SUTRA_DIFF_SHAPES,
-                                                            SUTRA_DIFF_KERNELS};
+    static const enum sutra_diff_table tables[N_LEDGERS] = {SUTRA_DIFF_OPERATORS, SUTRA_DIFF_SHAPES, SUTRA_DIFF_KERNELS,
+                                                            SUTRA_DIFF_COLLECTIVES};
     struct arena arena = {0};
     struct tuples keys = {0};
     struct diff_rows rows = {.whole = whole, .arena = &arena};
@@ -381,13 +411,14 @@ static const char *path_change(const struct path_row *row) {
 static enum sutra_status put_paths(struct diff_rows *rows, const struct path_row_list *paths, struct sutra_table *table,
                                    struct sutra_error *error) {
     const struct part *whole = rows->whole;
+    static const bool all_texts[4] = {true, true, true, true};
     wide_t cumulative = 0;
     rows->list = arena_zeros(rows->arena, paths->n, sizeof *rows->list);
     rows->n = (uint32_t)paths->n;
-    rows->n_texts = 4;
+    rows->is_text = all_texts;
     for (uint32_t i = 0; i < rows->n && rows->list; i++) {
         const struct path_row *path = &paths->list[i];
-        rows->list[i] = (struct diff_row){.texts = {path->path[0], path->path[1], path->kernels[0], path->kernels[1]},
+        rows->list[i] = (struct diff_row){.key = {{path->path[0], path->path[1], path->kernels[0], path->kernels[1]}},
                                           .calls = {path->calls[0], path->calls[1]},
                                           .device = {path->ns[0], path->ns[1]},
                                           .change = path_change(path)};
@@ -396,7 +427,7 @@ static enum sutra_status put_paths(struct diff_rows *rows, const struct path_row
     for (uint32_t i = 0; i < rows->n && !status; i++) {
         const struct diff_row *row = &rows->list[rows->order[i]];
         for (int text = 0; text < 4; text++)
-            put_text(table, whole, row->texts[text]);
+            put_text(table, whole, (uint32_t)row->key.part[text]);
         put_calls(table, whole, row);
         put_times(table, rows, row, &cumulative);
     }

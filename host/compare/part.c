@@ -108,6 +108,7 @@ static enum sutra_status make_shapes(struct part_work *work, struct charge_texts
 struct charge_keys {
     uint32_t *operators, *shapes;
     uint32_t nobody[2];
+    uint32_t *collectives; /* by row of devices */
 };
 
 static struct tuple operator_key(const struct part_work *work, row_t host) {
@@ -122,6 +123,7 @@ static enum sutra_status take_charge_keys(struct part_work *work, const struct c
     uint32_t text = strings_intern(&work->part->texts, nobody, strlen(nobody));
     keys->operators = arena_take(&work->scratch, charges->n, sizeof *keys->operators);
     keys->shapes = arena_take(&work->scratch, charges->n, sizeof *keys->shapes);
+    keys->collectives = arena_take(&work->scratch, work->reading.devices.n, sizeof *keys->collectives);
     bool ok = !work->scratch.failed && text != STRING_NONE;
     for (row_t i = 0; i < charges->n && ok; i++) {
         struct tuple key = operator_key(work, charges->host[i]);
@@ -167,6 +169,10 @@ static bool add_work(struct part_work *work, const struct charge_keys *keys, row
     ledgers[LEDGER_KERNELS].sums[kernel].calls++;
     ledger_add(&ledgers[LEDGER_OPERATORS], charge == ROW_NONE ? keys->nobody[0] : keys->operators[charge], sample, ns);
     ledger_add(&ledgers[LEDGER_SHAPES], charge == ROW_NONE ? keys->nobody[1] : keys->shapes[charge], sample, ns);
+    if (keys->collectives[device] != TUPLE_NONE) {
+        ledger_add(&ledgers[LEDGER_COLLECTIVES], keys->collectives[device], sample, ns);
+        ledgers[LEDGER_COLLECTIVES].sums[keys->collectives[device]].calls++;
+    }
     for (int k = 0; k < 2 && charge == ROW_NONE; k++)
         ledgers[k].sums[keys->nobody[k]].calls++;
     work->side->device_ns += ns;
@@ -241,6 +247,8 @@ static enum sutra_status make_sums(struct part_work *work, struct sutra_error *e
     if (!status)
         status = take_charge_keys(work, &texts, &keys, error);
     if (!status)
+        status = part_collectives_find(work, keys.collectives, error);
+    if (!status)
         status = add_hosts(work, &keys, error);
     if (!status)
         status = add_all_work(work, &keys, error);
@@ -273,7 +281,8 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                             const struct part_options *options, struct part *part, struct sutra_error *error) {
-    struct part_work work = {.context = context, .options = options, .part = part, .side = &part->sides[options->side]};
+    struct part_work work = {
+        .context = context, .trace = trace, .options = options, .part = part, .side = &part->sides[options->side]};
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = read_work(&work, trace, error);
@@ -293,9 +302,10 @@ enum sutra_status part_make(struct sutra_context *context, const struct sutra_de
 
 /* ---- Joining ---- */
 
-/* Parts of the keys of a ledger that are texts. */
-static const bool key_texts[N_LEDGERS][4] = {
-    [LEDGER_OPERATORS] = {true}, [LEDGER_SHAPES] = {true, false, true, true}, [LEDGER_KERNELS] = {true}};
+const bool ledger_key_texts[N_LEDGERS][4] = {[LEDGER_OPERATORS] = {true},
+                                             [LEDGER_SHAPES] = {true, false, true, true},
+                                             [LEDGER_KERNELS] = {true},
+                                             [LEDGER_COLLECTIVES] = {true, true}};
 
 static bool join_ledger(struct ledger *to, const struct ledger *from, const bool is_text[4], const uint32_t *texts) {
     bool ok = true;
@@ -348,7 +358,7 @@ enum sutra_status part_join(struct part *whole, const struct part *part, int sid
     uint32_t *paths = texts ? join_paths(whole, part, texts) : NULL;
     bool ok = paths;
     for (int k = 0; k < N_LEDGERS && ok; k++)
-        ok = join_ledger(&to->ledgers[k], &from->ledgers[k], key_texts[k], texts);
+        ok = join_ledger(&to->ledgers[k], &from->ledgers[k], ledger_key_texts[k], texts);
     ok = ok && join_tree(whole, &from->fold, side, texts, paths);
     to->n_samples += from->n_samples;
     to->has_steps |= from->has_steps;

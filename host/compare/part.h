@@ -18,11 +18,15 @@
 #include "sutra/diff.h"
 
 enum part_ledger {
-    LEDGER_OPERATORS, /* text of the name, enum operator_kind */
-    LEDGER_SHAPES,    /* the same; texts of dims and types */
-    LEDGER_KERNELS,   /* text of the short name, enum device_class */
+    LEDGER_OPERATORS,   /* text of the name, enum operator_kind */
+    LEDGER_SHAPES,      /* the same; texts of dims and types */
+    LEDGER_KERNELS,     /* text of the short name, enum device_class */
+    LEDGER_COLLECTIVES, /* texts of what and of the type, elements, size of the group; CALL_UNKNOWN */
     N_LEDGERS
 };
+
+/* Parts of the keys that are texts. */
+extern const bool ledger_key_texts[N_LEDGERS][4];
 
 /* What work is charged to. */
 enum operator_kind { KIND_OPERATOR, KIND_CALL, KIND_NOBODY, N_KINDS };
@@ -75,6 +79,7 @@ struct step_window {
 /* What the making of a part knows. */
 struct part_work {
     struct sutra_context *context;
+    const struct sutra_device_trace *trace;
     const struct part_options *options;
     struct op_reading reading;
     struct arena arena, scratch;
@@ -89,6 +94,9 @@ struct part_work {
 
 /* step_windows.c */
 enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *error);
+
+/* part_collectives.c: the key of each row of devices that is a collective; TUPLE_NONE: others. */
+enum sutra_status part_collectives_find(struct part_work *work, uint32_t *keys, struct sutra_error *error);
 
 /* path_steps.c: the trees of all steps. */
 enum sutra_status path_steps_make(struct part_work *work, struct sutra_error *error);

@@ -120,6 +120,14 @@ static void show_kernels(struct page *page, const void *of) {
     page_table(page, table, "Kernels, a step", "diff_kernels");
 }
 
+static void show_collectives(struct page *page, const void *of) {
+    const struct sutra_table *table = table_of(of, SUTRA_DIFF_COLLECTIVES);
+    if (table->n_rows)
+        page_table(page, table, "Collectives, a step", "diff_collectives");
+    else
+        page_missing(page, "Collectives", "the traces have none");
+}
+
 /* ---- The tree ---- */
 
 enum { TREE_OF_DEPTH, TREE_OF_NAME, TREE_OF_CALLS_A, TREE_OF_CALLS_B, TREE_OF_A, TREE_OF_B, TREE_OF_DIFFERENCE };
@@ -256,6 +264,10 @@ static const struct page_section sections[] = {
      show_where},
     {"operators", "Operators", "Work that each operator launched itself, not those below it.", show_operators},
     {"kernels", "Kernels", "Kernels, copies and sets of memory by name.", show_kernels},
+    {"collectives", "Collectives",
+     "Communication by collective, type, elements and size of the group. A rank that comes first waits for the others in "
+     "it.",
+     show_collectives},
     {0},
 };
 

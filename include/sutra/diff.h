@@ -48,13 +48,14 @@ struct sutra_diff_options {
 };
 
 enum sutra_diff_table {
-    SUTRA_DIFF_STEPS,      /* a step, what it consists of, and the device's work in it */
-    SUTRA_DIFF_OPERATORS,  /* name: calls, time on the device and on the host */
-    SUTRA_DIFF_SHAPES,     /* name, shapes and types of inputs */
-    SUTRA_DIFF_KERNELS,    /* short name, class */
-    SUTRA_DIFF_PATHS,      /* call path, and what runs there: kernels of A, kernels of B */
-    SUTRA_DIFF_TREE,       /* the same by names only: what runs below each path, and what it launches itself */
-    SUTRA_HTA_COMPARE_ALL, /* name: counts and durations in one step; then by HTA's short names */
+    SUTRA_DIFF_STEPS,       /* a step, what it consists of, and the device's work in it */
+    SUTRA_DIFF_OPERATORS,   /* name: calls, time on the device and on the host */
+    SUTRA_DIFF_SHAPES,      /* name, shapes and types of inputs */
+    SUTRA_DIFF_KERNELS,     /* short name, class */
+    SUTRA_DIFF_COLLECTIVES, /* collective, type, elements, ranks: of all communication */
+    SUTRA_DIFF_PATHS,       /* call path, and what runs there: kernels of A, kernels of B */
+    SUTRA_DIFF_TREE,        /* the same by names only: what runs below each path, and what it launches itself */
+    SUTRA_HTA_COMPARE_ALL,  /* name: counts and durations in one step; then by HTA's short names */
     SUTRA_HTA_COMPARE_ALL_SHORT,
     SUTRA_HTA_COMPARE_CPU,
     SUTRA_HTA_COMPARE_CPU_SHORT,
