@@ -39,10 +39,22 @@ static void made_startup(struct made_trace *made, bool fires) {
         step_begin(made);
         busy_part(made);
         if (step == 1 || !fires)
-            call(made, "cudaMalloc", fires ? 5000 : 20);
+            call(made, "cudaMalloc", fires ? 9000 : 20);
         if (step == 2 && fires)
-            call(made, "cuModuleLoadData", 3000);
+            call(made, "cuModuleLoadData", 1000);
         wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* What comes in every step is no start-up. */
+static void made_allocation(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 4; step++) {
+        step_begin(made);
+        busy_part(made);
+        wait_for_device(made, "cudaDeviceSynchronize");
+        if (fires || step == 0)
+            call(made, "cudaFree", 500);
         step_end(made);
     }
 }
@@ -387,6 +399,7 @@ struct finding_case {
 static const struct finding_case cases[] = {
     {FINDING_STARTUP, made_startup, "of it in cudaMalloc", 60, 80},
     {FINDING_STARTUP, made_startup_first, "Profile after a warm-up", 90, 99},
+    {FINDING_ALLOCATION, made_allocation, "in cudaFree. Leave memory", 20, 35},
     {FINDING_TRACE_EDGE, made_trace_edge, "first 3.00 ms", 0, 0},
     {FINDING_UNRECORDED_GRAPH, made_unrecorded_graph, "not recorded", 0, 0},
     {FINDING_DEVICE_SIDE, made_device_side, "The host is not why", 0, 0},

@@ -16,6 +16,9 @@
 /* Where the device is idle more than the rest, what it computes comes second to why it waits. */
 #define OFTEN_IDLE_PERCENT 60
 
+/* Of names in sentences; of functions of Python the end tells which it is. */
+#define NAME_COLUMNS 48
+
 const char *const finding_names[N_FINDING_RULES] = {
     [FINDING_STARTUP] = "startup",
     [FINDING_UNRECORDED_GRAPH] = "unrecorded_graph",
@@ -29,6 +32,7 @@ const char *const finding_names[N_FINDING_RULES] = {
     [FINDING_SLOW_COLLECTIVE] = "slow_collective",
     [FINDING_COPIES] = "copies",
     [FINDING_SYNC] = "sync",
+    [FINDING_ALLOCATION] = "allocation",
     [FINDING_FP32] = "fp32_no_tensor_cores",
     [FINDING_UNFUSED_ATTENTION] = "unfused_attention",
     [FINDING_ELEMENTWISE_FUSION] = "elementwise_fusion",
@@ -75,7 +79,8 @@ struct figure finding_count(const struct findings_work *work, double count) {
 }
 
 struct shortened finding_name(const struct findings_work *work, uint32_t string) {
-    return short_name(strings_text(work->reading->strings, string), 48);
+    const char *name = strings_text(work->reading->strings, string);
+    return strstr(name, ".py(") ? short_path(name, NAME_COLUMNS) : short_name(name, NAME_COLUMNS);
 }
 
 void finding_add(struct overview_finding *finding, const char *format, ...) {
@@ -183,6 +188,7 @@ enum sutra_status findings_make(struct sutra_context *context, const struct op_r
                                           rule_slow_collective,
                                           rule_copies,
                                           rule_sync,
+                                          rule_allocation,
                                           rule_fp32,
                                           rule_unfused_attention,
                                           rule_elementwise_fusion,

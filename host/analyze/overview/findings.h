@@ -35,6 +35,7 @@ enum finding_rule {
     FINDING_SLOW_COLLECTIVE,
     FINDING_COPIES,
     FINDING_SYNC,
+    FINDING_ALLOCATION,
     FINDING_FP32,
     FINDING_UNFUSED_ATTENTION,
     FINDING_ELEMENTWISE_FUSION,
@@ -134,13 +135,16 @@ enum sutra_status finding_frame(struct findings_work *work, uint32_t kinds, uint
 /* measures.c */
 enum sutra_status measures_take(struct findings_work *work, struct sutra_error *error);
 
+/* guards.c: whether set-up comes again and again: a third of it or more in the second half of three steps or more. */
+bool set_up_recurs(const struct overview *overview);
+
 /* guards.c: false: the only thing to be said is said. */
 enum sutra_status guards_apply(struct findings_work *work, bool *go_on, struct sutra_error *error);
 
 /* rules_*.c, in the order in which they look. */
 typedef enum sutra_status finding_look(struct findings_work *work, struct sutra_error *error);
 finding_look rule_data_loading, rule_cpu_preprocessing, rule_host_bound, rule_small_kernels_optimizer,
-    rule_exposed_comm, rule_slow_collective, rule_copies, rule_sync, rule_fp32, rule_unfused_attention,
+    rule_exposed_comm, rule_slow_collective, rule_copies, rule_sync, rule_allocation, rule_fp32, rule_unfused_attention,
     rule_elementwise_fusion, rule_layout, rule_ddp_buffers, rule_gemm_bound;
 
 #endif

@@ -6,6 +6,7 @@
 
 #define STARTUP_PERCENT     20
 #define STARTUP_IN_FIRST    90 /* percent of it in the first gap: that is cut off */
+#define RECURRING_STEPS     3
 #define EDGE_GAP_PERCENT    5
 #define EDGE_WITHIN_PERCENT 2
 #define EDGE_SHARE_PERCENT  50
@@ -50,10 +51,21 @@ static enum sutra_status say_startup(struct findings_work *work, struct sutra_er
     return SUTRA_OK;
 }
 
+bool set_up_recurs(const struct overview *overview) {
+    const struct overview_window *window = &overview->window;
+    int64_t middle = window->from + (window->to - window->from) / 2, late = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->begin >= middle && (row->kind == OVERVIEW_SET_UP || row->kind == OVERVIEW_SLOW_LAUNCH))
+            late += row->end - row->begin;
+    }
+    return window->n_steps >= RECURRING_STEPS && late * 3 >= startup_ticks(overview);
+}
+
 /* Cuts off what one gap before the first work has of it. */
 static bool is_startup(struct overview *overview) {
     int64_t ticks = startup_ticks(overview);
-    if (percent(overview, ticks) < STARTUP_PERCENT)
+    if (percent(overview, ticks) < STARTUP_PERCENT || set_up_recurs(overview))
         return false;
     uint32_t kinds = KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH);
     const struct overview_gap *gap = overview->gaps;

@@ -67,7 +67,7 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
     struct overview_finding *finding = finding_say(
         work, FINDING_EXPOSED_COMM, exposed, "Communication that nothing hides takes %s (%s), %s of it in %s",
         finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
-        finding_percent((double)most, exposed).text, finding_name(work, name).text);
+        finding_percent(fmin((double)most, exposed), exposed).text, finding_name(work, name).text);
     add_overlap(work, exposed, finding);
     double a_step = measures->n_collectives / measures->n_steps;
     bool each = work->overview->window.n_steps && a_step >= COLLECTIVES_A_STEP &&

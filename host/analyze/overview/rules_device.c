@@ -130,16 +130,16 @@ enum sutra_status rule_copies(struct findings_work *work, struct sutra_error *er
     enum sutra_status status = find_copies(work, &found, error);
     if (status || found.name == STRING_NONE)
         return status;
-    struct overview_finding *finding =
-        finding_say(work, FINDING_COPIES, exposed, "Copies hold all else up for %s (%s): %s of it %s",
-                    finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
-                    finding_percent((double)found.ticks, exposed).text, finding_name(work, found.name).text);
+    struct overview_finding *finding = finding_say(
+        work, FINDING_COPIES, exposed, "Copies hold all else up for %s (%s): %s of it %s",
+        finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
+        finding_percent(fmin((double)found.ticks, exposed), exposed).text, finding_name(work, found.name).text);
     if (found.op != STRING_NONE)
         finding_add(finding, " by %s", finding_name(work, found.op).text);
     finding_add(finding, ", %s; %s.", finding_count(work, found.n).text, remedy_of_copies(work, &found));
     finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     finding_number(finding, "copies", found.n / measures->n_steps);
-    finding_number(finding, "most_percent", (double)found.ticks / exposed * 100);
+    finding_number(finding, "most_percent", fmin((double)found.ticks / exposed, 1) * 100);
     return SUTRA_OK;
 }
 

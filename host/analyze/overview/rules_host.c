@@ -137,6 +137,7 @@ enum sutra_status rule_cpu_preprocessing(struct findings_work *work, struct sutr
 #define HOST_PERCENT        10
 #define EMPTY_PERCENT       30
 #define HOST_ACTIVE_PERCENT 95
+#define LEAST_LAUNCHES      10 /* fewer are no training */
 
 static int64_t host_ticks(const struct findings_work *work) {
     return work->overview->ticks[OVERVIEW_HOST] + work->overview->ticks[OVERVIEW_LAUNCH] - work->preprocessing;
@@ -167,7 +168,7 @@ static bool is_host_bound(const struct findings_work *work) {
     const struct measures *measures = &work->measures;
     bool empty = (double)measures->n_empty * 100 >= (double)measures->n_launches * EMPTY_PERCENT;
     bool restless = part_of_window(work, (double)measures->host_active) >= HOST_ACTIVE_PERCENT;
-    return !work->silent_host && measures->n_launches > 0 &&
+    return !work->silent_host && measures->n_launches >= LEAST_LAUNCHES &&
            part_of_window(work, (double)host_ticks(work)) >= HOST_PERCENT && (empty || restless) &&
            2 * (uint64_t)measures->n_graph < measures->n_kernels;
 }
@@ -398,5 +399,31 @@ enum sutra_status rule_sync(struct findings_work *work, struct sutra_error *erro
     finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
     finding_number(finding, "waits", n / measures->n_steps);
     finding_number(finding, "least_step_us", (double)needed / 1000 / measures->n_steps);
+    return SUTRA_OK;
+}
+
+/* ---- allocation: set-up that recurs from step to step >= ALLOCATION_PERCENT. Win: that. ---- */
+
+#define ALLOCATION_PERCENT 5
+
+enum sutra_status rule_allocation(struct findings_work *work, struct sutra_error *error) {
+    const struct measures *measures = &work->measures;
+    double ticks = (double)(work->overview->ticks[OVERVIEW_SET_UP] + work->overview->ticks[OVERVIEW_SLOW_LAUNCH]);
+    uint32_t name;
+    int64_t most;
+    if (part_of_window(work, ticks) < ALLOCATION_PERCENT || !set_up_recurs(work->overview))
+        return SUTRA_OK;
+    enum sutra_status status =
+        finding_frame(work, KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH), &name, &most, error);
+    if (status)
+        return status;
+    struct overview_finding *finding = finding_say(
+        work, FINDING_ALLOCATION, ticks, "Every step takes memory from the device or loads code: idle for %s (%s)",
+        finding_per_step(work, ticks).text, finding_percent(ticks, measures->window).text);
+    if (name != STRING_NONE)
+        finding_add(finding, ", most of it in %s", finding_name(work, name).text);
+    finding_add(finding, ". Leave memory to the caching allocator (no empty_cache(), "
+                         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), and shapes as they are.");
+    finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     return SUTRA_OK;
 }

@@ -220,10 +220,10 @@ static void say_late(struct late_search *search, size_t blamed, size_t waiting, 
     int64_t before = late_before(search, blamed, waiting);
     *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .win = waits / (double)other->window_ns * 100};
     finding_add(finding,
-                "Rank %lld holds the others up: it comes last to %s, all leave at once, and rank %lld waits %s of each "
+                "Rank %lld holds the others up: it comes last to %s, all leave at once, and rank %lld waits %s of %s"
                 "%s%s for it (%.1f%%).",
                 (long long)rank->rank, counted_text(search->n_late, "collective", "collectives").text,
-                (long long)other->rank, finding_time(waits / steps).text,
+                (long long)other->rank, finding_time(waits / steps).text, steps > 1 ? "each " : "",
                 finding_time((double)other->window_ns / steps).text, other->n_steps ? " step" : "", finding->win);
     if ((double)before >= 0.8 * waits)
         finding_add(finding,
