@@ -31,6 +31,16 @@ for n in 2 3 7; do
     grep -q ' 9  ranks linked' "by$n.err" || failed "$n processes: no summary"
 done
 
+# Analyses: what processes leave for each other are tables.
+"$SUTRA" analyze hta devices -o tables -q || exit 1
+for n in 2 3; do
+    mpirun --enable-recovery -n $n "$program" --patience 9 analyze hta devices -o "tables$n" -q </dev/null ||
+        failed "analyze hta by $n processes: exit $?"
+    diff -r tables "tables$n" || failed "analyze hta by $n processes: other files"
+done
+mpirun --enable-recovery -n 2 "$program" analyze dlrm devices -o none 2>dlrm.err </dev/null
+grep -q "not 'dlrm'" dlrm.err || failed "analyze dlrm is not refused"
+
 # process_of OUT: the id of process 1 of the job that writes there.
 process_of() {
     for process in /proc/[0-9]*; do

@@ -5,12 +5,14 @@
 #include "analyze/rank_tasks.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank_number.h"
 #include "base/error.h"
 #include "columns/pair_table.h"
+#include "write/sink.h"
 
 /* What the tasks share. */
 struct rank_run {
@@ -18,7 +20,9 @@ struct rank_run {
     struct sutra_context *context;
     rank_work *work;
     void *arg;
-    unsigned n_threads; /* for each trace */
+    const struct rank_team *team; /* or NULL */
+    size_t next;                  /* of a part */
+    unsigned n_threads;           /* for each trace */
     pthread_mutex_t mutex, visiting;
     pthread_cond_t turn;
     bool stopped;             /* a visitor failed: none is called again */
@@ -98,12 +102,96 @@ enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit
     return status;
 }
 
+/* ---- What processes leave for each other ---- */
+
+bool rank_run_is_shared(const struct rank_run *run) {
+    return run->team != NULL;
+}
+
+static char *path_of_result(const struct rank_run *run, size_t number) {
+    char *path;
+    return asprintf(&path, "%s/%zu", run->team->folder, number) < 0 ? NULL : path;
+}
+
+static bool put_result(struct rank_run *run, size_t number, struct buffer *out) {
+    const struct rank_task *task = &run->tasks->list[number];
+    spool_put_text(out, task->path);
+    spool_put(out, task->rank);
+    spool_put(out, task->source);
+    spool_put(out, task->status);
+    spool_put(out, task->error);
+    if (!task->status)
+        run->tasks->spool->put(run->arg, number, out);
+    return !out->failed;
+}
+
+/* Leaves the result, or why there is none. */
+static void leave_result(struct rank_run *run, size_t number, struct sutra_context *context) {
+    struct rank_task *task = &run->tasks->list[number];
+    struct buffer out = {0};
+    struct sink *sink;
+    char *path = path_of_result(run, number);
+    bool ok = put_result(run, number, &out) && path;
+    enum sutra_status status = ok ? sink_open(&sink, context, path, &task->error) : error_memory(&task->error);
+    if (!status) {
+        sink_write(sink, 0, out.bytes, out.length);
+        status = sink_close(sink, true, NULL, &task->error);
+    }
+    if (status) {
+        task->status = status;
+        task->ends_all = true;
+    }
+    free(path);
+    buffer_free(&out);
+}
+
+static enum sutra_status take_bytes(struct rank_run *run, size_t number, const struct source *source) {
+    struct rank_task *task = &run->tasks->list[number];
+    struct spool_reader reader = {.at = source->bytes, .end = source->bytes + source->size};
+    bool same = spool_take_same(&reader, task->path);
+    spool_take(&reader, task->rank);
+    spool_take(&reader, task->source);
+    spool_take(&reader, task->status);
+    spool_take(&reader, task->error);
+    if (reader.failed || !same)
+        return error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
+    if (task->status)
+        return task->status;
+    enum sutra_status status = claim_rank(run, number, &task->error);
+    if (!status)
+        status = run->tasks->spool->take(run->arg, run, number, run->context, &reader, &task->error);
+    if (!status && reader.failed)
+        status = error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
+    return status;
+}
+
+static void take_result(struct rank_run *run, size_t number) {
+    struct rank_task *task = &run->tasks->list[number];
+    struct source source = {0};
+    char *path = path_of_result(run, number);
+    task->status = path ? source_open_any(&source, path, 0, &task->error) : error_memory(&task->error);
+    if (task->status == SUTRA_NO_INPUT)
+        error_file(&task->error, SUTRA_NO_INPUT, task->path, "no process has analyzed it");
+    if (!task->status)
+        task->status = take_bytes(run, number, &source);
+    source_close(&source);
+    free(path);
+}
+
+/* ---- A task with its context ---- */
+
 static void run_with(struct rank_run *run, size_t number, struct sutra_context *context) {
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_device_trace *trace = NULL;
     task->status = sutra_device_trace_read(context, task->path, &trace, &task->error);
     if (!task->status)
         task->rank = rank_number(trace, task->path, number, &task->source);
+    if (run->team) { /* ranks are claimed where all are taken */
+        if (!task->status)
+            task->status = run->work(run->arg, run, number, context, trace, &task->error);
+        leave_result(run, number, context);
+        return;
+    }
     wait_turn(run, number);
     if (!task->status)
         task->status = claim_rank(run, number, &task->error);
@@ -197,9 +285,6 @@ static void run_all(struct rank_run *run) {
     unsigned n_threads = pool_threads(run->context->pool);
     size_t n = run->tasks->n;
     run->n_threads = n < n_threads ? n_threads / (unsigned)n : 1;
-    pthread_mutex_init(&run->mutex, NULL);
-    pthread_mutex_init(&run->visiting, NULL);
-    pthread_cond_init(&run->turn, NULL);
     if (n == 1 && !run->tasks->again) {
         run_with(run, 0, run->context);
     } else {
@@ -211,9 +296,53 @@ static void run_all(struct rank_run *run) {
         run->context->stage_held = false;
         stage_end(run->context);
     }
-    pthread_cond_destroy(&run->turn);
-    pthread_mutex_destroy(&run->visiting);
-    pthread_mutex_destroy(&run->mutex);
+}
+
+/* ---- Shared by processes ---- */
+
+static bool next_of_team(struct rank_run *run, size_t *number) {
+    const struct rank_team *team = run->team;
+    pthread_mutex_lock(&run->mutex);
+    bool more;
+    if (team->next) {
+        more = team->next(team->arg, number);
+    } else {
+        *number = run->next;
+        more = team->n_parts > 0 && run->next < run->tasks->n;
+        run->next += team->n_parts;
+    }
+    pthread_mutex_unlock(&run->mutex);
+    return more && *number < run->tasks->n;
+}
+
+static void run_worker(void *arg, size_t worker) {
+    size_t number;
+    (void)worker;
+    while (next_of_team(arg, &number))
+        run_alone(arg, number);
+}
+
+static enum sutra_status run_team(struct rank_run *run, struct sutra_error *error) {
+    const struct rank_team *team = run->team;
+    unsigned n_threads = pool_threads(run->context->pool);
+    if (!run->tasks->spool)
+        return error_set(error, SUTRA_USAGE, "this analysis cannot be shared by processes");
+    run->n_threads = 1;
+    run->next = team->part;
+    stage_begin(run->context, "analyze ranks", run->tasks->n);
+    run->context->stage_held = true;
+    pool_run(run->context->pool, n_threads, run_worker, run);
+    enum sutra_status status = hand_on(run, error);
+    for (size_t i = 0; i < run->tasks->n; i++)
+        run->tasks->list[i].warnings.length = 0;
+    if (team->end)
+        team->end(team->arg);
+    run->tasks->is_elsewhere = !team->takes;
+    for (size_t i = 0; i < run->tasks->n && team->takes && !status; i++)
+        take_result(run, i);
+    run->context->stage_held = false;
+    stage_end(run->context);
+    return status;
 }
 
 static enum sutra_status make_list(struct rank_tasks *tasks, const char *const *paths, size_t n, size_t result_size,
@@ -244,9 +373,20 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context 
     run.ended = arena_zeros(&tasks->arena, n_paths, sizeof *run.ended);
     if (!run.ended || !pair_table_init(&run.claims))
         return error_memory(error);
-    run_all(&run);
+    run.team = context->team;
+    pthread_mutex_init(&run.mutex, NULL);
+    pthread_mutex_init(&run.visiting, NULL);
+    pthread_cond_init(&run.turn, NULL);
+    if (run.team)
+        status = run_team(&run, error);
+    else
+        run_all(&run);
+    pthread_cond_destroy(&run.turn);
+    pthread_mutex_destroy(&run.visiting);
+    pthread_mutex_destroy(&run.mutex);
     pair_table_free(&run.claims);
-    status = judge(&run, error);
+    if (!status && !tasks->is_elsewhere)
+        status = judge(&run, error);
     qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
     return status;
 }

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "analyze/spool.h"
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "context/context.h"
@@ -33,13 +34,40 @@ struct rank_tasks {
     struct arena arena; /* of all that follows, and of what else lives as long */
     size_t n;
     struct rank_task *list;
-    size_t *order;     /* tasks by rank, those that were left out last */
-    void *results;     /* what an analysis keeps of each task, in the order of the list; zeros at first */
-    const char *stage; /* set before: what the work is called; NULL: "analyze ranks" */
-    bool again;        /* set before: the traces were read before, and what there is to warn of was said then */
+    size_t *order;                  /* tasks by rank, those that were left out last */
+    void *results;                  /* what an analysis keeps of each task, in the order of the list; zeros at first */
+    const struct rank_spool *spool; /* set before: NULL: the work cannot be shared */
+    bool is_elsewhere;              /* the results are another process's; there are none here */
+    const char *stage;              /* set before: what the work is called; NULL: "analyze ranks" */
+    bool again; /* set before: the traces were read before, and what there is to warn of was said then */
 };
 
 struct rank_run;
+
+/* ---- Ranks that several processes share ---- */
+
+/* How a process has its part in them. What it finds about a trace it leaves as a file of the folder, called by the
+ * trace's number; who `takes` them in the end has all results, as if all the work had been its own. */
+struct rank_team {
+    const char *folder;
+    size_t part, n_parts;                    /* works on traces part, part + n_parts, ...; n_parts 0: on none */
+    bool (*next)(void *arg, size_t *number); /* or on those that this gives, by one thread at a time */
+    void (*end)(void *arg);                  /* its work is done; returns when there is all to take. May be NULL */
+    bool takes;
+    void *arg;
+};
+
+/* How an analysis hands on what it found about a trace. */
+struct rank_spool {
+    /* Appends the result, and frees it. */
+    void (*put)(void *arg, size_t number, struct buffer *out);
+    /* Makes it anew, and does all that a rank_work does behind reading. SUTRA_DATA: it was made in another way. */
+    enum sutra_status (*take)(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error);
+};
+
+/* Whether a rank_work's result goes to others: then it does nothing but analyze. */
+bool rank_run_is_shared(const struct rank_run *run);
 
 /* Works on one trace, which becomes its own, with `context`; called from several threads at a time. */
 typedef enum sutra_status rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,

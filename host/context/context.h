@@ -12,6 +12,8 @@
 
 #define STAGES_MAX 32
 
+struct rank_team;
+
 struct sutra_context {
     struct sutra_context_options options;
     struct pool *pool;
@@ -23,7 +25,8 @@ struct sutra_context {
     double stage_began;
     const char *stage; /* the running one, or NULL */
     uint64_t stage_total;
-    bool stage_held; /* threads work in this stage: what they call begins and ends none */
+    const struct rank_team *team; /* processes that share ranks (analyze/rank_tasks.h), or NULL */
+    bool stage_held;              /* threads work in this stage: what they call begins and ends none */
 };
 
 /* Begin a stage (ending the one before) and end it. Names are constants; `total` is what progress counts to. What the

@@ -107,6 +107,7 @@ void sutra_hta_free(struct sutra_hta *hta) {
         return;
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&hta->tables[id]);
+    free(hta->taken);
     table_free(&hta->collectives);
     table_free(&hta->spans);
     free(hta);

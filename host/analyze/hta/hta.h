@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include "analyze/describe.h"
+#include "analyze/spool.h"
 #include "analyze/table.h"
 #include "base/arena.h"
 #include "columns/key.h"
@@ -114,11 +115,20 @@ struct sutra_hta {
     const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
     int64_t base;                            /* as that of hta_rows */
     struct sutra_table collectives, spans;   /* what stragglers are found by: see hta_stragglers.c */
+    char *taken;                             /* texts of reasons that another process has told, or NULL */
 };
 
 /* The options as they count: with what stands for 0. */
 enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
                                    struct sutra_error *error);
+
+/* Sets the two tables up that stragglers are found by. */
+void hta_collectives_init(struct sutra_hta *hta);
+
+/* hta_spool.c: what one process tells another of a rank. Taking it gives NULL where it was made in another way, or is
+ * damaged, or memory runs out (*failed). */
+void hta_put(const struct sutra_hta *hta, struct buffer *out);
+struct sutra_hta *hta_take(const struct sutra_hta_options *options, struct spool_reader *reader, bool *failed);
 
 /* The figures of all ranks; sums->all becomes `all`. */
 void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums, struct sutra_hta_summary *all);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "columns/tuples.h"
 
-static void init_tables(struct sutra_hta *hta) {
+void hta_collectives_init(struct sutra_hta *hta) {
     static const struct column_spec collectives[] = {
         [COLLECTIVE_STREAM] = {"stream", SUTRA_COLUMN_INTEGER}, [COLLECTIVE_STEP] = {"step", SUTRA_COLUMN_INTEGER},
         [COLLECTIVE_NAME] = {"name", SUTRA_COLUMN_TEXT},        [COLLECTIVE_GROUP] = {"group", SUTRA_COLUMN_TEXT},
@@ -125,7 +125,7 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
     row_t *events = arena_take(arena, rows->n, sizeof *events), n = 0;
     struct asked_column groups = {0};
     enum sutra_status status = arena_status(arena, error);
-    init_tables(hta);
+    hta_collectives_init(hta);
     for (row_t i = 0; i < rows->n && !status; i++)
         if (is_collective(input, rows->list[i]))
             events[n++] = rows->list[i];

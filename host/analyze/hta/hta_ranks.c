@@ -69,6 +69,46 @@ static bool series_wait(const struct hta_work *work) {
     return work->of_each.compat && work->ranks->tasks->n > 1;
 }
 
+/* What is done about a rank when it is analyzed. */
+static enum sutra_status show(struct hta_work *work, struct rank_run *run, size_t number, struct sutra_error *error) {
+    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
+    enum sutra_status status = SUTRA_OK;
+    analyzed->summary = analyzed->hta->summary;
+    if (work->options.visit && !series_wait(work))
+        status = rank_run_visit(run, number, visit, work, error);
+    if (!series_wait(work))
+        hta_free_series(analyzed->hta);
+    return status;
+}
+
+static void put(void *arg, size_t number, struct buffer *out) {
+    struct hta_work *work = arg;
+    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
+    hta_put(analyzed->hta, out);
+    sutra_hta_free(analyzed->hta);
+    analyzed->hta = NULL;
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error) {
+    struct hta_work *work = arg;
+    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
+    struct sutra_hta_options options = work->of_each;
+    bool failed = false;
+    (void)context;
+    options.rank = work->ranks->own.list[number].rank;
+    analyzed->hta = hta_take(&options, reader, &failed);
+    if (failed)
+        return error_memory(error);
+    if (!analyzed->hta && reader->failed)
+        return SUTRA_OK; /* who reads the file says that it is damaged */
+    if (!analyzed->hta)
+        return error_file(error, SUTRA_DATA, work->ranks->own.list[number].path, "was analyzed with other options");
+    return show(work, run, number, error);
+}
+
+static const struct rank_spool spool = {put, take};
+
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -82,14 +122,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
         status = rank_run_visit(run, number, visit_trace, work, error);
     analyzed->trace = NULL;
     sutra_device_trace_free(trace);
-    if (status)
-        return status;
-    analyzed->summary = analyzed->hta->summary;
-    if (work->options.visit && !series_wait(work))
-        status = rank_run_visit(run, number, visit, work, error);
-    if (!series_wait(work))
-        hta_free_series(analyzed->hta);
-    return status;
+    return status || rank_run_is_shared(run) ? status : show(work, run, number, error);
 }
 
 /* ---- Tables that have waited ---- */
@@ -271,7 +304,13 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
         status = ranks_begin(n_paths, &work.of_each, &work.ranks, error);
     if (status)
         return status;
+    work.ranks->own.spool = work.options.visit_trace ? NULL : &spool; /* traces do not go from one process to another */
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
+    if (!status && work.ranks->own.is_elsewhere) {
+        sutra_hta_ranks_free(work.ranks);
+        *ranks = NULL;
+        return SUTRA_OK;
+    }
     name_ranks(work.ranks);
     if (!status)
         status = join_tables(work.ranks, &work.of_each, error);

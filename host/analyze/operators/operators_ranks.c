@@ -53,6 +53,83 @@ static bool is_wanted(const struct sutra_operators_ranks_options *options, int64
     return options->n_only == 0;
 }
 
+/* What is done about a rank when it is analyzed. */
+static enum sutra_status show(struct ops_work *work, struct rank_run *run, size_t number, struct sutra_error *error) {
+    struct sutra_operators *operators = analyzed_of(work->ranks, number)->operators;
+    enum sutra_status status = work->options.visit ? rank_run_visit(run, number, visit, work, error) : SUTRA_OK;
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        if (!is_of_all(id))
+            table_free(&operators->tables[id]);
+    return status;
+}
+
+/* ---- From one process to another ---- */
+
+static void put_options(const struct ops_work *work, struct buffer *out) {
+    const struct sutra_operators_options *options = &work->of_each;
+    spool_put(out, options->compat);
+    spool_put(out, options->kernels);
+    spool_put(out, options->from_us);
+    spool_put(out, options->to_us);
+    const char *const texts[] = {options->peaks, options->step, options->name, options->stream, options->category};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        spool_put_text(out, texts[i]);
+    for (size_t i = 0; i < work->options.n_only; i++)
+        spool_put(out, work->options.only[i]);
+}
+
+/* Whether the options are these. */
+static bool take_options(const struct ops_work *work, struct spool_reader *reader) {
+    struct buffer wanted = {0};
+    put_options(work, &wanted);
+    return spool_take_these(reader, &wanted);
+}
+
+static void put(void *arg, size_t number, struct buffer *out) {
+    struct ops_work *work = arg;
+    struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
+    bool is_there = analyzed->operators != NULL;
+    put_options(work, out);
+    spool_put(out, is_there);
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && is_there; id++) {
+        spool_put(out, analyzed->operators->made[id]);
+        if (analyzed->operators->made[id])
+            spool_put_table(out, &analyzed->operators->tables[id]);
+    }
+    sutra_operators_free(analyzed->operators);
+    analyzed->operators = NULL;
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error) {
+    struct ops_work *work = arg;
+    struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
+    const struct rank_task *task = &work->ranks->own.list[number];
+    (void)context;
+    if (!take_options(work, reader))
+        return error_file(error, SUTRA_DATA, task->path, "was analyzed with other options");
+    if (!spool_take_bool(reader))
+        return SUTRA_OK;
+    bool failed = !(analyzed->operators = calloc(1, sizeof *analyzed->operators));
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !failed && !reader->failed; id++) {
+        if (!spool_take_bool(reader))
+            continue;
+        struct sutra_table *table = op_table_begin(analyzed->operators, (enum sutra_operators_table)id);
+        spool_take_table(reader, table);
+        failed = table->failed;
+    }
+    if (failed || reader->failed) {
+        sutra_operators_free(analyzed->operators);
+        analyzed->operators = NULL;
+        return failed ? error_memory(error) : SUTRA_OK; /* who reads the file says that it is damaged */
+    }
+    analyzed->operators->options = work->of_each;
+    analyzed->operators->options.rank = task->rank;
+    return show(work, run, number, error);
+}
+
+static const struct rank_spool spool = {put, take};
+
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -66,12 +143,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     }
     enum sutra_status status = sutra_operators_make(context, trace, &options, &analyzed->operators, error);
     sutra_device_trace_free(trace);
-    if (!status && work->options.visit)
-        status = rank_run_visit(run, number, visit, work, error);
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        if (!is_of_all(id))
-            table_free(&analyzed->operators->tables[id]);
-    return status;
+    return status || rank_run_is_shared(run) ? status : show(work, run, number, error);
 }
 
 /* The rows of all ranks, in the order of the ranks. */
@@ -143,7 +215,13 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
         status = ranks_begin(n_paths, &work.ranks, error);
     if (status)
         return status;
+    work.ranks->own.spool = &spool;
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
+    if (!status && work.ranks->own.is_elsewhere) {
+        sutra_operators_ranks_free(work.ranks);
+        *ranks = NULL;
+        return SUTRA_OK;
+    }
     if (!status && !any_is_wanted(work.ranks))
         status = error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for");
     if (!status)

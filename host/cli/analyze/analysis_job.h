@@ -17,7 +17,8 @@
 /* First member, `analysis`, of the values of such a command. */
 struct analysis_values {
     struct job_values job; /* output: a folder */
-    bool no_report, open;
+    const char *part;      /* of those who share the ranks */
+    bool no_report, open, finish;
     bool may_meet; /* a trace may stand twice among the inputs */
 };
 
@@ -32,6 +33,20 @@ struct analysis_values {
         {"quiet", 'q', OPTION_FLAG, AT(analysis.job.quiet),                                                            \
          .help = "no progress and no page, only warnings and errors"},                                                 \
         JOB_ROW_VERBOSE(analysis.job)
+
+/* Those of commands whose ranks several processes may share (analysis_share.h). */
+#define ANALYSIS_ROWS_SHARE                                                                                            \
+    {"part",                                                                                                           \
+     0,                                                                                                                \
+     OPTION_TEXT,                                                                                                      \
+     "K/N",                                                                                                            \
+     AT(analysis.part),                                                                                                \
+     .help = "only analyze each Nth trace from the Kth on, and leave what is found in DIR for --finish: for Slurm "    \
+             "arrays and the like"},                                                                                   \
+    {                                                                                                                  \
+        "finish", 0, OPTION_FLAG, AT(analysis.finish),                                                                 \
+            .help = "read no trace, but take what the parts have left in DIR; all else as they were called"            \
+    }
 
 /* Whether there is a trace and the flags go together: SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,

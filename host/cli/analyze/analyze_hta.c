@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/analysis_share.h"
 #include "cli/analyze/hta_page.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 #include "cli/tool/trace_list.h"
 
@@ -63,6 +64,7 @@ static const struct option_row options[] = {
     {"no-series", 0, OPTION_FLAG, AT(no_series),
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
@@ -77,6 +79,7 @@ struct hta_job {
     struct sutra_hta_ranks *ranks;
     struct sutra_report *report; /* NULL: none is written */
     struct result_folder results;
+    struct analysis_share share;
 };
 
 /* Writes a table to its file; `rank` may be RANK_ALL. */
@@ -181,14 +184,16 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                           .visit_trace =
                                                               output && values->counters >= 0 ? on_trace : NULL};
     enum sutra_status status = job_open(analysis, NULL, error);
+    if (!status)
+        analysis_share_with(&job->share, analysis->context);
     if (!status && output && !values->analysis.no_report)
         status = sutra_report_create(&job->report, error);
     if (!status)
         status = sutra_hta_ranks_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n,
                                       &ranks_options, &job->ranks, error);
-    if (!status && output)
+    if (!status && output && job->ranks)
         status = write_tables(job, error);
-    if (!status && output)
+    if (!status && output && job->ranks)
         status = write_lists(job, error);
     if (!status && job->report)
         status = write_report(job, error);
@@ -229,14 +234,19 @@ static int job_tell(struct hta_job *job) {
 
 /* ---- The command ---- */
 
-static int run_job(struct hta_job *job, const struct operands *operands) {
+static int run_job(struct hta_job *job, struct hta_values *values, const struct operands *operands,
+                   const struct job_team *processes) {
     int exit_code = trace_list_make(&job->traces, operands);
+    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
     if (exit_code == SUTRA_OK)
         exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
-    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK && job->ranks)
+        exit_code = job_tell(job);
+    return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
-static int run(const struct command *command, int argc, char **argv) {
+int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct hta_values values = {.analysis.job.stages = analysis_stages, .counters = -1};
     struct operands operands;
     int exit_code;
@@ -246,13 +256,19 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (values.counters >= 0 && !values.analysis.job.output)
         return message_fail(SUTRA_USAGE, "--counters needs --output");
+    if (values.counters >= 0 && analysis_is_shared(&values.analysis, processes))
+        return message_fail(SUTRA_USAGE, "--counters needs the traces themselves: let one process do it");
     struct hta_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &operands);
+    exit_code = run_job(&job, &values, &operands, processes);
     sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);
     return exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    return hta_run_shared(command, argc, argv, NULL);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

@@ -15,6 +15,7 @@ static const struct option_row options[] = {
      .help = "of the tables: csv, or json, an array of rows (default: csv)"},
     RESTRICTION_ROWS,
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
@@ -22,7 +23,7 @@ static const struct option_row options[] = {
 };
 
 static int run(const struct command *command, int argc, char **argv) {
-    return operators_run(command, argc, argv, true);
+    return operators_run(command, argc, argv, NULL, true);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

@@ -22,6 +22,7 @@ static const struct option_row options[] = {
              "{\"matrix_bf16\": N, ...}}, instead of data sheets"},
     RESTRICTION_ROWS,
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
@@ -29,7 +30,7 @@ static const struct option_row options[] = {
 };
 
 static int run(const struct command *command, int argc, char **argv) {
-    return operators_run(command, argc, argv, false);
+    return operators_run(command, argc, argv, NULL, false);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

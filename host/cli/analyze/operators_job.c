@@ -20,6 +20,7 @@ struct operators_job {
     struct trace_list traces;
     struct sutra_operators_ranks *ranks;
     struct result_folder results;
+    struct analysis_share share;
     int64_t only[WORDS_MAX]; /* ranks */
 };
 
@@ -85,11 +86,13 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                                 .n_only = values->ranks.n};
     enum sutra_status status = job_open(analysis, NULL, error);
     if (!status)
+        analysis_share_with(&job->share, analysis->context);
+    if (!status)
         status = sutra_operators_ranks_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n,
                                             &ranks_options, &job->ranks, error);
-    if (!status && output)
+    if (!status && output && job->ranks)
         status = write_tables(job, error);
-    if (!status && output && !values->analysis.no_report && values->compat == COMPAT_NONE)
+    if (!status && output && job->ranks && !values->analysis.no_report && values->compat == COMPAT_NONE)
         status = write_report(job, error);
     progress_clear(&analysis->watch.progress);
     return status;
@@ -119,14 +122,20 @@ static int job_tell(struct operators_job *job) {
 
 /* ---- The command ---- */
 
-static int run_job(struct operators_job *job, const struct operands *operands) {
+static int run_job(struct operators_job *job, struct operators_values *values, const struct operands *operands,
+                   const struct job_team *processes) {
     int exit_code = trace_list_make(&job->traces, operands);
+    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
     if (exit_code == SUTRA_OK)
         exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
-    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK && job->ranks)
+        exit_code = job_tell(job);
+    return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
-int operators_run(const struct command *command, int argc, char **argv, bool kernels) {
+int operators_run(const struct command *command, int argc, char **argv, const struct job_team *processes,
+                  bool kernels) {
     struct operators_values values = {.analysis.job.stages = analysis_stages};
     struct operands operands;
     int exit_code;
@@ -136,7 +145,8 @@ int operators_run(const struct command *command, int argc, char **argv, bool ker
         return exit_code;
     struct operators_job job = {
         .values = &values, .kernels = kernels, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = analysis_ranks_take(&values.ranks, job.only) ? run_job(&job, &operands) : SUTRA_USAGE;
+    exit_code =
+        analysis_ranks_take(&values.ranks, job.only) ? run_job(&job, &values, &operands, processes) : SUTRA_USAGE;
     sutra_operators_ranks_free(job.ranks);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);

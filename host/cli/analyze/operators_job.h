@@ -4,7 +4,7 @@
 #ifndef CLI_OPERATORS_JOB_H
 #define CLI_OPERATORS_JOB_H
 
-#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/analysis_share.h"
 #include "sutra/operators.h"
 
 enum operators_compat { COMPAT_NONE, COMPAT_TRACELENS };
@@ -45,6 +45,6 @@ struct operators_values {
     }
 
 /* Runs the command: reads, analyzes, writes, prints. `kernels`: tables of kernels instead of those of operators. */
-int operators_run(const struct command *command, int argc, char **argv, bool kernels);
+int operators_run(const struct command *command, int argc, char **argv, const struct job_team *processes, bool kernels);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "cli/tool/figures.h"
 #include "cli/tool/interrupt.h"
+#include "cli/tool/part.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/trace_list.h"
 #include "job/whole.h"
@@ -94,20 +95,6 @@ static int check_words(struct link_values *values, const struct command *command
     if (values->pair.host || values->table || values->pair.job.output || values->part || values->dry_run)
         return message_fail(SUTRA_USAGE, "--finish takes the folder of the job alone");
     return SUTRA_OK;
-}
-
-/* "3/64" */
-static bool read_part(struct whole_link *link, const char *text) {
-    char *slash, *end;
-    unsigned long long part = strtoull(text, &slash, 10);
-    if (slash == text || *slash != '/' || *text == '-')
-        return false;
-    unsigned long long n = strtoull(slash + 1, &end, 10);
-    if (end == slash + 1 || *end || slash[1] == '-' || part == 0 || part > n)
-        return false;
-    link->part = part - 1;
-    link->n_parts = n;
-    return true;
 }
 
 /* All that what is written depends on. */
@@ -366,8 +353,8 @@ int link_whole_job(struct link_values *values, const struct command *command, co
     int exit_code = check_words(values, command);
     if (exit_code != SUTRA_OK)
         return exit_code;
-    if (values->part && !read_part(&link, values->part))
-        return message_fail(SUTRA_USAGE, "--part: '%s' is no part such as 3/64", values->part);
+    if (values->part && part_read(values->part, &link.part, &link.n_parts) != SUTRA_OK)
+        return SUTRA_USAGE;
     tell_options(values, link.options);
     link.next = link.part;
     return run_job(&link);

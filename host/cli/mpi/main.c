@@ -1,7 +1,9 @@
 /*
- * main.c - `sutra-mpi link HOSTS DEVICES -o DIR`, started by mpirun: `sutra link` of a job by many processes.
+ * main.c - `sutra-mpi link HOSTS DEVICES -o DIR`, started by mpirun: `sutra link` of a job by many processes; and
+ * `sutra-mpi analyze ...`, analyses of many ranks.
  *
  *     mpirun --enable-recovery -n 64 sutra-mpi [--patience SECONDS] link hosts devices -o linked
+ *     mpirun --enable-recovery -n 64 sutra-mpi analyze hta devices -o tables
  *
  * Only process 0 speaks: the others say nothing until the plan is made, since they would say the same, and warnings after
  * that stand in the records.
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/analyze/shared_analyses.h"
 #include "cli/mpi/crew.h"
 #include "cli/tool/interrupt.h"
 #include "cli/tool/message.h"
@@ -31,7 +34,10 @@ struct crew_work {
 
 static void *work(void *arg) {
     struct crew_work *of = arg;
-    of->exit_code = link_run_team(of->argc, of->argv, &of->crew->team);
+    if (strcmp(of->argv[0], "link") == 0)
+        of->exit_code = link_run_team(of->argc, of->argv, &of->crew->team);
+    else
+        of->exit_code = analyze_run_team(of->argc - 1, of->argv + 1, &of->crew->team);
     crew_return(of->crew);
     return NULL;
 }
@@ -64,7 +70,8 @@ static bool read_patience(int argc, char **argv, double *patience, int *first) {
 static int usage(void) {
     return message_fail(SUTRA_USAGE,
                         "usage: mpirun --enable-recovery -n N sutra-mpi [--patience SECONDS] link HOSTS DEVICES "
-                        "-o DIR [OPTIONS]; see 'sutra link --help'");
+                        "-o DIR [OPTIONS], or analyze hta|operators|kernels TRACE... -o DIR [OPTIONS]; see 'sutra link "
+                        "--help' and 'sutra analyze --help'");
 }
 
 static void be_quiet(void) {
@@ -125,7 +132,8 @@ int main(int argc, char **argv) {
     streams_start();
     struct crew_mate *mates = calloc((size_t)n_processes, sizeof *mates);
     struct crew crew;
-    bool told = read_patience(argc, argv, &patience, &first) && argc > first && strcmp(argv[first], "link") == 0;
+    bool told = read_patience(argc, argv, &patience, &first) && argc > first &&
+                (strcmp(argv[first], "link") == 0 || strcmp(argv[first], "analyze") == 0);
     int exit_code = told && mates ? SUTRA_OK : usage();
     if (exit_code == SUTRA_OK) {
         crew_start(&crew, process, n_processes, n_threads, patience, mates);

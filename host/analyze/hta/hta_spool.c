@@ -1,0 +1,111 @@
+/*
+ * hta_spool.c - the tables of a rank as bytes, for another process that joins those of all ranks.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/hta/hta.h"
+
+static void put_options(const struct sutra_hta_options *options, struct buffer *out) {
+    spool_put(out, options->n_kernels);
+    spool_put(out, options->kernel_delay_us);
+    spool_put(out, options->last_step);
+    spool_put(out, options->all_launches);
+    spool_put(out, options->nanoseconds);
+    spool_put(out, options->compat);
+    spool_put(out, options->edition);
+    spool_put(out, options->full_queue);
+    spool_put(out, options->sequence_kernels);
+    spool_put_text(out, options->sequences_of);
+}
+
+/* Whether the options are these, but for the rank. */
+static bool take_options(const struct sutra_hta_options *options, struct spool_reader *reader) {
+    struct buffer wanted = {0};
+    put_options(options, &wanted);
+    return spool_take_these(reader, &wanted);
+}
+
+void hta_put(const struct sutra_hta *hta, struct buffer *out) {
+    put_options(&hta->options, out);
+    spool_put(out, hta->starts_real);
+    spool_put(out, hta->durs_real);
+    for (size_t i = 0; i < sizeof hta->types / sizeof *hta->types; i++)
+        for (int state = 0; state < N_STATES; state++) {
+            spool_put(out, hta->types[i].length[state]);
+            spool_put(out, hta->types[i].exact[state]);
+            spool_put(out, hta->types[i].seen[state]);
+        }
+    spool_put(out, hta->summary);
+    spool_put(out, hta->base);
+    spool_put(out, hta->made);
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
+        spool_put_text(out, hta->reasons[id]);
+        if (hta->made[id])
+            spool_put_table(out, &hta->tables[id]);
+    }
+    spool_put_table(out, &hta->collectives);
+    spool_put_table(out, &hta->spans);
+}
+
+/* Reasons live as long as the tables: first they are counted from the end of the block. */
+static void keep_reasons(struct sutra_hta *hta, bool *failed) {
+    size_t length = 0, at = 0;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        length += hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
+    hta->taken = malloc(length + 1);
+    *failed |= !hta->taken;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !*failed; id++) {
+        size_t n = hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
+        if (n)
+            hta->reasons[id] = memcpy(hta->taken + at, hta->reasons[id], n);
+        at += n;
+    }
+}
+
+static void take_table(struct sutra_hta *hta, enum sutra_hta_table id, struct spool_reader *reader, bool *failed) {
+    hta_table_begin(hta, id);
+    spool_take_table(reader, &hta->tables[id]);
+    *failed |= hta->tables[id].failed;
+}
+
+static void take_tables(struct sutra_hta *hta, struct spool_reader *reader, bool *failed) {
+    bool made[SUTRA_HTA_N_TABLES];
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        made[id] = spool_take_bool(reader);
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !*failed && !reader->failed; id++) {
+        hta->reasons[id] = spool_take_text(reader);
+        if (made[id])
+            take_table(hta, (enum sutra_hta_table)id, reader, failed);
+    }
+    hta_collectives_init(hta);
+    spool_take_table(reader, &hta->collectives);
+    spool_take_table(reader, &hta->spans);
+    *failed |= hta->collectives.failed || hta->spans.failed;
+}
+
+struct sutra_hta *hta_take(const struct sutra_hta_options *options, struct spool_reader *reader, bool *failed) {
+    struct sutra_hta *hta = calloc(1, sizeof *hta);
+    *failed = !hta;
+    if (!hta || !take_options(options, reader)) {
+        free(hta);
+        return NULL;
+    }
+    hta->options = *options;
+    hta->starts_real = spool_take_bool(reader);
+    hta->durs_real = spool_take_bool(reader);
+    for (size_t i = 0; i < sizeof hta->types / sizeof *hta->types; i++)
+        for (int state = 0; state < N_STATES; state++) {
+            spool_take(reader, hta->types[i].length[state]);
+            spool_take(reader, hta->types[i].exact[state]);
+            hta->types[i].seen[state] = spool_take_bool(reader);
+        }
+    spool_take(reader, hta->summary);
+    spool_take(reader, hta->base);
+    take_tables(hta, reader, failed);
+    keep_reasons(hta, failed);
+    if (!*failed && !reader->failed)
+        return hta;
+    sutra_hta_free(hta);
+    return NULL;
+}

@@ -1,0 +1,46 @@
+/*
+ * spool.h - what one process leaves of an analysis for another: numbers, texts and tables, one after the other.
+ *
+ *     struct buffer --spool_put...()--> bytes --file--> struct spool_reader --spool_take...()--> the same
+ *
+ * Both run the same program on machines of one kind. Damaged bytes set `failed`, and give zeros from then on.
+ */
+#ifndef ANALYZE_SPOOL_H
+#define ANALYZE_SPOOL_H
+
+#include "analyze/table.h"
+#include "base/arena.h"
+
+struct spool_reader {
+    const char *at, *end;
+    bool failed;
+};
+
+#define spool_put(out, value) buffer_append(out, &(value), sizeof(value))
+void spool_put_text(struct buffer *out, const char *text); /* or NULL */
+void spool_put_table(struct buffer *out, const struct sutra_table *table);
+
+void spool_take_bytes(struct spool_reader *reader, void *to, size_t n);
+#define spool_take(reader, value) spool_take_bytes(reader, &(value), sizeof(value))
+
+/* A byte that is not 0. */
+static inline bool spool_take_bool(struct spool_reader *reader) {
+    unsigned char byte;
+    spool_take(reader, byte);
+    return byte != 0;
+}
+
+/* The text, which lies among the bytes; or NULL. */
+const char *spool_take_text(struct spool_reader *reader);
+
+/* Whether the next text is this one, or both are NULL. */
+bool spool_take_same(struct spool_reader *reader, const char *text);
+
+/* Whether the next bytes are these, which are freed. */
+bool spool_take_these(struct spool_reader *reader, struct buffer *wanted);
+
+/* Fills a table that has its columns, or none; columns become of the kinds that were put. Out of memory sets
+ * table->failed. */
+void spool_take_table(struct spool_reader *reader, struct sutra_table *table);
+
+#endif

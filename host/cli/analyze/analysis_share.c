@@ -1,0 +1,121 @@
+/*
+ * analysis_share.c - the folder through which processes hand on what they found, and who does what.
+ */
+#include "cli/analyze/analysis_share.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/tool/part.h"
+#include "cli/tool/paths.h"
+#include "context/context.h"
+
+#define PARTS_FOLDER ".parts"
+
+bool analysis_is_shared(const struct analysis_values *values, const struct job_team *processes) {
+    return values->part || values->finish || processes;
+}
+
+static int make_folders(struct analysis_share *share, const char *output) {
+    int length = snprintf(share->folder, sizeof share->folder, "%s/" PARTS_FOLDER, output);
+    if (length >= (int)sizeof share->folder)
+        return message_fail(SUTRA_NO_OUTPUT, "%s: the name is too long", output);
+    int exit_code = folder_make(output);
+    return exit_code == SUTRA_OK ? folder_make(share->folder) : exit_code;
+}
+
+static void path_of_result(const struct analysis_share *share, size_t number, char path[PATH_MAX + 32]) {
+    snprintf(path, PATH_MAX + 32, "%s/%zu", share->folder, number);
+}
+
+static void remove_results(const struct analysis_share *share, const struct trace_list *traces) {
+    char path[PATH_MAX + 32];
+    for (size_t i = 0; i < traces->n; i++) {
+        path_of_result(share, i, path);
+        unlink(path);
+    }
+}
+
+static bool all_are_there(const struct analysis_share *share, const struct trace_list *traces) {
+    char path[PATH_MAX + 32];
+    size_t i = 0;
+    for (bool there = true; i < traces->n && there; i += there) {
+        path_of_result(share, i, path);
+        there = access(path, F_OK) == 0;
+    }
+    return i == traces->n;
+}
+
+static int check_words(const struct analysis_values *values, const struct job_team *processes) {
+    if (!values->job.output)
+        return message_fail(SUTRA_USAGE, "processes that share the ranks need the folder of the results: -o DIR");
+    if ((values->part != NULL) + values->finish + (processes != NULL) > 1)
+        return message_fail(SUTRA_USAGE, "--part and --finish exclude each other, and processes of MPI need neither");
+    return SUTRA_OK;
+}
+
+static bool next_trace(void *arg, size_t *number) {
+    const struct analysis_share *share = arg;
+    return share->processes->next(share->processes->arg, number);
+}
+
+static void tell_end(void *arg) {
+    struct analysis_share *share = arg;
+    if (!share->has_ended)
+        share->processes->end(share->processes->arg);
+    share->has_ended = true;
+}
+
+static void take_words(struct analysis_share *share, struct analysis_values *values, const struct job_team *processes) {
+    share->is_on = true;
+    share->team.folder = share->folder;
+    share->team.arg = share;
+    share->team.takes = processes ? processes->is_first : values->finish;
+    if (processes) {
+        share->team.next = next_trace;
+        share->team.end = tell_end;
+        values->job.where.n_threads = values->job.where.n_threads ? values->job.where.n_threads : processes->n_threads;
+    }
+    if (!share->team.takes)
+        values->job.output = NULL;
+    values->open &= share->team.takes;
+    values->no_report |= !share->team.takes;
+}
+
+int analysis_share_begin(struct analysis_share *share, struct analysis_values *values, const struct job_team *processes,
+                         const struct trace_list *traces, int exit_code) {
+    *share = (struct analysis_share){.processes = processes};
+    if (!analysis_is_shared(values, processes))
+        return exit_code;
+    if (exit_code == SUTRA_OK)
+        exit_code = check_words(values, processes);
+    if (exit_code == SUTRA_OK)
+        exit_code = make_folders(share, values->job.output);
+    if (exit_code == SUTRA_OK && values->part)
+        exit_code = part_read(values->part, &share->team.part, &share->team.n_parts);
+    if (exit_code == SUTRA_OK && processes && processes->is_first)
+        remove_results(share, traces);
+    if (processes && !processes->begin(processes->arg, exit_code == SUTRA_OK ? traces->n : SIZE_MAX))
+        return exit_code == SUTRA_OK ? SUTRA_NO_INPUT : exit_code;
+    if (exit_code == SUTRA_OK)
+        take_words(share, values, processes);
+    return exit_code;
+}
+
+void analysis_share_with(const struct analysis_share *share, struct sutra_context *context) {
+    context->team = share->is_on ? &share->team : NULL;
+}
+
+int analysis_share_end(struct analysis_share *share, const struct trace_list *traces, int exit_code) {
+    if (!share->is_on)
+        return exit_code;
+    if (share->processes)
+        tell_end(share);
+    if (!share->team.takes || exit_code != SUTRA_OK)
+        return exit_code;
+    if (!all_are_there(share, traces))
+        return SUTRA_DATA;
+    remove_results(share, traces);
+    rmdir(share->folder);
+    return SUTRA_OK;
+}

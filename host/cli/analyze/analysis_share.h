@@ -1,0 +1,42 @@
+/*
+ * analysis_share.h - an analysis whose ranks several processes share.
+ *
+ *     --part 1/2: rank 0, 2, ...  --\
+ *                                    --> DIR/.parts/NUMBER --> --finish: pages, tables of all ranks, report
+ *     --part 2/2: rank 1, 3, ...  --/
+ *
+ * Processes of MPI do the same: each takes the next trace when it is free, and the first one finishes. Tables cross from
+ * one to the other, never events. All processes are given the same words, so that they make the same list of traces.
+ */
+#ifndef CLI_ANALYSIS_SHARE_H
+#define CLI_ANALYSIS_SHARE_H
+
+#include "analyze/rank_tasks.h"
+#include "cli/analyze/analysis_job.h"
+#include "cli/link/link_job.h"
+
+struct analysis_share {
+    bool is_on; /* else the work is this process's alone */
+    struct rank_team team;
+    const struct job_team *processes; /* of MPI, or NULL */
+    bool has_ended;                   /* they know that this one's work is done */
+    char folder[PATH_MAX];
+};
+
+/* Whether the words ask for it. */
+bool analysis_is_shared(const struct analysis_values *values, const struct job_team *processes);
+
+/* Begins, where the words ask for it, once the list of traces is there (`exit_code`: or is not); makes the output's
+ * folder. Processes that leave the results to another one get values without an output. Returns SUTRA_OK, or another
+ * exit code after it has said what is wrong; then there is nothing to end. */
+int analysis_share_begin(struct analysis_share *share, struct analysis_values *values, const struct job_team *processes,
+                         const struct trace_list *traces, int exit_code);
+
+/* Has the context share its ranks. */
+void analysis_share_with(const struct analysis_share *share, struct sutra_context *context);
+
+/* Ends it; `exit_code` is that of the work. Removes what was left for each other if all was there, else returns SUTRA_DATA,
+ * so that what is missing can be done. */
+int analysis_share_end(struct analysis_share *share, const struct trace_list *traces, int exit_code);
+
+#endif

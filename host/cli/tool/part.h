@@ -1,0 +1,12 @@
+/*
+ * part.h - a part of some work that several processes share, as --part names it: "3/64".
+ */
+#ifndef CLI_PART_H
+#define CLI_PART_H
+
+#include <stddef.h>
+
+/* Which of how many, counted from 0. Returns SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */
+int part_read(const char *text, size_t *part, size_t *n_parts);
+
+#endif

@@ -1,0 +1,30 @@
+# Analyses whose ranks several processes share, by parts: the files of one process; what is missing, damaged or was made
+# in another way.
+. "$TOOLS/common.sh"
+sutra gen -n 1k --ranks 5 --streams 3 --host h --device d
+head -c 4000 d/device.4.json >x && mv x d/device.4.json
+for what in "hta --edition 0.6" "hta --compat --no-series" "operators --rank 0 --rank 3" kernels; do
+    rm -rf one two
+    sutra analyze $what d -o one -q 2>one.err
+    sutra analyze $what d -o two -q --part 1/2 2>>two.err || echo "exit $?"
+    sutra analyze $what d -o two -q --part 2/2 2>>two.err || echo "exit $?"
+    ls -A two two/.parts | xargs
+    sutra analyze $what d -o two -q --finish 2>two.err || echo "exit $?"
+    diff -r one two && cmp one.err two.err && echo "$what: the same"
+done
+echo "--- what is missing"
+sutra analyze hta d -o two -q --part 2/2
+try sutra analyze hta d -o two -q --finish
+sutra analyze hta d -o two -q --part 1/2
+try sutra analyze hta d -o two -q --finish
+ls -d two/.parts 2>/dev/null
+echo "--- what is wrong"
+sutra analyze hta d -o two -q --part 1/1
+try sutra analyze hta d -o two -q --last-step --finish
+head -c 700 two/.parts/1 >x && mv x two/.parts/1
+cp two/.parts/0 two/.parts/2
+try sutra analyze hta d -o two -q --finish
+try sutra analyze hta d --part 1/2
+try sutra analyze hta d -o two --part 0/2
+try sutra analyze hta d -o two --part 1/2 --finish
+try sutra analyze hta d -o two --part 1/2 --counters json
