@@ -26,6 +26,7 @@ enum { N_RANKS = sizeof texts / sizeof *texts };
 #define N_FILES_LEAST 4
 
 struct run {
+    bool overview; /* of the first trace, else HTA's of all */
     char in[N_RANKS][96];
     const char *list[N_RANKS];
 };
@@ -58,6 +59,22 @@ static enum sutra_status report_dlrm(struct sutra_context *context, const char *
     return status;
 }
 
+static enum sutra_status report_overview(const struct run *run, struct sutra_context *context, const char *folder,
+                                         struct sutra_error *error) {
+    struct sutra_report *report = NULL;
+    struct sutra_overview *overview = NULL;
+    enum sutra_status status = sutra_report_create(&report, error);
+    struct sutra_overview_options options = {
+        .size = sizeof options, .tables = true, .visit = sutra_report_visit, .arg = report};
+    if (!status)
+        status = sutra_overview_make(context, run->list, 1, &options, &overview, error);
+    if (!status)
+        status = sutra_report_write_overview(context, report, overview, folder, NULL, error);
+    sutra_overview_free(overview);
+    sutra_report_free(report);
+    return status;
+}
+
 /* Without a struct run: the report of analyze dlrm. */
 static enum sutra_status run_once(const void *of, const char *folder, struct sutra_error *error) {
     const struct run *run = of;
@@ -65,7 +82,9 @@ static enum sutra_status run_once(const void *of, const char *folder, struct sut
     struct sutra_context *context = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = run ? report_hta(run, context, folder, error) : report_dlrm(context, folder, error);
+        status = !run            ? report_dlrm(context, folder, error)
+                 : run->overview ? report_overview(run, context, folder, error)
+                                 : report_hta(run, context, folder, error);
     sutra_context_free(context);
     return status;
 }
@@ -75,10 +94,9 @@ static void a_report_of_operators_is_whole_or_not_there(void **state) {
     assert_true(folder_refuse_each(&(struct fault_folder){.work = run_once}, 200) >= N_FILES_LEAST);
 }
 
-static void a_report_of_ranks_is_whole_or_not_there(void **state) {
-    struct run run = {0};
+static void try_ranks(bool overview) {
+    struct run run = {.overview = overview};
     char folder[] = P_tmpdir "/sutra_fault_XXXXXX";
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < N_RANKS; i++) {
         snprintf(run.in[i], sizeof run.in[i], "%s/%d.json", folder, i);
@@ -94,8 +112,19 @@ static void a_report_of_ranks_is_whole_or_not_there(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_report_of_ranks_is_whole_or_not_there(void **state) {
+    (void)state;
+    try_ranks(false);
+}
+
+static void a_report_of_all_is_whole_or_not_there(void **state) {
+    (void)state;
+    try_ranks(true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_report_of_operators_is_whole_or_not_there),
-                                       cmocka_unit_test(a_report_of_ranks_is_whole_or_not_there)};
+                                       cmocka_unit_test(a_report_of_ranks_is_whole_or_not_there),
+                                       cmocka_unit_test(a_report_of_all_is_whole_or_not_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
