@@ -141,6 +141,8 @@ bool escaped_is(const char *raw, size_t length, const char *name);
 /* Whether the raw text at a place, a string, stands for `name`; escapes are read. */
 static inline bool place_is(const struct source *source, struct json_place place, const char *name) {
     const char *raw = source->bytes + place.at + 1;
+    if (*raw != *name && *raw != '\\' && *name) /* most often */
+        return false;
     size_t length = place.end - place.at - 1, wanted = strlen(name);
     if (length == wanted)
         return memcmp(raw, name, wanted) == 0;

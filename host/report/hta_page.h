@@ -35,9 +35,6 @@ void hta_overlap_show(struct page *page, const void *of);
 void hta_queues_show(struct page *page, const void *of);
 void hta_launches_show(struct page *page, const void *of);
 void hta_copies_show(struct page *page, const void *of);
-void hta_annotations_show(struct page *page, const void *of);
-void hta_operators_show(struct page *page, const void *of);
-void hta_sequences_show(struct page *page, const void *of);
 
 /* A table of the analysis, or why there is none. */
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption);

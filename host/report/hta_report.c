@@ -23,7 +23,7 @@ void hta_copies_show(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_BANDWIDTH, "Bandwidth, GB/s");
 }
 
-void hta_annotations_show(struct page *page, const void *source) {
+static void show_annotations(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_GPU_ANNOTATIONS, "Annotations on streams");
     hta_table_show(page, source, SUTRA_HTA_ANNOTATIONS, "Annotations on the host");
 }
@@ -47,11 +47,11 @@ static void show_of_rank(struct page *page, const struct hta_source *source, enu
     page_table(page, table, caption, file);
 }
 
-void hta_operators_show(struct page *page, const void *source) {
+static void show_operators(struct page *page, const void *source) {
     show_of_rank(page, source, SUTRA_HTA_OPERATORS, "Operators and their kernels");
 }
 
-void hta_sequences_show(struct page *page, const void *source) {
+static void show_sequences(struct page *page, const void *source) {
     show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Sequences of kernels");
 }
 
@@ -117,19 +117,19 @@ static const struct page_section sections[] = {
      "launched within. Good for who annotates the parts of a model. Annotations within others count in full, so sums "
      "of several names mean nothing, and time on a stream holds its gaps. Which kernel ran in which annotation is in "
      "gpu_kernels_with_user_annotations.",
-     hta_annotations_show},
+     show_annotations},
     {"operators", "Operators and their kernels",
      "Which kernels operators of ATen launch, how often, and how long it takes from the operator's start to its first "
      "launch (its work on the host), and from there to the start of that kernel. Good for finding operators of many "
      "small kernels, and hosts that are slow before they launch. A long way from launch to kernel misleads where "
      "queues are long: it is waiting behind other kernels.",
-     hta_operators_show},
+     show_operators},
     {"sequences", "Sequences of kernels",
      "Operators with all kernels launched within them, in the order in which those ran. Good for finding what to fuse "
      "or to compile: a long sequence that comes often. --sequences NAME chooses other operators, --sequence-kernels N "
      "shorter sequences. Sequences mislead where kernels of several streams run at once: their order is chance then, "
      "and one operator makes many patterns.",
-     hta_sequences_show},
+     show_sequences},
     {"stragglers", "Stragglers",
      "How late each rank comes to collectives: how much shorter it is in them than the rank that waits longest, and "
      "how long it waits itself. Clocks of ranks need not agree for that. Good for finding the rank that all wait for. "

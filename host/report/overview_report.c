@@ -230,12 +230,6 @@ static void show_launches(struct page *page, const void *of) {
     hta_copies_show(page, source);
 }
 
-static void show_sequences(struct page *page, const void *of) {
-    const struct hta_source *source = &((const struct overview_source *)of)->hta;
-    hta_operators_show(page, source);
-    hta_sequences_show(page, source);
-}
-
 static const struct page_section sections[] = {
     {"findings", "What was found",
      "Why steps are not faster: what most can be won by stands first, in percent of the time. Wins do not add up: once "
@@ -271,11 +265,10 @@ static const struct page_section sections[] = {
      "Calls that launch work, and the bandwidth of copies. The delay is from the end of the call to the start of the "
      "kernel; where queues are long it is waiting behind other kernels, and does no harm.",
      show_launches},
-    {"sequences", "What operators launch",
-     "Operators with the kernels that they launch, in their order: what can be fused or compiled.", show_sequences},
     {"missing", "What is not here",
-     "Overheads of the host by operator and what dominating operators consist of: sutra analyze dlrm TRACE -o DIR. What "
-     "holds a step up from end to end: sutra critical-path TRACE.",
+     "Sequences of kernels that can be fused, and a row for each launch: sutra analyze hta TRACE -o DIR. Overheads of the "
+     "host by operator, and what dominating operators consist of: sutra analyze dlrm TRACE -o DIR. What holds a step up "
+     "from end to end: sutra critical-path TRACE.",
      NULL},
     {0},
 };

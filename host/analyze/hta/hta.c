@@ -57,11 +57,13 @@ static enum sutra_status make_input(struct hta_input *input, const struct sutra_
 
 static enum sutra_status make_tables(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error) {
-    static hta_metric *const metrics[] = {hta_busy,      hta_names,     hta_idle,        hta_launches,    hta_calls,
-                                          hta_queue,     hta_bandwidth, hta_steps,       hta_annotations, hta_annotated,
-                                          hta_operators, hta_sequences, hta_collectives, hta_busy_series};
+    static hta_metric *const metrics[] = {hta_busy,      hta_names,     hta_idle,      hta_launches,    hta_calls,
+                                          hta_queue,     hta_bandwidth, hta_steps,     hta_annotations, hta_collectives,
+                                          hta_annotated, hta_operators, hta_sequences, hta_busy_series};
+    enum { N_METRICS = sizeof metrics / sizeof *metrics, N_JOINED = N_METRICS - 4 }; /* the last are of one rank */
+    size_t n = input->options.only_joined ? N_JOINED : N_METRICS;
     enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics && !status; i++) {
+    for (size_t i = 0; i < n && !status; i++) {
         struct arena_mark mark = arena_mark(arena);
         status = metrics[i](input, arena, hta, error);
         arena_release(arena, mark);

@@ -234,7 +234,7 @@ static enum sutra_status make_tables(struct sutra_overview *overview, struct ran
                                      struct arena *scratch, struct sutra_error *error) {
     const struct rank_task *task = &overview->tasks.list[number];
     struct rank_overview *rank = rank_of(overview, number);
-    const struct sutra_hta_options hta = {.size = sizeof hta, .rank = task->rank};
+    const struct sutra_hta_options hta = {.size = sizeof hta, .rank = task->rank, .only_joined = true};
     enum sutra_status status =
         operators_make_of(context, reading, task->rank, overview->options.peaks, scratch, &rank->operators, error);
     if (!status)
