@@ -140,7 +140,7 @@ static enum sutra_status run_linked(struct sutra_context *context, const struct 
     if (!status)
         status = make_faithful(context, texts, linked, files->path[FILE_ET], error);
     if (!status)
-        status = link_output_write(context, &(struct linked_traces){linked, host, device}, &streams,
+        status = link_output_write(context, &(struct linked_traces){linked, host, device}, &streams, NULL,
                                    files->path[FILE_STREAMS], NULL, &report, error);
     sutra_linked_free(linked);
     sutra_device_trace_free(device);

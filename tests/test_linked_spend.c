@@ -83,7 +83,7 @@ static void check_same(bool faithful) {
     close(file);
     write_kept(&traces, &output, path, &reports[0]);
     size_t n = read_file(path, kept, sizeof kept);
-    assert_int_equal(link_output_write(context, &traces, &output, path, NULL, &reports[1], NULL), SUTRA_OK);
+    assert_int_equal(link_output_write(context, &traces, &output, NULL, path, NULL, &reports[1], NULL), SUTRA_OK);
     assert_int_equal(read_file(path, spent, sizeof spent), n);
     assert_memory_equal(kept, spent, n);
     check_reports(&reports[0], &reports[1]);

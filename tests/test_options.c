@@ -51,9 +51,26 @@ static struct {
     struct sutra_et *et;
     struct sutra_et_check *check;
     struct sutra_simulation *simulation;
+    struct sutra_et *job_et;
+    struct sutra_simulation *job;
     char files[2][32];
     const char *list[2];
 } all;
+
+/* A collective on two ranks, of which one computes before it. */
+static bool make_job(void) {
+    static const char lines[] =
+        "{}\n{\"id\":\"1\",\"name\":\"a\",\"type\":\"COMP_NODE\",\"durationMicros\":\"9\",\"attr\":[]}\n"
+        "{\"id\":\"2\",\"name\":\"b\",\"type\":\"COMM_COLL_NODE\",\"dataDeps\":[\"1\"],\"durationMicros\":\"9\",\"attr\":["
+        "{\"name\":\"meeting\",\"int64Val\":\"0\"},{\"name\":\"meeting_kind\",\"stringVal\":\"all-reduce\"}]}\n";
+    static const char *const changes[] = {"rank=1:compute:2"};
+    const struct sutra_simulate_options how = {.size = sizeof how, .scales = changes, .n_scales = 1};
+    const struct sutra_et *ets[2];
+    if (sutra_et_parse_lines(all.context, "lines", lines, sizeof lines - 1, &all.job_et, NULL))
+        return false;
+    ets[0] = ets[1] = all.job_et;
+    return sutra_simulate(all.context, ets, NULL, 2, &how, &all.job, NULL) == SUTRA_OK;
+}
 
 static void write_trace(char *name) {
     strcpy(name, P_tmpdir "/sutra_XXXXXX");
@@ -80,7 +97,9 @@ static bool make_et(void) {
     const struct buffer *file = &all.et_file;
     return !sutra_et_parse(all.context, "a.0.et", file->bytes, file->length, NULL, &all.et, NULL) &&
            !sutra_et_check_create(all.context, NULL, &all.check, NULL) &&
-           !sutra_simulate(all.context, (const struct sutra_et *const *)&all.et, NULL, 1, NULL, &all.simulation, NULL);
+           !sutra_simulate(all.context, (const struct sutra_et *const *)&all.et, NULL, 1, NULL, &all.simulation,
+                           NULL) &&
+           make_job();
 }
 
 static int make_all(void **state) {
@@ -114,6 +133,8 @@ static int make_all(void **state) {
 static int free_all(void **state) {
     (void)state;
     sutra_simulation_free(all.simulation);
+    sutra_simulation_free(all.job);
+    sutra_et_free(all.job_et);
     sutra_et_check_free(all.check);
     sutra_et_free(all.et);
     buffer_free(&all.et_file);
@@ -460,6 +481,9 @@ ASK(ask_rank, sutra_simulation_rank(all.simulation, 0, report))
 ASK(ask_stuck, assert_true(sutra_simulation_stuck(all.simulation, 0, report)))
 ASK(ask_step, sutra_simulation_step(all.simulation, 0, report))
 ASK(ask_name, sutra_simulation_name(all.simulation, 0, report))
+ASK(ask_wait, sutra_simulation_wait(all.job, 0, report))
+ASK(ask_meeting, sutra_simulation_meeting(all.job, 0, report))
+ASK(ask_network, sutra_simulation_link(all.job, 0, report))
 ASK(ask_faithful, assert_int_equal(make_faithful(NULL, report, NULL), SUTRA_OK))
 
 static void ask_legacy(void *report) {
@@ -530,6 +554,9 @@ static const struct {
     {SIZED(sutra_stuck_node), ask_stuck},
     {SIZED(sutra_simulated_step), ask_step},
     {SIZED(sutra_simulated_name), ask_name},
+    {SIZED(sutra_simulated_wait), ask_wait},
+    {SIZED(sutra_simulated_meeting), ask_meeting},
+    {SIZED(sutra_network_link), ask_network},
     {SIZED(sutra_faithful_report), ask_faithful},
 };
 

@@ -3,6 +3,7 @@
  * what names are worth, and what is said of jobs that stand still.
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "link_case.h"
 #include "sutra/simulate.h"
@@ -365,6 +366,124 @@ static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
     job_free(&job);
 }
 
+/* ---- Ranks of a job ---- */
+
+#define MET(id, name, us, after, meeting, bytes, run_ns)                                                               \
+    NODE_LINE(                                                                                                         \
+        id, name, "COMM_COLL_NODE", us, AFTER(after),                                                                  \
+        IS_CPU("false") ",{'name':'meeting_kind','stringVal':'all-reduce'}," NUMBER_OF("stream", "20") "," NUMBER_OF(  \
+            "meeting", meeting) "," NUMBER_OF("meeting_ranks",                                                         \
+                                              "2") "," NUMBER_OF("meeting_bytes",                                      \
+                                                                 bytes) "," NUMBER_OF("kernel_exec_ns", run_ns))
+
+/* Rank 1 computes 1.3 times as long, and starts 3 us later, which stays. Transfers take 10 us and 20 us a megabyte. Their numbers say who meets, not their
+ * order in the files. */
+static const char *const told[] = {
+    ON_CPU("1", "op a", "10", "") ON_GPU("2", "gemm", "100", "1", "7")
+        MET("3", "ar 1", "30", "2", "7", "1000000", "30000") MET("4", "ar 2", "50", "3", "5", "2000000", "50000"),
+    ON_CPU("1", "op a", "10", "9") ON_GPU("2", "gemm", "130", "1", "7")
+        MET("8", "ar 1", "30", "2", "7", "1000000", "30000") MET("4", "ar 2", "50", "8", "5", "2000000", "50000")
+            ON_CPU("9", "[start]", "3", ""),
+    NULL,
+};
+
+static void expect_time(struct simulated_job *job, struct sutra_simulate_options options, uint64_t us) {
+    options.size = sizeof options;
+    uint64_t time = job_time(job, &options);
+    if (time < us * US || time > us * US + 4)
+        fail_msg("%" PRIu64 " ns, expected %" PRIu64 " us", time, us);
+}
+
+static void ranks_meet_by_the_numbers_that_their_files_tell(void **state) {
+    (void)state;
+    struct simulated_job job = job_read(told);
+    struct sutra_simulated_wait wait = {.size = sizeof wait};
+    struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
+    expect_time(&job, (struct sutra_simulate_options){0}, 223);
+    assert_int_equal(sutra_simulation_n_waits(job.simulation), 1);
+    sutra_simulation_wait(job.simulation, 0, &wait);
+    assert_int_equal(wait.rank, 0);
+    assert_int_equal(wait.awaited, 1);
+    assert_int_equal(wait.ns, 33 * US);
+    assert_int_equal(wait.n, 1);
+    assert_int_equal(sutra_simulation_n_meetings(job.simulation), 2);
+    sutra_simulation_meeting(job.simulation, 0, &meeting);
+    assert_string_equal(meeting.kind, "all-reduce");
+    assert_int_equal(meeting.n_ranks, 2);
+    assert_int_equal(meeting.bytes, 1000000);
+    assert_int_equal(meeting.last, 1);
+    assert_int_equal(meeting.start_ns, 110 * US);
+    assert_int_equal(meeting.run_ns, 143 * US);
+    assert_int_equal(meeting.end_ns, 173 * US);
+    assert_int_equal(meeting.wait_ns, 33 * US);
+    job_free(&job);
+}
+
+static void the_network_is_a_line_through_transfers(void **state) {
+    (void)state;
+    struct simulated_job job = job_read(told);
+    struct sutra_network_link link = {.size = sizeof link};
+    expect_time(&job, (struct sutra_simulate_options){.bandwidth = 2}, 193);
+    assert_int_equal(sutra_simulation_n_links(job.simulation), 1);
+    sutra_simulation_link(job.simulation, 0, &link);
+    assert_string_equal(link.kind, "all-reduce");
+    assert_int_equal(link.n_transfers, 4);
+    assert_true(fabs(link.alpha_us - 10) < 1e-6 && fabs(link.residual_us) < 1e-3);
+    assert_true(fabs(link.bytes_per_s - 50e9) < 1 && link.is_fitted);
+    expect_time(&job, (struct sutra_simulate_options){.network = "alpha=0us,beta=100GB/s"}, 173);
+    expect_time(&job, (struct sutra_simulate_options){.network = "beta=100GB/s"}, 193);
+    expect_time(&job, (struct sutra_simulate_options){.network = "alpha=0.02ms"}, 243);
+    job_free(&job);
+}
+
+static void networks_that_cannot_be_read_are_refused(void **state) {
+    (void)state;
+    static const char *const networks[] = {"",
+                                           "alpha",
+                                           "alpha=",
+                                           "alpha=12",
+                                           "beta=1us",
+                                           "beta=0GB/s",
+                                           "beta=-1GB/s",
+                                           "alpha=1us,",
+                                           "alpha=1us;beta=1GB/s",
+                                           "gamma=1us",
+                                           "alpha=nanus"};
+    struct simulated_job job = job_read(told);
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        const struct sutra_simulate_options options = {.size = sizeof options, .network = networks[i]};
+        if (job_run(&job, &options) != SUTRA_USAGE)
+            fail_msg("'%s' was taken", networks[i]);
+    }
+    const struct sutra_simulate_options options = {.size = sizeof options, .bandwidth = -1};
+    assert_int_equal(job_run(&job, &options), SUTRA_USAGE);
+    job_free(&job);
+}
+
+static void stragglers_compute_like_the_median_rank(void **state) {
+    (void)state;
+    struct simulated_job job = job_read(told);
+    struct sutra_simulated_rank rank = {.size = sizeof rank};
+    expect_time(&job, (struct sutra_simulate_options){.no_straggler = true}, 193);
+    sutra_simulation_rank(job.simulation, 1, &rank);
+    assert_true(fabs(rank.gpu_slowness - 1.3) < 1e-9 && fabs(rank.cpu_slowness - 1) < 1e-9);
+    job_free(&job);
+}
+
+static void a_gpu_does_not_share_its_collectives(void **state) {
+    (void)state;
+    static const struct {
+        const char *change;
+        uint64_t us;
+    } cases[] = {{"gpu:0.5", 158}, {"rank=1:gpu:0.5", 190}, {"comm:0", 143}, {"compute:2", 353}, {"cpu:0", 213}};
+    struct simulated_job job = job_read(told);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sutra_simulate_options options = {.scales = &cases[i].change, .n_scales = 1};
+        expect_time(&job, options, cases[i].us);
+    }
+    job_free(&job);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_scale_the_execution_of_what_they_select),
@@ -381,6 +500,11 @@ int main(void) {
         cmocka_unit_test(rings_are_told_beside_meetings),
         cmocka_unit_test(a_node_that_depends_on_itself_never_runs),
         cmocka_unit_test(a_rank_that_lacks_a_node_is_not_waited_for),
+        cmocka_unit_test(ranks_meet_by_the_numbers_that_their_files_tell),
+        cmocka_unit_test(the_network_is_a_line_through_transfers),
+        cmocka_unit_test(networks_that_cannot_be_read_are_refused),
+        cmocka_unit_test(stragglers_compute_like_the_median_rank),
+        cmocka_unit_test(a_gpu_does_not_share_its_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

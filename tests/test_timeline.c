@@ -53,8 +53,9 @@ struct drawn {
     struct drawn_kernel kernels[KERNELS_MAX];
     struct drawn_call calls[CALLS_MAX];
     struct drawn_order orders[CALLS_MAX];
-    bool per_stream;
-    double rest_us; /* 0: none is split off */
+    bool per_stream, of_job, told; /* the trace tells orders */
+    double wait_calls[CALLS_MAX];  /* when streams were told to wait, where it does not; they end with 0 */
+    double rest_us;                /* 0: none is split off */
 };
 
 /* What became of it. */
@@ -144,7 +145,18 @@ static struct timeline_orders take_orders(const struct drawn *drawn, struct aren
         call[i] = drawn->orders[i].call;
         record[i] = drawn->orders[i].record;
     }
-    return (struct timeline_orders){n, stream, awaited, call, record};
+    row_t n_calls = 0;
+    while (n_calls < CALLS_MAX && drawn->wait_calls[n_calls] > 0)
+        n_calls++;
+    return (struct timeline_orders){.n = n,
+                                    .stream = stream,
+                                    .awaited = awaited,
+                                    .call_start = call,
+                                    .record_start = record,
+                                    .n_streams = 5,
+                                    .told = drawn->told,
+                                    .n_calls = n_calls,
+                                    .calls = drawn->wait_calls};
 }
 
 static void make(const struct drawn *drawn, struct result *result) {
@@ -152,11 +164,12 @@ static void make(const struct drawn *drawn, struct result *result) {
     struct arena *arena = &result->arena;
     uint64_t next_id = 100;
     *arena = (struct arena){0};
-    struct timeline_input input = {.ops = take_ops(drawn, arena, &next_id),
-                                   .kernels = take_kernels(drawn, arena, &next_id),
-                                   .calls = take_calls(drawn, arena),
-                                   .orders = take_orders(drawn, arena),
-                                   .options = {drawn->rest_us > 0 ? drawn->rest_us : INFINITY, drawn->per_stream}};
+    struct timeline_input input = {
+        .ops = take_ops(drawn, arena, &next_id),
+        .kernels = take_kernels(drawn, arena, &next_id),
+        .calls = take_calls(drawn, arena),
+        .orders = take_orders(drawn, arena),
+        .options = {drawn->rest_us > 0 ? drawn->rest_us : INFINITY, drawn->per_stream, drawn->of_job}};
     input.first_new_id = next_id;
     assert_int_equal(timeline_build(&input, &engine, arena, &result->nodes, &result->report, &error), SUTRA_OK);
 }
@@ -405,6 +418,94 @@ static void communication_has_a_resource_of_its_own(void **state) {
     expect_times(&drawn, 100, 56, 188);
 }
 
+/* Stream 3 has no kernel; it is told to wait for stream 0, and stream 1 for stream 3. */
+static const struct drawn carried = {
+    .ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}, {30, 40, 0}},
+    .kernels = {{5, 6, 11, 111, 0, 0, 0}, {25, 26, 112, 162, 1, 0, 0}},
+    .orders = {{3, 0, 12, 11}, {1, 3, 22, 21}},
+    .per_stream = true,
+    .of_job = true,
+    .told = true,
+};
+
+static void an_event_carries_what_its_stream_was_told_to_wait_for(void **state) {
+    (void)state;
+    struct result result;
+    expect_times(&carried, 162, 87, 312);
+    make(&carried, &result);
+    assert_int_equal(result.report.n_orders, 1);
+    assert_int_equal(result.report.n_inferred, 0);
+    arena_free(&result.arena);
+}
+
+/* A kernel of stream 3's takes the wait, so that an event that is recorded later does not stand for it. */
+static void a_kernel_takes_the_waits_before_it(void **state) {
+    (void)state;
+    struct drawn drawn = carried;
+    struct result result;
+    drawn.kernels[2] = (struct drawn_kernel){15, 16, 112, 117, 2, 0, 0};
+    drawn.orders[0].stream = 2;
+    drawn.orders[1].awaited = 2;
+    drawn.kernels[1].start = 118;
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_orders, 2);
+    const struct timeline_nodes *nodes = &result.nodes;
+    bool waits = false;
+    for (uint64_t d = nodes->first_dep[1]; d < nodes->first_dep[2]; d++) {
+        assert_int_not_equal(nodes->deps[d], 0);
+        waits |= nodes->deps[d] == 2;
+    }
+    assert_true(waits);
+    arena_free(&result.arena);
+}
+
+static void a_synchronisation_waits_for_what_its_stream_waits_for(void **state) {
+    (void)state;
+    struct drawn drawn = carried;
+    struct result result;
+    drawn.kernels[1] = (struct drawn_kernel){0};
+    drawn.orders[1].call = 0;
+    drawn.ops[3].end = 150;
+    drawn.calls[0] = (struct drawn_call){32, 112, 32, 3, 0};
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_waits, 1);
+    arena_free(&result.arena);
+    expect_times(&drawn, 150, 100, 250);
+}
+
+/* The trace tells no orders: the collective waits for the kernel launched before it, and the one behind the call waits for
+ * the collective. */
+static void orders_of_collectives_are_guessed_where_none_is_told(void **state) {
+    (void)state;
+    struct result result;
+    const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}, {30, 40, 0}},
+                                .kernels = {{5, 6, 11, 111, 0, 0, 0},
+                                            {15, 16, 112, 162, 1, KERNEL_COMMUNICATES, 0},
+                                            {25, 26, 163, 183, 0, 0, 0}},
+                                .wait_calls = {22},
+                                .per_stream = true,
+                                .of_job = true};
+    make(&drawn, &result);
+    assert_int_equal(result.report.n_guessed, 2);
+    assert_int_equal(result.report.n_inferred, 0);
+    arena_free(&result.arena);
+    expect_times(&drawn, 183, 98, 353);
+}
+
+static void communication_of_a_job_is_not_cut(void **state) {
+    (void)state;
+    struct result result;
+    struct drawn drawn = {
+        .ops = {{0, 10, 0}, {10, 20, 0}},
+        .kernels = {{5, 6, 8, 108, 1, KERNEL_COMMUNICATES, 0}, {15, 16, 30, 60, 2, KERNEL_COMMUNICATES, 0}}};
+    for (int of_job = 0; of_job < 2; of_job++) {
+        drawn.of_job = of_job;
+        make(&drawn, &result);
+        assert_int_equal(result.report.n_parts, of_job ? 0 : 1);
+        arena_free(&result.arena);
+    }
+}
+
 static void an_operator_is_cut_at_a_launch_that_it_outlasts(void **state) {
     (void)state;
     const struct drawn drawn = {.ops = {{0, 100, 0}}, .kernels = {{10, 12, 14, 104, 0, 0, 0}}};
@@ -558,6 +659,11 @@ int main(void) {
         cmocka_unit_test(kernels_of_a_stream_may_overlap),
         cmocka_unit_test(streams_of_their_own_overlap),
         cmocka_unit_test(communication_has_a_resource_of_its_own),
+        cmocka_unit_test(an_event_carries_what_its_stream_was_told_to_wait_for),
+        cmocka_unit_test(a_kernel_takes_the_waits_before_it),
+        cmocka_unit_test(a_synchronisation_waits_for_what_its_stream_waits_for),
+        cmocka_unit_test(orders_of_collectives_are_guessed_where_none_is_told),
+        cmocka_unit_test(communication_of_a_job_is_not_cut),
         cmocka_unit_test(an_operator_is_cut_at_a_launch_that_it_outlasts),
         cmocka_unit_test(long_rests_become_nodes_of_their_own),
         cmocka_unit_test(a_trace_without_anything_takes_no_time),

@@ -320,6 +320,16 @@ bool event_moments(const struct device_events *events, row_t event, int64_t base
     return true;
 }
 
+static int64_t nanoseconds(double us) {
+    double ns = us * 1e3;
+    return fabs(ns) < MOMENT_MOST ? (int64_t)llround(ns) : 0;
+}
+
+int64_t trace_time_ns(double us, int64_t base_ns) {
+    int64_t ns;
+    return __builtin_add_overflow(nanoseconds(us), base_ns, &ns) ? 0 : ns;
+}
+
 static void add_call(struct calls_reading *reading, row_t event, bool told) {
     struct collective_call call = {.rank = reading->rank,
                                    .what = told ? keep_text(reading, CALL_WHAT, event) : keep_kind(reading, event),
@@ -330,7 +340,9 @@ static void add_call(struct calls_reading *reading, row_t event, bool told) {
                                    .n_out = call_number(reading, CALL_OUT, event),
                                    .seq = call_number(reading, CALL_SEQ, event),
                                    .in_split = keep_list(reading, CALL_IN_SPLIT, event),
-                                   .out_split = keep_list(reading, CALL_OUT_SPLIT, event)};
+                                   .out_split = keep_list(reading, CALL_OUT_SPLIT, event),
+                                   .ready_us = CALL_UNKNOWN,
+                                   .done_us = CALL_UNKNOWN};
     if (reading->failed)
         return;
     const char *what = strings_text(&reading->calls->strings, call.what);

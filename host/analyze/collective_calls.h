@@ -40,6 +40,10 @@ struct collective_call {
         out_split; /* elements for, and from, each rank, "[1, 2]": the string's number and 1; 0: not told */
     row_t event;   /* of the trace, while that is there */
     bool is_message, is_send;
+    /* In a job's files for simulators: its node; when that could begin but for the other ranks, and when it was done, since
+     * the rank's start. CALL_UNKNOWN: it has none. */
+    uint64_t node;
+    int64_t ready_us, done_us;
 };
 
 struct collective_calls {
@@ -94,6 +98,9 @@ bool collective_calls_append(struct collective_calls *to, const struct collectiv
 
 /* What the times of a trace count from, in nanoseconds since 1970: "baseTimeNanoseconds", or 0. */
 int64_t trace_base_ns(const struct sutra_device_trace *trace);
+
+/* A time of the trace, counted from there; 0 where that is no time. */
+int64_t trace_time_ns(double us, int64_t base_ns);
 
 /* Adds the collectives of a rank's trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,

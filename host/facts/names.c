@@ -81,9 +81,10 @@ static const struct name_line names[] = {
     {"cudaMemcpyAsync", TEXT_IS, NAME_TAKES_LOCK, P6},
 
     {"cudaEventRecord", TEXT_IS, NAME_RECORD_CALL, P},
-    {"cudaStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL, P},
+    {"cudaStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL, P | S},
     {"hipEventRecord", TEXT_IS, NAME_RECORD_CALL | NAME_HIP, E},
-    {"hipStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL | NAME_HIP, E},
+    {"hipStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL | NAME_HIP, E | S},
+    {"cuStreamWaitEvent", TEXT_IS, NAME_WAIT_CALL, S},
     {"Event Sync", TEXT_IS, NAME_EVENT_SYNC, P | H},
     {"Context Sync", TEXT_IS, NAME_CONTEXT_SYNC, P | H},
     {"Stream Sync", TEXT_IS, NAME_STREAM_SYNC, P},

@@ -122,6 +122,37 @@ static void find_clocks(struct job_whole *whole) {
              whole->clocks[0].rank);
 }
 
+/* ---- Simulation ---- */
+
+/* What keeps simulated times of a job from being right. */
+static void find_unmet(struct job_whole *whole) {
+    const struct job_meetings *meetings = whole->meetings;
+    if (!meetings)
+        return;
+    if (meetings->n_lacking + meetings->n_alone)
+        find(whole, CHECK_WARNING, "simulation", "",
+             "%" PRIu64
+             " collectives lack ranks, which are not waited for: the time of the job stays within 0.3 %%, but "
+             "what-ifs may be up to 53 %% off if the slowest rank is among those",
+             meetings->n_lacking + meetings->n_alone);
+    if (meetings->n_different)
+        find(whole, CHECK_WARNING, "simulation", "",
+             "%" PRIu64 " collectives are of another kind on another rank: nobody waits for anybody there",
+             meetings->n_different);
+    if (meetings->n_apart)
+        find(whole, CHECK_WARNING, "simulation", "",
+             "no collective joins the clocks of %" PRIu32
+             " ranks with that of the first one: they begin when their own "
+             "clocks say so",
+             meetings->n_apart);
+    if (meetings->n_beside)
+        find(whole, CHECK_WARNING, "simulation", "",
+             "%" PRIu64
+             " collectives ran beside another one of their rank, but these files are for one resource: the time "
+             "of the job is right, and what-ifs may be up to 9 %% off; with '--gpu streams' they would not be",
+             meetings->n_beside);
+}
+
 /* The gravest first; of those, in the order in which they were found. */
 static void sort_findings(struct job_whole *whole) {
     struct job_finding *sorted = arena_take(&whole->arena, whole->n_findings, sizeof *sorted);
@@ -138,5 +169,6 @@ void job_findings_find(struct job_whole *whole) {
     find_broken(whole);
     find_in_collectives(whole);
     find_clocks(whole);
+    find_unmet(whole);
     sort_findings(whole);
 }

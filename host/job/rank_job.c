@@ -220,11 +220,12 @@ static void finish_rank(struct rank_at_hand *at_hand, bool was_done, enum sutra_
 static void do_rank(struct rank_at_hand *at_hand, bool *was_done, enum sutra_status *status) {
     struct rank_workers *workers = at_hand->workers;
     const struct rank_job_options *options = workers->options;
-    char file[RANK_FILE_MAX];
+    char name[RANK_FILE_MAX], file[RANK_FILE_MAX + sizeof RECORD_FOLDER];
     const struct record_of of = {&workers->plan->pairs[at_hand->pair], options->words, file};
     struct sutra_error error = {.status = SUTRA_OK};
     bool ends_all = false;
-    rank_file_name(of.pair->rank, options->ending, file);
+    rank_file_name(of.pair->rank, options->ending, name);
+    snprintf(file, sizeof file, "%s%s", options->into, name);
     *was_done = !options->again && record_holds(options->folder, &of);
     *status = *was_done ? SUTRA_OK : work_on(at_hand, &of, &ends_all, &error);
     if (!ends_all)

@@ -29,6 +29,7 @@ struct job_progress {
 
 struct rank_job_options {
     const char *folder, *ending, *words; /* of the outputs: ".json"; the options as a text */
+    const char *into;                    /* "", or a folder in that one: RECORD_FOLDER "/" */
     struct sutra_link_options link;
     struct link_output output;
     struct sutra_context_options context; /* threads, device, strict, lenient, force */
@@ -49,7 +50,7 @@ enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_jo
                                struct sutra_error *error);
 
 /* The name of a rank's file. */
-#define RANK_FILE_MAX 64
+#define RANK_FILE_MAX 72
 void rank_file_name(int64_t rank, const char *ending, char name[RANK_FILE_MAX]);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "analyze/rank_number.h"
 #include "analyze/trace_devices.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "link/linked.h"
 #include "link/pairing.h"
@@ -15,8 +16,9 @@
 #include "simulate/converted.h"
 
 enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
-                                    const struct link_output *output, const char *path, uint64_t *n_bytes,
-                                    struct sutra_faithful_report *faithful, struct sutra_error *error) {
+                                    const struct link_output *output, struct rank_of_job *job, const char *path,
+                                    uint64_t *n_bytes, struct sutra_faithful_report *faithful,
+                                    struct sutra_error *error) {
     if (!output->et)
         return sutra_linked_write(context, spent->linked, path, n_bytes, error);
     struct sutra_converted *converted = NULL;
@@ -24,7 +26,7 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
     what.keep_times = output->faithful;
     enum sutra_status status = linked_convert_spend(context, spent, &what, &converted, error);
     if (!status && output->faithful)
-        status = sutra_converted_make_faithful(context, converted, NULL, &output->how, faithful, error);
+        status = converted_make_faithful(context, converted, NULL, &output->how, job, faithful, error);
     if (!status)
         status = sutra_converted_write(context, converted, path, n_bytes, error);
     sutra_converted_free(converted);
@@ -47,6 +49,62 @@ static enum sutra_status confirm(const struct rank_pair *pair, const struct sutr
     return status;
 }
 
+/* ---- A rank of a simulated job ---- */
+
+static bool list_events(const struct collective_calls *calls, struct rank_of_job *job) {
+    row_t *events = arena_take(job->arena, calls->n, sizeof *events);
+    for (uint64_t i = 0; events && i < calls->n; i++)
+        events[i] = calls->list[i].event;
+    job->events = events;
+    job->n_events = (row_t)calls->n;
+    return events;
+}
+
+/* Calls stand in the order of their events; the kernels do not. */
+static void mark_calls(const struct rank_of_job *job, struct collective_calls *calls) {
+    for (row_t i = 0; i < job->marks.n; i++) {
+        struct bisection at = {0, job->n_events};
+        while (at.low < at.high)
+            bisect(&at, job->events[bisect_middle(at)] < job->marks.event[i]);
+        if (at.low == job->n_events || job->events[at.low] != job->marks.event[i])
+            continue;
+        struct collective_call *call = &calls->list[at.low];
+        call->node = job->marks.id[i];
+        call->ready_us = job->marks.ready_us[i];
+        call->done_us = job->marks.done_us[i];
+    }
+}
+
+static struct rank_start start_of(const struct rank_marks *marks, int64_t base_ns) {
+    int64_t origin_ns = trace_time_ns(marks->origin, base_ns);
+    return (struct rank_start){.is_told = true,
+                               .has_ops = marks->has_ops,
+                               .origin_ns = origin_ns,
+                               .end_ns = trace_time_ns(marks->end, base_ns),
+                               .first_node = marks->first_id};
+}
+
+static enum sutra_status write_output(struct sutra_context *context, const struct linked_traces *spent, int64_t base_ns,
+                                      const struct link_output *output, const char *path, struct rank_result *result,
+                                      struct sutra_error *error) {
+    struct arena arena = {0};
+    struct rank_of_job job = {.arena = &arena};
+    enum sutra_status status = SUTRA_OK;
+    if (output->of_job && !list_events(&result->calls, &job))
+        status = error_memory(error);
+    if (!status)
+        status = link_output_write(context, spent, output, output->of_job ? &job : NULL, path, NULL, &result->faithful,
+                                   error);
+    if (!status && output->of_job) {
+        mark_calls(&job, &result->calls);
+        result->start = start_of(&job.marks, base_ns);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+/* ---- All of it ---- */
+
 static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
                                      struct sutra_device_trace *device, const struct sutra_link_options *options,
                                      const struct link_output *output, const char *path, struct rank_result *result,
@@ -60,8 +118,9 @@ static enum sutra_status link_traces(struct sutra_context *context, struct sutra
         status = error_file(error, SUTRA_DATA, device->document.source.name,
                             "nothing of it matches %.200s: are they of the same run?", host->document.source.name);
     const struct linked_traces spent = {linked, host, device};
+    int64_t base_ns = trace_base_ns(device);
     if (!status)
-        status = link_output_write(context, &spent, output, path, NULL, &result->faithful, error);
+        status = write_output(context, &spent, base_ns, output, path, result, error);
     sutra_linked_free(linked);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "analyze/collective_calls.h"
 #include "job/plan.h"
 #include "link/linked.h"
+#include "simulate/faithful.h"
 #include "sutra/convert.h"
 #include "sutra/link.h"
 
@@ -16,19 +17,30 @@ struct link_output {
     bool faithful; /* whose nodes take the measured times */
     struct sutra_convert_options what;
     struct sutra_faithful_options how;
+    bool of_job; /* the rank is to meet others of a job when it is simulated */
+    bool astra;  /* as ASTRA-sim meets */
 };
 
-/* Writes it; a file for simulators spends the traces. `faithful`, whose size is set, is filled if it is asked for;
- * *n_bytes may be NULL. Errors as of sutra_linked_write() and sutra_linked_convert(). */
+/* When a rank of a simulated job starts, by its own clock, and the first node of its processor. */
+struct rank_start {
+    bool is_told, has_ops;
+    int64_t origin_ns, end_ns;
+    uint64_t first_node;
+};
+
+/* Writes it; a file for simulators spends the traces. `faithful`, whose size is set, is filled if it is asked for, and
+ * `job` where the output is of one, else NULL; *n_bytes may be NULL. Errors as of sutra_linked_write() and sutra_linked_convert(). */
 enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
-                                    const struct link_output *output, const char *path, uint64_t *n_bytes,
-                                    struct sutra_faithful_report *faithful, struct sutra_error *error);
+                                    const struct link_output *output, struct rank_of_job *job, const char *path,
+                                    uint64_t *n_bytes, struct sutra_faithful_report *faithful,
+                                    struct sutra_error *error);
 
 /* What linking a rank gives beside its file. */
 struct rank_result {
     struct sutra_link_report report;
     struct sutra_faithful_report faithful;
     struct collective_calls calls;
+    struct rank_start start;
     int64_t n_devices; /* GPUs of its host, as the trace says; NOT_TOLD */
 };
 

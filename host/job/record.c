@@ -60,8 +60,17 @@ static void add_counts(struct text_out *text, const struct record_outcome *outco
 #define COUNT(name) out_format(text, "count\t" #name "\t%" PRIu64 "\n", result->report.name);
     COUNTS(COUNT)
 #undef COUNT
-    if (outcome->is_faithful)
+    if (outcome->is_faithful && result->start.is_told) /* simulated it is when all ranks are there */
+        out_format(text, "times\t%.3f\n", result->faithful.measured_us);
+    else if (outcome->is_faithful)
         out_format(text, "times\t%.3f\t%.3f\n", result->faithful.measured_us, result->faithful.simulated_us);
+}
+
+/* What the other ranks of a simulated job need of it. */
+static void add_start(struct text_out *text, const struct rank_start *start) {
+    if (start->is_told)
+        out_format(text, "start\t%" PRId64 "\t%" PRId64 "\t%d\t%" PRIu64 "\n", start->origin_ns, start->end_ns,
+                   start->has_ops, start->first_node);
 }
 
 static void add_calls(struct text_out *text, const struct rank_result *result) {
@@ -81,8 +90,11 @@ static void add_calls(struct text_out *text, const struct rank_result *result) {
         add_word(text, strings_text(strings, call->what));
         out_add(text, "\t");
         add_word(text, strings_text(strings, call->type));
-        out_format(text, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", call->n_in,
+        out_format(text, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64, call->n_in,
                    call->n_out, call->seq, call->peer, call->start_ns, call->end_ns);
+        if (call->ready_us != CALL_UNKNOWN)
+            out_format(text, "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64, call->node, call->ready_us, call->done_us);
+        out_add(text, "\n");
         out_step(text);
     }
 }
@@ -113,8 +125,10 @@ static bool write_record(const void *arg, struct text_out *text) {
         add_word(text, warnings->bytes + at);
         out_add(text, "\n");
     }
-    if (!outcome->status)
+    if (!outcome->status) {
         add_calls(text, outcome->result);
+        add_start(text, &outcome->result->start);
+    }
     out_add(text, "end\n");
     return !text->out.failed;
 }

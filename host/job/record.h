@@ -11,7 +11,10 @@
  * these. Processes that share the work need nothing but the folder.
  *
  *     version 0.1.0 / options .. / host PATH BYTES TIME / device .. / rank 3 process / file rank.3.json BYTES
- *     seconds 0.12 / count n_nodes 12 / warning .. / group 0 8 [0, 1, ...] / call .. / end
+ *     seconds 0.12 / count n_nodes 12 / warning .. / group 0 8 [0, 1, ...] / call .. / start .. / end
+ *
+ * Of a job whose ranks are to meet when they are simulated the rank's file is made in two passes: DIR/.job/rank.3.et is
+ * the rank alone, of which the record tells, and DIR/rank.3.et is made of that when the records of all ranks are there.
  */
 #ifndef JOB_RECORD_H
 #define JOB_RECORD_H

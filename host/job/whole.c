@@ -72,6 +72,9 @@ static bool read_call(struct job_whole *whole, char *const *words, int64_t rank,
                                    .peer = strtoll(words[7], NULL, 10),
                                    .start_ns = strtoll(words[8], NULL, 10),
                                    .end_ns = strtoll(words[9], NULL, 10),
+                                   .node = strtoull(words[10], NULL, 10),
+                                   .ready_us = *words[11] ? strtoll(words[11], NULL, 10) : CALL_UNKNOWN,
+                                   .done_us = *words[12] ? strtoll(words[12], NULL, 10) : CALL_UNKNOWN,
                                    .is_message = collective_is_message(words[2])};
     if (group >= groups->n)
         return true; /* damaged; the next run makes it anew */
@@ -100,6 +103,12 @@ static bool read_line(struct job_whole *whole, char *const *words, struct whole_
         rank->input_bytes += strtoull(words[2], NULL, 10);
     } else if (strcmp(word, "devices") == 0) {
         rank->n_devices = strtoll(words[1], NULL, 10);
+    } else if (strcmp(word, "start") == 0) {
+        rank->start = (struct rank_start){.is_told = true,
+                                          .origin_ns = strtoll(words[1], NULL, 10),
+                                          .end_ns = strtoll(words[2], NULL, 10),
+                                          .has_ops = *words[3] == '1',
+                                          .first_node = strtoull(words[4], NULL, 10)};
     } else if (strcmp(word, "untold") == 0) {
         whole->calls.n_untold += strtoull(words[1], NULL, 10);
     }
@@ -203,6 +212,37 @@ static void find_hosts(struct job_whole *whole) {
         whole->hosts[i - 1].offset_ns -= whole->hosts[0].offset_ns;
 }
 
+/* ---- Meetings ---- */
+
+static bool is_simulated(const struct job_whole *whole) {
+    for (size_t i = 0; i < whole->n_ranks; i++)
+        if (whole->ranks[i].start.is_told)
+            return true;
+    return false;
+}
+
+static enum sutra_status find_meetings(struct job_whole *whole, struct sutra_error *error) {
+    struct arena *arena = &whole->arena;
+    struct meeting_rank *ranks = arena_take(arena, whole->n_ranks, sizeof *ranks);
+    struct job_meetings *meetings = arena_take(arena, 1, sizeof *meetings);
+    if (arena->failed)
+        return error_memory(error);
+    for (size_t i = 0; i < whole->n_ranks; i++)
+        ranks[i] = (struct meeting_rank){whole->ranks[i].rank, whole->ranks[i].start};
+    whole->astra = strstr(whole->options, " --astra") != NULL;
+    const struct meeting_job job = {.ranks = ranks,
+                                    .n = whole->n_ranks,
+                                    .calls = &whole->calls,
+                                    .matches = &whole->matches,
+                                    .clocks = whole->clocks,
+                                    .n_clocks = whole->n_clocks,
+                                    .world_size = whole->world_size,
+                                    .per_stream = strstr(whole->options, " --gpu streams") != NULL,
+                                    .astra = whole->astra};
+    whole->meetings = meetings;
+    return job_meetings_find(&job, arena, meetings, error);
+}
+
 /* ---- All of it ---- */
 
 enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, struct sutra_error *error) {
@@ -217,6 +257,8 @@ enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, st
     if (!status)
         status =
             rank_clocks_find(&whole->calls, &whole->matches, &whole->arena, &whole->clocks, &whole->n_clocks, error);
+    if (!status && is_simulated(whole))
+        status = find_meetings(whole, error);
     if (status)
         return status;
     count_states(whole);

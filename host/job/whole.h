@@ -10,6 +10,7 @@
 
 #include "analyze/collective_checks.h"
 #include "analyze/rank_clocks.h"
+#include "job/meetings.h"
 #include "job/record.h"
 #include "write/json_out.h"
 
@@ -22,6 +23,7 @@ struct whole_rank {
     const char *error;
     uint64_t n_warnings, file_bytes, input_bytes;
     double seconds;
+    struct rank_start start;
     int64_t n_devices; /* GPUs of its host; NOT_TOLD */
 };
 
@@ -54,6 +56,8 @@ struct job_whole {
     struct rank_clock *clocks;
     struct host_clock *hosts;
     row_t n_clocks, n_hosts;
+    struct job_meetings *meetings; /* of a job whose ranks meet when they are simulated, by rank as above; or NULL */
+    bool astra;
     struct job_finding *findings;
     uint64_t n_findings, findings_capacity, n_errors;
 };

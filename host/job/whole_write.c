@@ -62,11 +62,18 @@ static void add_told(struct json_out *json, const char *key, const char *digits)
 
 /* ---- A rank, from the lines of its record ---- */
 
-static void add_file(struct json_out *json, char *const *words) {
+/* The rank's own file may be one of two; it is the one in the folder that is meant. */
+static void add_file(struct json_out *json, char *const *words, const struct whole_rank *rank) {
+    static const char first_pass[] = RECORD_FOLDER "/";
+    bool own = strcmp(words[0], "file") == 0;
+    bool of_two = own && strncmp(words[1], first_pass, sizeof first_pass - 1) == 0;
     add_key(json, words[0]);
     json_open(json, '{');
-    add_text(json, "path", words[1]);
-    add_told(json, "bytes", words[2]);
+    add_text(json, "path", of_two ? words[1] + sizeof first_pass - 1 : words[1]);
+    if (own)
+        add_count(json, "bytes", rank->file_bytes);
+    else
+        add_told(json, "bytes", words[2]);
     if (*words[3])
         add_told(json, "modified_ns", words[3]);
     json_close(json, '}');
@@ -93,7 +100,7 @@ static void open_list(struct json_out *json, struct open_list *list, const char 
     *list = (struct open_list){word, bracket == '{' ? '}' : ']'};
 }
 
-static void add_line(struct json_out *json, char *const *words, struct open_list *list) {
+static void add_line(struct json_out *json, const struct whole_rank *rank, char *const *words, struct open_list *list) {
     const char *word = words[0];
     if (strcmp(word, "count") == 0) {
         open_list(json, list, "count", "counts", '{');
@@ -107,7 +114,7 @@ static void add_line(struct json_out *json, char *const *words, struct open_list
     }
     close_list(json, list);
     if (strcmp(word, "host") == 0 || strcmp(word, "device") == 0 || strcmp(word, "file") == 0)
-        add_file(json, words);
+        add_file(json, words, rank);
     else if (strcmp(word, "rank") == 0)
         add_text(json, "paired_by", words[2]);
     else if (strcmp(word, "seconds") == 0)
@@ -116,7 +123,8 @@ static void add_line(struct json_out *json, char *const *words, struct open_list
         add_text(json, "error", words[2]);
     if (strcmp(word, "times") == 0) {
         add_real(json, "measured_us", strtod(words[1], NULL));
-        add_real(json, "simulated_us", strtod(words[2], NULL));
+        if (*words[2])
+            add_real(json, "simulated_us", strtod(words[2], NULL));
     }
 }
 
@@ -127,7 +135,7 @@ static void add_rank(struct json_out *json, const struct whole_rank *rank) {
     add_count(json, "rank", (uint64_t)rank->rank);
     add_text(json, "state", rank_states[rank->state]);
     for (struct record_lines lines = {.text = text}; text && record_next(&lines);)
-        add_line(json, lines.words, &list);
+        add_line(json, rank, lines.words, &list);
     close_list(json, &list);
     json_close(json, '}');
     json->text->out.failed |= rank->record && !text;
@@ -191,6 +199,8 @@ static bool write_job(const void *of, struct text_out *text) {
     add_count(&json, "done", whole->n_done);
     add_count(&json, "broken", whole->n_broken);
     add_count(&json, "not_linked", whole->n_missing);
+    if (whole->meetings)
+        add_real(&json, "measured_us", whole->meetings->measured_us);
     add_ranks(&json, whole);
     job_findings_write(whole, &json);
     json_close(&json, '}');

@@ -2,6 +2,8 @@
  * astra_files.c - what ASTRA-sim needs beside .et files: the members of process groups, and a system, a network and a
  * memory to begin with.
  */
+#include "simulate/astra_files.h"
+
 #include <stdio.h>
 
 #include "base/error.h"
@@ -11,7 +13,9 @@
 
 /* What a text is written of. */
 struct astra_files {
-    const struct comm_groups *groups;
+    const struct comm_groups *groups; /* or, of a job whose ranks meet: */
+    const struct astra_group *met;
+    uint32_t n_met;
     uint32_t n_ranks;
 };
 
@@ -39,12 +43,30 @@ static bool write_groups(const void *of, struct text_out *text) {
     return !text->out.failed;
 }
 
+static bool write_met_groups(const void *of, struct text_out *text) {
+    const struct astra_files *files = of;
+    struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
+    json_open(&json, '{');
+    for (uint32_t i = 0; i < files->n_met; i++) {
+        char number[16];
+        int length = snprintf(number, sizeof number, "%u", files->met[i].number);
+        if (files->met[i].n_ranks == 0)
+            continue;
+        json_key(&json, number, (size_t)length);
+        json_open(&json, '[');
+        for (uint32_t k = 0; k < files->met[i].n_ranks; k++)
+            json_integer(&json, files->met[i].ranks[k]);
+        json_close(&json, ']');
+    }
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return !text->out.failed;
+}
+
 static bool write_system(const void *of, struct text_out *text) {
-    (void)of;
-    out_add(text, "{\n"
-                  "  \"scheduling-policy\": \"LIFO\",\n"
-                  "  \"endpoint-delay\": 10,\n"
-                  "  \"active-chunks-per-dimension\": 1,\n"
+    const struct astra_files *files = of;
+    out_format(text, "{\n  \"scheduling-policy\": \"LIFO\",\n  \"endpoint-delay\": %d,\n", files->met ? 0 : 10);
+    out_add(text, "  \"active-chunks-per-dimension\": 1,\n"
                   "  \"preferred-dataset-splits\": 4,\n"
                   "  \"all-reduce-implementation\": [\"ring\"],\n"
                   "  \"all-gather-implementation\": [\"ring\"],\n"
@@ -65,8 +87,13 @@ static bool write_network(const void *of, struct text_out *text) {
     out_add(text, "# A ring of all ranks; ASTRA-sim needs two at least.\n"
                   "topology: [ Ring ]\n");
     out_format(text, "npus_count: [ %u ]\n", files->n_ranks);
-    out_add(text, "bandwidth: [ 50.0 ]   # GB/s of each link\n"
-                  "latency: [ 500.0 ]    # ns of each link\n");
+    if (files->met)
+        out_add(text, "# Meeting costs nothing: what a collective takes stands in its own node.\n"
+                      "bandwidth: [ 1000000.0 ]\n"
+                      "latency: [ 0.0 ]\n");
+    else
+        out_add(text, "bandwidth: [ 50.0 ]   # GB/s of each link\n"
+                      "latency: [ 500.0 ]    # ns of each link\n");
     return !text->out.failed;
 }
 
@@ -76,20 +103,31 @@ static bool write_memory(const void *of, struct text_out *text) {
     return !text->out.failed;
 }
 
-enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
-                                              const char *folder, uint32_t n_ranks, struct sutra_error *error) {
-    static const struct {
+static enum sutra_status write_files(struct sutra_context *context, const struct astra_files *files, const char *folder,
+                                     struct sutra_error *error) {
+    const struct {
         const char *name;
         bool (*write)(const void *of, struct text_out *text);
-    } texts[] = {{"comm_group.json", write_groups},
+    } texts[] = {{"comm_group.json", files->met ? write_met_groups : write_groups},
                  {"system.json", write_system},
                  {"network.yml", write_network},
                  {"memory.json", write_memory}};
-    uint32_t n_told = converted->groups.n_world > 2 ? converted->groups.n_world : 2;
-    const struct astra_files files = {&converted->groups, n_ranks > 1 ? n_ranks : n_told};
     uint64_t n_bytes = 0;
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
-        status = text_file_write_in(context, folder, texts[i].name, texts[i].write, &files, &n_bytes, error);
+        status = text_file_write_in(context, folder, texts[i].name, texts[i].write, files, &n_bytes, error);
     return status;
+}
+
+enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
+                                    uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error) {
+    const struct astra_files files = {.met = groups, .n_met = n_groups, .n_ranks = n_ranks};
+    return write_files(context, &files, folder, error);
+}
+
+enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
+                                              const char *folder, uint32_t n_ranks, struct sutra_error *error) {
+    uint32_t n_told = converted->groups.n_world > 2 ? converted->groups.n_world : 2;
+    const struct astra_files files = {.groups = &converted->groups, .n_ranks = n_ranks > 1 ? n_ranks : n_told};
+    return write_files(context, &files, folder, error);
 }

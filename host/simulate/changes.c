@@ -17,7 +17,8 @@ struct change {
     bool one_rank;
     uint64_t rank;
     enum subject subject;
-    uint32_t work; /* bits of enum work_kind */
+    uint32_t work;  /* bits of enum work_kind */
+    bool by_itself; /* not collectives of a job's ranks */
     int64_t stream;
     bool *fits; /* per name of the job */
 };
@@ -96,6 +97,7 @@ static bool read_work(const char *text, struct change *change) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(text, words[i].word) == 0)
             change->work = words[i].work;
+    change->by_itself = strcmp(text, "gpu") == 0;
     return change->work != 0;
 }
 
@@ -135,7 +137,7 @@ static enum sutra_status change_read(const char *word, const struct strings *nam
 static bool change_selects(const struct change *change, const struct rank_graph *graph, row_t i) {
     switch (change->subject) {
     case SUBJECT_WORK:
-        return change->work >> graph->work[i] & 1;
+        return change->work >> graph->work[i] & 1 && !(change->by_itself && graph->is_shared[i]);
     case SUBJECT_NAME:
         return change->fits[graph->name[i]];
     case SUBJECT_OPERATOR:

@@ -145,3 +145,11 @@ enum sutra_status sutra_et_write_json(struct sutra_context *context, const struc
     stage_end(context);
     return status;
 }
+
+bool sutra_et_gpu_streams(const struct sutra_et *et) {
+    const struct et_attributes *metadata = &et->file.nodes.metadata;
+    for (uint64_t i = 0; i < metadata->n; i++)
+        if (metadata->name[i] == ET_NAME_GPU && metadata->kind[i] == ET_STRING)
+            return et_text_is((struct et_text){metadata->value[i].bytes, metadata->length[i]}, "streams");
+    return false;
+}

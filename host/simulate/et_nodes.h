@@ -91,6 +91,11 @@ enum et_kind {
     X(TENSOR_LOC, "tensor_loc")                                                                                        \
     X(INVOLVED_DIM, "involved_dim")                                                                                    \
     X(KERNEL_EXEC_NS, "kernel_exec_ns")                                                                                \
+    X(MEETING, "meeting")                                                                                              \
+    X(MEETING_KIND, "meeting_kind")                                                                                    \
+    X(MEETING_RANKS, "meeting_ranks")                                                                                  \
+    X(MEETING_BYTES, "meeting_bytes")                                                                                  \
+    X(GPU, "gpu")                                                                                                      \
     X(SCHEMA, "schema")                                                                                                \
     X(PID, "pid")                                                                                                      \
     X(TIME, "time")                                                                                                    \

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "simulate/converted.h"
@@ -78,29 +79,97 @@ static enum sutra_status prove(const struct et_nodes *nodes, bool per_stream, st
     return status;
 }
 
+/* ---- A rank of a job ---- */
+
+/* Whether the list has the event. O(log n). */
+static bool is_listed(const struct rank_of_job *job, row_t event) {
+    struct bisection at = {0, job->n_events};
+    while (at.low < at.high)
+        bisect(&at, job->events[bisect_middle(at)] < event);
+    return at.low < job->n_events && job->events[at.low] == event;
+}
+
+/* Kernels communicate that tell a collective, whatever their names say. */
+static void mark_collectives(const struct rank_of_job *job, const struct timeline_kernels *kernels) {
+    for (row_t k = 0; k < kernels->n && kernels->event; k++)
+        if (is_listed(job, kernels->event[k]))
+            kernels->traits[k] |= KERNEL_COMMUNICATES;
+}
+
+/* The same times as whole nanoseconds; too large ones as they are. NULL: out of memory. */
+static const double *in_nanoseconds(const double *us, row_t n, struct arena *arena) {
+    double *whole = arena_take(arena, n, sizeof *whole);
+    for (row_t i = 0; whole && i < n; i++)
+        whole[i] = fabs(us[i]) < 1e14 ? (double)llround(us[i] * 1e3) / 1e3 : us[i];
+    return whole;
+}
+
+/* Ends are sums of what the trace tells: one that is a hair behind the next begin would be another moment, in between
+ * which something seems to happen. */
+static bool even_ends(struct timeline_input *input, struct arena *arena) {
+    input->ops.end = in_nanoseconds(input->ops.end, input->ops.n, arena);
+    input->kernels.end = in_nanoseconds(input->kernels.end, input->kernels.n, arena);
+    input->kernels.launch_end = in_nanoseconds(input->kernels.launch_end, input->kernels.n, arena);
+    return !arena->failed;
+}
+
+static bool tell_marks(const struct timeline_input *input, const struct timeline_nodes *nodes,
+                       const struct timeline_report *report, struct rank_of_job *job) {
+    const struct timeline_kernels *kernels = &input->kernels;
+    struct rank_marks *marks = &job->marks;
+    *marks = (struct rank_marks){.origin = report->origin,
+                                 .end = report->origin + report->measured_us,
+                                 .has_ops = input->ops.n > 0,
+                                 .id = arena_take(job->arena, kernels->n, sizeof *marks->id),
+                                 .event = arena_take(job->arena, kernels->n, sizeof *marks->event),
+                                 .ready_us = arena_take(job->arena, kernels->n, sizeof *marks->ready_us),
+                                 .done_us = arena_take(job->arena, kernels->n, sizeof *marks->done_us)};
+    if (job->arena->failed)
+        return false;
+    if (marks->has_ops) /* kernels stand first, then the processor's nodes */
+        marks->first_id = nodes->id[kernels->n];
+    for (row_t k = 0; k < kernels->n && kernels->event; k++) {
+        if (!(kernels->traits[k] & KERNEL_COMMUNICATES))
+            continue;
+        marks->id[marks->n] = kernels->id[k];
+        marks->event[marks->n] = kernels->event[k];
+        marks->ready_us[marks->n] = (int64_t)(nodes->start[k] - report->origin + 0.5);
+        marks->done_us[marks->n] = marks->ready_us[marks->n] + (int64_t)nodes->duration_us[k];
+        marks->n++;
+    }
+    return true;
+}
+
 /* ---- All of it ---- */
 
 static enum sutra_status make(struct sutra_context *context, struct timeline_input *input, const struct et_nodes *plain,
-                              struct et_nodes *made, struct timeline_report *report, struct sutra_error *error) {
+                              struct rank_of_job *job, struct et_nodes *made, struct timeline_report *report,
+                              struct sutra_error *error) {
     struct arena arena = {0};
     struct timeline_nodes timeline;
     et_timeline_prepare(plain, input);
-    enum sutra_status status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
+    if (job)
+        mark_collectives(job, &input->kernels);
+    enum sutra_status status = job && !even_ends(input, &arena) ? error_memory(error) : SUTRA_OK;
+    if (!status)
+        status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
     if (!status)
         status = et_timeline_make(made, plain, input, &timeline, context, error);
+    if (!status && job && !tell_marks(input, &timeline, report, job))
+        status = error_memory(error);
     arena_free(&arena);
     return status;
 }
 
 enum sutra_status faithful_make(struct sutra_context *context, struct timeline_input *input, struct et_nodes *nodes,
-                                struct faithful_report *report, struct sutra_error *error) {
+                                struct rank_of_job *job, struct faithful_report *report, struct sutra_error *error) {
     struct et_nodes made;
     *report = (struct faithful_report){.departs = ROW_NONE};
     enum sutra_status status = et_nodes_begin(&made, error);
     if (!status)
-        status = make(context, input, nodes, &made, &report->timeline, error);
+        status = make(context, input, nodes, job, &made, &report->timeline, error);
     stage_begin(context, "simulate", made.n);
-    if (!status)
+    if (!status && !job)
         status = prove(&made, input->options.per_stream, context->pool, report, error);
     stage_end(context);
     if (status) {
@@ -151,10 +220,10 @@ static struct timeline_options options_of(const struct sutra_faithful_options *o
                                      .per_stream = options->gpu_streams};
 }
 
-enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
-                                                const struct sutra_linked *linked,
-                                                const struct sutra_faithful_options *options,
-                                                struct sutra_faithful_report *report, struct sutra_error *error) {
+enum sutra_status converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
+                                          const struct sutra_linked *linked,
+                                          const struct sutra_faithful_options *options, struct rank_of_job *job,
+                                          struct sutra_faithful_report *report, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_faithful_options, gpu_streams);
     struct sutra_faithful_options taken;
     struct faithful_report made;
@@ -173,11 +242,19 @@ enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, s
         status = linked_timeline_read(context, linked, &converted->times_arena, times, error);
     converted->has_times = false;
     times->options = options_of(&taken);
+    times->options.of_job = job != NULL;
     if (!status)
-        status = faithful_make(context, times, &converted->nodes, &made, error);
+        status = faithful_make(context, times, &converted->nodes, job, &made, error);
     arena_free(&converted->times_arena);
     stage_end(context);
     if (!status)
         tell(&made, converted, report);
     return status;
+}
+
+enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
+                                                const struct sutra_linked *linked,
+                                                const struct sutra_faithful_options *options,
+                                                struct sutra_faithful_report *report, struct sutra_error *error) {
+    return converted_make_faithful(context, converted, linked, options, NULL, report, error);
 }

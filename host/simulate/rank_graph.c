@@ -66,6 +66,11 @@ static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
     return et_is_communication(nodes->type[node]) ? WORK_COMMUNICATION : WORK_COMPUTATION;
 }
 
+/* What of a node of the processor is execution: nothing of the time before its rank starts; -1: all. */
+static int64_t start_run(const struct et_nodes *nodes, row_t node) {
+    return et_text_is(et_text_at(nodes->text[ET_NODE_NAME], node), "[start]") ? 0 : -1;
+}
+
 /* Nodes that a task does. */
 #define TASK_NODES 8192
 
@@ -90,9 +95,12 @@ static void describe_task(void *arg, size_t task) {
         uint64_t dur = nodes->duration_us[node] * NS_PER_US;
         graph->work[i] = (uint8_t)node_work(nodes, node);
         graph->dur_ns[i] = graph->run_ns[i] = dur;
-        int64_t run = graph->work[i] == WORK_CPU ? -1 : integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
+        int64_t run =
+            graph->work[i] == WORK_CPU ? start_run(nodes, node) : integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
         if (run >= 0 && (uint64_t)run < dur)
             graph->run_ns[i] = (uint64_t)run;
+        graph->is_shared[i] = graph->work[i] == WORK_COMMUNICATION &&
+                              (et_has(nodes, node, ET_NAME_MEETING) || et_has(nodes, node, ET_NAME_MEETING_KIND));
         enum et_name lane = graph->work[i] == WORK_CPU ? ET_NAME_TID : ET_NAME_STREAM;
         graph->lane[i] = integer_or(nodes, node, lane, 0);
     }
@@ -114,10 +122,52 @@ static bool describe_nodes(struct rank_graph *graph, struct strings *names, stru
     graph->dur_ns = arena_take(arena, graph->n, sizeof *graph->dur_ns);
     graph->run_ns = arena_take(arena, graph->n, sizeof *graph->run_ns);
     graph->lane = arena_take(arena, graph->n, sizeof *graph->lane);
+    graph->is_shared = arena_take(arena, graph->n, sizeof *graph->is_shared);
     if (arena->failed)
         return false;
     pool_run(pool, count_tasks(graph), describe_task, &(struct graph_task){graph, NULL});
+    for (row_t i = 0; i < graph->n; i++)
+        graph->tells |= graph->is_shared[i];
     return intern_names(graph, names);
+}
+
+/* ---- Transfers ---- */
+
+static uint64_t count_or(const struct et_nodes *nodes, row_t node, enum et_name name) {
+    int64_t told = integer_or(nodes, node, name, 0);
+    return told > 0 ? (uint64_t)told : 0;
+}
+
+static enum comm_kind told_kind(const struct et_nodes *nodes, row_t node) {
+    uint64_t at = et_attribute_find(nodes, node, ET_NAME_MEETING_KIND);
+    struct et_text told = {nodes->attributes.value[at].bytes, nodes->attributes.length[at]};
+    for (int kind = 0; kind < N_COMM_KINDS && nodes->attributes.kind[at] == ET_STRING; kind++)
+        if (et_text_is(told, collective_kind_names[kind]))
+            return (enum comm_kind)kind;
+    return COMM_OTHER;
+}
+
+static bool is_transfer(const struct rank_graph *graph, row_t i) {
+    return graph->is_shared[i] && et_has(graph->nodes, graph->node[i], ET_NAME_MEETING_KIND);
+}
+
+static bool list_transfers(struct rank_graph *graph, struct arena *arena) {
+    row_t n = 0;
+    for (row_t i = 0; i < graph->n; i++)
+        n += is_transfer(graph, i);
+    graph->transfers = arena_take(arena, n, sizeof *graph->transfers);
+    for (row_t i = 0; i < graph->n && graph->transfers; i++) {
+        row_t node = graph->node[i];
+        if (!is_transfer(graph, i))
+            continue;
+        uint64_t n_ranks = count_or(graph->nodes, node, ET_NAME_MEETING_RANKS);
+        graph->transfers[graph->n_transfers++] =
+            (struct transfer){.node = i,
+                              .kind = told_kind(graph->nodes, node),
+                              .n_ranks = n_ranks < UINT32_MAX ? (uint32_t)n_ranks : UINT32_MAX,
+                              .bytes = count_or(graph->nodes, node, ET_NAME_MEETING_BYTES)};
+    }
+    return graph->transfers;
 }
 
 /* All durations together must be a time. */
@@ -213,7 +263,8 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
     if (status)
         return status;
     bool done = sort_nodes(graph, arena) && describe_nodes(graph, names, pool, arena) &&
-                list_deps(graph, pool, arena) && list_waiters(graph, arena);
+                (!graph->tells || list_transfers(graph, arena)) && list_deps(graph, pool, arena) &&
+                list_waiters(graph, arena);
     return done ? SUTRA_OK : error_memory(error);
 }
 
@@ -254,7 +305,8 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resourc
 struct meeting_numbers {
     struct strings groups;     /* of collectives: their names; of pairs of ranks: "from>to#tag" */
     struct pair_table counts;  /* (rank, group) -> how many so far */
-    struct pair_table numbers; /* (order, group) -> meeting */
+    struct pair_table numbers; /* (order, group) -> meeting; (number that a file tells, 0) where they tell meetings */
+    bool told;                 /* files tell them */
     uint32_t n_meetings;
 };
 
@@ -298,6 +350,28 @@ static bool number_meeting(struct meeting_numbers *numbers, uint32_t rank, uint3
     return true;
 }
 
+/* The meeting of this number. False: out of memory. */
+static bool number_told(struct meeting_numbers *numbers, int64_t told, uint32_t *meeting) {
+    struct pair_entry *entry = pair_table_take(&numbers->numbers, (uint64_t)told, 0);
+    if (!entry)
+        return false;
+    if (entry->number == PAIR_NONE)
+        entry->number = numbers->n_meetings++;
+    *meeting = entry->number;
+    return true;
+}
+
+static bool number_rank_told(struct meeting_numbers *numbers, struct rank_graph *graph) {
+    bool done = true;
+    for (row_t i = 0; i < graph->n && done; i++) {
+        int64_t told;
+        graph->meeting[i] = NO_MEETING;
+        if (graph->is_shared[i] && et_integer(graph->nodes, graph->node[i], ET_NAME_MEETING, &told))
+            done = number_told(numbers, told, &graph->meeting[i]);
+    }
+    return done;
+}
+
 static bool number_rank(struct meeting_numbers *numbers, struct rank_graph *graph, uint32_t number, uint64_t rank) {
     for (row_t i = 0; i < graph->n; i++) {
         graph->meeting[i] = NO_MEETING;
@@ -317,10 +391,13 @@ static bool number_rank(struct meeting_numbers *numbers, struct rank_graph *grap
 enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, uint32_t n, struct arena *arena,
                                    uint32_t *n_meetings, struct sutra_error *error) {
     struct meeting_numbers numbers = {0};
+    for (uint32_t r = 0; r < n; r++)
+        numbers.told |= graphs[r].tells;
     bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
     for (uint32_t r = 0; r < n && done; r++) {
         graphs[r].meeting = arena_take(arena, graphs[r].n, sizeof *graphs[r].meeting);
-        done = !arena->failed && number_rank(&numbers, &graphs[r], r, ranks[r]);
+        done = !arena->failed &&
+               (numbers.told ? number_rank_told(&numbers, &graphs[r]) : number_rank(&numbers, &graphs[r], r, ranks[r]));
     }
     *n_meetings = numbers.n_meetings;
     pair_table_free(&numbers.numbers);

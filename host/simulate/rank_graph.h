@@ -6,7 +6,7 @@
  * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. One on the node itself keeps it
  * from ever running, as any ring does. Of nodes with one id the last
  * counts. Nodes of collectives meet those of other ranks by group and order, sends meet receives by ranks, tag and
- * order.
+ * order; of files that tell meetings (et_meet.h) nodes meet by these alone.
  */
 #ifndef SIMULATE_RANK_GRAPH_H
 #define SIMULATE_RANK_GRAPH_H
@@ -17,8 +17,18 @@
 #include "base/arena.h"
 #include "base/pool.h"
 #include "columns/strings.h"
+#include "facts/collective_kind.h"
 #include "simulate/et_nodes.h"
 #include "simulate/replay.h"
+
+/* A transfer of a collective, whose file tells meetings. */
+struct transfer {
+    row_t node; /* of the graph */
+    enum comm_kind kind;
+    uint32_t n_ranks;
+    uint64_t bytes;
+    uint32_t link; /* its line among those of the network (network.h) */
+};
 
 enum work_kind { WORK_CPU, WORK_COMPUTATION, WORK_COMMUNICATION, WORK_KINDS };
 
@@ -32,6 +42,8 @@ struct rank_graph {
     uint64_t *dur_ns; /* as the file has it */
     uint64_t *run_ns; /* of that, execution without launch latency; for nodes of the CPU all */
     int64_t *lane;    /* stream of a GPU node, thread of a CPU node; 0 where the file tells none */
+    bool *is_shared;  /* a collective of a job's ranks: not what the GPU does by itself */
+    bool tells;       /* the file tells meetings */
     row_t *parent;    /* the first node of its control dependencies, or ROW_NONE */
 
     uint64_t n_deps;
@@ -41,6 +53,9 @@ struct rank_graph {
     row_t *waiters;
     row_t *n_waits;
     uint64_t n_absent; /* dependencies on nodes that the file lacks */
+
+    struct transfer *transfers; /* by row */
+    row_t n_transfers;
 
     uint32_t *meeting; /* number of a meeting of the job, or NO_MEETING */
     uint32_t *resource;

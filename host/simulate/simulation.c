@@ -37,6 +37,35 @@ static bool take_durations(struct sutra_simulation *simulation) {
     return !arena->failed;
 }
 
+/* Communication of files that do not tell meetings: all of it gets faster with the network. */
+static void scale_untold(const struct sutra_simulation *simulation, double times, double *const *run_ns) {
+    for (uint32_t r = 0; r < simulation->n; r++)
+        for (row_t i = 0; i < simulation->graphs[r].n; i++)
+            if (simulation->graphs[r].work[i] == WORK_COMMUNICATION && !simulation->graphs[r].is_shared[i])
+                run_ns[r][i] /= times;
+}
+
+/* Another network, and ranks without stragglers. */
+static enum sutra_status change_job(const struct sutra_simulation *simulation,
+                                    const struct sutra_simulate_options *options, double *const *run_ns,
+                                    struct sutra_error *error) {
+    struct told_network told;
+    double times = options->bandwidth ? options->bandwidth : 1;
+    enum sutra_status status = options->network ? network_read(&told, options->network, error) : SUTRA_OK;
+    if (!status && !(times > 0 && times <= 1e9))
+        status = error_set(error, SUTRA_USAGE, "a bandwidth is a positive number of times what it was");
+    if (status)
+        return status;
+    if (times != 1)
+        scale_untold(simulation, times, run_ns);
+    if (times != 1 || options->network)
+        network_apply(&simulation->network, options->network ? &told : NULL, times, simulation->graphs, simulation->n,
+                      run_ns);
+    if (options->no_straggler)
+        slowness_even(simulation->graphs, simulation->n, simulation->slowness, run_ns);
+    return SUTRA_OK;
+}
+
 /* What nodes take: execution with the changes, rounded to whole microseconds with the latency, as a file would have
  * it. */
 static enum sutra_status set_durations(struct sutra_simulation *simulation,
@@ -47,6 +76,8 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
     enum sutra_status status = run_ns && take_durations(simulation) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = changes_apply(&target, options->scales, options->n_scales, run_ns, &scratch, error);
+    if (!status)
+        status = change_job(simulation, options, run_ns, error);
     for (uint32_t r = 0; r < simulation->n && !status; r++)
         for (row_t i = 0; i < simulation->graphs[r].n; i++) {
             const struct rank_graph *graph = &simulation->graphs[r];
@@ -119,6 +150,18 @@ uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
     return end;
 }
 
+/* What the files tell of the job's network and its stragglers. */
+static enum sutra_status know_job(struct sutra_simulation *simulation, struct sutra_error *error) {
+    const uint32_t n = simulation->n;
+    simulation->slowness = arena_take(&simulation->arena, n, sizeof *simulation->slowness);
+    for (uint32_t r = 0; r < n && simulation->slowness; r++)
+        simulation->slowness[r] = (struct rank_slowness){1, 1};
+    enum sutra_status status = network_fit(&simulation->network, simulation->graphs, n, &simulation->arena, error);
+    if (!status && n > 1)
+        status = slowness_find(simulation->graphs, n, simulation->slowness, error);
+    return status;
+}
+
 /* ---- All of it ---- */
 
 static enum sutra_status begin(struct sutra_simulation *simulation, const uint64_t *ranks, uint32_t n,
@@ -139,6 +182,8 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, struct po
                                   struct sutra_error *error) {
     enum sutra_status status = make_graphs(simulation, pool, ets, options, error);
     if (!status)
+        status = know_job(simulation, error);
+    if (!status)
         status = set_durations(simulation, options, error);
     if (!status)
         status = make_runs(simulation, error);
@@ -153,6 +198,8 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, struct po
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
     if (!status && simulation->n_stuck)
         status = simulation_find_stuck(simulation, error);
+    if (!status)
+        status = simulation_meetings_find(simulation, error);
     if (!status)
         status = simulation_path_find(simulation, error);
     return status ? status : simulation_names_sum(simulation, error);
@@ -216,7 +263,9 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
                                         .n_nodes = graph->n,
                                         .n_ran = simulation->times[i].n_ran,
                                         .time_ns = simulation->times[i].finish_ns,
-                                        .n_absent = graph->n_absent};
+                                        .n_absent = graph->n_absent,
+                                        .cpu_slowness = simulation->slowness[i].cpu,
+                                        .gpu_slowness = simulation->slowness[i].gpu};
     for (row_t row = 0; row < graph->n; row++) {
         add_node(simulation, i, row, &made);
         made.n_meetings += graph->meeting && graph->meeting[row] != NO_MEETING;

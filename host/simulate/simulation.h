@@ -6,8 +6,10 @@
 
 #include "columns/strings.h"
 #include "context/context.h"
+#include "simulate/network.h"
 #include "simulate/rank_graph.h"
 #include "simulate/replay.h"
+#include "simulate/slowness.h"
 #include "sutra/simulate.h"
 
 /* A stretch of the critical path, the last first: a node, and from when to when it was the one that all waited for. */
@@ -28,6 +30,19 @@ struct stuck_reason {
     enum sutra_stuck_why why;
 };
 
+/* How long a rank waited for another one; ranks by their places. */
+struct simulation_wait {
+    uint32_t rank, awaited;
+    uint64_t n, ns;
+};
+
+struct simulation_meeting {
+    uint32_t number;
+    uint64_t n; /* members */
+    struct replay_node first, last;
+    uint64_t start_ns, last_ns, run_ns, end_ns, wait_ns;
+};
+
 struct sutra_simulation {
     uint32_t n;
     uint64_t *ranks;
@@ -37,6 +52,12 @@ struct sutra_simulation {
     uint64_t **wait_ns;        /* per node: launch latency, which changes leave alone */
     struct replay_times *times;
     uint32_t n_meetings;
+    struct network network;
+    struct rank_slowness *slowness;
+    struct simulation_wait *waits; /* the longest first */
+    uint64_t n_waits;
+    struct simulation_meeting *met; /* in the order of their ends */
+    uint64_t n_met;
     struct strings names;
     struct path_step *steps; /* the last one first */
     uint64_t n_steps;
@@ -54,6 +75,9 @@ struct replay_times *simulation_times_take(const struct sutra_simulation *simula
 /* Finds the critical path and sums times by name. */
 enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error);
 enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error);
+
+/* Finds who waited for whom, and lists meetings. */
+enum sutra_status simulation_meetings_find(struct sutra_simulation *simulation, struct sutra_error *error);
 
 /* Finds why nodes never ran. */
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error);

@@ -5,7 +5,8 @@
  *     rank 0, measured     a thread for each thread and stream       of files that tell when nodes started
  *     rank 0, simulated    a thread for each resource                and its waits in meetings
  *
- * Both begin at 0: what was measured with the first node of the rank.
+ * Both begin at 0: what was measured with the first node of the rank, or, where files tell meetings and so have one clock,
+ * with that of the job.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,6 +64,17 @@ static enum sutra_status find_measured(const struct rank_graph *graph, struct me
     bool found = !arena->failed && find_places(graph, measured, &places);
     pair_table_free(&places);
     return found ? SUTRA_OK : error_memory(error);
+}
+
+/* Ranks of one clock begin when the first of them does. */
+static void begin_together(const struct sutra_simulation *simulation, struct measured_rank *measured) {
+    uint64_t first_us = UINT64_MAX;
+    for (uint32_t r = 0; r < simulation->n; r++)
+        if (simulation->graphs[r].tells && measured[r].first_us < first_us)
+            first_us = measured[r].first_us;
+    for (uint32_t r = 0; r < simulation->n; r++)
+        if (simulation->graphs[r].tells && measured[r].first_us != UINT64_MAX)
+            measured[r].first_us = first_us;
 }
 
 /* ---- Events ---- */
@@ -200,6 +212,8 @@ enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, co
                          "times only",
                          simulation->ranks[r]);
     }
+    if (!status)
+        begin_together(simulation, writing.measured);
     if (!status)
         status = text_file_write(context, path, write_trace, &writing, n_bytes, error);
     stage_end(context);

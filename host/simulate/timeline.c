@@ -190,17 +190,17 @@ static bool make_chain(const struct timeline_work *work, const struct timeline_o
 }
 
 static bool put_all(const struct timeline_work *work, const struct timeline_queues *queues,
-                    const struct timeline_waits *waits, const struct timeline_chain *chain,
-                    struct timeline_nodes *nodes, struct timeline_report *report) {
+                    const struct timeline_held *held, const struct timeline_waits *waits,
+                    const struct timeline_chain *chain, struct timeline_nodes *nodes, struct timeline_report *report) {
     const row_t n_kernels = work->input->kernels.n;
     const uint64_t n_awaited = waits->n ? waits->first[waits->n] : 0;
-    uint64_t next_id = work->input->first_new_id, capacity = chain->n + n_awaited + work->input->orders.n;
+    uint64_t next_id = work->input->first_new_id, capacity = chain->n + n_awaited + held->n;
     struct timeline_edges edges;
     struct timeline_parts parts = {0};
     struct timeline_spans spans;
     row_t *first_part = arena_take(work->arena, n_kernels, sizeof *first_part);
     if (!take_edges(work->arena, capacity + (uint64_t)n_kernels * (KERNEL_EDGES + 4), &edges) ||
-        !timeline_ready_kernels(work, queues, chain, &spans, &edges, report))
+        !timeline_ready_kernels(work, queues, held, chain, &spans, &edges, report))
         return false;
     if (!work->input->options.per_stream && !timeline_share_gpu(work, queues, &spans, &parts))
         return false;
@@ -225,13 +225,15 @@ enum sutra_status timeline_build(const struct timeline_input *input, const struc
     struct timeline_work work = {.input = input, .engine = engine, .arena = arena};
     struct timeline_order ops = {0};
     struct timeline_queues queues = {0};
+    struct timeline_held held = {0};
     struct timeline_waits waits = {0};
     struct timeline_chain chain = {0};
     *report = (struct timeline_report){0};
     find_origin(&work, report);
     bool done = timeline_order_ops(&work, &ops) && timeline_queue_kernels(&work, &ops, &queues) &&
-                timeline_find_waits(&work, &ops, &queues, &waits, report) &&
+                timeline_find_held(&work, &queues, &held, report) &&
+                timeline_find_waits(&work, &ops, &queues, &held, &waits, report) &&
                 make_chain(&work, &ops, &queues, &waits, &chain, report) &&
-                put_all(&work, &queues, &waits, &chain, nodes, report);
+                put_all(&work, &queues, &held, &waits, &chain, nodes, report);
     return done ? SUTRA_OK : error_memory(error);
 }

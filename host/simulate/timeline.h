@@ -53,6 +53,7 @@ struct timeline_kernels {
     const uint32_t *stream;
     const double *launch_start, *launch_end;
     const uint32_t *launch_thread; /* that of `ops`, or THREAD_UNKNOWN */
+    const row_t *event;            /* of the device trace; NULL: these are not of one */
     uint8_t *traits;               /* KERNEL_... bits */
 };
 
@@ -76,16 +77,24 @@ struct timeline_calls timeline_calls_take(struct arena *arena, size_t n);
 void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call);
 
 /* Streams that are told to wait for an event: kernels launched on `stream` from `call_start` on start after the kernels
- * launched on `awaited` before `record_start`. */
+ * launched on `awaited` before `record_start`. Of a job, streams without kernels have numbers, too, behind the others. */
 struct timeline_orders {
     row_t n;
     const uint32_t *stream, *awaited;
     const double *call_start, *record_start;
+    uint32_t n_streams;
+    bool told; /* the trace tells such orders at all */
+    /* Where it does not: when streams were told to wait for something. */
+    row_t n_calls;
+    const double *calls;
 };
 
 struct timeline_options {
     double rest_us;  /* gaps, and times of a parent after its children, that are longer become nodes of their own */
     bool per_stream; /* the simulator has a resource for each stream: kernels are not cut where they overlap */
+    /* The rank is one of a job: communication is never cut, since it meets that of other ranks, and what an event stands
+     * for is followed from stream to stream. */
+    bool of_job;
 };
 
 struct timeline_input {
@@ -126,6 +135,7 @@ struct timeline_report {
     uint64_t n_launch_cuts;                                 /* operators cut at a launch */
     uint64_t n_rests, n_parts; /* nodes more for rests, and for kernels that share the GPU */
     uint64_t n_orders, n_orders_against_time;
+    uint64_t n_guessed;  /* waits for another stream that no record tells, as libraries launch collectives */
     uint64_t n_inferred; /* kernels that wait for one of another stream though no record says so */
     uint64_t n_clocked;  /* kernels held to the processor's clock, */
     uint64_t n_late;     /* or late for no known reason, */

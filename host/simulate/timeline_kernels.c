@@ -15,8 +15,6 @@
 
 /* A cut may be so much later than the start of a kernel. */
 #define LATE_CUT_US 2.0
-/* What waits for a kernel may be written down as so much earlier than its end. */
-#define EARLY_START_US 1.0
 /* Kernels of other streams that are looked at, at most, that many seldom end within LATENCY_US; and kernels of a stream
  * that overlap. */
 #define CANDIDATES_MAX 256
@@ -62,56 +60,13 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
     return timeline_sort(work, launches->n, keys, 1, launches->order);
 }
 
-/* ---- Streams that wait for streams ---- */
-
-/* Kernel a comes before kernel b in the order of (start, end, id). */
-static bool is_earlier(const struct timeline_kernels *kernels, row_t a, row_t b) {
-    if (kernels->start[a] != kernels->start[b])
-        return kernels->start[a] < kernels->start[b];
-    if (kernels->end[a] != kernels->end[b])
-        return kernels->end[a] < kernels->end[b];
-    return kernels->id[a] < kernels->id[b];
-}
-
-/* For each kernel the first of the orders that it obeys, and for each order the next one of the same kernel. */
-struct obeyed {
-    row_t *first, *next, *awaited; /* awaited[o]: the kernel that order o names */
-};
-
-static bool find_obeyed(const struct timeline_work *work, const struct timeline_queues *queues, struct obeyed *obeyed,
-                        struct timeline_report *report) {
-    const struct timeline_kernels *kernels = &work->input->kernels;
-    const struct timeline_orders *orders = &work->input->orders;
-    obeyed->first = arena_take(work->arena, kernels->n, sizeof *obeyed->first);
-    obeyed->next = arena_take(work->arena, orders->n, sizeof *obeyed->next);
-    obeyed->awaited = arena_take(work->arena, orders->n, sizeof *obeyed->awaited);
-    if (work->arena->failed)
-        return false;
-    memset(obeyed->first, 0xff, kernels->n * sizeof *obeyed->first);
-    for (row_t o = 0; o < orders->n; o++) {
-        row_t awaited = timeline_last_launched(work, queues, orders->awaited[o], orders->record_start[o]);
-        row_t held = timeline_next_launched(work, queues, orders->stream[o], orders->call_start[o]);
-        if (awaited == ROW_NONE || held == ROW_NONE)
-            continue;
-        if (kernels->end[awaited] > kernels->start[held] + EARLY_START_US || !is_earlier(kernels, awaited, held)) {
-            report->n_orders_against_time++;
-            continue;
-        }
-        report->n_orders++;
-        obeyed->awaited[o] = awaited;
-        obeyed->next[o] = obeyed->first[held];
-        obeyed->first[held] = o;
-    }
-    return true;
-}
-
 /* ---- When kernels could begin ---- */
 
 struct readying {
     const struct timeline_work *work;
     const struct timeline_queues *queues;
     const struct timeline_chain *chain;
-    struct obeyed obeyed;
+    const struct timeline_held *held;
     const row_t *by_end;    /* kernels by (end, id) */
     const double *end_time; /* of these */
     row_t *stream_last;     /* per stream: its kernel before, or ROW_NONE */
@@ -169,8 +124,8 @@ static double recorded_ready(const struct readying *readying, row_t kernel) {
     row_t before = stream_before(readying, kernel);
     if (before != ROW_NONE)
         ready = wait_for_kernel(readying, kernel, before, ready);
-    for (row_t o = readying->obeyed.first[kernel]; o != ROW_NONE; o = readying->obeyed.next[o])
-        ready = wait_for_kernel(readying, kernel, readying->obeyed.awaited[o], ready);
+    for (row_t h = readying->held->first[kernel]; h != ROW_NONE; h = readying->held->list[h].next)
+        ready = wait_for_kernel(readying, kernel, readying->held->list[h].awaited, ready);
     return ready;
 }
 
@@ -182,7 +137,7 @@ static row_t likely_awaited(const struct readying *readying, row_t kernel) {
         row_t other = readying->by_end[ended];
         if (kernels->end[other] <= kernels->start[kernel] - LATENCY_US)
             break;
-        if (kernels->stream[other] != kernels->stream[kernel] && is_earlier(kernels, other, kernel) &&
+        if (kernels->stream[other] != kernels->stream[kernel] && timeline_is_earlier(kernels, other, kernel) &&
             kernels->launch_start[other] < kernels->launch_start[kernel])
             return other;
     }
@@ -235,15 +190,17 @@ static bool sort_ends(const struct timeline_work *work, struct readying *readyin
 }
 
 bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_chain *chain, struct timeline_spans *spans,
-                            struct timeline_edges *edges, struct timeline_report *report) {
+                            const struct timeline_held *held, const struct timeline_chain *chain,
+                            struct timeline_spans *spans, struct timeline_edges *edges,
+                            struct timeline_report *report) {
     const struct timeline_kernels *kernels = &work->input->kernels;
-    struct readying readying = {.work = work, .queues = queues, .chain = chain, .edges = edges, .report = report};
+    struct readying readying = {
+        .work = work, .queues = queues, .held = held, .chain = chain, .edges = edges, .report = report};
     spans->ready = arena_take(work->arena, kernels->n, sizeof *spans->ready);
     readying.done = spans->done = arena_take(work->arena, kernels->n, sizeof *spans->done);
     readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
     readying.before = arena_take(work->arena, kernels->n, sizeof *readying.before);
-    if (work->arena->failed || !find_obeyed(work, queues, &readying.obeyed, report) || !sort_ends(work, &readying))
+    if (work->arena->failed || !sort_ends(work, &readying))
         return false;
     memset(readying.stream_last, 0xff, kernels->n_streams * sizeof *readying.stream_last);
     memcpy(spans->done, kernels->end, kernels->n * sizeof *spans->done);

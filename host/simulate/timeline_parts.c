@@ -6,7 +6,8 @@
  *                stream 8        [ b    ]
  *     parts                 [ a ][ b    ][ a   ]           parts below 2 us join the next part of their kernel
  *
- * Computation and communication have a resource each. One sweep with a heap of the running kernels.
+ * Computation and communication have a resource each; communication of a job stays whole, since it meets that of other
+ * ranks. One sweep with a heap of the running kernels.
  */
 #include <math.h>
 #include <string.h>
@@ -76,6 +77,13 @@ static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) 
         if (!sharing->heap.n)
             before = ROW_NONE;
     }
+}
+
+/* Each of n kernels is one stretch. */
+static void leave_whole(struct gpu_sharing *sharing, row_t n) {
+    for (row_t i = 0; i < n; i++)
+        run_kernel(sharing, sharing->waiting[i], ROW_NONE, sharing->ready[sharing->waiting[i]],
+                   sharing->done[sharing->waiting[i]]);
 }
 
 /* ---- From stretches to parts ---- */
@@ -175,7 +183,11 @@ bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_
     memset(sharing.last, 0xff, n * sizeof *sharing.last);
     sharing.waiting = waiting;
     share_resource(&sharing, pick_waiting(kernels, sorted, false, waiting), work->origin);
-    share_resource(&sharing, pick_waiting(kernels, sorted, true, waiting), work->origin);
+    const row_t n_communicating = pick_waiting(kernels, sorted, true, waiting);
+    if (work->input->options.of_job)
+        leave_whole(&sharing, n_communicating);
+    else
+        share_resource(&sharing, n_communicating, work->origin);
     if (!sort_ordered(work, queues->by_start, spans->done, sorted))
         return false;
     for (row_t i = 0; i < kernels->n; i++)

@@ -143,6 +143,7 @@ bool timeline_kernels_begin(const struct timeline_sources *sources, size_t n, st
         .launch_end = arena_take(sources->arena, n, sizeof(double)),
         .stream = arena_take(sources->arena, n, sizeof(uint32_t)),
         .thread = arena_take(sources->arena, n, sizeof(uint32_t)),
+        .event = arena_take(sources->arena, n, sizeof(row_t)),
         .traits = arena_take(sources->arena, n, 1),
     };
     return !sources->arena->failed;
@@ -167,6 +168,7 @@ bool timeline_kernels_add(struct timeline_sources *sources, struct kernel_column
     columns->launch_end[i] = call == ROW_NONE ? columns->start[i] : timeline_event_end(sources, call);
     columns->thread[i] = call == ROW_NONE ? THREAD_UNKNOWN : thread_of(sources, call);
     columns->stream[i] = stream->number;
+    columns->event[i] = event;
     columns->traits[i] = traits_of(sources, event);
     return true;
 }
@@ -182,6 +184,7 @@ struct timeline_kernels timeline_kernels_finish(const struct timeline_sources *s
                                      .launch_start = columns->launch_start,
                                      .launch_end = columns->launch_end,
                                      .launch_thread = columns->thread,
+                                     .event = columns->event,
                                      .traits = columns->traits};
 }
 
@@ -225,36 +228,76 @@ static enum sutra_status read_calls(const struct timeline_sources *sources, stru
     return SUTRA_OK;
 }
 
-static enum sutra_status read_orders(const struct timeline_sources *sources, struct timeline_orders *made,
+/* The number of a stream that is told something; one without kernels gets one. STREAM_ANY: out of memory. */
+static uint32_t number_stream(struct timeline_sources *sources, value_key stream) {
+    struct pair_entry *entry = pair_table_take(&sources->stream_of, (uint64_t)stream, 0);
+    if (!entry)
+        return STREAM_ANY;
+    if (entry->number == PAIR_NONE)
+        entry->number = sources->n_streams++;
+    return entry->number;
+}
+
+/* Columns of orders while they are filled. */
+struct stream_order_columns {
+    row_t n;
+    uint32_t *stream, *awaited;
+    double *call_start, *record_start;
+};
+
+/* Adds the order that an event tells, if its calls are there. False: out of memory. */
+static bool add_order(struct timeline_sources *sources, row_t sync, row_t record,
+                      struct stream_order_columns *columns) {
+    row_t call = find_call(sources, sources->events->correlation[sync]), i = columns->n;
+    if (call == ROW_NONE || record == ROW_NONE)
+        return true;
+    columns->stream[i] = number_stream(sources, sources->events->stream[sync]);
+    columns->awaited[i] = number_stream(sources, sources->awaited_stream.key[sync]);
+    columns->call_start[i] = timeline_event_start(sources, call);
+    columns->record_start[i] = timeline_event_start(sources, record);
+    columns->n++;
+    return columns->stream[i] != STREAM_ANY && columns->awaited[i] != STREAM_ANY;
+}
+
+/* When streams were told to wait. */
+static bool list_wait_calls(const struct timeline_sources *sources, struct timeline_orders *made) {
+    double *calls = arena_take(sources->arena, sources->n_calls, sizeof *calls);
+    for (row_t i = 0; calls && i < sources->n_calls; i++)
+        if (name_roles(sources->events, sources->roles, sources->calls[i]) & NAME_WAIT_CALL)
+            calls[made->n_calls++] = timeline_event_start(sources, sources->calls[i]);
+    made->calls = calls;
+    return calls;
+}
+
+static enum sutra_status read_orders(struct timeline_sources *sources, struct timeline_orders *made,
                                      struct sutra_error *error) {
     const row_t n_syncs = sources->n_syncs;
-    uint32_t *stream = arena_take(sources->arena, n_syncs, sizeof *stream);
-    uint32_t *awaited = arena_take(sources->arena, n_syncs, sizeof *awaited);
-    double *call_start = arena_take(sources->arena, n_syncs, sizeof *call_start);
-    double *record_start = arena_take(sources->arena, n_syncs, sizeof *record_start);
-    if (sources->arena->failed)
-        return error_memory(error);
-    row_t n = 0;
-    for (row_t i = 0; i < n_syncs; i++) {
+    struct stream_order_columns columns = {.stream = arena_take(sources->arena, n_syncs, sizeof(uint32_t)),
+                                           .awaited = arena_take(sources->arena, n_syncs, sizeof(uint32_t)),
+                                           .call_start = arena_take(sources->arena, n_syncs, sizeof(double)),
+                                           .record_start = arena_take(sources->arena, n_syncs, sizeof(double))};
+    bool done = !sources->arena->failed;
+    *made = (struct timeline_orders){0};
+    for (row_t i = 0; i < n_syncs && done; i++) {
         row_t sync = sources->syncs[i];
         if (!(name_roles(sources->events, sources->roles, sync) & NAME_STREAM_WAIT))
             continue;
-        row_t call = find_call(sources, sources->events->correlation[sync]);
-        row_t record = find_call(sources, sources->record.key[sync]);
-        stream[n] = stream_of(sources, sources->events->stream[sync]);
-        awaited[n] = stream_of(sources, sources->awaited_stream.key[sync]);
-        if (call == ROW_NONE || record == ROW_NONE || stream[n] == sources->n_streams ||
-            awaited[n] == sources->n_streams)
-            continue;
-        call_start[n] = timeline_event_start(sources, call);
-        record_start[n++] = timeline_event_start(sources, record);
+        made->told = true;
+        done = add_order(sources, sync, find_call(sources, sources->record.key[sync]), &columns);
     }
-    *made = (struct timeline_orders){n, stream, awaited, call_start, record_start};
+    if (!done || (!made->told && !list_wait_calls(sources, made)))
+        return error_memory(error);
+    made->n = columns.n;
+    made->stream = columns.stream;
+    made->awaited = columns.awaited;
+    made->call_start = columns.call_start;
+    made->record_start = columns.record_start;
+    made->n_streams = sources->n_streams;
     return SUTRA_OK;
 }
 
-enum sutra_status timeline_read_waits(const struct timeline_sources *sources, struct timeline_input *input,
+enum sutra_status timeline_read_waits(struct timeline_sources *sources, struct timeline_input *input,
                                       struct sutra_error *error) {
-    enum sutra_status status = read_calls(sources, &input->calls, error);
-    return status ? status : read_orders(sources, &input->orders, error);
+    enum sutra_status status = read_orders(sources, &input->orders, error);
+    return status ? status : read_calls(sources, &input->calls, error);
 }

@@ -63,6 +63,7 @@ struct kernel_columns {
     uint64_t *id;
     double *start, *end, *launch_start, *launch_end;
     uint32_t *stream, *thread;
+    row_t *event;
     uint8_t *traits;
 };
 
@@ -75,7 +76,7 @@ struct timeline_kernels timeline_kernels_finish(const struct timeline_sources *s
 
 /* ---- Calls and orders, once the streams of all kernels are known ---- */
 
-enum sutra_status timeline_read_waits(const struct timeline_sources *sources, struct timeline_input *input,
+enum sutra_status timeline_read_waits(struct timeline_sources *sources, struct timeline_input *input,
                                       struct sutra_error *error);
 
 #endif

@@ -96,6 +96,39 @@ row_t timeline_last_launched(const struct timeline_work *work, const struct time
 row_t timeline_next_launched(const struct timeline_work *work, const struct timeline_queues *queues, uint32_t stream,
                              double time);
 
+/* ---- Streams that wait for streams ---- */
+
+/* A kernel that another one has to wait for; they are lists. */
+struct held_kernel {
+    row_t awaited, next; /* ROW_NONE: the last one */
+};
+
+/* A wait that a stream was told of, for one kernel. */
+struct carried_wait {
+    double time;
+    row_t kernel, before; /* the stream's one before, or ROW_NONE */
+};
+
+struct timeline_held {
+    row_t *first; /* per kernel: the first of list[] that it waits for, or ROW_NONE */
+    struct held_kernel *list;
+    uint64_t n, capacity;
+    row_t *last_carried; /* per stream, of a job */
+    struct carried_wait *carried;
+    uint64_t n_carried, carried_capacity;
+};
+
+/* Finds the kernels that have to wait for others because their streams were told to. */
+bool timeline_find_held(const struct timeline_work *work, const struct timeline_queues *queues,
+                        struct timeline_held *held, struct timeline_report *report);
+
+/* The kernels that an event stands for which a stream of a job records at that time: its last one, and those that it was
+ * told to wait for since then. Returns how many. */
+#define EVENT_KERNELS_MAX 16
+row_t timeline_event_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
+                             const struct timeline_held *held, uint32_t stream, double time,
+                             row_t kernels[EVENT_KERNELS_MAX]);
+
 /* ---- Waits ---- */
 
 /* The processor stops at `at` and goes on at `until`, when kernels have ended: kernels[first[i]] .. */
@@ -110,8 +143,8 @@ struct timeline_waits {
 };
 
 bool timeline_find_waits(const struct timeline_work *work, const struct timeline_order *ops,
-                         const struct timeline_queues *queues, struct timeline_waits *waits,
-                         struct timeline_report *report);
+                         const struct timeline_queues *queues, const struct timeline_held *held,
+                         struct timeline_waits *waits, struct timeline_report *report);
 
 /* ---- The chain of CPU nodes ---- */
 
@@ -184,9 +217,15 @@ struct timeline_spans {
     double *ready, *done;
 };
 
+/* What waits for a kernel may be written down as so much earlier than its end. */
+#define EARLY_START_US 1.0
+
+/* Whether kernel a comes before kernel b in the order of (start, end, id). */
+bool timeline_is_earlier(const struct timeline_kernels *kernels, row_t a, row_t b);
+
 bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_chain *chain, struct timeline_spans *spans,
-                            struct timeline_edges *edges, struct timeline_report *report);
+                            const struct timeline_held *held, const struct timeline_chain *chain,
+                            struct timeline_spans *spans, struct timeline_edges *edges, struct timeline_report *report);
 
 /* Kernels that share the GPU, one running at a time: parts in the order of their kernels' ends. A part continues the
  * part before it of the same kernel, or begins it. */

@@ -82,6 +82,7 @@ row_t timeline_next_launched(const struct timeline_work *work, const struct time
 struct waits_making {
     const struct timeline_work *work;
     const struct timeline_queues *queues;
+    const struct timeline_held *held;
     struct timeline_waits *waits;
     struct owner_queries owners; /* wait i asks twice, at 2 i and 2 i + 1 */
     uint64_t n_kernels, capacity;
@@ -122,10 +123,25 @@ static void add_wait(struct waits_making *making, double at, uint32_t thread) {
     making->owners.thread[2 * i + 1] = THREAD_ALL;
 }
 
+/* The same of a job: what an event of the stream would stand for. */
+static bool wait_for_event(struct waits_making *making, row_t call) {
+    const struct timeline_calls *calls = &making->work->input->calls;
+    const double *end = making->work->input->kernels.end;
+    row_t awaited[EVENT_KERNELS_MAX];
+    row_t n = timeline_event_kernels(making->work, making->queues, making->held, calls->stream[call],
+                                     calls->before[call], awaited);
+    bool done = true;
+    for (row_t i = 0; i < n && done; i++)
+        done = end[awaited[i]] > calls->end[call] + END_TOLERANCE_US || add_kernel(making, awaited[i]);
+    return done;
+}
+
 /* Adds the kernel that a call for one stream waits for, if there is one. False: out of memory. */
 static bool wait_for_stream(struct waits_making *making, row_t call) {
     const struct timeline_calls *calls = &making->work->input->calls;
     const struct timeline_kernels *kernels = &making->work->input->kernels;
+    if (making->work->input->options.of_job)
+        return wait_for_event(making, call);
     if (calls->stream[call] >= kernels->n_streams)
         return true;
     row_t kernel = timeline_last_launched(making->work, making->queues, calls->stream[call], calls->before[call]);
@@ -297,8 +313,8 @@ static bool wait_for_copies(struct waits_making *making, struct timeline_report 
 }
 
 bool timeline_find_waits(const struct timeline_work *work, const struct timeline_order *ops,
-                         const struct timeline_queues *queues, struct timeline_waits *waits,
-                         struct timeline_report *report) {
+                         const struct timeline_queues *queues, const struct timeline_held *held,
+                         struct timeline_waits *waits, struct timeline_report *report) {
     size_t most = (size_t)work->input->calls.n + work->input->kernels.n;
     *waits = (struct timeline_waits){
         .at = arena_take(work->arena, most, sizeof *waits->at),
@@ -308,7 +324,7 @@ bool timeline_find_waits(const struct timeline_work *work, const struct timeline
         .op_until = arena_take(work->arena, most, sizeof *waits->op_until),
         .first = arena_zeros(work->arena, most + 1, sizeof *waits->first),
     };
-    struct waits_making making = {.work = work, .queues = queues, .waits = waits};
+    struct waits_making making = {.work = work, .queues = queues, .held = held, .waits = waits};
     making.owners = owner_queries_take(work->arena, (row_t)(2 * most));
     if (work->arena->failed || !wait_for_calls(&making, ops->last_end, report) || !wait_for_copies(&making, report))
         return false;

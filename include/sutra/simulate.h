@@ -165,7 +165,7 @@ struct sutra_simulation;
  *
  * A change is SELECTOR:FACTOR, or rank=N:SELECTOR:FACTOR; the execution of the nodes that it selects takes FACTOR times
  * as long, and their launch latency stays. A selector is one of
- *     cpu, gpu, compute, comm    what the nodes are
+ *     cpu, gpu, compute, comm    what the nodes are; gpu is what a GPU does by itself: not the collectives of ranks that meet
  *     name=TEXT, name=~REGEX     their names: all of it, or a POSIX extended expression that fits in it anywhere
  *     op=TEXT, op=~REGEX         the name of the first node of their control dependencies
  *     stream=N                   GPU nodes of a stream
@@ -178,7 +178,13 @@ struct sutra_simulate_options {
     const char *const *scales; /* changes */
     size_t n_scales;
     bool no_launch_latency; /* GPU nodes take their execution time only */
+    double bandwidth;       /* the network's, times as much as it was; 0: 1 */
+    const char *network;    /* a network that is told, "alpha=12us,beta=50GB/s" or one of both; or NULL */
+    bool no_straggler;      /* ranks that compute more slowly than the median rank compute like that one */
 };
+
+/* Whether the file was made for a resource for each stream, and says so, as those of a job are. */
+bool sutra_et_gpu_streams(const struct sutra_et *et);
 
 /* Runs the files of a job's ranks together. `ranks[i]` is the rank of ets[i] in its job, or NULL: they are ranks 0, 1,
  * ... The files must outlive the result, which is the caller's. SUTRA_USAGE: a change that cannot be read; the error
@@ -198,6 +204,7 @@ struct sutra_simulated_rank {
     uint64_t wait_ns;                     /* in which communication waited for other ranks */
     uint64_t n_meetings;                  /* nodes that met those of other ranks */
     uint64_t n_absent;                    /* dependencies on nodes that the file lacks */
+    double cpu_slowness, gpu_slowness; /* its time for what it computes, over that of the median rank; 1 for one rank */
 };
 
 /* When the last node of the job ended. */
@@ -205,6 +212,42 @@ uint64_t sutra_simulation_time_ns(const struct sutra_simulation *simulation);
 uint32_t sutra_simulation_ranks(const struct sutra_simulation *simulation);
 /* Fills *rank, of which the caller sets `size`, for file i. */
 void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i, struct sutra_simulated_rank *rank);
+
+/* Who waited for whom: a rank for another one that came last to their meetings; the longest waits first. */
+struct sutra_simulated_wait {
+    size_t size;
+    uint64_t rank, awaited;
+    uint64_t n, ns; /* how often, and how long together */
+};
+uint64_t sutra_simulation_n_waits(const struct sutra_simulation *simulation);
+void sutra_simulation_wait(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_wait *wait);
+
+/* Meetings of the job's ranks, in the order in which they ended. One that never came to be is not among them. */
+struct sutra_simulated_meeting {
+    size_t size;
+    const char *name;                  /* of its node on the first rank */
+    const char *kind;                  /* "all-reduce"; "" where the files do not tell */
+    uint64_t n_ranks;                  /* that met */
+    uint64_t bytes;                    /* of the first rank; 0 where the files do not tell */
+    uint64_t last;                     /* the rank that came last */
+    uint64_t start_ns, run_ns, end_ns; /* when the first one came, when all ran, and when the last one was done */
+    uint64_t wait_ns;                  /* of all ranks together */
+};
+uint64_t sutra_simulation_n_meetings(const struct sutra_simulation *simulation);
+void sutra_simulation_meeting(const struct sutra_simulation *simulation, uint64_t i,
+                              struct sutra_simulated_meeting *meeting);
+
+/* What the job's transfers tell of the network: time = alpha + bytes / bandwidth, for each kind and number of ranks. */
+struct sutra_network_link {
+    size_t size;
+    const char *kind; /* "all-reduce" */
+    uint64_t n_ranks, n_transfers;
+    double alpha_us, bytes_per_s; /* infinite where it cannot be told */
+    double residual_us;           /* root of the mean square of what is left */
+    bool is_fitted;               /* sizes differ; else alpha is that of the other kinds */
+};
+uint64_t sutra_simulation_n_links(const struct sutra_simulation *simulation);
+void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i, struct sutra_network_link *link);
 
 /* Why a node never ran: */
 enum sutra_stuck_why {

@@ -3,11 +3,13 @@
 job() {
     sutra gen -n 1k --ranks 4 --seed 3 --host hosts --device devices "$@" || exit 1
 }
-# same ENDING: whether the ranks' files are those that single pairs give.
+# same ENDING FOLDER [OPTIONS]: whether the ranks' files are those that single pairs give.
 same() {
+    ending=$1 folder=$2
+    shift 2
     for rank in 0 1 2 3; do
-        sutra link "hosts/host.$rank.json" "devices/device.$rank.json" -o "pair$1" -q || exit 1
-        cmp "pair$1" "$2/rank.$rank$1" || exit 1
+        sutra link "hosts/host.$rank.json" "devices/device.$rank.json" -o "pair$ending" -q "$@" || exit 1
+        cmp "pair$ending" "$folder/rank.$rank$ending" || exit 1
     done
     echo "the same bytes as pair by pair"
 }
@@ -24,8 +26,8 @@ try sutra link hosts devices -o out
 try sutra link hosts devices -o out --no-sync
 try sutra link hosts devices -o out --no-sync --again
 echo "--- for simulators, compressed, with little memory"
-sutra link hosts devices -o et --format et --memory 1M -q
-same .et et
+sutra link hosts devices -o et --format et --plain --memory 1M -q
+same .et et --plain
 cat et/comm_groups.json
 sutra link hosts devices -o gz --format json.gz --threads 1 -q && gzip -dc gz/rank.3.json.gz | cmp - out/rank.3.json
 sutra link hosts devices -o out -q && gzip -dc gz/rank.3.json.gz | cmp - out/rank.3.json && echo "the same"

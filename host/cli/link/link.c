@@ -70,6 +70,9 @@ static const struct option_row options[] = {
      .help =
          "for a job: write a file rank.N.FORMAT for each rank: json, json.gz, json.zst, et, et.gz, et.zst (default: "
          "json)"},
+    {"astra", 0, OPTION_FLAG, AT(astra),
+     .help =
+         "for a job of .et files: files in which ranks meet as ASTRA-sim lets them, and its configuration beside them"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run),
      .help = "for a job: print which traces are of one rank, as such a table, and do nothing"},
     {"again", 0, OPTION_FLAG, AT(again), .help = "for a job: also link the ranks that are done already"},
@@ -113,6 +116,10 @@ static int check_output(struct link_values *values, const struct command *comman
                             "--plain, --compat, --gpu, --rest and --no-work are for an output that ends in .et");
     values->faithful = values->et && !values->plain && !values->compat;
     values->pair.job.stages = values->et ? stages_of_et : stages;
+    if (values->astra && (!link_is_job(values) || !values->faithful))
+        return message_fail(SUTRA_USAGE, "--astra is for a job of files that end in .et and take the measured times");
+    if (values->astra && values->how.gpu == GPU_STREAMS)
+        return message_fail(SUTRA_USAGE, "--astra and --gpu streams exclude each other: ASTRA-sim has one GPU");
     return faithful_check(&values->how);
 }
 
@@ -178,7 +185,7 @@ static int check_matches(const struct link_job *job, bool strict) {
 static enum sutra_status job_write(struct link_job *job, struct sutra_error *error) {
     const struct link_output output = link_output_of(job->values);
     const struct linked_traces spent = {job->linked, job->pair.host, job->pair.device};
-    return link_output_write(job->pair.job.context, &spent, &output, job->values->pair.job.output,
+    return link_output_write(job->pair.job.context, &spent, &output, NULL, job->values->pair.job.output,
                              &job->pair.job.figures.output_bytes, &job->faithful, error);
 }
 
@@ -233,7 +240,7 @@ static int link_files(const struct link_values *values) {
 static bool read_words(const struct command *command, int argc, char **argv, struct link_values *values,
                        int *exit_code) {
     struct operands operands;
-    *values = (struct link_values){.rank = RANK_NONE, .pair.log_level = LOG_INFO};
+    *values = (struct link_values){.rank = RANK_NONE, .pair.log_level = LOG_INFO, .how.gpu = GPU_UNSAID};
     if (!arguments_parse(command, argc, argv, values, &operands, exit_code))
         return false;
     if (command == &trace_link_command && values->rank == RANK_NONE)
@@ -295,6 +302,9 @@ static const char *const description[] = {
     "Ranks that are done are not linked again unless their traces or the options have changed, so that a job that was "
     "interrupted goes on where it stopped. A rank that cannot be linked does not keep the others from it: the exit code "
     "is 65 then.",
+    "Files of a job that end in .et let its ranks meet when they are simulated: clocks are aligned by the ends of "
+    "collectives, and no wait for another rank is in a duration. They are for a GPU with a resource for each stream; "
+    "--gpu one and --astra make files for one.",
     NULL,
 };
 static const struct example examples[] = {

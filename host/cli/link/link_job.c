@@ -18,7 +18,7 @@
 #include "cli/tool/part.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/trace_list.h"
-#include "job/whole.h"
+#include "job/second_pass.h"
 
 const char *const link_formats[] = {"json", "json.gz", "json.zst", "et", "et.gz", "et.zst", NULL};
 const char *const link_endings[] = {".json", ".json.gz", ".json.zst", ".et", ".et.gz", ".et.zst"};
@@ -33,6 +33,8 @@ struct whole_link {
     struct job_plan plan;
     char options[OPTIONS_TEXT];
     size_t part, n_parts, next; /* pairs part, part + n_parts, ... */
+    bool meets;                 /* the ranks' files are to meet when they are simulated, which takes two passes */
+    bool per_stream;            /* and are for a simulator with a resource for each stream */
     double begin;
     uint64_t n_before, n_broken;
 };
@@ -98,13 +100,13 @@ static int check_words(struct link_values *values, const struct command *command
 }
 
 /* All that what is written depends on. */
-static void tell_options(const struct link_values *values, char text[static OPTIONS_TEXT]) {
+static void tell_options(const struct link_values *values, bool per_stream, char text[static OPTIONS_TEXT]) {
     const struct job_values *job = &values->pair.job;
-    snprintf(text, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s", link_formats[values->format],
+    snprintf(text, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s", link_formats[values->format],
              values->no_sync ? " --no-sync" : "", values->hta_pandas3 ? " --hta-pandas3" : "",
              values->plain ? " --plain" : "", values->compat ? " --compat" : "", values->no_work ? " --no-work" : "",
-             values->how.gpu ? " --gpu streams" : "", values->how.rest ? " --rest " : "",
-             values->how.rest ? values->how.rest : "", job->strict ? " --strict" : "",
+             per_stream ? " --gpu streams" : "", values->how.rest ? " --rest " : "",
+             values->how.rest ? values->how.rest : "", values->astra ? " --astra" : "", job->strict ? " --strict" : "",
              job->lenient ? " --lenient" : "");
 }
 
@@ -206,6 +208,7 @@ static int link_ranks(struct whole_link *link) {
         .words = link->options,
         .link = link_options_of(values),
         .output = link_output_of(values),
+        .into = "",
         .context = {.size = sizeof options.context,
                     .strict = job->strict,
                     .lenient = job->lenient,
@@ -217,6 +220,11 @@ static int link_ranks(struct whole_link *link) {
         .temporary = on_rank_temporary,
         .arg = link,
     };
+    options.output.how.gpu_streams = link->per_stream;
+    if (link->meets) {
+        options.output.of_job = true;
+        options.into = RECORD_FOLDER "/";
+    }
     where_set(&job->where, &options.context);
     if (link->team)
         options.context.n_threads = link->team->n_threads;
@@ -273,6 +281,27 @@ static void print_summary(const struct whole_link *link, const struct job_whole 
     fprintf(stderr, "sutra: linked into %s\n", folder);
     summary_print(rows, sizeof rows / sizeof *rows);
     fprintf(stderr, "%16s  read\n%16s  written\n", bytes_text(n_read).text, bytes_text(n_written).text);
+    if (whole->meetings)
+        fprintf(stderr, "%16s  measured, from the first start of a rank to the last end\n",
+                time_text(whole->meetings->measured_us).text);
+}
+
+/* Lets the ranks' files meet. */
+static enum sutra_status run_second_pass(struct whole_link *link, struct job_whole *whole, const char *folder,
+                                         struct sutra_error *error) {
+    const struct job_values *job = &link->values->pair.job;
+    struct second_pass_options options = {
+        .folder = folder,
+        .context = {.size = sizeof options.context, .force = job->force},
+        .memory = link->values->memory,
+        .temporary = on_rank_temporary,
+        .arg = link,
+    };
+    where_set(&job->where, &options.context);
+    if (link->team)
+        options.context.n_threads = link->team->n_threads;
+    progress_line(&link->job.watch.progress, "ranks meet");
+    return second_pass_run(whole, &options, error);
 }
 
 /* Sums up what the records tell, for all who took part. */
@@ -280,6 +309,8 @@ static int finish_job(struct whole_link *link, const char *folder) {
     struct job_whole whole;
     struct sutra_error error;
     enum sutra_status status = job_whole_read(&whole, folder, &error);
+    if (!status && whole.meetings)
+        status = run_second_pass(link, &whole, folder, &error);
     if (!status)
         status = job_whole_write(&whole, link->job.context, folder, &error);
     progress_clear(&link->job.watch.progress);
@@ -299,7 +330,8 @@ static int finish_job(struct whole_link *link, const char *folder) {
 /* ---- All of it ---- */
 
 static int link_planned(struct whole_link *link) {
-    const char *folder = link->values->pair.job.output;
+    const struct link_values *values = link->values;
+    const char *folder = values->pair.job.output;
     int exit_code = make_plan(link);
     if (exit_code != SUTRA_OK)
         return exit_code;
@@ -307,6 +339,10 @@ static int link_planned(struct whole_link *link) {
         print_plan(&link->plan);
         return SUTRA_OK;
     }
+    link->meets = values->faithful && link->plan.n_pairs > 1;
+    link->per_stream =
+        values->how.gpu == GPU_STREAMS || (link->meets && values->how.gpu == GPU_UNSAID && !values->astra);
+    tell_options(values, link->per_stream, link->options);
     if (link->plan.n_pairs == 0)
         return message_fail(SUTRA_DATA, "no two of these traces are of one rank; '--dry-run' tells why");
     if ((exit_code = make_folders(folder)) != SUTRA_OK)
@@ -355,7 +391,6 @@ int link_whole_job(struct link_values *values, const struct command *command, co
         return exit_code;
     if (values->part && part_read(values->part, &link.part, &link.n_parts) != SUTRA_OK)
         return SUTRA_USAGE;
-    tell_options(values, link.options);
     link.next = link.part;
     return run_job(&link);
 }

@@ -18,7 +18,7 @@ struct link_values {
     /* of a job: */
     const char *table, *part, *finish;
     int format;
-    bool dry_run, again;
+    bool dry_run, again, astra;
     uint64_t memory;
 };
 

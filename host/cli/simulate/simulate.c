@@ -8,19 +8,21 @@
 
 #include "cli/simulate/simulate_page.h"
 #include "cli/tool/arguments.h"
+#include "cli/tool/faithful.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
 #include "sutra/sutra.h"
 
 #define N_WORTH     10
-#define CHANGES_MAX (2 * WORDS_MAX + 2)
+#define CHANGES_MAX (2 * WORDS_MAX + 1)
 
 struct simulate_values {
     struct job_values job; /* its output is the trace */
     int gpu, cpu, format, overlap;
     struct word_list scales, removals;
-    const char *bandwidth;
-    bool no_latency, alone, sensitivity;
+    const char *bandwidth, *network;
+    int straggler;
+    bool no_latency, alone, sensitivity, worth;
 };
 
 static const struct stage_share stages[] = {
@@ -28,15 +30,16 @@ static const struct stage_share stages[] = {
 
 #define AT(field) .offset = offsetof(struct simulate_values, field)
 
-static const char *const gpus[] = {"one", "streams", NULL};
 static const char *const cpus[] = {"one", "threads", NULL};
 static const char *const formats[] = {"text", "json", NULL};
 static const char *const overlaps[] = {"as-is", "comm", NULL};
 
+static const char *const stragglers[] = {"as-is", "none", NULL};
+
 static const struct option_row options[] = {
-    {"gpu", 0, OPTION_CHOICE, "HOW", AT(gpu), .choices = gpus,
+    {"gpu", 0, OPTION_CHOICE, "HOW", AT(gpu), .choices = faithful_gpus,
      .help = "one: a GPU computes one thing at a time and communicates one at a time, as ASTRA-sim has it; streams: a "
-             "resource for each stream (default: one)"},
+             "resource for each stream (default: as the files were made for; one, where they do not tell)"},
     {"cpu", 0, OPTION_CHOICE, "HOW", AT(cpu), .choices = cpus,
      .help = "one processor for all threads of a rank, or one for each of its threads (default: one)"},
     {"scale", 's', OPTION_WORDS, "WHAT:FACTOR", AT(scales),
@@ -49,7 +52,18 @@ static const struct option_row options[] = {
     {"overlap", 0, OPTION_CHOICE, "WHAT", AT(overlap), .choices = overlaps,
      .help = "comm: what if all communication were hidden (default: as-is)"},
     {"bandwidth", 0, OPTION_TEXT, "xN", AT(bandwidth),
-     .help = "what if the network were N times as fast: collectives and messages take 1/N of their execution time"},
+     .help =
+         "what if the network had N times the bandwidth: of collectives of a job's ranks what moves data gets faster, "
+         "by a line through times over bytes; other communication takes 1/N of its execution time"},
+    {"network", 0, OPTION_TEXT, "NETWORK", AT(network),
+     .help =
+         "what if the network of a job's ranks were alpha=12us,beta=50GB/s: a collective takes alpha, and each rank's "
+         "link moves beta"},
+    {"straggler", 0, OPTION_CHOICE, "WHAT", AT(straggler), .choices = stragglers,
+     .help = "none: what if no rank computed more slowly than the median rank (default: as-is)"},
+    {"worth", 0, OPTION_FLAG, AT(worth),
+     .help = "say what the job's time would be without stragglers, with twice the bandwidth, and if communication took "
+             "none, and how sure that is"},
     {"sensitivity", 0, OPTION_FLAG, AT(sensitivity),
      .help = "say for each of the ten longest names what the time would be if its nodes took none"},
     {"alone", 0, OPTION_FLAG, AT(alone), .help = "let ranks not meet in their collectives: each runs by itself"},
@@ -73,10 +87,11 @@ struct simulate_job {
     uint64_t *ranks;
     uint32_t n;
     char *made[WORDS_MAX]; /* changes that the removals make */
-    char bandwidth[64];
+    double bandwidth;
     const char *changes[CHANGES_MAX];
     size_t n_changes;
     struct sutra_simulation *simulation, *before;
+    uint64_t worth_ns[JOB_WORTHS];
 };
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
@@ -124,19 +139,17 @@ static enum sutra_status add_removals(struct simulate_job *job, struct sutra_err
 }
 
 /* "x2" or "2". False: it is no such number, and a message says so. */
-static bool add_bandwidth(struct simulate_job *job) {
+static bool read_bandwidth(struct simulate_job *job) {
     const char *text = job->values->bandwidth;
+    char *end;
+    job->bandwidth = 1;
     if (!text)
         return true;
-    char *end;
-    double times = strtod(text + (*text == 'x'), &end);
-    if (end == text + (*text == 'x') || *end || !(times > 0 && times <= 1e6)) {
-        message_fail(SUTRA_USAGE, "--bandwidth: '%s' is no factor such as x2", text);
-        return false;
-    }
-    snprintf(job->bandwidth, sizeof job->bandwidth, "comm:%.17g", 1 / times);
-    job->changes[job->n_changes++] = job->bandwidth;
-    return true;
+    job->bandwidth = strtod(text + (*text == 'x'), &end);
+    if (end != text + (*text == 'x') && !*end && job->bandwidth > 0 && job->bandwidth <= 1e6)
+        return true;
+    message_fail(SUTRA_USAGE, "--bandwidth: '%s' is no factor such as x2", text);
+    return false;
 }
 
 static enum sutra_status collect_changes(struct simulate_job *job, struct sutra_error *error) {
@@ -157,18 +170,77 @@ static enum sutra_status read_files(struct simulate_job *job, char *const *paths
     return status;
 }
 
-static enum sutra_status simulate(struct simulate_job *job, bool changed, struct sutra_simulation **simulation,
-                                  struct sutra_error *error) {
+/* Whether there is a resource for each stream. */
+static bool is_per_stream(const struct simulate_job *job) {
+    bool streams = job->n > 0;
+    for (uint32_t i = 0; i < job->n; i++)
+        streams = streams && sutra_et_gpu_streams(job->ets[i]);
+    return job->values->gpu == GPU_UNSAID ? streams : job->values->gpu == GPU_STREAMS;
+}
+
+/* How nodes are run, without any change. */
+static struct sutra_simulate_options plain_options(const struct simulate_job *job) {
     const struct simulate_values *values = job->values;
-    const struct sutra_simulate_options how = {.size = sizeof how,
-                                               .gpu_streams = values->gpu == 1,
-                                               .cpu_threads = values->cpu == 1,
-                                               .alone = values->alone,
-                                               .scales = job->changes,
-                                               .n_scales = changed ? job->n_changes : 0,
-                                               .no_launch_latency = changed && values->no_latency};
-    return sutra_simulate(job->job.context, (const struct sutra_et *const *)job->ets, job->ranks, job->n, &how,
+    return (struct sutra_simulate_options){.size = sizeof(struct sutra_simulate_options),
+                                           .gpu_streams = is_per_stream(job),
+                                           .cpu_threads = values->cpu == 1,
+                                           .alone = values->alone};
+}
+
+static struct sutra_simulate_options changed_options(const struct simulate_job *job) {
+    const struct simulate_values *values = job->values;
+    struct sutra_simulate_options how = plain_options(job);
+    how.scales = job->changes;
+    how.n_scales = job->n_changes;
+    how.no_launch_latency = values->no_latency;
+    how.bandwidth = job->bandwidth;
+    how.network = values->network;
+    how.no_straggler = values->straggler == 1;
+    return how;
+}
+
+static bool is_changed(const struct simulate_job *job) {
+    const struct simulate_values *values = job->values;
+    return job->n_changes || values->no_latency || values->bandwidth || values->network || values->straggler;
+}
+
+static enum sutra_status simulate(const struct simulate_job *job, const struct sutra_simulate_options *how,
+                                  struct sutra_simulation **simulation, struct sutra_error *error) {
+    return sutra_simulate(job->job.context, (const struct sutra_et *const *)job->ets, job->ranks, job->n, how,
                           simulation, error);
+}
+
+/* Simulates with a change more than was asked for, and keeps the time. */
+static enum sutra_status find_worth(struct simulate_job *job, enum job_worth worth, struct sutra_error *error) {
+    struct sutra_simulate_options how = changed_options(job);
+    const char *changes[CHANGES_MAX + 1];
+    struct sutra_simulation *simulation = NULL;
+    memcpy(changes, job->changes, job->n_changes * sizeof *changes);
+    changes[job->n_changes] = "comm:0";
+    if (worth == WORTH_NO_STRAGGLER)
+        how.no_straggler = true;
+    else if (worth == WORTH_NETWORK)
+        how.bandwidth *= 2;
+    else
+        how.scales = changes, how.n_scales++;
+    enum sutra_status status = simulate(job, &how, &simulation, error);
+    if (!status)
+        job->worth_ns[worth] = sutra_simulation_time_ns(simulation);
+    sutra_simulation_free(simulation);
+    return status;
+}
+
+static enum sutra_status run_all(struct simulate_job *job, struct sutra_error *error) {
+    const struct simulate_values *values = job->values;
+    const struct sutra_simulate_options changed = changed_options(job), plain = plain_options(job);
+    enum sutra_status status = simulate(job, &changed, &job->simulation, error);
+    if (!status && is_changed(job))
+        status = simulate(job, &plain, &job->before, error);
+    if (!status && values->sensitivity)
+        status = sutra_simulation_worth(job->job.context, job->simulation, N_WORTH, error);
+    for (int worth = 0; worth < JOB_WORTHS && values->worth && !status; worth++)
+        status = find_worth(job, (enum job_worth)worth, error);
+    return status;
 }
 
 static enum sutra_status job_run(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
@@ -180,11 +252,7 @@ static enum sutra_status job_run(struct simulate_job *job, char *const *paths, s
     if (!status)
         status = read_files(job, paths, error);
     if (!status)
-        status = simulate(job, true, &job->simulation, error);
-    if (!status && (job->n_changes || values->no_latency))
-        status = simulate(job, false, &job->before, error);
-    if (!status && values->sensitivity)
-        status = sutra_simulation_worth(job->job.context, job->simulation, N_WORTH, error);
+        status = run_all(job, error);
     if (!status && values->job.output)
         status = sutra_simulation_write_trace(job->job.context, job->simulation, values->job.output, NULL, error);
     progress_clear(&job->job.watch.progress);
@@ -192,7 +260,11 @@ static enum sutra_status job_run(struct simulate_job *job, char *const *paths, s
 }
 
 static int job_show(const struct simulate_job *job) {
-    struct simulate_result result = {.simulation = job->simulation, .before = job->before};
+    struct simulate_result result = {.simulation = job->simulation,
+                                     .before = job->before,
+                                     .worth_ns = job->values->worth ? job->worth_ns : NULL,
+                                     .per_stream = is_per_stream(job),
+                                     .network = job->values->bandwidth || job->values->network || job->values->worth};
     if (job->values->sensitivity) {
         uint64_t n = sutra_simulation_n_names(job->simulation);
         result.n_worth = n < N_WORTH ? n : N_WORTH;
@@ -217,7 +289,8 @@ static void job_free(struct simulate_job *job) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct simulate_values values = {.job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages};
+    struct simulate_values values = {
+        .job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages, .gpu = GPU_UNSAID};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -235,7 +308,7 @@ static int run(const struct command *command, int argc, char **argv) {
                                .n = operands.n};
     struct sutra_error error = {.status = SUTRA_SYSTEM, .message = "out of memory"};
     enum sutra_status status = SUTRA_SYSTEM;
-    if (!add_bandwidth(&job)) {
+    if (!read_bandwidth(&job)) {
         job_free(&job);
         return SUTRA_USAGE;
     }
@@ -262,7 +335,8 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra simulate rank.0.et", "how long the rank takes, and why"},
     {"sutra simulate rank.0.et --scale 'name=~gemm:0.5'", "what if matrix products were twice as fast"},
-    {"sutra simulate rank.*.et --gpu streams --bandwidth x2", "what if the network of a job were"},
+    {"sutra simulate rank.*.et --bandwidth x2", "what if the network of a job were"},
+    {"sutra simulate rank.*.et --worth", "what stragglers and communication cost a job"},
     {"sutra simulate rank.0.et --sensitivity", "what is worth to be made faster"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "look at it in Perfetto"},
     {0},

@@ -4,6 +4,7 @@
 #include "cli/simulate/simulate_page.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "cli/tool/figures.h"
@@ -17,6 +18,8 @@
 #define RANKS_MAX  16 /* that the page shows; the slowest ones of more */
 #define STUCK_MAX  8
 #define WAIT_WIDTH 24
+#define WAITS_MAX  5
+#define STRAGGLES  1.05 /* times as long */
 
 static const char *const works[] = {"processor", "computation", "communication"};
 
@@ -34,6 +37,18 @@ static struct sutra_simulated_name name_at(const struct sutra_simulation *simula
     struct sutra_simulated_name name = {.size = sizeof name};
     sutra_simulation_name(simulation, i, &name);
     return name;
+}
+
+static struct sutra_simulated_wait wait_at(const struct sutra_simulation *simulation, uint64_t i) {
+    struct sutra_simulated_wait wait = {.size = sizeof wait};
+    sutra_simulation_wait(simulation, i, &wait);
+    return wait;
+}
+
+static struct sutra_network_link link_at(const struct sutra_simulation *simulation, uint64_t i) {
+    struct sutra_network_link link = {.size = sizeof link};
+    sutra_simulation_link(simulation, i, &link);
+    return link;
 }
 
 static struct sutra_simulated_step path_step_at(const struct sutra_simulation *simulation, uint64_t i) {
@@ -124,6 +139,66 @@ static void print_waits(const struct sutra_simulation *simulation) {
     printf(": %s of %s\n", time_text(us_of(longest)).text, time_text(us_of(sum)).text);
 }
 
+/* The longest waits of one rank for another. */
+static void print_awaited(const struct sutra_simulation *simulation) {
+    uint64_t n = sutra_simulation_n_waits(simulation);
+    for (uint64_t i = 0; i < n && i < WAITS_MAX; i++) {
+        struct sutra_simulated_wait wait = wait_at(simulation, i);
+        printf("  rank %" PRIu64 " waits for rank %" PRIu64 ": %s, %s\n", wait.rank, wait.awaited,
+               time_text(us_of(wait.ns)).text, counted_text(wait.n, "time", "times").text);
+    }
+    if (n > WAITS_MAX)
+        printf("  and %s\n", counted_text(n - WAITS_MAX, "more pair that waits", "more pairs that wait").text);
+}
+
+/* Ranks that compute clearly more slowly than the median rank. */
+static void print_stragglers(const struct sutra_simulation *simulation) {
+    for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
+        struct sutra_simulated_rank rank = rank_at(simulation, i);
+        if (rank.gpu_slowness > STRAGGLES)
+            printf("  the GPU of rank %" PRIu64 " takes %.2f times as long as the median one\n", rank.rank,
+                   rank.gpu_slowness);
+        if (rank.cpu_slowness > STRAGGLES)
+            printf("  the processor of rank %" PRIu64 " takes %.2f times as long as the median one\n", rank.rank,
+                   rank.cpu_slowness);
+    }
+}
+
+static void print_network(const struct sutra_simulation *simulation) {
+    uint64_t n = sutra_simulation_n_links(simulation);
+    if (n == 0)
+        return;
+    printf("\n  %-16s %6s %10s %10s %14s %10s\n", "network", "ranks", "transfers", "alpha", "bandwidth", "residual");
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_network_link link = link_at(simulation, i);
+        printf("  %-16s %6" PRIu64 " %10" PRIu64, link.kind, link.n_ranks, link.n_transfers);
+        printf(" %7.1f us", link.alpha_us);
+        if (isfinite(link.bytes_per_s))
+            printf(" %9.2f GB/s", link.bytes_per_s / 1e9);
+        else
+            printf(" %14s", "-");
+        printf(" %7.1f us%s\n", link.residual_us, link.is_fitted ? "" : "  one size");
+    }
+}
+
+/* How far what-ifs were off at most, in percent of the job, where the answer was known. */
+static const double worth_bounds[2][JOB_WORTHS] = {
+    {[WORTH_NO_STRAGGLER] = 9, [WORTH_NETWORK] = 4, [WORTH_NO_COMMUNICATION] = 9},
+    {[WORTH_NO_STRAGGLER] = 0.5, [WORTH_NETWORK] = 0.5, [WORTH_NO_COMMUNICATION] = 0.5}};
+
+static void print_worth(const struct simulate_result *result) {
+    static const char *const words[JOB_WORTHS] = {[WORTH_NO_STRAGGLER] = "no rank slower than the median",
+                                                  [WORTH_NETWORK] = "twice the bandwidth",
+                                                  [WORTH_NO_COMMUNICATION] = "communication takes no time"};
+    uint64_t end = sutra_simulation_time_ns(result->simulation);
+    if (!result->worth_ns)
+        return;
+    printf("\n  %-32s %14s %9s %12s\n", "what it is worth", "time", "of it", "give or take");
+    for (int worth = 0; worth < JOB_WORTHS; worth++)
+        printf("  %-32s %14s %9s %10.1f %%\n", words[worth], time_text(us_of(result->worth_ns[worth])).text,
+               change_text(result->worth_ns[worth], end).text, worth_bounds[result->per_stream][worth]);
+}
+
 /* What the critical path goes through, and what of it is nobody's: which cannot be, but for a job that stands still. */
 static void print_path(const struct sutra_simulation *simulation) {
     uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
@@ -166,6 +241,12 @@ void simulate_page_print(const struct simulate_result *result) {
     print_ranks(result->simulation);
     print_use(result->simulation);
     print_waits(result->simulation);
+    print_awaited(result->simulation);
+    if (sutra_simulation_n_waits(result->simulation))
+        print_stragglers(result->simulation);
+    if (result->network)
+        print_network(result->simulation);
+    print_worth(result);
     print_path(result->simulation);
     print_names(result);
 }
@@ -180,10 +261,62 @@ static void json_ranks(const struct sutra_simulation *simulation) {
                i ? "," : "", rank.rank, us_of(rank.time_ns), rank.n_nodes, rank.n_ran);
         printf(", \"processor_us\": %.3f, \"computation_us\": %.3f, \"communication_us\": %.3f", us_of(rank.cpu_ns),
                us_of(rank.compute_ns), us_of(rank.comm_ns));
-        printf(", \"wait_us\": %.3f, \"meetings\": %" PRIu64 ", \"absent_dependencies\": %" PRIu64 "}",
-               us_of(rank.wait_ns), rank.n_meetings, rank.n_absent);
+        printf(", \"wait_us\": %.3f, \"meetings\": %" PRIu64 ", \"absent_dependencies\": %" PRIu64, us_of(rank.wait_ns),
+               rank.n_meetings, rank.n_absent);
+        printf(", \"gpu_slowness\": %.4f, \"processor_slowness\": %.4f}", rank.gpu_slowness, rank.cpu_slowness);
     }
     printf("\n  ],\n");
+}
+
+static void json_waits(const struct sutra_simulation *simulation) {
+    printf("  \"waits\": [");
+    for (uint64_t i = 0; i < sutra_simulation_n_waits(simulation); i++) {
+        struct sutra_simulated_wait wait = wait_at(simulation, i);
+        printf("%s\n    {\"rank\": %" PRIu64 ", \"for\": %" PRIu64 ", \"times\": %" PRIu64 ", \"us\": %.3f}",
+               i ? "," : "", wait.rank, wait.awaited, wait.n, us_of(wait.ns));
+    }
+    printf("\n  ],\n");
+}
+
+static void json_meetings(const struct sutra_simulation *simulation) {
+    printf("  \"collectives\": [");
+    for (uint64_t i = 0; i < sutra_simulation_n_meetings(simulation); i++) {
+        struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
+        sutra_simulation_meeting(simulation, i, &meeting);
+        printf("%s\n    {\"name\": ", i ? "," : "");
+        json_string_print(stdout, meeting.name);
+        printf(", \"kind\": \"%s\", \"ranks\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"last_rank\": %" PRIu64,
+               meeting.kind, meeting.n_ranks, meeting.bytes, meeting.last);
+        printf(", \"start_us\": %.3f, \"transfer_us\": %.3f, \"end_us\": %.3f, \"wait_us\": %.3f}",
+               us_of(meeting.start_ns), us_of(meeting.run_ns), us_of(meeting.end_ns), us_of(meeting.wait_ns));
+    }
+    printf("\n  ],\n");
+}
+
+static void json_network(const struct sutra_simulation *simulation) {
+    printf("  \"network\": [");
+    for (uint64_t i = 0; i < sutra_simulation_n_links(simulation); i++) {
+        struct sutra_network_link link = link_at(simulation, i);
+        printf("%s\n    {\"kind\": \"%s\", \"ranks\": %" PRIu64 ", \"transfers\": %" PRIu64 ", \"alpha_us\": %.3f",
+               i ? "," : "", link.kind, link.n_ranks, link.n_transfers, link.alpha_us);
+        if (isfinite(link.bytes_per_s))
+            printf(", \"gb_per_s\": %.3f", link.bytes_per_s / 1e9);
+        printf(", \"residual_us\": %.3f, \"fitted\": %s}", link.residual_us, link.is_fitted ? "true" : "false");
+    }
+    printf("\n  ],\n");
+}
+
+static void json_worth(const struct simulate_result *result) {
+    static const char *const keys[JOB_WORTHS] = {"no_straggler", "network_x2", "no_communication"};
+    double end = us_of(sutra_simulation_time_ns(result->simulation));
+    printf("  \"worth\": {");
+    for (int worth = 0; worth < JOB_WORTHS; worth++) {
+        double us = us_of(result->worth_ns[worth]);
+        printf("%s\n    \"%s\": {\"time_us\": %.3f, \"change_percent\": %.3f, \"error_percent\": %.1f}",
+               worth ? "," : "", keys[worth], us, end > 0 ? 100 * (us / end - 1) : 0,
+               worth_bounds[result->per_stream][worth]);
+    }
+    printf("\n  },\n");
 }
 
 static void json_names(const struct simulate_result *result) {
@@ -221,6 +354,11 @@ void simulate_json_print(const struct simulate_result *result) {
         printf("  \"time_before_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->before)));
     printf("  \"never_ran\": %" PRIu64 ",\n", sutra_simulation_n_stuck(result->simulation));
     json_ranks(result->simulation);
+    json_waits(result->simulation);
+    json_meetings(result->simulation);
+    json_network(result->simulation);
+    if (result->worth_ns)
+        json_worth(result);
     json_names(result);
     json_path(result->simulation);
     printf("}\n");

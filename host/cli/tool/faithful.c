@@ -19,7 +19,7 @@
 const char *const faithful_gpus[] = {"one", "streams", NULL};
 
 bool faithful_is_asked(const struct faithful_values *values) {
-    return values->gpu || values->rest;
+    return values->gpu == GPU_STREAMS || values->rest;
 }
 
 static bool read_rest(const char *text, double *us) {
@@ -37,8 +37,9 @@ int faithful_check(struct faithful_values *values) {
 }
 
 struct sutra_faithful_options faithful_options(const struct faithful_values *values) {
-    return (struct sutra_faithful_options){
-        .size = sizeof(struct sutra_faithful_options), .rest_us = values->rest_us, .gpu_streams = values->gpu == 1};
+    return (struct sutra_faithful_options){.size = sizeof(struct sutra_faithful_options),
+                                           .rest_us = values->rest_us,
+                                           .gpu_streams = values->gpu == GPU_STREAMS};
 }
 
 void faithful_summary_print(const struct sutra_faithful_report *report) {

@@ -13,10 +13,12 @@
 /* Member of the values of such a command. */
 struct faithful_values {
     const char *rest;
-    int gpu;
+    int gpu;        /* place in faithful_gpus; GPU_UNSAID may stand in for the first before the words are read */
     double rest_us; /* of `rest`, once it is checked */
 };
 
+#define GPU_UNSAID  (-1)
+#define GPU_STREAMS 1
 extern const char *const faithful_gpus[];
 
 /* Rows of the options; `faithful` is the path to the struct for the file's AT(field), `what` says of which output. */

@@ -1,0 +1,273 @@
+/*
+ * test_meetings.c - collectives of a made-up job whose times are plain: how long ranks move data once all are there, and
+ * when each rank starts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/meetings.h"
+
+#define RANKS 3
+
+/* A job that a test fills; times of the job are microseconds. */
+struct made_job {
+    struct collective_calls calls;
+    struct meeting_rank ranks[RANKS];
+    int64_t ahead_us[RANKS], start_us[RANKS]; /* of clocks; of ranks, by the clock of the job */
+    size_t n;
+    int64_t world_size;
+    bool per_stream;
+    struct arena arena;
+    struct job_meetings meetings;
+};
+
+static void job_begin(struct made_job *job, size_t n) {
+    *job = (struct made_job){.n = n, .world_size = (int64_t)n, .per_stream = true};
+    assert_true(collective_calls_init(&job->calls));
+}
+
+/* A collective of a group from when a rank is ready, by way of when its kernel begins, to the end. */
+static void add(struct made_job *job, int64_t rank, const char *members, const char *what, int64_t seq, int64_t ready,
+                int64_t begin, int64_t end) {
+    int64_t size = 1;
+    for (const char *at = members; *at; at++)
+        size += *at == ',';
+    const int64_t ahead = job->ahead_us[rank], start = job->start_us[rank];
+    struct collective_call call = {
+        .rank = rank,
+        .group = collective_group_take(&job->calls, members, strlen(members), members, strlen(members), size),
+        .what = strings_intern(&job->calls.strings, what, strlen(what)),
+        .type = strings_intern(&job->calls.strings, "Float", 5),
+        .n_in = 1000,
+        .n_out = 500,
+        .seq = seq,
+        .peer = CALL_UNKNOWN,
+        .start_ns = (begin + ahead) * 1000,
+        .end_ns = (end + ahead) * 1000,
+        .node = (uint64_t)(rank * 100 + seq),
+        .ready_us = ready - start,
+        .done_us = end - start,
+        .is_message = collective_is_message(what)};
+    call.is_send = call.is_message && *what == 's';
+    assert_true(collective_call_add(&job->calls, &call));
+}
+
+static void job_find(struct made_job *job) {
+    struct collective_matches matches;
+    struct rank_clock *clocks;
+    struct sutra_error error;
+    row_t n_clocks;
+    for (size_t r = 0; r < job->n; r++)
+        job->ranks[r] = (struct meeting_rank){.rank = (int64_t)r,
+                                              .start = {.is_told = true,
+                                                        .has_ops = true,
+                                                        .origin_ns = (job->start_us[r] + job->ahead_us[r]) * 1000,
+                                                        .end_ns = (1000 + job->ahead_us[r]) * 1000,
+                                                        .first_node = 7}};
+    assert_int_equal(collective_matches_find(&job->calls, &job->arena, &matches, &error), SUTRA_OK);
+    assert_int_equal(rank_clocks_find(&job->calls, &matches, &job->arena, &clocks, &n_clocks, &error), SUTRA_OK);
+    const struct meeting_job of = {.ranks = job->ranks,
+                                   .n = job->n,
+                                   .calls = &job->calls,
+                                   .matches = &matches,
+                                   .clocks = clocks,
+                                   .n_clocks = n_clocks,
+                                   .world_size = job->world_size,
+                                   .per_stream = job->per_stream};
+    assert_int_equal(job_meetings_find(&of, &job->arena, &job->meetings, &error), SUTRA_OK);
+}
+
+static void job_end(struct made_job *job) {
+    collective_calls_free(&job->calls);
+    arena_free(&job->arena);
+}
+
+static const struct meeting_node *node_of(const struct made_job *job, int64_t rank, int64_t seq) {
+    const struct rank_meetings *of = &job->meetings.ranks[rank];
+    for (row_t i = 0; i < of->n; i++)
+        if (of->nodes[i].node == (uint64_t)(rank * 100 + seq))
+            return &of->nodes[i];
+    fail_msg("rank %d has no collective %d", (int)rank, (int)seq);
+    return NULL;
+}
+
+/* ---- One test for each rule ---- */
+
+static void waits_are_in_no_duration(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
+    add(&job, 1, "[0, 1]", "allreduce", 0, 200, 205, 300);
+    job_find(&job);
+    for (int rank = 0; rank < 2; rank++) {
+        const struct meeting_node *node = node_of(&job, rank, 0);
+        assert_int_equal(node->duration_us, 100);
+        assert_int_equal(node->run_ns, 95000);
+        assert_int_equal(node->meeting, 0);
+        assert_int_equal(node->bytes, 4000);
+        assert_int_equal(node->n_ranks, 2);
+        assert_int_equal(node->kind, COMM_ALL_REDUCE);
+        assert_false(node->has_before);
+    }
+    assert_int_equal(job.meetings.n_meetings, 1);
+    job_end(&job);
+}
+
+static void ranks_start_by_the_clock_of_the_job(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    job.ahead_us[1] = 500;
+    job.start_us[1] = 20;
+    for (int i = 0; i < 3; i++) {
+        add(&job, 0, "[0, 1]", "allreduce", i, 100 + i * 300, 100 + i * 300, 300 + i * 300);
+        add(&job, 1, "[0, 1]", "allreduce", i, 250 + i * 300, 250 + i * 300, 300 + i * 300);
+    }
+    job_find(&job);
+    assert_false(job.meetings.ranks[0].has_start);
+    assert_true(job.meetings.ranks[1].has_start);
+    assert_int_equal(job.meetings.ranks[1].start_us, 20);
+    assert_int_equal(job.meetings.ranks[1].ahead_us, 500);
+    assert_int_equal(job.meetings.ranks[1].first_node, 7);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(node_of(&job, i / 3, i % 3)->duration_us, 50);
+    assert_true(job.meetings.measured_us > 999.5 && job.meetings.measured_us < 1000.5);
+    assert_int_equal(job.meetings.n_apart, 0);
+    job_end(&job);
+}
+
+/* Rank 2 tells an end that cannot be. */
+static void a_far_end_is_that_of_the_others(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 3);
+    for (int i = 0; i < 3; i++)
+        for (int rank = 0; rank < 3; rank++)
+            add(&job, rank, "[0, 1, 2]", "allreduce", i, 100 + i * 200, 100 + i * 200,
+                150 + i * 200 + (i == 1 && rank == 2 ? 40 : 0));
+    job_find(&job);
+    for (int rank = 0; rank < 3; rank++)
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(node_of(&job, rank, i)->duration_us, 50);
+    job_end(&job);
+}
+
+static void ranks_without_files_do_not_count(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    job.world_size = 4;
+    add(&job, 0, "[0, 1, 2]", "allreduce", 0, 100, 110, 300);
+    add(&job, 1, "[0, 1, 2]", "allreduce", 0, 200, 205, 300);
+    add(&job, 1, "[1, 3]", "allreduce", 1, 400, 410, 500);
+    job_find(&job);
+    assert_int_equal(node_of(&job, 0, 0)->duration_us, 100);
+    assert_int_equal(node_of(&job, 0, 0)->n_files, 2);
+    assert_int_equal(node_of(&job, 1, 1)->duration_us, 100);
+    assert_int_equal(node_of(&job, 1, 1)->run_ns, 90000);
+    assert_true(node_of(&job, 1, 1)->meeting == MEETING_NONE);
+    assert_int_equal(job.meetings.n_lacking, 1);
+    assert_int_equal(job.meetings.n_alone, 1);
+    job_end(&job);
+}
+
+static void one_resource_takes_them_in_the_order_of_their_ends(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    job.per_stream = false;
+    for (int rank = 0; rank < 2; rank++) {
+        add(&job, rank, "[0, 1]", "allreduce", 0, 100, 100, 400);
+        add(&job, rank, "[1, 0]", "allgather", 1, 150, 150, 300); /* another group; it ends first */
+        add(&job, rank, "[0, 1]", "allreduce", 2, 500, 500, 600);
+    }
+    job_find(&job);
+    for (int rank = 0; rank < 2; rank++) {
+        assert_false(node_of(&job, rank, 1)->has_before);
+        assert_int_equal(node_of(&job, rank, 1)->duration_us, 150);
+        assert_true(node_of(&job, rank, 0)->has_before);
+        assert_int_equal(node_of(&job, rank, 0)->before, rank * 100 + 1);
+        assert_int_equal(node_of(&job, rank, 0)->duration_us, 100);
+        assert_int_equal(node_of(&job, rank, 2)->before, rank * 100);
+        assert_int_equal(node_of(&job, rank, 2)->duration_us, 100);
+    }
+    assert_int_equal(job.meetings.n_beside, 2);
+    job_end(&job);
+}
+
+static void a_send_meets_its_receive(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    add(&job, 0, "[0, 1]", "send", 0, 100, 100, 300);
+    add(&job, 1, "[0, 1]", "recv", 0, 260, 260, 300);
+    job_find(&job);
+    assert_int_equal(node_of(&job, 0, 0)->duration_us, 40);
+    assert_int_equal(node_of(&job, 1, 0)->kind, COMM_MESSAGE);
+    assert_int_equal(node_of(&job, 1, 0)->meeting, node_of(&job, 0, 0)->meeting);
+    job_end(&job);
+}
+
+static void those_of_different_kinds_do_not_meet(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
+    add(&job, 1, "[0, 1]", "broadcast", 0, 200, 210, 300);
+    job_find(&job);
+    assert_true(node_of(&job, 0, 0)->meeting == MEETING_NONE);
+    assert_int_equal(node_of(&job, 0, 0)->duration_us, 200);
+    assert_int_equal(job.meetings.n_different, 1);
+    job_end(&job);
+}
+
+static void clocks_that_nothing_joins_are_counted(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 3);
+    job.ahead_us[2] = 5000;
+    add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
+    add(&job, 1, "[0, 1]", "allreduce", 0, 100, 110, 300);
+    job_find(&job);
+    assert_int_equal(job.meetings.n_apart, 1);
+    assert_int_equal(job.meetings.ranks[2].start_us, 5000);
+    job_end(&job);
+}
+
+static void groups_have_numbers_but_all_ranks_have_none(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 3);
+    for (int rank = 0; rank < 3; rank++)
+        add(&job, rank, "[0, 1, 2]", "allreduce", 0, 100, 110, 300);
+    for (int rank = 0; rank < 2; rank++)
+        add(&job, rank, "[0, 1]", "allgather", 1, 400, 410, 500);
+    job_find(&job);
+    assert_int_equal(node_of(&job, 0, 0)->group, 0);
+    assert_int_equal(node_of(&job, 1, 1)->group, 2);
+    job_end(&job);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_are_in_no_duration),
+        cmocka_unit_test(ranks_start_by_the_clock_of_the_job),
+        cmocka_unit_test(a_far_end_is_that_of_the_others),
+        cmocka_unit_test(ranks_without_files_do_not_count),
+        cmocka_unit_test(one_resource_takes_them_in_the_order_of_their_ends),
+        cmocka_unit_test(a_send_meets_its_receive),
+        cmocka_unit_test(those_of_different_kinds_do_not_meet),
+        cmocka_unit_test(clocks_that_nothing_joins_are_counted),
+        cmocka_unit_test(groups_have_numbers_but_all_ranks_have_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
