@@ -308,7 +308,7 @@ static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
 static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutra_error *error) {
     struct arena scratch = {0};
     struct rank_collectives **ranks = arena_take(&scratch, overview->tasks.n, sizeof(struct rank_collectives *));
-    struct overview_finding late;
+    struct overview_finding late = {.n_numbers = 0};
     bool found = false;
     double busy = 0;
     size_t n = 0;
@@ -369,21 +369,21 @@ static enum sutra_status join_tables(struct sutra_overview *overview, struct sut
 
 static enum sutra_status join_table(struct sutra_overview *overview, int id, struct sutra_error *error) {
     const struct sutra_table *steps = &overview->tables[SUTRA_OVERVIEW_STEPS];
+    struct sutra_table *table = &overview->tables[id];
     if (id == SUTRA_OVERVIEW_STEP_RANKS)
-        step_ranks_table(&overview->tables[id], steps);
+        step_ranks_table(table, steps);
     if (id == SUTRA_OVERVIEW_FINDINGS)
-        put_findings(&overview->findings, &overview->tables[id]);
+        put_findings(&overview->findings, table);
     if (id == SUTRA_OVERVIEW_STEP_PLACES)
-        step_places_table(&overview->tables[id], steps);
-    if (id > SUTRA_OVERVIEW_STEPS)
-        return overview->tables[id].failed ? error_memory(error) : SUTRA_OK;
-    table_begin(&overview->tables[id], (enum sutra_overview_table)id);
-    for (size_t i = 0; i < overview->tasks.n; i++) {
+        step_places_table(table, steps);
+    if (id <= SUTRA_OVERVIEW_STEPS)
+        table_begin(table, (enum sutra_overview_table)id);
+    for (size_t i = 0; i < overview->tasks.n && id <= SUTRA_OVERVIEW_STEPS; i++) {
         const struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
         if (rank->made)
-            table_append(&overview->tables[id], &rank->tables[id]);
+            table_append(table, &rank->tables[id]);
     }
-    return overview->tables[id].failed ? error_memory(error) : SUTRA_OK;
+    return table->failed ? error_memory(error) : SUTRA_OK;
 }
 
 enum sutra_status sutra_overview_make(struct sutra_context *context, const char *const *paths, size_t n_paths,

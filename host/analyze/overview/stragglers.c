@@ -9,6 +9,7 @@
 
 #include "analyze/collective_matches.h"
 #include "analyze/rank_clocks.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "read/fields.h"
 
@@ -117,12 +118,12 @@ struct late_search {
     row_t first;  /* the match of its first one */
 };
 
-/* The place of a call's rank among those of the job; n: it is none of them. */
+/* The place of a call's rank among those of the job, which rise; n: it is none of them. */
 static size_t place_of(const struct late_search *search, const struct collective_call *call) {
-    size_t i = 0;
-    while (i < search->n && search->ranks[i]->rank != call->rank)
-        i++;
-    return i;
+    struct bisection at = {0, (uint32_t)search->n};
+    while (at.low < at.high)
+        bisect(&at, search->ranks[bisect_middle(at)]->rank < call->rank);
+    return at.low < search->n && search->ranks[at.low]->rank == call->rank ? at.low : search->n;
 }
 
 struct call_times {
