@@ -139,6 +139,15 @@ static void made_data_loading(struct made_trace *made, bool fires) {
     }
 }
 
+/* Without steps: the first batch, for which workers are started, says nothing of the others. */
+static void made_loading_unmarked(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 4; step++) {
+        wait_for_device(made, "cudaDeviceSynchronize");
+        load(made, LOADER("MultiProcessing"), step == 0 || fires ? 600 : 5);
+        busy_part(made);
+    }
+}
+
 static void made_cpu_preprocessing(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -405,6 +414,7 @@ static const struct finding_case cases[] = {
     {FINDING_DEVICE_SIDE, made_device_side, "The host is not why", 0, 0},
     {FINDING_DEVICE_SIDE, made_unrecorded_wait, "does what the trace does not hold", 0, 0},
     {FINDING_DATA_LOADING, made_data_loading, "num_workers >= 4", 30, 45},
+    {FINDING_DATA_LOADING, made_loading_unmarked, "its workers are too slow", 20, 35},
     {FINDING_CPU_PREPROCESSING, made_cpu_preprocessing, "3 gaps", 85, 99},
     {FINDING_HOST_BOUND, made_host_bound, "100.0% of 150 launches", 75, 95},
     {FINDING_HOST_BOUND, made_graphs, "CUDA graphs", 50, 90},

@@ -29,9 +29,23 @@ static bool loads_by(const struct findings_work *work, const char *word) {
     return false;
 }
 
+/* Without steps, the first batch is left out: workers are started for it. */
+static int64_t loading_ticks(const struct overview *overview) {
+    row_t first = ROW_NONE;
+    int64_t sum = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->kind != OVERVIEW_LOADING)
+            continue;
+        first = first == ROW_NONE ? row->gap : first;
+        sum += overview->window.n_steps || row->gap != first ? row->end - row->begin : 0;
+    }
+    return sum;
+}
+
 enum sutra_status rule_data_loading(struct findings_work *work, struct sutra_error *error) {
     const struct measures *measures = &work->measures;
-    int64_t ticks = work->overview->ticks[OVERVIEW_LOADING], busy = overview_busy(work->overview), most;
+    int64_t ticks = loading_ticks(work->overview), busy = overview_busy(work->overview), most;
     uint32_t name;
     if (part_of_window(work, (double)ticks) < LOADING_PERCENT)
         return SUTRA_OK;
