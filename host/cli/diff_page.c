@@ -117,9 +117,15 @@ static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff
         printf("How much steps vary by themselves is not known: a side has one only.\n");
 }
 
-static void print_steps(const struct sutra_diff *diff) {
+static void print_outside(const struct sutra_diff_summary *summary) {
+    if (summary->outside_us[0] > 0 || summary->outside_us[1] > 0)
+        printf("Device work before the first step is left out: %s of A, %s of B\n",
+               time_text(summary->outside_us[0]).text, time_text(summary->outside_us[1]).text);
+}
+
+static void print_steps(const struct sutra_diff *diff, bool has_steps) {
     const struct sutra_table *table = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
-    printf("\n  %-22s %11s %11s %12s %9s\n", "a step, on average", "A", "B", "B - A", "");
+    printf("\n  %-22s %11s %11s %12s\n", has_steps ? "a step, on average" : "all of the trace", "A", "B", "B - A");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         const char *clear = text_at(table, STEP_CLEAR, row);
         double difference = real_at(table, STEP_DIFFERENCE, row);
@@ -241,7 +247,8 @@ void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names
         print_side(&summary, side, names->sides[side]);
     putchar('\n');
     print_verdict(diff, &summary);
-    print_steps(diff);
+    print_outside(&summary);
+    print_steps(diff, summary.has_steps[0] || summary.has_steps[1]);
     print_paths(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
     print_named(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "operators", 2);
     print_named(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), "kernels", 2);
