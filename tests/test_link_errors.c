@@ -184,10 +184,11 @@ static void what_is_no_device_trace_is_told(void **state) {
         {"{'traceEvents':[{'args':{'External id'@}}]}", "':' after a key"},
         {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
     };
+    const size_t n_texts = 4; /* the last ones are no JSON, which lenient links mend */
     char *host = quotes_doubled(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct marked marked = marked_text(cases[i].text);
-        for (unsigned flags = 0; flags <= CASE_LENIENT; flags += CASE_LENIENT) {
+        for (unsigned flags = 0; flags <= (i + n_texts < N_OF(cases) ? CASE_LENIENT : 0); flags += CASE_LENIENT) {
             struct outcome outcome = link_bytes(host, strlen(host), marked.text, marked.size, flags);
             check_error(cases[i].text, &marked, &outcome, "device", cases[i].message);
         }

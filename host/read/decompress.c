@@ -75,7 +75,7 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
         return too_large(name, size, limit, error);
     if (result != LIBDEFLATE_SUCCESS)
         return error_file(error, SUTRA_DATA, name,
-                          "the gzip data is damaged or cut off: copy or record the file again");
+                          "the gzip data is damaged or cut off: copy or record the file again, or try 'sutra repair'");
     return SUTRA_OK;
 }
 
@@ -105,8 +105,53 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
         return too_large(name, size, limit, error);
     if (left != 0)
         return error_file(error, SUTRA_DATA, name,
-                          "the zstd data is damaged or cut off: copy or record the file again");
+                          "the zstd data is damaged or cut off: copy or record the file again, or try 'sutra repair'");
     return SUTRA_OK;
+}
+
+/* The decompressor copies words, so that some bytes behind what it came to may be written and wrong: less than so many. */
+#define REST_UNSURE 64
+
+/* It does not tell how far it came, but what it did not write stays zero, and text has no zeros. The room is doubled
+ * until the data ends before it. */
+static size_t decompress_rest(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
+                              size_t limit, struct buffer *out) {
+    size_t used, made;
+    for (size_t room = 4 * size + 4096;; room *= 2) {
+        room = room < limit ? room : limit;
+        char *to = buffer_reserve(out, room);
+        if (!to)
+            return 0;
+        memset(to, 0, room);
+        enum libdeflate_result result =
+            libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, &used, &made);
+        if (result == LIBDEFLATE_INSUFFICIENT_SPACE && room < limit)
+            continue;
+        size_t n = room;
+        while (n > 0 && to[n - 1] == 0)
+            n--;
+        return n;
+    }
+}
+
+void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buffer *out) {
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    size_t limit = input_limit_expanded(size, most), at = 0, done = 0, used, made;
+    if (!decompressor)
+        return;
+    while (done < out->length) { /* over the members that are whole */
+        char *scratch = buffer_reserve(out, out->length - done);
+        if (!scratch || libdeflate_gzip_decompress_ex(decompressor, bytes + at, size - at, scratch, out->length - done,
+                                                      &used, &made) != LIBDEFLATE_SUCCESS)
+            break;
+        at += used;
+        done += made;
+    }
+    if (done == out->length && at < size && out->length < limit) {
+        size_t n = decompress_rest(decompressor, bytes + at, size - at, limit - out->length, out);
+        out->length += n > REST_UNSURE ? n - REST_UNSURE : 0;
+    }
+    libdeflate_free_decompressor(decompressor);
 }
 
 /* The decompressor wants room for a whole member, but fills what it has. Should it ever not, the bytes look like the

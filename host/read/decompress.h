@@ -20,6 +20,10 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
 enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error);
 
+/* Of gzip data that is damaged or cut off, of which `out` holds the whole members: appends what can be had of the next
+ * one. The last bytes of that are not known for sure, and are left out. */
+void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buffer *out);
+
 /* The first bytes that they would give, up to n; returns how many. Fewer, or none, are no error. */
 size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n);
 size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n);

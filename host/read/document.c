@@ -3,12 +3,14 @@
  */
 #include "read/document.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/file_kind.h"
+#include "read/mend.h"
 #include "text/string_text.h"
 
 bool escaped_is(const char *raw, size_t length, const char *name) {
@@ -236,10 +238,66 @@ static enum sutra_status walk_document(struct document *document, struct documen
     return status;
 }
 
+/* ---- Text that is no JSON ---- */
+
+/* What is said of a text that is to be read as it is. */
+static void name_remedy(const struct document *document, struct sutra_error *error) {
+    const char *text = document->source.bytes + strspn(document->source.bytes, " \t\r\n\xef\xbb\xbf");
+    size_t length = error ? strlen(error->message) : 0;
+    if (error && (*text == '{' || *text == '['))
+        snprintf(error->message + length, sizeof error->message - length, " (try 'sutra repair', or --lenient)");
+}
+
+/* Puts what can be mended of the text in its place. SUTRA_DATA: nothing can, and the error is what it was. */
+static enum sutra_status mend_source(struct document *document, const struct document_parts *parts,
+                                     struct sutra_error *error) {
+    struct sutra_context *context = parts->context;
+    struct source *source = &document->source;
+    struct mend_report report = {0};
+    struct buffer out = {0};
+    size_t failed_at;
+    enum sutra_status status = SUTRA_DATA;
+    stage_begin(context, "mend", source->size);
+    enum mend_result result = mend_text(source->bytes, source->size, &report, &out, &failed_at);
+    if (result == MEND_MEMORY)
+        status = error_memory(error);
+    if (result == MEND_DONE)
+        status = source_replace(source, &out, error);
+    if (!status && !parts->reader->looks_only) {
+        char what[512];
+        mend_describe(&report, what, sizeof what);
+        context_warn(context, "%s: mended: %s", source->name, what);
+    }
+    mend_report_free(&report);
+    buffer_free(&out);
+    stage_end(context);
+    return status;
+}
+
+/* Walks the document, and where the text is no JSON once more when it is mended. */
+static enum sutra_status read_text(struct document *document, struct document_parts *parts, struct sutra_error *error) {
+    struct sutra_context *context = parts->context;
+    if (document->source.is_rest && !parts->reader->looks_only)
+        context_warn(context, "%s: the compressed data is damaged or cut off: what stands before that counts",
+                     document->source.name);
+    enum sutra_status status = walk_document(document, parts, error);
+    if (status != SUTRA_DATA || parts->reader->as_it_is)
+        return status;
+    if (!context->options.lenient) {
+        name_remedy(document, error);
+        return status;
+    }
+    json_index_free(&document->index);
+    parts_free(parts);
+    document->n_members = 0;
+    status = mend_source(document, parts, error);
+    return status ? status : walk_document(document, parts, error);
+}
+
 enum sutra_status document_read(struct document *document, struct sutra_context *context,
                                 const struct document_reader *reader, struct sutra_error *error) {
     struct document_parts none = {.document = document, .context = context, .reader = reader};
-    return walk_document(document, &none, error);
+    return read_text(document, &none, error);
 }
 
 void document_free(struct document *document) {
@@ -346,21 +404,27 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return status;
 }
 
-static enum sutra_status open_source(struct source *source, struct sutra_context *context, const char *stage,
-                                     const struct document_input *input, struct sutra_error *error) {
+enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
+                                struct sutra_error *error) {
+    return (context->options.lenient ? source_open_rest : source_open)(&document->source, path,
+                                                                       context->options.most_input_bytes, error);
+}
+
+static enum sutra_status open_input(struct document *document, struct sutra_context *context, const char *stage,
+                                    const struct document_input *input, struct sutra_error *error) {
     if (input->in_memory)
-        return source_copy(source, input->name, input->bytes, input->size, error);
+        return source_copy(&document->source, input->name, input->bytes, input->size, error);
     stage_begin(context, stage, 0);
-    return source_open(source, input->name, context->options.most_input_bytes, error);
+    return document_open(document, context, input->name, error);
 }
 
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
                                      const struct document_reader *reader, const struct document_input *input,
                                      void *trace, struct sutra_error *error) {
     struct document_parts parts = {.document = document, .context = context, .reader = reader, .trace = trace};
-    enum sutra_status status = open_source(&document->source, context, reader->open_stage, input, error);
+    enum sutra_status status = open_input(document, context, reader->open_stage, input, error);
     if (!status)
-        status = walk_document(document, &parts, error);
+        status = read_text(document, &parts, error);
     if (!status)
         status = check_kind(document, reader, error);
     if (!status)

@@ -76,6 +76,8 @@ struct document_reader {
     const char *kind;  /* what a file with this array is called, and the other kind with its array */
     const char *other_array, *other_kind;
     const char *too_many; /* what there can be too many of, and what to do then: "nodes" */
+    bool as_it_is;        /* text that is no JSON is not mended, also where the context is lenient */
+    bool looks_only;      /* what is mended is told when the trace is read */
     bool empty_counts;    /* an empty object or string in the array's place stands for an empty array */
     const char *open_stage, *index_stage, *read_stage, *join_stage;
     size_t part_size; /* sizeof the reader's part */
@@ -112,12 +114,16 @@ struct document_input {
     size_t size;
 };
 
-/* Reads a document of the reader's format, into its parts and from there into `trace`. The document is the caller's
+/* Reads a document of the reader's format, whose text is mended (mend.h) if it is no JSON and the context is lenient, into its parts and from there into `trace`. The document is the caller's
  * also when this fails. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, another kind, too many rows.
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
                                      const struct document_reader *reader, const struct document_input *input,
                                      void *trace, struct sutra_error *error);
+
+/* Opens a document's source; a lenient context takes what is there of compressed bytes that are damaged or cut off. */
+enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
+                                struct sutra_error *error);
 
 /* Indexes the source, which the document then owns (also when this fails), and walks all of it, for the two stages of a
  * reader without an array. SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */

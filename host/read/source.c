@@ -130,12 +130,27 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
     }
     enum sutra_status status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size,
                                                                           source->most, &buffer, error);
+    if (status == SUTRA_DATA && source->keep_rest &&
+        buffer.length <= input_limit_expanded(source->size, source->most)) {
+        if (gzip)
+            gzip_rest(source->bytes, source->size, source->most, &buffer);
+        source->is_rest = buffer.length > 0;
+        status = source->is_rest ? SUTRA_OK : status;
+    }
     if (!status) {
         drop_bytes(source);
         status = keep_buffer(source, &buffer, error);
     }
     buffer_free(&buffer);
     return status;
+}
+
+enum sutra_status source_replace(struct source *source, struct buffer *bytes, struct sutra_error *error) {
+    char *end = buffer_reserve(bytes, SOURCE_PADDING);
+    if (!end)
+        return error_memory(error);
+    drop_bytes(source);
+    return keep_buffer(source, bytes, error);
 }
 
 static enum sutra_status load(struct source *source, int file, struct sutra_error *error) {
@@ -165,10 +180,11 @@ static enum sutra_status refuse_empty(struct source *source, enum sutra_status s
     return status;
 }
 
-static enum sutra_status open_source(struct source *source, const char *path, enum source_kind kind, uint64_t most,
-                                     struct sutra_error *error) {
+static enum sutra_status open_source(struct source *source, const char *path, enum source_kind kind, bool rest,
+                                     uint64_t most, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
-    *source = (struct source){.name = strdup(standard ? "standard input" : path), .kind = kind, .most = most};
+    *source = (struct source){
+        .name = strdup(standard ? "standard input" : path), .kind = kind, .most = most, .keep_rest = rest};
     if (!source->name)
         return error_memory(error);
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -183,11 +199,11 @@ static enum sutra_status open_source(struct source *source, const char *path, en
 }
 
 enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return open_source(source, path, SOURCE_ANY, most, error);
+    return open_source(source, path, SOURCE_ANY, false, most, error);
 }
 
 enum sutra_status source_open_other(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return open_source(source, path, SOURCE_NO_JSON, most, error);
+    return open_source(source, path, SOURCE_NO_JSON, false, most, error);
 }
 
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
@@ -203,7 +219,11 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
 }
 
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return refuse_empty(source, open_source(source, path, SOURCE_JSON, most, error), error);
+    return refuse_empty(source, open_source(source, path, SOURCE_JSON, false, most, error), error);
+}
+
+enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
+    return refuse_empty(source, open_source(source, path, SOURCE_JSON, true, most, error), error);
 }
 
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

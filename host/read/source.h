@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "sutra/error.h"
 
 #define SOURCE_PADDING 64
@@ -27,11 +28,16 @@ struct source {
     char *memory;          /* what to free, or NULL */
     enum source_kind kind; /* what is of another one is not read to its end, nor decompressed */
     uint64_t most;         /* bytes to hold in memory, as input_limit() takes them */
+    bool keep_rest;        /* of compressed bytes that are damaged or cut off what can be had counts; */
+    bool is_rest;          /* this is all that could be had */
 };
 
 /* Opens `path`; "-" is standard input. Of what is no JSON by its first bytes, and comes in a stream or compressed, there
  * may be no more than these. `most` is for input_limit.h. */
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
+
+/* The same; of compressed bytes that are damaged or cut off what stands before that counts, and `is_rest` says so. */
+enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
 /* The same from bytes in memory, which are copied (and decompressed if they are compressed). */
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
@@ -45,6 +51,9 @@ enum sutra_status source_open_other(struct source *source, const char *path, uin
 enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
+
+/* Puts other bytes in place of the source's, and takes them over. */
+enum sutra_status source_replace(struct source *source, struct buffer *bytes, struct sutra_error *error);
 
 /* Bytes from..to were passed: pages of a mapped file among them count no longer as memory of ours, and are there again
  * when they are looked at. */

@@ -31,8 +31,10 @@ struct sutra_context_options {
     size_t size;
     unsigned n_threads; /* 0: one per processor that this process may use; at most 256 */
     enum sutra_device device;
-    bool strict;  /* anomalies that are otherwise mended with a warning are errors */
-    bool lenient; /* fields of a wrong type count as absent instead of being errors */
+    bool strict; /* anomalies that are otherwise mended with a warning are errors */
+    bool
+        lenient; /* fields of a wrong type count as absent instead of being errors; text that is no JSON is mended where
+                     it can be, with a warning (sutra/rewrite.h) */
 
     /* Called when a stage starts (done 0), now and then while it runs and when it ends (done == total), from the
      * thread that called the library. Units are bytes for reading and writing, events otherwise. */

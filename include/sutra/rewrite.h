@@ -1,5 +1,5 @@
 /*
- * rewrite.h - traces in, traces out: a part of a trace as a trace.
+ * rewrite.h - traces in, traces out: a part of a trace as a trace; a broken trace made whole.
  *
  *     device trace --> sutra_cut_make() --> struct sutra_cut --> sutra_cut_write()       a smaller device trace
  *                                               + host trace --> sutra_cut_write_host()  the host trace that goes with it
@@ -71,6 +71,49 @@ struct sutra_cut_report {
 void sutra_cut_report(const struct sutra_cut *cut, struct sutra_cut_report *report);
 
 void sutra_cut_free(struct sutra_cut *cut);
+
+/*
+ * A host trace or device trace that is no JSON any more, made JSON again (enum sutra_mend says what is mended):
+ *
+ *     file --> sutra_repair_read() --> struct sutra_repair --> sutra_repair_write()
+ *
+ * Elements of the trace's array that are well-formed stay byte for byte, and so does a text of which all is. Of a file
+ * that was cut off, also when it was compressed, all whole elements are kept; one that cannot be mended is left out.
+ * What is mended can be read by all readers of JSON; whether it is a trace is not looked at.
+ */
+struct sutra_repair;
+
+/* *repair is the caller's. SUTRA_DATA: it cannot be mended, or no element of its array is whole. SUTRA_NO_INPUT: it cannot
+ * be read. SUTRA_SYSTEM: out of memory. The input is held in memory only if something is mended. */
+enum sutra_status sutra_repair_read(struct sutra_context *context, const char *path, struct sutra_repair **repair,
+                                    struct sutra_error *error);
+
+/* The same for bytes in memory, which are copied; `name` stands for the file's name in errors. */
+enum sutra_status sutra_repair_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                     struct sutra_repair **repair, struct sutra_error *error);
+
+/* Writes the text; as in sutra_cut_write(). */
+enum sutra_status sutra_repair_write(struct sutra_context *context, const struct sutra_repair *repair, const char *path,
+                                     uint64_t *n_bytes, struct sutra_error *error);
+
+/* What was mended. `places` are the first of them, in bytes of the input after decompression; they live as long as the
+ * repair. */
+struct sutra_repair_report {
+    size_t size;      /* sizeof the struct, which the caller sets */
+    uint64_t n_bytes; /* of the input, after decompression */
+    uint64_t n_elements;
+    uint64_t n_mended; /* sum of n */
+    uint64_t n_left_out_bytes;
+    const struct sutra_mend_place *places;
+    uint64_t n_places;
+    uint64_t n[SUTRA_N_MENDS]; /* by enum sutra_mend */
+};
+void sutra_repair_report(const struct sutra_repair *repair, struct sutra_repair_report *report);
+
+/* What it is called, as a singular or as a plural: "quotes without a backslash". */
+const char *sutra_mend_name(enum sutra_mend kind, bool many);
+
+void sutra_repair_free(struct sutra_repair *repair);
 
 #pragma GCC visibility pop
 

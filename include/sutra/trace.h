@@ -50,6 +50,31 @@ void sutra_device_trace_free(struct sutra_device_trace *trace);
 enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
                                       struct sutra_error *error);
 
+/* What is mended in the text of a trace that is no JSON (sutra/rewrite.h; and in contexts that are lenient when it is
+ * read). */
+enum sutra_mend {
+    SUTRA_MEND_QUOTE,     /* a quote inside of a string, without a backslash */
+    SUTRA_MEND_CONTROL,   /* a control character in a string, such as a line break */
+    SUTRA_MEND_BACKSLASH, /* a backslash that escapes nothing, as in C:\path */
+    SUTRA_MEND_UTF8,      /* a byte of a string that is no UTF-8 */
+    SUTRA_MEND_END_QUOTE, /* a string's closing quote that is missing */
+    SUTRA_MEND_NUMBER,    /* NaN or an infinity, now null */
+    SUTRA_MEND_COMMA,     /* a comma too many, or one that is missing between elements */
+    SUTRA_MEND_ARRAY,     /* an array of events or nodes alone, now a trace */
+    SUTRA_MEND_BEGINNING, /* a byte order mark */
+    SUTRA_MEND_CUT_OFF,   /* the end is missing: what was not whole is left out */
+    SUTRA_MEND_ELEMENT,   /* an event or node is left out */
+    SUTRA_MEND_OBJECT,    /* another trace in the file is left out: the one with most elements counts */
+    SUTRA_MEND_REST,      /* what stands behind the trace is left out */
+    SUTRA_N_MENDS
+};
+
+/* One place: the byte before anything was mended. */
+struct sutra_mend_place {
+    uint64_t offset;
+    enum sutra_mend kind;
+};
+
 /* Sizes of a host trace. `schema` is "" where the file has none; it lives as long as the trace. */
 struct sutra_host_summary {
     size_t size;      /* sizeof the struct, which the caller sets */

@@ -86,7 +86,7 @@ static const struct option_row options[] = {
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
-     .help = "take fields of a wrong type as absent, and count them, instead of failing"},
+     .help = "mend text that is no JSON, and take fields of a wrong type as absent and count them, instead of failing"},
     PAIR_ROWS_STATS,
     {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
      .help = "also say what is done and why; like --log-level DEBUG"},

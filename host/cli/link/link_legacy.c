@@ -74,8 +74,8 @@ static const struct option_row options[] = {
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail where the numbers of operators differ, instead of warning"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
-     .help = "leave out GPU operators that cannot be placed and fields of a wrong type, and count them, instead of "
-             "failing"},
+     .help = "mend text that is no JSON, and leave out GPU operators that cannot be placed and fields of a wrong type, "
+             "and count them, instead of failing"},
     PAIR_ROWS_STATS,
     {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
      .help = "also say what is done, and the summary where no terminal is"},

@@ -37,7 +37,10 @@ struct job_values {
      AT(job.output), .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"}, \
         JOB_ROW_FORCE(job.force)
 #define JOB_ROW_LENIENT(job)                                                                                           \
-    { "lenient", 0, OPTION_FLAG, AT(job.lenient), .help = "take fields of a wrong type as absent instead of failing" }
+    {                                                                                                                  \
+        "lenient", 0, OPTION_FLAG, AT(job.lenient),                                                                    \
+            .help = "mend text that is no JSON, and take fields of a wrong type as absent, instead of failing"         \
+    }
 #define JOB_ROW_INPUT(field)                                                                                           \
     {                                                                                                                  \
         "max-input", 0, OPTION_NUMBER, "BYTES", AT(field),                                                             \

@@ -1,0 +1,117 @@
+/*
+ * repair.c - a trace that is no JSON any more in; what is left of it out, as a trace that every reader takes.
+ *
+ * What the mender gives (read/mend.h) is read as all inputs are before it counts: nothing is written that is not JSON.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "read/document.h"
+#include "read/mend.h"
+#include "sutra/rewrite.h"
+#include "write/pieces.h"
+
+struct sutra_repair {
+    struct document document; /* of the mended text */
+    struct mend_report report;
+    uint64_t n_bytes; /* of the text before */
+};
+
+/* A document of any kind, as it is. */
+static const struct document_reader any_reader = {
+    .index_stage = "check text", .read_stage = "check grammar", .as_it_is = true};
+
+/* Takes the source over, also when this fails. */
+static enum sutra_status mend_source(struct sutra_context *context, struct sutra_repair *repair,
+                                     struct sutra_error *error) {
+    struct source *source = &repair->document.source;
+    struct buffer out = {0};
+    size_t failed_at;
+    enum sutra_status status = SUTRA_OK;
+    repair->n_bytes = source->size;
+    stage_begin(context, "mend", source->size);
+    enum mend_result result = mend_text(source->bytes, source->size, &repair->report, &out, &failed_at);
+    stage_end(context);
+    if (result == MEND_MEMORY)
+        status = error_memory(error);
+    else if (result == MEND_FAILED)
+        status = source_error(source, error, failed_at,
+                              "the text cannot be mended: from here on it is no trace, or no element of it is whole");
+    else if (result == MEND_DONE)
+        status = source_replace(source, &out, error);
+    buffer_free(&out);
+    return status ? status : document_read(&repair->document, context, &any_reader, error);
+}
+
+static enum sutra_status finish(struct sutra_context *context, struct sutra_repair *made, enum sutra_status status,
+                                struct sutra_repair **repair, struct sutra_error *error) {
+    if (!status)
+        status = mend_source(context, made, error);
+    stage_end(context);
+    if (status)
+        sutra_repair_free(made);
+    else
+        *repair = made;
+    return status;
+}
+
+enum sutra_status sutra_repair_read(struct sutra_context *context, const char *path, struct sutra_repair **repair,
+                                    struct sutra_error *error) {
+    struct sutra_repair *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    stage_begin(context, "open", 0);
+    enum sutra_status status = source_open_rest(&made->document.source, path, context->options.most_input_bytes, error);
+    return finish(context, made, status, repair, error);
+}
+
+enum sutra_status sutra_repair_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                     struct sutra_repair **repair, struct sutra_error *error) {
+    struct sutra_repair *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status = source_copy(&made->document.source, name, bytes, size, error);
+    return finish(context, made, status, repair, error);
+}
+
+static void fill_piece(const void *arg, size_t number, struct buffer *out) {
+    const struct source *source = arg;
+    size_t from = number * PIECE_BYTES, left = source->size - from, n = left < PIECE_BYTES ? left : PIECE_BYTES;
+    buffer_append(out, source->bytes + from, n);
+    source_give_back(source, from, from + n);
+}
+
+enum sutra_status sutra_repair_write(struct sutra_context *context, const struct sutra_repair *repair, const char *path,
+                                     uint64_t *n_bytes, struct sutra_error *error) {
+    const struct source *source = &repair->document.source;
+    stage_begin(context, "write", source->size);
+    enum sutra_status status =
+        pieces_write(context, path, source->size / PIECE_BYTES + 1, fill_piece, source, n_bytes, error);
+    stage_end(context);
+    return status;
+}
+
+void sutra_repair_report(const struct sutra_repair *repair, struct sutra_repair_report *report) {
+    struct sutra_repair_report made = {.n_bytes = repair->n_bytes,
+                                       .n_elements = repair->report.n_elements,
+                                       .n_left_out_bytes = repair->report.n_left_out_bytes,
+                                       .places = repair->report.places,
+                                       .n_places = repair->report.n_places};
+    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
+        made.n_mended += made.n[kind] = repair->report.n[kind];
+    report_give(report, &made, sizeof made);
+}
+
+const char *sutra_mend_name(enum sutra_mend kind, bool many) {
+    return kind >= 0 && kind < SUTRA_N_MENDS ? mend_words(kind, many) : "";
+}
+
+void sutra_repair_free(struct sutra_repair *repair) {
+    if (!repair)
+        return;
+    document_free(&repair->document);
+    mend_report_free(&repair->report);
+    free(repair);
+}

@@ -1,0 +1,51 @@
+# Broken traces: what repairing makes of them and tells, that it stays, and what --lenient reads of them.
+. "$TOOLS/common.sh"
+cat >names.json <<'END'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "X", "cat": "python_function", "name": "{"device": "cpu", "dtype": "float32"}(12): run", "pid": 1, "tid": 1, "ts": 1, "dur": 9},
+{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 2, "dur": 3, "args": {"External id": 3}},
+{"ph": "X", "cat": "python_function", "name": "l = Library("_test", "IMPL")
+(1): <module>", "pid": 1, "tid": 1, "ts": 6, "dur": 1},
+{"ph": "X", "cat": "python_function", "name": "torch\cuda\__init__.py(219): _lazy_init", "pid": 1, "tid": 1, "ts": 7, "dur": 1},
+{"ph": "C", "cat": "cpu_op", "name": "load", "pid": 1, "ts": 8, "args": {"x": NaN}}
+]}
+END
+printf '[\n{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1},\n{"ph": "X", "name": "b' >cut.json
+printf '{"schema": "1.0.1", "nodes": [{"id": 1, "name": "root", "parent": 1}, {"id": 2, "name": "at' >twice.json
+printf '{"schema": "1.0.1", "nodes": [{"id": 1, "name": "root", "parent": 1}]}\n' >>twice.json
+told() { sed '/memory at the peak$/d'; }
+for trace in names cut twice; do
+    echo "$trace:"
+    sutra repair $trace.json -o $trace.good.json 2>&1 | told
+    cat $trace.good.json
+    sutra repair $trace.good.json -o again.json -q && cmp $trace.good.json again.json && echo "again: the same"
+done
+echo "compressed and cut off:"
+{
+    echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op"}'
+    seq 1 5000 | sed 's/.*/, {"ph": "X", "cat": "cpu_op", "name": "n&"}/'
+    echo ']}'
+} | gzip -c >whole.gz
+head -c $(($(wc -c <whole.gz) / 2)) whole.gz >part.gz
+try sutra info part.gz
+sutra repair part.gz -o part.json -q
+for words in "part.json" "part.gz --lenient"; do
+    n=$(sutra info $words 2>err | sed -n 's/ *events$//p' | tr -d ', ')
+    [ "$n" -gt 1000 ] && [ "$n" -lt 4900 ] && echo "$words: some thousand events"
+    sed 's/(byte [0-9]*)/(byte N)/' err
+done
+echo "each place:"
+sutra repair names.json -o - -v 2>&1 >/dev/null | grep '^byte'
+echo "statistics:"
+sutra repair names.json -o names.good.json -q --stats - | sed -n '/counts/,/}/p'
+echo "lenient:"
+try sutra info names.json
+sutra info names.json --lenient 2>&1 | head -n 4
+try sutra cut cut.json --only cpu -q --lenient
+echo "refused:"
+echo hello >hello.json
+echo '{"a": }' >value.json
+for words in "" "missing.json" "hello.json" "value.json" "names.json -o names.json" "names.json -o x/y.json"; do
+    try sutra repair $words
+done
+ls

@@ -1,0 +1,332 @@
+/*
+ * test_repair.c - every kind of damage as a small case; what is well-formed stays; random damage of one byte in strings
+ * of a trace touches one event at most; and readers that are lenient read what repairing writes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "one_context.h"
+#include "read/mend.h"
+
+/* ` stands for ". */
+struct repair_case {
+    const char *what, *broken, *mended; /* NULL: it is refused */
+    enum sutra_mend kind;
+    uint64_t n;
+};
+
+#define EVENT(name)   "{`ph`: `X`, `cat`: `python_function`, `name`: `" name "`, `pid`: 1, `ts`: 5}"
+#define TRACE(events) "{`schemaVersion`: 1, `traceEvents`: [\n" events "\n], `traceName`: `x`}\n"
+
+static const struct repair_case cases[] = {
+    /* pytorch #146900: a dict's text as the name of a frame's file; #113001: a line of the user's */
+    {"quotes of a dict", TRACE(EVENT("{`device`: `cpu`, `dtype`: `float32`}(12): run")),
+     TRACE(EVENT("{\\`device\\`: \\`cpu\\`, \\`dtype\\`: \\`float32\\`}(12): run")), SUTRA_MEND_QUOTE, 8},
+    {"quotes and a line break", TRACE(EVENT("l = torch.library.Library(`_test`, `IMPL`)\n(1): <module>")),
+     TRACE(EVENT("l = torch.library.Library(\\`_test\\`, \\`IMPL\\`)\\n(1): <module>")), SUTRA_MEND_QUOTE, 4},
+    {"a quote at the end", TRACE(EVENT("say `hi`")), TRACE(EVENT("say \\`hi\\`")), SUTRA_MEND_QUOTE, 2},
+    {"a quote at the beginning", TRACE(EVENT("`hi` she said")), TRACE(EVENT("\\`hi\\` she said")), SUTRA_MEND_QUOTE, 2},
+    {"one quote", TRACE(EVENT("5` disk") "," EVENT("b")), TRACE(EVENT("5\\` disk") "," EVENT("b")), SUTRA_MEND_QUOTE,
+     1},
+    {"a quote before a bracket", TRACE(EVENT("f({`a`})")), TRACE(EVENT("f({\\`a\\`})")), SUTRA_MEND_QUOTE, 2},
+    {"quotes in arguments", TRACE("{`ph`: `X`, `name`: `a`, `args`: {`x`: `a`b`c`, `y z`: 1, `list`: [`u`v`, `w`]}}"),
+     TRACE("{`ph`: `X`, `name`: `a`, `args`: {`x`: `a\\`b\\`c`, `y z`: 1, `list`: [`u\\`v`, `w`]}}"), SUTRA_MEND_QUOTE,
+     3},
+    {"keys that traces do not have", TRACE("{`my ph`: `a`b`, `mine`: 1}"), TRACE("{`my ph`: `a\\`b`, `mine`: 1}"),
+     SUTRA_MEND_QUOTE, 1},
+    /* pytorch #130622, #136180 */
+    {"control characters", TRACE(EVENT("torch/config.py(0): \x01\t\x1f")),
+     TRACE(EVENT("torch/config.py(0): \\u0001\\t\\u001f")), SUTRA_MEND_CONTROL, 3},
+    {"bytes that are no UTF-8",
+     TRACE(EVENT("\xff"
+                 "a\xc3\xa9\xc3")),
+     TRACE(EVENT("\xef\xbf\xbd"
+                 "a\xc3\xa9\xef\xbf\xbd")),
+     SUTRA_MEND_UTF8, 2},
+    /* pytorch #98432 */
+    {"backslashes of a path", TRACE(EVENT("torch\\cuda\\__init__.py(219): \\udev")),
+     TRACE(EVENT("torch\\\\cuda\\\\__init__.py(219): \\\\udev")), SUTRA_MEND_BACKSLASH, 3},
+    {"a backslash before the closing quote", TRACE(EVENT("C:\\dir\\") "," EVENT("b")),
+     TRACE(EVENT("C:\\\\dir\\\\") "," EVENT("b")), SUTRA_MEND_BACKSLASH, 2},
+    {"escapes stay", TRACE(EVENT("a\\`b\\\\c\\n\\u00e9`d")), TRACE(EVENT("a\\`b\\\\c\\n\\u00e9\\`d")), SUTRA_MEND_QUOTE,
+     1},
+    {"a closing quote that is missing", TRACE("{`ph`: `X`, `name`: `aten::add, `pid`: 1, `ts`: 5}"),
+     TRACE("{`ph`: `X`, `name`: `aten::add`, `pid`: 1, `ts`: 5}"), SUTRA_MEND_END_QUOTE, 1},
+    {"NaN and infinities",
+     TRACE("{`ph`: `C`, `args`: {`a`: NaN, `b`: -Infinity, `c`: nan, `d`: -nan, `e`: inf, `f`: [1.#INF]}}"),
+     TRACE("{`ph`: `C`, `args`: {`a`: null, `b`: null, `c`: null, `d`: null, `e`: null, `f`: [null]}}"),
+     SUTRA_MEND_NUMBER, 6},
+    {"a comma too many", TRACE("{`ph`: `X`, `args`: {`a`: [1,], }, }, "), TRACE("{`ph`: `X`, `args`: {`a`: [1] } } "),
+     SUTRA_MEND_COMMA, 4},
+    {"a comma that is missing", TRACE("{`ph`: `X`}\n{`ph`: `i`}"), TRACE("{`ph`: `X`}\n,{`ph`: `i`}"), SUTRA_MEND_COMMA,
+     1},
+    {"cut off in a string", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `X`, `name`: `at", "{`traceEvents`: [{`ph`: `X`}\n]}",
+     SUTRA_MEND_CUT_OFF, 1},
+    {"cut off behind a comma", "{`a`: 1, `traceEvents`: [{`ph`: `X`},\n", "{`a`: 1, `traceEvents`: [{`ph`: `X`}\n]}",
+     SUTRA_MEND_CUT_OFF, 1},
+    {"cut off behind an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]}", SUTRA_MEND_CUT_OFF,
+     1},
+    {"cut off behind the array", "{`traceEvents`: [{`ph`: `X`}], `b`: {`c", "{`traceEvents`: [{`ph`: `X`}]}",
+     SUTRA_MEND_CUT_OFF, 1},
+    {"cut off in an escape", "{`traceEvents`: [{`ph`: `X`}, {`name`: `\\", "{`traceEvents`: [{`ph`: `X`}\n]}",
+     SUTRA_MEND_CUT_OFF, 1},
+    {"cut off before any event", "{`traceEvents`: [{`ph`: `X", NULL, SUTRA_MEND_CUT_OFF, 1},
+    {"cut off before the array", "{`schemaVersion`: 1, `tra", NULL, SUTRA_MEND_CUT_OFF, 1},
+    {"nodes cut off", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}, {`id`", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}\n]}",
+     SUTRA_MEND_CUT_OFF, 1},
+    /* chakra #192: recorded again into the same file */
+    {"two traces", "{`schema`: `1`, `nodes`: [{`id`: 1}]}\n{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n",
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_MEND_OBJECT, 1},
+    {"two traces, the first larger", "{`nodes`: [{`id`: 1}, {`id`: 2}]} {`nodes`: [{`id`: 1}]}",
+     "{`nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_MEND_OBJECT, 1},
+    {"a trace that begins within another one's string",
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2, `name`: `at{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}",
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_MEND_OBJECT, 1},
+    {"a bare array", "[{`ph`: `X`}, {`ph`: `i`}]\n", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `i`}]}\n", SUTRA_MEND_ARRAY,
+     1},
+    {"a bare array that is cut off", "[\n{`ph`: `X`},\n{`ph`:", "{`traceEvents`: [\n{`ph`: `X`}\n]}", SUTRA_MEND_ARRAY,
+     1},
+    {"a bare array of nodes", "[{`id`: 1, `ctrl_deps`: 1}]", "{`nodes`: [{`id`: 1, `ctrl_deps`: 1}]}", SUTRA_MEND_ARRAY,
+     1},
+    {"a byte order mark", "\xef\xbb\xbf{`traceEvents`: []}", "{`traceEvents`: []}", SUTRA_MEND_BEGINNING, 1},
+    {"text behind the trace", "{`traceEvents`: []}\n]}", "{`traceEvents`: []}\n", SUTRA_MEND_REST, 1},
+    {"an event that is nothing", TRACE(EVENT("a") ",\n {`ph`: X},\n " EVENT("b")), TRACE(EVENT("a") ",\n" EVENT("b")),
+     SUTRA_MEND_ELEMENT, 1},
+    {"the first event is nothing", TRACE("{`ph` `X`},\n" EVENT("b")),
+     "{`schemaVersion`: 1, `traceEvents`: [" EVENT("b") "\n], `traceName`: `x`}\n", SUTRA_MEND_ELEMENT, 1},
+    {"the last event is nothing", TRACE(EVENT("a") ",\n{`ph` `X`}"),
+     "{`schemaVersion`: 1, `traceEvents`: [\n" EVENT("a") "], `traceName`: `x`}\n", SUTRA_MEND_ELEMENT, 1},
+    {"an event whose last string has no end",
+     TRACE(EVENT("a") ",\n{`ph`: `X`, `args`: {`x`: `y}},\n" EVENT("b") ",\n" EVENT("c")),
+     TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_MEND_ELEMENT, 1},
+    {"no trace", "hello", NULL, SUTRA_MEND_REST, 0},
+    {"no value", "{`a`: }", NULL, SUTRA_MEND_REST, 0},
+    {"nothing but a bracket", "{", NULL, SUTRA_MEND_REST, 0},
+};
+
+static const char *const good[] = {
+    "{}",
+    "{`a`: 1}",
+    " { `traceEvents` : [ ] } \n",
+    TRACE(EVENT("a")),
+    TRACE(EVENT("a") ",\n" EVENT("b\\`, \\`ph\\`: \\`X")),
+    "{`traceEvents`: [1, `a`, null, [], {}], `traceEvents`: []}",
+    "{`nodes`: [{`id`: 1, `x`: {`y`: [[], {}, 1e5, -0.5]}}]}",
+    "{`traceEvents`: [{`own key`: `\\\\`, `args`: {`\\u0041`: `\\ud800`}}]}",
+    "{`a`: {`b`: [true, false, null]}}",
+};
+
+static char *quoted(const char *text) {
+    char *copy = strdup(text);
+    assert_non_null(copy);
+    for (char *at = copy; *at; at++)
+        *at = *at == '`' ? '"' : *at;
+    return copy;
+}
+
+/* What mending gives, with a zero byte behind, or NULL; the report is the caller's to free. */
+static char *mend(const char *text, size_t size, struct mend_report *report, size_t *length) {
+    struct buffer padded = {0}, out = {0};
+    size_t failed_at;
+    buffer_append(&padded, text, size);
+    memset(buffer_reserve(&padded, 64), 0, 64);
+    *report = (struct mend_report){0};
+    enum mend_result result = mend_text(padded.bytes, size, report, &out, &failed_at);
+    if (result == MEND_NOTHING)
+        buffer_append(&out, text, size);
+    else if (result != MEND_DONE)
+        buffer_free(&out);
+    buffer_free(&padded);
+    *length = out.length;
+    if (result == MEND_NOTHING || result == MEND_DONE)
+        *buffer_reserve(&out, 1) = 0;
+    return out.bytes;
+}
+
+/* Whether all readers of JSON would take it, as a document of ours. */
+static bool is_json(const char *text, size_t size) {
+    struct sutra_repair *repair = NULL;
+    struct sutra_repair_report report = {.size = sizeof report};
+    if (sutra_repair_parse(context, "mended", text, size, &repair, NULL))
+        return false;
+    sutra_repair_report(repair, &report);
+    sutra_repair_free(repair);
+    return report.n_mended == 0;
+}
+
+static void damage_is_mended_and_counted(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct repair_case *c = &cases[i];
+        char *broken = quoted(c->broken), *expected = c->mended ? quoted(c->mended) : NULL;
+        struct mend_report report;
+        size_t length;
+        char *mended = mend(broken, strlen(broken), &report, &length);
+        if (!expected != !mended || (mended && strcmp(mended, expected) != 0))
+            fail_msg("%s: %s, expected %s", c->what, mended ? mended : "refused", expected ? expected : "refused");
+        if (mended && report.n[c->kind] != c->n)
+            fail_msg("%s: %d of its kind", c->what, (int)report.n[c->kind]);
+        if (mended && !is_json(mended, length))
+            fail_msg("%s: what is mended is mended again", c->what);
+        mend_report_free(&report);
+        free(broken);
+        free(expected);
+        free(mended);
+    }
+}
+
+static void what_is_well_formed_stays(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char *text = quoted(good[i]);
+        if (!is_json(text, strlen(text)))
+            fail_msg("%s: is not taken as it is", good[i]);
+        free(text);
+    }
+}
+
+static void places_are_bytes_of_the_broken_text(void **state) {
+    static const char text[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ts\": NaN}]}";
+    struct sutra_repair *repair = NULL;
+    struct sutra_repair_report report = {.size = sizeof report};
+    (void)state;
+    assert_int_equal(sutra_repair_parse(context, "t", text, strlen(text), &repair, NULL), SUTRA_OK);
+    sutra_repair_report(repair, &report);
+    assert_int_equal(report.n_mended, 2);
+    assert_int_equal(report.n_places, 2);
+    assert_int_equal(text[report.places[0].offset], '"');
+    assert_int_equal(report.places[0].offset, strstr(text, "\"b") - text);
+    assert_int_equal(report.places[0].kind, SUTRA_MEND_QUOTE);
+    assert_int_equal(report.places[1].offset, strstr(text, "NaN") - text);
+    assert_string_equal(sutra_mend_name(report.places[1].kind, false), "NaN or infinity, now null");
+    sutra_repair_free(repair);
+}
+
+/* ---- Readers ---- */
+
+static struct sutra_context *new_context(bool lenient) {
+    const struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = 1, .device = SUTRA_DEVICE_CPU, .lenient = lenient};
+    struct sutra_context *made = NULL;
+    assert_int_equal(sutra_context_create(&options, &made, NULL), SUTRA_OK);
+    return made;
+}
+
+static void lenient_readers_mend_and_others_name_the_remedy(void **state) {
+    static const char device[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ph\": \"X\"}, {\"name\": \"c\"}, {\"na";
+    static const char host[] = "{\"schema\": \"1.0.1\", \"nodes\": [{\"id\": 1, \"name\": \"a\\q\"}";
+    (void)state;
+    for (int lenient = 0; lenient < 2; lenient++) {
+        struct sutra_context *own = new_context(lenient);
+        struct sutra_device_trace *trace = NULL;
+        struct sutra_host_trace *nodes = NULL;
+        struct sutra_device_summary summary = {.size = sizeof summary};
+        struct sutra_host_summary host_summary = {.size = sizeof host_summary};
+        struct sutra_error error;
+        enum sutra_status status = sutra_device_trace_parse(own, "device", device, strlen(device), &trace, &error);
+        enum sutra_status host_status = sutra_host_trace_parse(own, "host", host, strlen(host), &nodes, NULL);
+        assert_int_equal(status, lenient ? SUTRA_OK : SUTRA_DATA);
+        assert_int_equal(host_status, lenient ? SUTRA_OK : SUTRA_DATA);
+        if (lenient) {
+            assert_int_equal(sutra_device_trace_summary(own, trace, &summary, NULL), SUTRA_OK);
+            assert_int_equal(summary.n_events, 2);
+            sutra_host_trace_summary(nodes, &host_summary);
+            assert_int_equal(host_summary.n_nodes, 1);
+        } else {
+            assert_non_null(strstr(error.message, "sutra repair"));
+            assert_non_null(strstr(error.message, "--lenient"));
+        }
+        sutra_device_trace_free(trace);
+        sutra_host_trace_free(nodes);
+        sutra_context_free(own);
+    }
+}
+
+/* ---- Damage of one byte ---- */
+
+#define N_EVENTS 6
+
+/* A trace as Kineto writes it. */
+static size_t make_trace(char *text, size_t *starts) {
+    size_t n = (size_t)sprintf(text, "{\n  \"schemaVersion\": 1,\n  \"traceEvents\": [");
+    for (int i = 0; i < N_EVENTS; i++) {
+        n += (size_t)sprintf(text + n, "%s\n  ", i ? "," : "");
+        starts[i] = n;
+        n += (size_t)sprintf(
+            text + n,
+            "{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::add_%d\", \"pid\": 7, \"tid\": 7,\n"
+            "    \"ts\": %d.125, \"dur\": 3,\n    \"args\": {\n      \"External id\": %d,\"Input type\": "
+            "[\"float\", \"\"], \"kernel_file\": \"a.py\"\n    }\n  }",
+            i, 10 * i, i);
+    }
+    starts[N_EVENTS] = n;
+    return n + (size_t)sprintf(text + n, "\n  ],\n  \"traceName\": \"x.json\"\n}\n");
+}
+
+/* Each byte in turn is replaced by each of some: what comes out is JSON, and all events but the one that was hit, and at
+ * most its neighbour, are there as they were. */
+static void a_damaged_byte_costs_one_event(void **state) {
+    static const char damage[] = "\"\\\n,:{}[]x\x01\xff";
+    char text[4096], broken[4096];
+    size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
+    (void)state;
+    for (size_t at = starts[0]; at < starts[N_EVENTS]; at++)
+        for (const char *with = damage; *with; with++) {
+            struct mend_report report;
+            size_t length;
+            memcpy(broken, text, size + 1);
+            broken[at] = *with;
+            char *mended = mend(broken, size, &report, &length);
+            if (mended && !is_json(mended, length))
+                fail_msg("byte %zu, now %c: %s", at, *with, mended);
+            int n_lost = 0;
+            for (int i = 0; i < N_EVENTS && mended; i++) {
+                size_t n = starts[i + 1] - starts[i] - (i + 1 < N_EVENTS ? 4 : 0);
+                n_lost += !memmem(mended, length, text + starts[i], n);
+            }
+            if (n_lost > 2)
+                fail_msg("byte %zu, now %c: %d events are lost: %s", at, *with, n_lost, mended);
+            mend_report_free(&report);
+            free(mended);
+        }
+}
+
+/* Cut off at each byte, all whole events are there. */
+static void cut_off_anywhere_all_whole_events_stay(void **state) {
+    char text[4096], broken[4096];
+    size_t starts[N_EVENTS + 1], size = make_trace(text, starts);
+    (void)state;
+    for (size_t end = starts[1]; end < size; end++) {
+        struct mend_report report;
+        size_t length, n_whole = 0;
+        memcpy(broken, text, size);
+        char *mended = mend(broken, end, &report, &length);
+        assert_non_null(mended);
+        assert_true(is_json(mended, length));
+        while (n_whole < N_EVENTS && starts[n_whole + 1] - (n_whole + 1 < N_EVENTS ? 4 : 0) <= end)
+            n_whole++;
+        if (report.n_elements != n_whole)
+            fail_msg("cut off at %zu: %d events, %zu are whole: %s", end, (int)report.n_elements, n_whole, mended);
+        mend_report_free(&report);
+        free(mended);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damage_is_mended_and_counted),
+        cmocka_unit_test(what_is_well_formed_stays),
+        cmocka_unit_test(places_are_bytes_of_the_broken_text),
+        cmocka_unit_test(lenient_readers_mend_and_others_name_the_remedy),
+        cmocka_unit_test(a_damaged_byte_costs_one_event),
+        cmocka_unit_test(cut_off_anywhere_all_whole_events_stay),
+    };
+    return cmocka_run_group_tests(tests, make_context, free_context);
+}
