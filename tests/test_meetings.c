@@ -243,6 +243,19 @@ static void clocks_that_nothing_joins_are_counted(void **state) {
     job_end(&job);
 }
 
+/* Times that no trace can be do not make numbers overflow. */
+static void clocks_of_different_ages_are_far_apart(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    job.ahead_us[0] = INT64_MIN / 1000 + 10000;
+    job.ahead_us[1] = INT64_MAX / 1000 - 10000;
+    job_find(&job);
+    assert_true(job.meetings.ranks[1].start_us > UINT64_C(1000000000000000));
+    assert_int_equal(job.meetings.n_apart, 1);
+    job_end(&job);
+}
+
 static void groups_have_numbers_but_all_ranks_have_none(void **state) {
     struct made_job job;
     (void)state;
@@ -267,6 +280,7 @@ int main(void) {
         cmocka_unit_test(a_send_meets_its_receive),
         cmocka_unit_test(those_of_different_kinds_do_not_meet),
         cmocka_unit_test(clocks_that_nothing_joins_are_counted),
+        cmocka_unit_test(clocks_of_different_ages_are_far_apart),
         cmocka_unit_test(groups_have_numbers_but_all_ranks_have_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,7 +327,8 @@ static int64_t nanoseconds(double us) {
 
 int64_t trace_time_ns(double us, int64_t base_ns) {
     int64_t ns;
-    return __builtin_add_overflow(nanoseconds(us), base_ns, &ns) ? 0 : ns;
+    bool fits = !__builtin_add_overflow(nanoseconds(us), base_ns, &ns);
+    return fits && fabs((double)ns) < MOMENT_MOST ? ns : 0;
 }
 
 static void add_call(struct calls_reading *reading, row_t event, bool told) {

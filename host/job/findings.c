@@ -141,10 +141,9 @@ static void find_unmet(struct job_whole *whole) {
              meetings->n_different);
     if (meetings->n_apart)
         find(whole, CHECK_WARNING, "simulation", "",
-             "no collective joins the clocks of %" PRIu32
-             " ranks with that of the first one: they begin when their own "
-             "clocks say so",
-             meetings->n_apart);
+             "no collective joins the clock of %" PRIu32 " %s with that of the first one: when they begin, their own "
+             "clocks say",
+             meetings->n_apart, meetings->n_apart == 1 ? "rank" : "ranks");
     if (meetings->n_beside)
         find(whole, CHECK_WARNING, "simulation", "",
              "%" PRIu64

@@ -60,6 +60,14 @@ static row_t rank_place(const struct meeting_job *job, int64_t rank) {
     return low < job->n && job->ranks[low].rank == rank ? (row_t)low : ROW_NONE;
 }
 
+/* From b to a; what no trace can be is as far as can be. */
+static int64_t apart(int64_t a, int64_t b) {
+    int64_t ns;
+    if (__builtin_sub_overflow(a, b, &ns))
+        return a > b ? INT64_MAX / 4 : INT64_MIN / 4;
+    return ns;
+}
+
 static int64_t microseconds(int64_t ns) {
     return (int64_t)floor((double)ns / 1000 + 0.5);
 }
@@ -68,20 +76,21 @@ static int64_t microseconds(int64_t ns) {
  * that they fit to the durations of the rank's nodes. */
 static int64_t placed_us(const struct meetings_work *work, row_t rank, int64_t us) {
     int64_t origin_ns = work->job->ranks[rank].start.origin_ns;
-    int64_t since_ns = job_time(work, rank, origin_ns + us * 1000) - work->origin_ns[rank];
+    int64_t since_ns = apart(job_time(work, rank, origin_ns + us * 1000), work->origin_ns[rank]);
     return work->start_us[rank] + microseconds(since_ns);
 }
 
 static void find_clocks(struct meetings_work *work) {
     const struct meeting_job *job = work->job;
-    const int64_t reference = job->n_clocks ? job->clocks[0].reference : 0;
+    const int64_t reference = job->n_clocks ? job->clocks[0].reference : job->n ? job->ranks[0].rank : 0;
     row_t at = 0;
     for (row_t r = 0; r < job->n; r++) {
         while (at < job->n_clocks && job->clocks[at].rank < job->ranks[r].rank)
             at++;
         bool told = at < job->n_clocks && job->clocks[at].rank == job->ranks[r].rank;
         work->clock[r] = told ? &job->clocks[at] : NULL;
-        work->made->n_apart += job->n > 1 && (!told || job->clocks[at].reference != reference);
+        bool joined = told ? job->clocks[at].reference == reference : job->ranks[r].rank == reference;
+        work->made->n_apart += job->ranks[r].start.is_told && !joined;
     }
 }
 
@@ -100,17 +109,17 @@ static void find_starts(struct meetings_work *work) {
     }
     if (work->base_ns == INT64_MAX)
         work->base_ns = last_ns = 0;
-    work->made->measured_us = (double)(last_ns - work->base_ns) / 1000;
+    work->made->measured_us = (double)apart(last_ns, work->base_ns) / 1000;
     for (row_t r = 0; r < job->n; r++) {
         const struct rank_start *start = &job->ranks[r].start;
-        work->start_us[r] = microseconds(work->origin_ns[r] - work->base_ns);
+        work->start_us[r] = microseconds(apart(work->origin_ns[r], work->base_ns));
         work->made->ranks[r] =
             (struct rank_meetings){.astra = job->astra,
                                    .per_stream = job->per_stream,
                                    .has_start = start->is_told && start->has_ops && work->start_us[r] > 0,
                                    .first_node = start->first_node,
                                    .start_us = work->start_us[r] > 0 ? (uint64_t)work->start_us[r] : 0,
-                                   .ahead_us = microseconds(start->origin_ns - work->origin_ns[r])};
+                                   .ahead_us = microseconds(apart(start->origin_ns, work->origin_ns[r]))};
     }
 }
 
@@ -232,8 +241,9 @@ static void make_available(struct meetings_work *work) {
 /* The transfer of a member that meets others: up to its own end, or the median one. */
 static int64_t transfer_us(const struct meetings_work *work, row_t i, int64_t median_ns, int64_t begin_us) {
     const struct placed_call *member = &work->members[i];
-    int64_t end_us = llabs(member->end_ns - median_ns) < END_TOLERANCE_NS ? member->done_us
-                                                                          : microseconds(median_ns - work->base_ns);
+    int64_t end_us = llabs(member->end_ns - median_ns) < END_TOLERANCE_NS
+                         ? member->done_us
+                         : microseconds(apart(median_ns, work->base_ns));
     return end_us > begin_us ? end_us - begin_us : 0;
 }
 

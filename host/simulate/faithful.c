@@ -113,6 +113,12 @@ static bool even_ends(struct timeline_input *input, struct arena *arena) {
     return !arena->failed;
 }
 
+/* Whole microseconds since the origin; more than 30 years are none that a trace can tell. */
+static int64_t mark_us(double time, double origin) {
+    double us = time - origin + 0.5;
+    return fabs(us) < 1e15 ? (int64_t)us : 0;
+}
+
 static bool tell_marks(const struct timeline_input *input, const struct timeline_nodes *nodes,
                        const struct timeline_report *report, struct rank_of_job *job) {
     const struct timeline_kernels *kernels = &input->kernels;
@@ -133,8 +139,8 @@ static bool tell_marks(const struct timeline_input *input, const struct timeline
             continue;
         marks->id[marks->n] = kernels->id[k];
         marks->event[marks->n] = kernels->event[k];
-        marks->ready_us[marks->n] = (int64_t)(nodes->start[k] - report->origin + 0.5);
-        marks->done_us[marks->n] = marks->ready_us[marks->n] + (int64_t)nodes->duration_us[k];
+        marks->ready_us[marks->n] = mark_us(nodes->start[k], report->origin);
+        marks->done_us[marks->n] = marks->ready_us[marks->n] + mark_us((double)nodes->duration_us[k], 0);
         marks->n++;
     }
     return true;

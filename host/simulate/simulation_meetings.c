@@ -149,6 +149,7 @@ void sutra_simulation_meeting(const struct sutra_simulation *simulation, uint64_
         .name = strings_text(&simulation->names, graph->name[found->first.row]),
         .kind = transfer ? collective_kind_names[transfer->kind] : "",
         .n_ranks = found->n,
+        .n_told = transfer ? transfer->n_ranks : 0,
         .bytes = transfer ? transfer->bytes : 0,
         .last = simulation->ranks[found->last.rank],
         .start_ns = found->start_ns,

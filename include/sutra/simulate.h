@@ -227,7 +227,8 @@ struct sutra_simulated_meeting {
     size_t size;
     const char *name;                  /* of its node on the first rank */
     const char *kind;                  /* "all-reduce"; "" where the files do not tell */
-    uint64_t n_ranks;                  /* that met */
+    uint64_t n_ranks;                  /* that met, */
+    uint64_t n_told;                   /* and of the group, as the files tell; 0: they do not */
     uint64_t bytes;                    /* of the first rank; 0 where the files do not tell */
     uint64_t last;                     /* the rank that came last */
     uint64_t start_ns, run_ns, end_ns; /* when the first one came, when all ran, and when the last one was done */

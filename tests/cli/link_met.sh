@@ -56,6 +56,8 @@ echo "--- a rank that is not there"
 rm hosts/host.3.json devices/device.3.json
 try sutra link hosts devices -o lost --format et
 sutra simulate lost/rank.*.et --format json | python3 times.py
+try sutra simulate met/rank.[12].et --scale gpu:2 >told
+grep -c 'lack ranks' told
 echo "--- what does not fit"
 try sutra link hosts devices -o x --format et --astra --gpu streams
 try sutra link hosts devices -o x --astra

@@ -270,9 +270,11 @@ static int job_show(const struct simulate_job *job) {
         result.n_worth = n < N_WORTH ? n : N_WORTH;
     }
     (job->values->format ? simulate_json_print : simulate_page_print)(&result);
+    fflush(stdout);
+    if (!job->values->job.quiet)
+        simulate_warn_lacking(job->simulation);
     if (sutra_simulation_n_stuck(job->simulation) == 0)
         return SUTRA_OK;
-    fflush(stdout);
     simulate_warn_stuck(job->simulation);
     return SUTRA_DATA;
 }

@@ -364,6 +364,21 @@ void simulate_json_print(const struct simulate_result *result) {
     printf("}\n");
 }
 
+/* ---- Ranks that are not there ---- */
+
+void simulate_warn_lacking(const struct sutra_simulation *simulation) {
+    uint64_t n = sutra_simulation_n_meetings(simulation), n_lacking = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
+        sutra_simulation_meeting(simulation, i, &meeting);
+        n_lacking += meeting.n_told > meeting.n_ranks;
+    }
+    if (n_lacking)
+        message_warn("%s of %s lack ranks, which are not waited for: what-ifs may be far off if the slowest rank is "
+                     "among those",
+                     count_text(n_lacking).text, counted_text(n, "collective", "collectives").text);
+}
+
 /* ---- Nodes that never run ---- */
 
 static void warn_of(const struct sutra_stuck_node *node) {

@@ -24,6 +24,9 @@ struct simulate_result {
 void simulate_page_print(const struct simulate_result *result);
 void simulate_json_print(const struct simulate_result *result);
 
+/* A line on standard error where ranks of collectives have no file here. */
+void simulate_warn_lacking(const struct sutra_simulation *simulation);
+
 /* Lines on standard error about nodes that can never run. */
 void simulate_warn_stuck(const struct sutra_simulation *simulation);
 
