@@ -4,7 +4,8 @@
 >>> analysis = TraceAnalysis(trace_files={0: "rank0.json", 1: "rank1.json"})
 >>> analysis.get_temporal_breakdown(visualize=False)
 
-Numbers are HTA's, its faults included; integers are int64, where HTA takes less for small ones. Nothing is drawn: ``visualize`` is taken and ignored, and ``pysutra.analyze.hta()``
+Numbers are HTA's, its faults included; integers are int64, where HTA takes less for small ones, and events of one time stand
+in the order of a stable sort in series of queues, where HTA's is any. Nothing is drawn: ``visualize`` is taken and ignored, and ``pysutra.analyze.hta()``
 has the charts. What sutra does not compute raises ``NotImplementedError``, which names what to use. Needs pandas and pyarrow.
 """
 
