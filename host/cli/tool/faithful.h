@@ -30,7 +30,7 @@ extern const char *const faithful_gpus[];
      AT(faithful.gpu),                                                                                                 \
      .choices = faithful_gpus,                                                                                         \
      .help = what ": the simulator's GPU computes one thing at a time (one), as ASTRA-sim's does, or one for each "    \
-                  "stream (streams) (default: one)"},                                                                  \
+                  "stream (streams) (default: one; streams for the ranks of a job)"},                                  \
     {                                                                                                                  \
         "rest", 0, OPTION_TEXT, "US", AT(faithful.rest),                                                               \
             .help = what ": make a node of each time longer than US microseconds in which nothing that was recorded "  \
