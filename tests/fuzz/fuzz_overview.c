@@ -1,9 +1,10 @@
 /*
- * fuzz_overview.c - the input as a device trace: the rows of its overview are all of its window, its findings are whole,
- * and beside itself as another rank it has a late one or none.
+ * fuzz_overview.c - the input as a device trace: the rows of its overview are all of its window, steps are what they
+ * consist of, findings are whole, and beside itself as another rank it has a late one or none.
  */
 #include <math.h>
 
+#include "analyze/overview/steps.h"
 #include "analyze/overview/stragglers.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
@@ -26,6 +27,25 @@ static void check_rows(const struct overview *overview) {
         moment = row->end;
     }
     check(moment == overview->window.to, "to the end of the window");
+}
+
+/* Of the window as it is before findings cut it. */
+static void check_steps(struct made *made, const char *annotation) {
+    struct overview_steps steps;
+    struct sutra_error error;
+    check(overview_steps_make(&made->overview, annotation, &made->arena, &made->scratch, &steps, &error) == SUTRA_OK,
+          "steps");
+    int64_t until = made->overview.window.from;
+    for (row_t i = 0; i < steps.n; i++) {
+        const struct overview_step *step = &steps.list[i];
+        int64_t sum = 0;
+        for (int part = 0; part < N_STEP_PARTS; part++)
+            sum += step->ticks[part];
+        check(step->begin >= until && step->end > step->begin, "steps lie one behind the other");
+        check(sum == step->end - step->begin && step->host >= 0 && step->host <= sum, "and are their parts");
+        until = step->end;
+    }
+    check(until <= made->overview.window.to, "within the window");
 }
 
 static void check_findings(const struct overview_findings *findings) {
@@ -62,6 +82,8 @@ static void check_trace(struct made *made) {
               SUTRA_OK,
           "an overview");
     check_rows(&made->overview);
+    check_steps(made, NULL);
+    check_steps(made, "## Forward ##");
     check(findings_make(made->context, &made->reading, &made->overview, &made->scratch, &findings, &error) == SUTRA_OK,
           "findings");
     check_rows(&made->overview); /* may be cut */
