@@ -72,6 +72,12 @@ static void texts_are_the_bytes_of_the_file(void **state) {
                 assert_int_equal(number, STRING_NONE);
         }
     assert_int_equal(columns[0].string[0], columns[0].string[2]);
+    const uint32_t grid = columns[1].string[2];
+    assert_int_not_equal(columns[1].string[0], 0);
+    event_columns_forget(trace->columns);
+    assert_int_equal(event_columns_ask(context, trace, &both[1], 1, (const row_t[]){2}, 1, columns, NULL), SUTRA_OK);
+    assert_int_equal(columns[0].string[2], grid);
+    assert_int_equal(columns[0].string[0], 0); /* nobody has asked for it since */
     sutra_device_trace_free(trace);
     sutra_context_free(context);
 }

@@ -71,7 +71,7 @@ static void ids_become_different_from_rank_to_rank(void **state) {
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct buffer out = {0};
         char text[64] = {0};
-        strcpy(text, cases[i].text);
+        snprintf(text, sizeof text, "%s", cases[i].text);
         merge_id_write((struct merge_ids){cases[i].position, 50}, text, strlen(text), &out);
         buffer_append(&out, "", 1);
         assert_string_equal(out.bytes, cases[i].id);

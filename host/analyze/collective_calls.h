@@ -96,9 +96,6 @@ static inline int64_t moment_size(int64_t a) {
 /* Adds the rows of `from` behind those of `to`. False: out of memory. */
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
 
-/* What the times of a trace count from, in nanoseconds since 1970: "baseTimeNanoseconds", or 0. */
-int64_t trace_base_ns(const struct sutra_device_trace *trace);
-
 /* A time of the trace, counted from there; 0 where that is no time. */
 int64_t trace_time_ns(double us, int64_t base_ns);
 

@@ -141,6 +141,7 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
     if (!status)
         status = collective_calls_take(&result->calls, context, device, pair->rank, error);
     if (!status) {
+        event_columns_forget(device->columns); /* linking asks for none of what collectives tell */
         int64_t n = trace_device_count(&device->document);
         result->n_devices = n > 0 ? n : NOT_TOLD;
         status = link_traces(context, host, device, options, output, path, result, error);

@@ -97,6 +97,12 @@ void event_columns_free(struct kept_columns *columns) {
     free(columns);
 }
 
+void event_columns_forget(struct kept_columns *columns) {
+    for (uint64_t i = 0; i < columns->n; i++)
+        column_free(&columns->list[i]);
+    columns->n = 0;
+}
+
 const struct strings *event_columns_strings(const struct sutra_device_trace *trace) {
     return &trace->columns->strings;
 }

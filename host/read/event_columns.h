@@ -66,4 +66,7 @@ struct kept_columns;
 struct kept_columns *event_columns_new(void);
 void event_columns_free(struct kept_columns *columns);
 
+/* Gives back all columns of a trace, which nobody holds any more: who asks again walks again. Strings stay. */
+void event_columns_forget(struct kept_columns *columns);
+
 #endif
