@@ -9,6 +9,10 @@ endif()
 add_executable(align_trees bench/align_trees.c)
 target_link_libraries(align_trees PRIVATE sutra_objects)
 
+# Collectives of many ranks, against reading their traces.
+add_executable(bench_collectives bench/collectives.c)
+target_link_libraries(bench_collectives PRIVATE sutra_objects)
+
 # The call tree and tensor ids.
 add_executable(call_tree bench/call_tree.c)
 target_link_libraries(call_tree PRIVATE sutra_objects)

@@ -133,26 +133,27 @@ enum call_field {
     N_CALL_FIELDS,
 };
 
-static const struct asked_field call_fields[N_CALL_FIELDS] = {
-    [CALL_WHAT] = {.name = "Collective name", .form = ASK_STRING},
-    [CALL_TYPE] = {.name = "dtype", .form = ASK_STRING},
-    [CALL_GROUP] = {.name = "Process Group Name", .form = ASK_STRING},
-    [CALL_MEMBERS] = {.name = "Process Group Ranks", .form = ASK_PLACE},
-    [CALL_SIZE] = {.name = "Group size", .form = ASK_KEY},
-    [CALL_IN] = {.name = "In msg nelems", .form = ASK_KEY},
-    [CALL_OUT] = {.name = "Out msg nelems", .form = ASK_KEY},
-    [CALL_SEQ] = {.name = "Seq", .form = ASK_KEY},
-    [CALL_FROM] = {.name = "Src Rank", .form = ASK_KEY},
-    [CALL_TO] = {.name = "Dst Rank", .form = ASK_KEY},
-    [CALL_IN_SPLIT] = {.name = "In split size", .form = ASK_PLACE},
-    [CALL_OUT_SPLIT] = {.name = "Out split size", .form = ASK_PLACE},
+static const char *const call_fields[N_CALL_FIELDS] = {
+    [CALL_WHAT] = "Collective name",
+    [CALL_TYPE] = "dtype",
+    [CALL_GROUP] = "Process Group Name",
+    [CALL_MEMBERS] = "Process Group Ranks",
+    [CALL_SIZE] = "Group size",
+    [CALL_IN] = "In msg nelems",
+    [CALL_OUT] = "Out msg nelems",
+    [CALL_SEQ] = "Seq",
+    [CALL_FROM] = "Src Rank",
+    [CALL_TO] = "Dst Rank",
+    [CALL_IN_SPLIT] = "In split size",
+    [CALL_OUT_SPLIT] = "Out split size",
 };
 
 /* A trace that is being read. */
 struct calls_reading {
     struct collective_calls *calls;
     const struct sutra_device_trace *trace;
-    struct asked_column columns[N_CALL_FIELDS];
+    struct json_place fields[N_CALL_FIELDS]; /* of the event at hand */
+    struct field_reader texts;
     int64_t rank, base_ns;
     struct strings members;   /* as the trace has them */
     struct pair_table groups; /* by name and members: the number of the group */
@@ -175,22 +176,44 @@ row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct ar
     return kernels;
 }
 
-static int64_t call_number(const struct calls_reading *reading, enum call_field field, row_t event) {
-    value_key key = reading->columns[field].key[event];
-    return key_is_value(key) && key_is_integer(key) ? (int64_t)key : CALL_UNKNOWN;
+/* Finds what an event tells. Such events are few: columns of all events would cost more than this walk. */
+static void find_fields(struct calls_reading *reading, row_t event) {
+    const struct document *document = &reading->trace->document;
+    struct json_place args = document_member_of(document, reading->trace->events.text[event], "args");
+    memset(reading->fields, 0, sizeof reading->fields);
+    if (!args.at || document->source.bytes[args.at] != '{')
+        return;
+    struct json_walker walker = walk_from(&document->source, &document->index, args.at);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_place key = walk_key(&walker), value = walk_value(&walker);
+        for (int i = 0; i < N_CALL_FIELDS; i++)
+            if (place_is(&document->source, key, call_fields[i]))
+                reading->fields[i] = value;
+    }
 }
 
-/* A text of the trace; "" where there is none. */
-static const char *call_text(const struct calls_reading *reading, enum call_field field, row_t event, size_t *length) {
-    uint32_t string = reading->columns[field].string[event];
-    const struct strings *strings = event_columns_strings(reading->trace);
-    *length = string == STRING_NONE ? 0 : strings_length(strings, string);
-    return string == STRING_NONE ? "" : strings_text(strings, string);
+static const char *call_bytes(const struct calls_reading *reading, enum call_field field) {
+    return reading->trace->document.source.bytes + reading->fields[field].at;
 }
 
-static uint32_t keep_text(struct calls_reading *reading, enum call_field field, row_t event) {
+static int64_t call_number(const struct calls_reading *reading, enum call_field field) {
+    int64_t number;
+    return reading->fields[field].at && field_integer(call_bytes(reading, field), &number) ? number : CALL_UNKNOWN;
+}
+
+static bool call_tells(const struct calls_reading *reading, enum call_field field) {
+    return reading->fields[field].at && *call_bytes(reading, field) == '"';
+}
+
+/* A text of the trace; "" where there is none. Valid until the next call. */
+static const char *call_text(struct calls_reading *reading, enum call_field field, size_t *length) {
+    *length = 0;
+    return call_tells(reading, field) ? field_string(&reading->texts, reading->fields[field], length) : "";
+}
+
+static uint32_t keep_text(struct calls_reading *reading, enum call_field field) {
     size_t length;
-    const char *text = call_text(reading, field, event, &length);
+    const char *text = call_text(reading, field, &length);
     uint32_t kept = strings_intern(&reading->calls->strings, text, length);
     reading->failed |= kept == STRING_NONE;
     return kept;
@@ -225,20 +248,21 @@ static size_t described_ranks(const struct document *document, const char *name,
 }
 
 /* A list as it stands in the trace, an array or a text. */
-static const char *call_list(const struct calls_reading *reading, enum call_field field, row_t event, size_t *length) {
-    struct json_place place = reading->columns[field].place[event];
-    const char *text = reading->trace->document.source.bytes + place.at;
-    *length = place.at ? (size_t)(place.end - place.at) : 0;
-    if (*length > 0 && *text == '"') { /* a text ends before its quote */
-        text++;
-        --*length;
-    }
-    return *length ? text : "";
+static const char *call_list(const struct calls_reading *reading, enum call_field field, size_t *length) {
+    const struct document *document = &reading->trace->document;
+    struct json_place place = reading->fields[field];
+    const char *text = document->source.bytes + place.at;
+    *length = 0;
+    if (place.at && *text == '"')
+        *length = place.end - ++place.at; /* a text ends before its quote */
+    else if (place.at && *text == '[')
+        *length = brackets_end(&document->source, &document->index, place.at).at - place.at;
+    return *length ? document->source.bytes + place.at : "";
 }
 
 /* The group of this name and these members, which are told in any order. */
-static uint32_t new_group(struct calls_reading *reading, row_t event, const char *name, size_t name_length,
-                          const char *members, size_t length) {
+static uint32_t new_group(struct calls_reading *reading, const char *name, size_t name_length, const char *members,
+                          size_t length) {
     struct arena scratch = {0};
     struct buffer sorted = {0};
     const char *whole;
@@ -256,26 +280,25 @@ static uint32_t new_group(struct calls_reading *reading, row_t event, const char
         buffer_append(&sorted, number, (size_t)sprintf(number, "%s%" PRId64, i ? ", " : "[", ranks[i]));
     if (n > 0)
         buffer_append(&sorted, "]", 1);
-    uint32_t group =
-        sorted.failed || !ranks
-            ? UINT32_MAX
-            : collective_group_take(reading->calls, name, name_length, n > 0 ? sorted.bytes : members,
-                                    n > 0 ? sorted.length : length, call_number(reading, CALL_SIZE, event));
+    uint32_t group = sorted.failed || !ranks
+                         ? UINT32_MAX
+                         : collective_group_take(reading->calls, name, name_length, n > 0 ? sorted.bytes : members,
+                                                 n > 0 ? sorted.length : length, call_number(reading, CALL_SIZE));
     buffer_free(&sorted);
     arena_free(&scratch);
     return group;
 }
 
-static uint32_t take_group(struct calls_reading *reading, row_t event) {
+static uint32_t take_group(struct calls_reading *reading) {
     size_t name_length, length;
-    const char *name = call_text(reading, CALL_GROUP, event, &name_length);
-    const char *members = call_list(reading, CALL_MEMBERS, event, &length);
+    const char *name = call_text(reading, CALL_GROUP, &name_length);
+    const char *members = call_list(reading, CALL_MEMBERS, &length);
+    uint32_t called = strings_intern(&reading->members, name, name_length);
     uint32_t told = strings_intern(&reading->members, members, length);
-    struct pair_entry *entry =
-        told == STRING_NONE ? NULL
-                            : pair_table_take(&reading->groups, reading->columns[CALL_GROUP].string[event], told);
+    bool kept = called != STRING_NONE && told != STRING_NONE;
+    struct pair_entry *entry = kept ? pair_table_take(&reading->groups, called, told) : NULL;
     if (entry && entry->number == PAIR_NONE)
-        entry->number = new_group(reading, event, name, name_length, members, length);
+        entry->number = new_group(reading, name, name_length, members, length);
     uint32_t group = entry ? entry->number : UINT32_MAX;
     reading->failed |= group == UINT32_MAX;
     return group;
@@ -284,9 +307,9 @@ static uint32_t take_group(struct calls_reading *reading, row_t event) {
 /* ---- Rows ---- */
 
 /* A list, if it is not empty: its string's number and 1. */
-static uint32_t keep_list(struct calls_reading *reading, enum call_field field, row_t event) {
+static uint32_t keep_list(struct calls_reading *reading, enum call_field field) {
     size_t length;
-    const char *text = call_list(reading, field, event, &length);
+    const char *text = call_list(reading, field, &length);
     if (length == 0 || (length == 2 && *text == '['))
         return 0;
     uint32_t kept = strings_intern(&reading->calls->strings, text, length);
@@ -333,15 +356,15 @@ int64_t trace_time_ns(double us, int64_t base_ns) {
 
 static void add_call(struct calls_reading *reading, row_t event, bool told) {
     struct collective_call call = {.rank = reading->rank,
-                                   .what = told ? keep_text(reading, CALL_WHAT, event) : keep_kind(reading, event),
-                                   .type = keep_text(reading, CALL_TYPE, event),
-                                   .group = take_group(reading, event),
+                                   .what = told ? keep_text(reading, CALL_WHAT) : keep_kind(reading, event),
+                                   .type = keep_text(reading, CALL_TYPE),
+                                   .group = take_group(reading),
                                    .event = event,
-                                   .n_in = call_number(reading, CALL_IN, event),
-                                   .n_out = call_number(reading, CALL_OUT, event),
-                                   .seq = call_number(reading, CALL_SEQ, event),
-                                   .in_split = keep_list(reading, CALL_IN_SPLIT, event),
-                                   .out_split = keep_list(reading, CALL_OUT_SPLIT, event),
+                                   .n_in = call_number(reading, CALL_IN),
+                                   .n_out = call_number(reading, CALL_OUT),
+                                   .seq = call_number(reading, CALL_SEQ),
+                                   .in_split = keep_list(reading, CALL_IN_SPLIT),
+                                   .out_split = keep_list(reading, CALL_OUT_SPLIT),
                                    .ready_us = CALL_UNKNOWN,
                                    .done_us = CALL_UNKNOWN};
     if (reading->failed)
@@ -349,7 +372,7 @@ static void add_call(struct calls_reading *reading, row_t event, bool told) {
     const char *what = strings_text(&reading->calls->strings, call.what);
     call.is_message = collective_is_message(what);
     call.is_send = call.is_message && *what == 's';
-    call.peer = call_number(reading, call.is_send ? CALL_TO : CALL_FROM, event);
+    call.peer = call_number(reading, call.is_send ? CALL_TO : CALL_FROM);
     event_moments(&reading->trace->events, event, reading->base_ns, &call.start_ns, &call.end_ns);
     reading->failed |= !collective_call_add(reading->calls, &call);
 }
@@ -364,18 +387,23 @@ enum sutra_status collective_calls_take(struct collective_calls *calls, struct s
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error) {
     struct arena scratch = {0};
-    struct calls_reading reading = {.calls = calls, .trace = trace, .rank = rank, .base_ns = trace_base_ns(trace)};
+    struct calls_reading reading = {.calls = calls,
+                                    .trace = trace,
+                                    .rank = rank,
+                                    .base_ns = trace_base_ns(trace),
+                                    .texts = {.source = &trace->document.source, .values = &context->values}};
     row_t n, *kernels = collective_kernels_find(trace, &scratch, &n);
     bool ready = strings_init(&reading.members) && pair_table_init(&reading.groups);
     enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = event_columns_ask(context, trace, call_fields, N_CALL_FIELDS, kernels, n, reading.columns, error);
     for (row_t i = 0; i < n && !status && !reading.failed; i++) {
-        bool told = reading.columns[CALL_WHAT].string[kernels[i]] != STRING_NONE;
+        find_fields(&reading, kernels[i]);
+        bool told = call_tells(&reading, CALL_WHAT);
         calls->n_untold += !told;
         if (told || calls->keep_untold)
             add_call(&reading, kernels[i], told);
     }
+    reading.failed |= reading.texts.failed;
+    buffer_free(&reading.texts.scratch);
     strings_free(&reading.members);
     pair_table_free(&reading.groups);
     arena_free(&scratch);
@@ -394,7 +422,7 @@ int64_t *collective_list_read(const char *text, size_t length, struct arena *are
         for (; at < end && *at >= '0' && *at <= '9'; at++, any = true)
             fits = fits && !__builtin_mul_overflow(number, 10, &number) &&
                    !__builtin_add_overflow(number, *at - '0', &number);
-        if (!fits)
+        if (!fits || number == INT64_MAX)
             return numbers;
         if (any)
             numbers[n_read++] = number;

@@ -264,20 +264,24 @@ static void name_ranks(struct sutra_collectives *of) {
     }
 }
 
+enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,
+                                   struct sutra_error *error) {
+    of->first_ns = INT64_MAX;
+    name_ranks(of);
+    enum sutra_status status = of->options.compat ? nccl_tables_make(of, error) : analyze_all(of, context, error);
+    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
+        if (of->tables[id].failed)
+            status = error_memory(error);
+    return status ? status : arena_status(&of->arena, error);
+}
+
 static enum sutra_status make(struct sutra_collectives *of, struct sutra_context *context, const char *const *paths,
                               size_t n_paths, struct sutra_error *error) {
     if (!collective_calls_init(&of->calls))
         return error_memory(error);
     enum sutra_status status =
         rank_tasks_run(&of->tasks, context, paths, n_paths, sizeof(struct collective_part), take_part, of, error);
-    if (status)
-        return status;
-    name_ranks(of);
-    status = of->options.compat ? nccl_tables_make(of, error) : analyze_all(of, context, error);
-    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
-        if (of->tables[id].failed)
-            status = error_memory(error);
-    return status ? status : arena_status(&of->arena, error);
+    return status ? status : collectives_join(of, context, error);
 }
 
 enum sutra_status sutra_collectives_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
@@ -294,7 +298,6 @@ enum sutra_status sutra_collectives_make(struct sutra_context *context, const ch
     if (!made)
         return error_memory(error);
     made->options = taken;
-    made->first_ns = INT64_MAX;
     status = make(made, context, paths, n_paths, error);
     if (status)
         sutra_collectives_free(made);

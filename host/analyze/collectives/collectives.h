@@ -23,7 +23,7 @@ struct collective_part {
     bool taken;
     int64_t n_devices;         /* of its host; CALL_UNKNOWN */
     double link_gb_per_s;      /* of its device; 0: not known */
-    int64_t compute_ns;        /* of kernels that compute, added up */
+    double compute_ns;         /* of kernels that compute, added up */
     int64_t first_ns, last_ns; /* work of the device */
 };
 
@@ -73,6 +73,10 @@ struct sutra_collectives {
     struct sutra_table tables[SUTRA_COLLECTIVES_N_TABLES];
     bool made[SUTRA_COLLECTIVES_N_TABLES];
 };
+
+/* Makes the tables of what the tasks kept; `of` has its options and empty calls. SUTRA_SYSTEM: out of memory. */
+enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,
+                                   struct sutra_error *error);
 
 /* ---- Parts (parts.c) ---- */
 

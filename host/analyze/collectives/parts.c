@@ -32,7 +32,7 @@ static void add_work(struct collective_part *part, enum device_class class, int6
     part->first_ns = start_ns < part->first_ns ? start_ns : part->first_ns;
     part->last_ns = end_ns > part->last_ns ? end_ns : part->last_ns;
     if (class == DEVICE_COMPUTE)
-        part->compute_ns += end_ns - start_ns;
+        part->compute_ns += (double)moment_minus(end_ns, start_ns);
 }
 
 static enum sutra_status sum_work(struct collective_part *part, const struct sutra_device_trace *trace,

@@ -86,7 +86,7 @@ static void put_ranks(struct sutra_collectives *of, double median_compute_ns) {
     double span_us = of->summary.span_us;
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_waits *sums = &of->sums[i];
-        double compute_ns = sums->part ? (double)sums->part->compute_ns : 0;
+        double compute_ns = sums->part ? sums->part->compute_ns : 0;
         table_integer(table, of->clocks[i].rank);
         table_integer(table, host_of(of, of->clocks[i].rank));
         table_integer(table, (int64_t)sums->n);
@@ -225,7 +225,7 @@ enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sut
     for (row_t i = 0; i < of->matches.n; i++)
         add_match(of, &of->matches.list[i]);
     for (row_t i = 0; i < of->n_clocks; i++)
-        values[i] = of->sums[i].part ? (double)of->sums[i].part->compute_ns : 0;
+        values[i] = of->sums[i].part ? of->sums[i].part->compute_ns : 0;
     if (of->n_clocks > 0)
         qsort(values, of->n_clocks, sizeof *values, compare_reals);
     put_ranks(of, of->n_clocks > 0 ? values[of->n_clocks / 2] : 0);

@@ -267,12 +267,12 @@ static row_t find_median(const struct sutra_collectives *of, row_t straggler, do
     row_t n = 0, nearest = ROW_NONE;
     for (row_t i = 0; i < of->n_clocks; i++)
         if (i != straggler && of->sums[i].part)
-            values[n++] = (double)of->sums[i].part->compute_ns;
+            values[n++] = of->sums[i].part->compute_ns;
     if (n > 0)
         qsort(values, n, sizeof *values, compare_reals);
     median = n > 0 ? values[(n - 1) / 2] : 0;
     for (row_t i = 0; i < of->n_clocks && nearest == ROW_NONE; i++)
-        if (i != straggler && of->sums[i].part && (double)of->sums[i].part->compute_ns == median)
+        if (i != straggler && of->sums[i].part && of->sums[i].part->compute_ns == median)
             nearest = i;
     return nearest;
 }

@@ -1,0 +1,71 @@
+/*
+ * collectives.c - how long the collectives of many ranks take, against reading their traces; a line on standard output.
+ *
+ *     build/bench_collectives ROUNDS DEVICE...         device traces, one of each rank
+ *
+ * Both are done with as many threads as ranks are worked on at a time, and by turns, so that a busy machine slows both. The
+ * seconds are those of processors, which neighbours disturb less; the least of the rounds counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "analyze/rank_tasks.h"
+#include "sutra/sutra.h"
+
+#define TARGET_RATIO 1.2
+
+static void fail(const char *why) {
+    fprintf(stderr, "bench_collectives: %s\n", why);
+    exit(2);
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static enum sutra_status only_read(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                   struct sutra_device_trace *trace, struct sutra_error *error) {
+    (void)arg, (void)run, (void)number, (void)context, (void)error;
+    sutra_device_trace_free(trace);
+    return SUTRA_OK;
+}
+
+static double time_reading(struct sutra_context *context, char **paths, size_t n) {
+    struct rank_tasks tasks = {0};
+    struct sutra_error error;
+    double begin = seconds();
+    if (rank_tasks_run(&tasks, context, (const char *const *)paths, n, 1, only_read, NULL, &error))
+        fail(error.message);
+    rank_tasks_free(&tasks);
+    return seconds() - begin;
+}
+
+static double time_collectives(struct sutra_context *context, char **paths, size_t n) {
+    struct sutra_collectives *collectives;
+    struct sutra_error error;
+    double begin = seconds();
+    if (sutra_collectives_make(context, (const char *const *)paths, n, NULL, &collectives, &error))
+        fail(error.message);
+    sutra_collectives_free(collectives);
+    return seconds() - begin;
+}
+
+int main(int argc, char **argv) {
+    struct sutra_context *context;
+    double reading = 1e9, all = 1e9;
+    if (argc < 3 || sutra_context_create(NULL, &context, NULL))
+        fail("usage: bench_collectives ROUNDS DEVICE...");
+    for (int round = 0; round < atoi(argv[1]); round++) {
+        double a = time_reading(context, argv + 2, (size_t)argc - 2),
+               b = time_collectives(context, argv + 2, (size_t)argc - 2);
+        reading = a < reading ? a : reading;
+        all = b < all ? b : all;
+    }
+    sutra_context_free(context);
+    printf("%d ranks: reading %.3f s, collectives with reading %.3f s, %.3f times (target %.1f)\n", argc - 2, reading,
+           all, all / reading, TARGET_RATIO);
+    return all / reading > TARGET_RATIO;
+}
