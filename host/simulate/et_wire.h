@@ -48,9 +48,14 @@ static inline bool wire_fail(struct wire *wire, const char *at, const char *faul
     return false;
 }
 
-/* A varint of at most ten bytes; what does not fit 64 bits of the tenth is dropped, as protobuf does. */
+/* A varint of at most ten bytes; what does not fit 64 bits of the tenth is dropped, as protobuf does. Most have one. */
 static inline bool wire_varint(struct wire *wire, uint64_t *value) {
     const char *at = wire->at;
+    if (at != wire->end && (unsigned char)*at < 0x80) {
+        *value = (unsigned char)*at;
+        wire->at = at + 1;
+        return true;
+    }
     uint64_t sum = 0;
     for (unsigned shift = 0; shift < 7 * WIRE_VARINT_MAX; shift += 7) {
         if (at == wire->end)
