@@ -46,7 +46,7 @@ void table_free(struct sutra_table *table) {
 /* ---- Columns that others hold ---- */
 
 struct table_memory *table_memory_of(const struct sutra_table *table) {
-    struct table_memory **place = (struct table_memory **)(uintptr_t)&table->memory, *there = NULL;
+    struct table_memory **place = (struct table_memory **)&table->memory, *there = NULL;
     if (__atomic_load_n(place, __ATOMIC_ACQUIRE))
         return table->memory;
     struct table_memory *made = calloc(1, sizeof *made + table->n_columns * sizeof *made->columns);

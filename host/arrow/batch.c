@@ -128,14 +128,14 @@ void batch_values(struct batch *batch, const char *name, const char *format, con
         if (values.leave)
             values.leave(values.owner);
         else
-            free((void *)(uintptr_t)values.data);
+            free((void *)values.data);
         free(values.valid.bits);
         return;
     }
     struct array_memory *memory = column->array.private_data;
     column->unit = unit;
     memory->buffers[1] = values.data;
-    memory->own[1] = values.leave ? NULL : (void *)(uintptr_t)values.data;
+    memory->own[1] = values.leave ? NULL : (void *)values.data;
     memory->leave = values.leave;
     memory->owner = values.owner;
     array_valid(&column->array, values.valid);

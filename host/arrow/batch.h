@@ -28,7 +28,10 @@ struct valid_rows {
 
 struct valid_rows valid_new(uint64_t n);
 
+/* Nothing happens where there was no memory. */
 static inline void valid_put(struct valid_rows *valid, uint64_t row, bool is_valid) {
+    if (!valid->bits)
+        return;
     valid->bits[row >> 3] = (uint8_t)(valid->bits[row >> 3] | is_valid << (row & 7));
     valid->n_null += !is_valid;
 }

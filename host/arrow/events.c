@@ -245,7 +245,7 @@ enum sutra_status sutra_device_trace_arrow(struct sutra_context *context, const 
                                            struct sutra_error *error) {
     struct sutra_columns_options taken;
     struct batch batch = {.n_rows = trace->events.n};
-    void *thing = (void *)(uintptr_t)trace;
+    void *thing = (void *)trace;
     struct event_source source = {context, trace, {thing, hold_trace, leave_trace}};
     enum sutra_status status = columns_options_take(options, true, &taken, error);
     stage_begin(context, "columns", trace->events.n);

@@ -41,7 +41,7 @@ enum sutra_status makers_run(const struct column_maker *makers, size_t n, const 
     for (size_t i = 0; i < n && !options->names && !status; i++)
         if (!makers[i].on_request)
             status = makers[i].make(source, &makers[i], batch, error);
-    for (size_t i = 0; i < options->n_names && !status; i++)
+    for (size_t i = 0; options->names && i < options->n_names && !status; i++)
         status = make_named(makers, n, source, options->names[i], batch, error);
     return status;
 }

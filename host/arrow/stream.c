@@ -90,7 +90,7 @@ static bool batch_schema(struct ArrowSchema *schema, const struct batch *batch) 
     struct schema_memory *memory = schema->private_data;
     schema->flags = 0;
     memory->list = calloc(batch->n_columns + 1, sizeof *memory->list);
-    memory->children = calloc(batch->n_columns + 1, sizeof *memory->children);
+    memory->children = calloc(batch->n_columns + 1, sizeof(void *));
     schema->children = memory->children;
     for (uint64_t i = 0; i < batch->n_columns && memory->list && memory->children; i++) {
         memory->children[i] = &memory->list[i];
@@ -124,7 +124,7 @@ static void batch_array_release(struct ArrowArray *array) {
 static bool batch_array(struct ArrowArray *array, struct batch *batch) {
     struct batch_memory *memory = calloc(1, sizeof *memory);
     struct ArrowArray *list = calloc(batch->n_columns + 1, sizeof *list);
-    struct ArrowArray **children = calloc(batch->n_columns + 1, sizeof *children);
+    struct ArrowArray **children = calloc(batch->n_columns + 1, sizeof(void *));
     if (!memory || !list || !children) {
         free(memory);
         free(list);

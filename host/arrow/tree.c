@@ -154,7 +154,7 @@ enum sutra_status sutra_tree_arrow(struct sutra_context *context, const struct s
     struct sutra_tree_columns columns = {.size = sizeof columns};
     sutra_tree_columns(tree, &columns);
     struct batch batch = {.n_rows = columns.n};
-    void *thing = (void *)(uintptr_t)tree;
+    void *thing = (void *)tree;
     struct tree_source source = {tree, {thing, hold_tree, leave_tree}, columns.row};
     enum sutra_status status = columns_options_take(options, false, &taken, error);
     stage_begin(context, "columns", batch.n_rows);
