@@ -59,7 +59,7 @@ bool set_up_recurs(const struct overview *overview) {
         if (row->begin >= middle && (row->kind == OVERVIEW_SET_UP || row->kind == OVERVIEW_SLOW_LAUNCH))
             late += row->end - row->begin;
     }
-    return window->n_steps >= RECURRING_STEPS && late * 3 >= startup_ticks(overview);
+    return window->n_steps >= RECURRING_STEPS && (double)late * 3 >= (double)startup_ticks(overview);
 }
 
 /* Cuts off what one gap before the first work has of it. */
@@ -70,7 +70,7 @@ static bool is_startup(struct overview *overview) {
     uint32_t kinds = KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH);
     const struct overview_gap *gap = overview->gaps;
     bool first = overview->n_gaps && gap->begin == overview->window.from && gap->end < overview->window.to &&
-                 ticks_of_gap(overview, gap, kinds) * 100 >= ticks * STARTUP_IN_FIRST;
+                 (double)ticks_of_gap(overview, gap, kinds) * 100 >= (double)ticks * STARTUP_IN_FIRST;
     if (!first)
         return true;
     overview_crop(overview, gap->end);
@@ -86,7 +86,7 @@ static void cut_edge(struct findings_work *work) {
             return;
         int64_t waits = ticks_of_gap(overview, &gap, KIND(OVERVIEW_NOT_STARTED));
         if (percent(overview, gap.end - gap.begin) < EDGE_GAP_PERCENT ||
-            waits * 100 < (gap.end - gap.begin) * EDGE_SHARE_PERCENT || gap.device == ROW_NONE)
+            (double)waits * 100 < (double)(gap.end - gap.begin) * EDGE_SHARE_PERCENT || gap.device == ROW_NONE)
             continue;
         struct overview_finding *finding =
             finding_say(work, FINDING_TRACE_EDGE, (double)NAN,

@@ -27,10 +27,10 @@ static void sum_names(struct findings_work *work) {
         if (ticks == 0)
             continue;
         row_t launcher = devices->launcher[i];
-        measures->device_time += ticks;
-        measures->of_kernel[reading->events->name[devices->event[i]]] += ticks;
+        ticks_add(&measures->device_time, ticks);
+        ticks_add(&measures->of_kernel[reading->events->name[devices->event[i]]], ticks);
         if (launcher != ROW_NONE)
-            measures->of_operator[host_name(reading, launcher)] += ticks;
+            ticks_add(&measures->of_operator[host_name(reading, launcher)], ticks);
         if (work->overview->classes[i] == OVERVIEW_COMMUNICATION) {
             measures->n_collectives++;
             measures->n_short_collectives += devices->stop[i] - devices->start[i] < SHORT_COLLECTIVE_NS;
@@ -135,7 +135,7 @@ static enum sutra_status measure_host(struct findings_work *work, struct sutra_e
     if (!status)
         status = median_call(work, &median, error);
     if (!status) {
-        int64_t most = median * LONG_LAUNCH_MEDIANS;
+        int64_t most = median < INT64_MAX / LONG_LAUNCH_MEDIANS ? median * LONG_LAUNCH_MEDIANS : INT64_MAX;
         mark_waits(work, most > LONG_LAUNCH_NS ? most : LONG_LAUNCH_NS, launching, inactive, blocked);
         status = spans_of_hosts(work->overview, inactive, arena, &spans, error);
     }

@@ -100,6 +100,12 @@ enum sutra_status overview_make(struct sutra_context *context, const struct op_r
 /* Leaves out what lies before a moment of the window. */
 void overview_crop(struct overview *overview, int64_t from);
 
+/* Adds times that may overlap: no more than fits. */
+static inline void ticks_add(int64_t *sum, int64_t ticks) {
+    if (__builtin_add_overflow(*sum, ticks, sum))
+        *sum = ticks < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static inline int64_t overview_busy(const struct overview *overview) {
     const int64_t *ticks = overview->ticks;
     return ticks[OVERVIEW_COMPUTE] + ticks[OVERVIEW_COMMUNICATION] + ticks[OVERVIEW_COPY];

@@ -149,7 +149,7 @@ static struct name_sums sum_names(const struct overview *overview, bool of_opera
         sums.all += (double)(devices->stop[i] - devices->start[i]);
         if (name == STRING_NONE)
             continue;
-        sums.ticks[name] += devices->stop[i] - devices->start[i];
+        ticks_add(&sums.ticks[name], devices->stop[i] - devices->start[i]);
         sums.works[name]++;
     }
     return sums;

@@ -32,7 +32,7 @@ static enum sutra_status find_collective(const struct findings_work *work, uint3
         if (work->overview->classes[i] != OVERVIEW_COMMUNICATION)
             continue;
         uint32_t of = work->reading->events->name[devices->event[i]];
-        sums[of] += kind_clock_between(&clock, devices->start[i], devices->stop[i]);
+        ticks_add(&sums[of], kind_clock_between(&clock, devices->start[i], devices->stop[i]));
         if (sums[of] > *ticks) {
             *ticks = sums[of];
             *name = of;

@@ -84,8 +84,8 @@ static enum sutra_status find_copies(const struct findings_work *work, struct co
     *found = (struct copies_found){.name = STRING_NONE, .op = STRING_NONE};
     for (row_t i = 0; i < devices->n && !status; i++)
         if (work->overview->classes[i] == OVERVIEW_COPY)
-            names[work->reading->events->name[devices->event[i]]] +=
-                kind_clock_between(&clock, devices->start[i], devices->stop[i]);
+            ticks_add(&names[work->reading->events->name[devices->event[i]]],
+                      kind_clock_between(&clock, devices->start[i], devices->stop[i]));
     if (!status)
         find_most(names, n_strings, &found->name);
     for (row_t i = 0; i < devices->n && found->name != STRING_NONE; i++) {
@@ -94,7 +94,7 @@ static enum sutra_status find_copies(const struct findings_work *work, struct co
             continue;
         found->n++;
         if (devices->launcher[i] != ROW_NONE)
-            ops[host_name(work->reading, devices->launcher[i])] += ticks;
+            ticks_add(&ops[host_name(work->reading, devices->launcher[i])], ticks);
     }
     if (found->name != STRING_NONE) {
         found->ticks = names[found->name];
@@ -275,7 +275,7 @@ enum sutra_status rule_unfused_attention(struct findings_work *work, struct sutr
     enum sutra_status status = measure_attention(work, products, &peaks, &attention, error);
     if (status || attention.n == 0)
         return status;
-    double ticks = (double)(measures->of_operator[softmax] + measures->of_operator[products]);
+    double ticks = (double)measures->of_operator[softmax] + (double)measures->of_operator[products];
     double fused = attention.least_s / ATTENTION_OF_PEAK * 1e9, win = of_busy(work, fmax(0, ticks - fused));
     struct overview_finding *finding = finding_say(
         work, FINDING_UNFUSED_ATTENTION, at_most_blocked(work, win),

@@ -171,8 +171,8 @@ static void sum_late(struct late_search *search) {
         size_t last =
             place_of(search, collective_match_call(search->calls, search->matches, match, arrivals.last_place));
         if (last < search->n)
-            search->late[last] += arrivals.last - arrivals.first;
-        search->all += arrivals.last - arrivals.first;
+            ticks_add(&search->late[last], arrivals.last - arrivals.first);
+        ticks_add(&search->all, arrivals.last - arrivals.first);
     }
 }
 
@@ -192,7 +192,7 @@ static void sum_waits(struct late_search *search, size_t blamed) {
             const struct collective_call *call = collective_match_call(search->calls, search->matches, match, i);
             size_t place = place_of(search, call);
             if (place < search->n)
-                search->waits[place] += arrivals.last - times_of(search, call).start;
+                ticks_add(&search->waits[place], arrivals.last - times_of(search, call).start);
         }
     }
 }
