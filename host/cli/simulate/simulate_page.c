@@ -181,10 +181,10 @@ static void print_network(const struct sutra_simulation *simulation) {
     }
 }
 
-/* How far what-ifs were off at most, in percent of the job, where the answer was known. */
+/* How far what-ifs were off at most, in percent of the job, on jobs whose answer was known; NaN: there was none. */
 static const double worth_bounds[2][JOB_WORTHS] = {
-    {[WORTH_NO_STRAGGLER] = 9, [WORTH_NETWORK] = 4, [WORTH_NO_COMMUNICATION] = 9},
-    {[WORTH_NO_STRAGGLER] = 0.5, [WORTH_NETWORK] = 0.5, [WORTH_NO_COMMUNICATION] = 0.5}};
+    {[WORTH_NO_STRAGGLER] = 9, [WORTH_NETWORK] = 4, [WORTH_NO_COMMUNICATION] = (double)NAN},
+    {[WORTH_NO_STRAGGLER] = 3, [WORTH_NETWORK] = 0.5, [WORTH_NO_COMMUNICATION] = (double)NAN}};
 
 static void print_worth(const struct simulate_result *result) {
     static const char *const words[JOB_WORTHS] = {[WORTH_NO_STRAGGLER] = "no rank slower than the median",
@@ -194,9 +194,15 @@ static void print_worth(const struct simulate_result *result) {
     if (!result->worth_ns)
         return;
     printf("\n  %-32s %14s %9s %12s\n", "what it is worth", "time", "of it", "give or take");
-    for (int worth = 0; worth < JOB_WORTHS; worth++)
-        printf("  %-32s %14s %9s %10.1f %%\n", words[worth], time_text(us_of(result->worth_ns[worth])).text,
-               change_text(result->worth_ns[worth], end).text, worth_bounds[result->per_stream][worth]);
+    for (int worth = 0; worth < JOB_WORTHS; worth++) {
+        double bound = worth_bounds[result->per_stream][worth];
+        printf("  %-32s %14s %9s ", words[worth], time_text(us_of(result->worth_ns[worth])).text,
+               change_text(result->worth_ns[worth], end).text);
+        if (isnan(bound))
+            printf("%12s\n", "not known");
+        else
+            printf("%10.1f %%\n", bound);
+    }
 }
 
 /* What the critical path goes through, and what of it is nobody's: which cannot be, but for a job that stands still. */
@@ -312,9 +318,13 @@ static void json_worth(const struct simulate_result *result) {
     printf("  \"worth\": {");
     for (int worth = 0; worth < JOB_WORTHS; worth++) {
         double us = us_of(result->worth_ns[worth]);
-        printf("%s\n    \"%s\": {\"time_us\": %.3f, \"change_percent\": %.3f, \"error_percent\": %.1f}",
-               worth ? "," : "", keys[worth], us, end > 0 ? 100 * (us / end - 1) : 0,
-               worth_bounds[result->per_stream][worth]);
+        double bound = worth_bounds[result->per_stream][worth];
+        printf("%s\n    \"%s\": {\"time_us\": %.3f, \"change_percent\": %.3f, \"error_percent\": ", worth ? "," : "",
+               keys[worth], us, end > 0 ? 100 * (us / end - 1) : 0);
+        if (isnan(bound))
+            printf("null}");
+        else
+            printf("%.1f}", bound);
     }
     printf("\n  },\n");
 }
