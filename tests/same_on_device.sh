@@ -12,9 +12,14 @@ failed() {
     n_failed=$((n_failed + 1))
 }
 
-# The program as others know it, with the device added where a command has an engine.
+# The program as others know it, by its older name too, with the device added where a command has an engine.
+mkdir "$work/names"
+ln -s "$program" "$work/names/trace_link"
 cat >"$work/sutra" <<END
 #!/bin/sh
+case \${0##*/} in
+trace_link) exec '$work/names/trace_link' "\$@" --device cuda $* ;;
+esac
 case \$1 in
 link | link-legacy | critical-path | tree | correlate | analyze) exec '$program' "\$@" --device cuda $* ;;
 *) exec '$program' "\$@" ;;

@@ -269,10 +269,10 @@ static void pair_at(const struct align_side *side, row_t common, row_t at) {
 
 /* Pairs what is equal at both ends of the ranges. */
 static void trim(const struct align_side *side, struct align_span *span) {
-    while (span->common < span->common_end && span->at < span->end &&
+    while (side->common && span->common < span->common_end && span->at < span->end &&
            side->common[span->common].token == side->calls[span->at].token)
         pair_at(side, span->common++, span->at++);
-    while (span->common < span->common_end && span->at < span->end &&
+    while (side->common && span->common < span->common_end && span->at < span->end &&
            side->common[span->common_end - 1].token == side->calls[span->end - 1].token)
         pair_at(side, --span->common_end, --span->end);
 }
@@ -372,7 +372,7 @@ static row_t merge_side(struct aligning *aligning, struct align_call *calls, con
         row_t next = i < side->n ? side->pair[i] : side->n_common;
         if (next == ROW_NONE)
             continue;
-        if (i < side->n) {
+        if (i < side->n && side->common) {
             offset = moment_minus(calls[i].end_ns, side->common[next].end_ns);
             calls[i].number = side->common[next].id;
         }

@@ -276,7 +276,7 @@ static uint32_t new_group(struct calls_reading *reading, const char *name, size_
     char number[32];
     if (ranks && n > 0)
         qsort(ranks, n, sizeof *ranks, compare_ranks);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; ranks && i < n; i++)
         buffer_append(&sorted, number, (size_t)sprintf(number, "%s%" PRId64, i ? ", " : "[", ranks[i]));
     if (n > 0)
         buffer_append(&sorted, "]", 1);

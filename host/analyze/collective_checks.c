@@ -216,7 +216,7 @@ static bool is_usable(const struct checking *checking, int64_t rank) {
 /* Members that the group tells and that are there; where it tells none, those that have collectives of it. */
 static void find_members(struct group_look *look) {
     const struct checking *checking = look->checking;
-    size_t n = checking->n_members[look->group], most = n;
+    size_t n = checking->n_members[look->group], most;
     const struct collective_match *match = look->matches;
     for (row_t i = 0; i < look->n_matches; i++)
         if (look->matches[i].n > match->n)

@@ -268,7 +268,7 @@ struct way_search {
 };
 
 static void push_edges(struct way_search *search, row_t from, double cost) {
-    for (row_t i = search->first_edge[from]; i < search->first_edge[from + 1]; i++) {
+    for (row_t i = search->first_edge[from]; search->edges && i < search->first_edge[from + 1]; i++) {
         const struct clock_edge *edge = &search->edges[i];
         if (search->reached[edge->rank])
             continue;

@@ -98,8 +98,9 @@ static void write_root(struct tree_page *page, row_t k) {
 
 static void write_thread(struct tree_page *page, row_t root) {
     const struct sutra_tree *tree = page->tree;
-    if (!take_line(page) || !take_line(page))
-        return;
+    for (int line = 0; line < 2; line++)
+        if (!take_line(page))
+            return;
     out_format(page->text, "thread ");
     write_thread_name(tree->profile, tree->sorted.order[root], page->text);
     out_add(page->text, "\n      total us       self us     device us  event\n");

@@ -1,7 +1,7 @@
-# The summary, without what not every run has and with the numbers masked; every level of the log shows less.
+# The summary, without what not every run has (a rate, if it takes a while) and with the numbers masked; every level of the log shows less.
 . "$TOOLS/common.sh"
 traces
-mask() { sed -E 's/[0-9][0-9,.]*/N/g; s/ +N/ N/; s/N [kMG]?B/N B/g'; }
+mask() { sed -E 's/[0-9][0-9,.]*/N/g; s/ +N/ N/; s/N [kMG]?B/N B/g; s| at N B/s of input,||'; }
 sutra link host.json device.json --no-sync -o out.json 2>&1 >/dev/null | grep -vE 'warning:|not linked:|left out:' | mask
 for level in debug info warning error critical; do
     n=$(sutra link host.json device.json -o out.json --log-level $level 2>&1 | grep -vc warning:)

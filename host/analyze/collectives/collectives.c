@@ -306,33 +306,35 @@ enum sutra_status sutra_collectives_make(struct sutra_context *context, const ch
     return status;
 }
 
-void sutra_collectives_free(struct sutra_collectives *of) {
-    if (!of)
+void sutra_collectives_free(struct sutra_collectives *collectives) {
+    if (!collectives)
         return;
-    for (size_t i = 0; of->tasks.results && i < of->tasks.n; i++)
-        collective_part_free(collective_part_of(of, i));
+    for (size_t i = 0; collectives->tasks.results && i < collectives->tasks.n; i++)
+        collective_part_free(collective_part_of(collectives, i));
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES; id++)
-        table_free(&of->tables[id]);
-    collective_calls_free(&of->calls);
-    arena_free(&of->arena);
-    rank_tasks_free(&of->tasks);
-    free(of);
+        table_free(&collectives->tables[id]);
+    collective_calls_free(&collectives->calls);
+    arena_free(&collectives->arena);
+    rank_tasks_free(&collectives->tasks);
+    free(collectives);
 }
 
 /* ---- What was made ---- */
 
-const struct sutra_table *sutra_collectives_table(const struct sutra_collectives *of, enum sutra_collectives_table id) {
-    return of->made[id] ? &of->tables[id] : NULL;
+const struct sutra_table *sutra_collectives_table(const struct sutra_collectives *collectives,
+                                                  enum sutra_collectives_table id) {
+    return collectives->made[id] ? &collectives->tables[id] : NULL;
 }
 
-const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *of, size_t i) {
-    return i < of->tasks.n ? &collective_part_at(of, i)->rank : NULL;
+const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *collectives, size_t i) {
+    return i < collectives->tasks.n ? &collective_part_at(collectives, i)->rank : NULL;
 }
 
-void sutra_collectives_summary(const struct sutra_collectives *of, struct sutra_collectives_summary *summary) {
-    report_give(summary, &of->summary, sizeof of->summary);
+void sutra_collectives_summary(const struct sutra_collectives *collectives, struct sutra_collectives_summary *summary) {
+    report_give(summary, &collectives->summary, sizeof collectives->summary);
 }
 
-void sutra_collectives_straggler(const struct sutra_collectives *of, struct sutra_collectives_straggler *straggler) {
-    report_give(straggler, &of->straggler, sizeof of->straggler);
+void sutra_collectives_straggler(const struct sutra_collectives *collectives,
+                                 struct sutra_collectives_straggler *straggler) {
+    report_give(straggler, &collectives->straggler, sizeof collectives->straggler);
 }

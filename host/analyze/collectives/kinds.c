@@ -125,6 +125,7 @@ static double mean_or_none(double sum, uint64_t n) {
 static void put_kind(const struct sutra_collectives *of, const struct kind_row *rows, row_t n,
                      struct sutra_table *table) {
     struct kind_sums sums = {0};
+    row_t above = n / 2, below = (n - 1) / 2; /* the middle */
     for (row_t i = 0; i < n; i++)
         add_row(&sums, &rows[i]);
     double bus = mean_or_none(sums.bus, sums.n_timed);
@@ -139,7 +140,7 @@ static void put_kind(const struct sutra_collectives *of, const struct kind_row *
     table_real(table, sums.transfer_ns / 1e3);
     table_real(table, sums.transfer_ns / n / 1e3);
     table_real(table, (double)rows[0].transfer_ns / 1e3);
-    table_real(table, ((double)rows[n / 2].transfer_ns + (double)rows[(n - 1) / 2].transfer_ns) / 2e3);
+    table_real(table, ((double)rows[above].transfer_ns + (double)rows[below].transfer_ns) / 2e3);
     table_real(table, (double)rows[n - 1].transfer_ns / 1e3);
     table_real(table, sums.skew_ns / n / 1e3);
     table_real(table, sums.most_skew_ns / 1e3);

@@ -42,7 +42,7 @@ static enum sutra_status take_rows(struct op_reading *reading, const struct exac
             memset(memory.of[i], CLASS_UNKNOWN, reading->strings->n);
     }
     enum sutra_status status = arena_status(arena, error);
-    for (row_t event = 0; event < reading->events->n && !status; event++) {
+    for (row_t event = 0; memory.of[0] && memory.of[1] && event < reading->events->n && !status; event++) {
         struct op_time time;
         if (!counts(reading, event) || !op_times_read(reading, times, event, &time))
             continue;

@@ -30,7 +30,7 @@ static void put(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind
         last->end = end;
         return;
     }
-    if (arena_grow(work->arena, &work->rows, work->n, &work->capacity, sizeof *work->rows))
+    if (arena_grow(work->arena, &work->rows, work->n, &work->capacity, sizeof *work->rows) && work->rows)
         work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
 }
 

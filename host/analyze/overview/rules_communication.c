@@ -150,6 +150,8 @@ static struct slow_calls look_at(const struct collective_calls *calls) {
 static void say_slow(struct findings_work *work, const struct collective_calls *calls, const struct slow_calls *slow,
                      double link) {
     const struct collective_call *best = slow->best;
+    if (!best)
+        return;
     double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
     double win = exposed * (1 - slow->bandwidth / (link / 2));
     struct overview_finding *finding = finding_say(

@@ -113,6 +113,8 @@ static void put_gap(struct stretch_walk *walk, int64_t begin, int64_t end) {
 
 static void put_row(struct stretch_walk *walk, int64_t begin, int64_t end, uint8_t kind) {
     struct overview *overview = walk->overview;
+    if (!overview->rows)
+        return;
     struct overview_row *last = overview->n_rows ? &overview->rows[overview->n_rows - 1] : NULL;
     if (last && last->kind == kind && kind != OVERVIEW_AFTER) {
         last->end = end;
