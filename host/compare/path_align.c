@@ -278,6 +278,6 @@ void path_lists_align(const struct path_tree trees[2], struct path_ids *ids, str
         if (round + 1 < ROUNDS)
             each_gap(&align, mark_wrappers);
         opened = open_wrappers(&align, 0);
-        opened |= open_wrappers(&align, 1);
+        opened = open_wrappers(&align, 1) || opened;
     }
 }

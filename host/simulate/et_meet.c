@@ -244,7 +244,7 @@ static void put_other(struct meeting_work *work, row_t row) {
 static void begin_new(struct meeting_work *work, row_t row, uint64_t id, enum et_type type, struct et_text name) {
     struct et_nodes *made = work->made;
     made->id[row] = id;
-    made->type[row] = type;
+    made->type[row] = (int32_t)type;
     made->duration_us[row] = 0;
     made->flags[row] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
     for (int column = 0; column < ET_TEXT_COLUMNS; column++)

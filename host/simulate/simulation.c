@@ -50,7 +50,7 @@ static enum sutra_status change_job(const struct sutra_simulation *simulation,
                                     const struct sutra_simulate_options *options, double *const *run_ns,
                                     struct sutra_error *error) {
     struct told_network told;
-    double times = options->bandwidth ? options->bandwidth : 1;
+    double times = options->bandwidth != 0 ? options->bandwidth : 1;
     enum sutra_status status = options->network ? network_read(&told, options->network, error) : SUTRA_OK;
     if (!status && !(times > 0 && times <= 1e9))
         status = error_set(error, SUTRA_USAGE, "a bandwidth is a positive number of times what it was");
