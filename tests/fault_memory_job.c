@@ -1,6 +1,6 @@
 /*
  * fault_memory_job.c - runs out of memory at every allocation, one after the other, while the traces of two ranks are
- * paired and linked, their records read and job.json written.
+ * paired and linked, their records read, their collectives meet and job.json is written.
  *
  * Each such run must end with SUTRA_SYSTEM, or with a rank that is told as broken, or with the right files; the sanitizers
  * watch for leaks. What is left must be whole.
@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "job/rank_job.h"
+#include "job/second_pass.h"
 #include "job/whole.h"
 #include "link_case.h"
 #include "refuse.h"
@@ -53,10 +54,12 @@ static void write_trace(const char *path, const char *source, int first, int sec
 static enum sutra_status link_plan(const struct job_plan *plan, struct sutra_error *error) {
     const struct rank_job_options options = {.folder = out,
                                              .ending = ".et",
+                                             .into = RECORD_FOLDER "/",
                                              .words = "",
                                              .link = {.size = sizeof options.link},
                                              .output = {.et = true,
                                                         .faithful = true,
+                                                        .of_job = true,
                                                         .what = {.size = sizeof options.output.what},
                                                         .how = {.size = sizeof options.output.how}},
                                              .context = {.size = sizeof options.context, .n_threads = 1}};
@@ -71,6 +74,9 @@ static enum sutra_status link_plan(const struct job_plan *plan, struct sutra_err
     status = plan_write(context, out, plan, "", ".et", error);
     if (!status)
         status = job_whole_read(&whole, out, error);
+    const struct second_pass_options second = {.folder = out, .context = options.context};
+    if (!status && whole.meetings)
+        status = second_pass_run(&whole, &second, error);
     if (!status)
         status = job_whole_write(&whole, context, out, error);
     if (!status && whole.n_done < N_RANKS)
@@ -93,7 +99,9 @@ static enum sutra_status work(void *arg, struct sutra_error *error) {
 
 /* Ranks' files that are there are whole. Empties the folder. */
 static void check(void *arg, long n, enum sutra_status status) {
-    static const char *const others[] = {"job.json", "comm_groups.json", ".job/plan", ".job/rank.0", ".job/rank.1"};
+    static const char *const others[] = {"job.json",       "comm_groups.json", ".job/plan",
+                                         ".job/rank.0",    ".job/rank.1",      ".job/rank.0.et",
+                                         ".job/rank.1.et", ".job/rank.0.met",  ".job/rank.1.met"};
     (void)arg;
     (void)n;
     for (int rank = 0; rank < N_RANKS; rank++) {

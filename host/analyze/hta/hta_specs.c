@@ -231,6 +231,8 @@ enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, ro
 void table_id(struct sutra_table *table, const struct values *values, value_key id) {
     char room[NUMBER_TEXT_MAX];
     size_t length;
+    if (table->failed)
+        return;
     if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_INTEGER) {
         table_integer(table, column_key(id));
         return;

@@ -96,7 +96,7 @@ static enum sutra_status measure_operators(struct kernel_table *table, struct ar
 /* ---- Each kernel ---- */
 
 static void put_nothing(struct sutra_table *table, int n) {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && !table->failed; i++)
         if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_TEXT)
             table_text(table, "", 0);
         else
