@@ -107,7 +107,7 @@ static void note_points(struct merge_writing *writing, const uint8_t *kept) {
         merge_tid_write(writing->trace, places.field[FIELD_TID], &tid);
         merged->points[i] =
             (struct merge_point){ns + rank->shift_ns, merge_process_of(&writing->lanes, rank->position, event),
-                                 strings_intern(&merged->calls.strings, tid.bytes, tid.length)};
+                                 strings_intern(&merged->calls.strings, tid.bytes ? tid.bytes : "", tid.length)};
         writing->failed |= tid.failed || merged->points[i].tid == STRING_NONE;
     }
     buffer_free(&tid);
