@@ -352,7 +352,7 @@ static int compare_nodes(const void *left, const void *right) {
 static bool take_columns(struct meetings_work *work) {
     const struct meeting_job *job = work->job;
     struct arena *arena = work->arena;
-    work->clock = arena_take(arena, job->n, sizeof *work->clock);
+    work->clock = arena_take(arena, job->n, sizeof(void *));
     work->origin_ns = arena_take(arena, job->n, sizeof *work->origin_ns);
     work->start_us = arena_take(arena, job->n, sizeof *work->start_us);
     work->cover_us = arena_zeros(arena, job->n, sizeof *work->cover_us);

@@ -58,8 +58,9 @@ static void draw_cell(const struct svg *svg, const struct heat_layout *layout, i
                       double top) {
     const struct bars *bars = layout->bars;
     struct text_out *out = svg_out(svg);
-    double value = value_of(bars, row, i), x = LEFT + (double)(row % layout->per_line) * layout->cell;
-    double y = top + (double)(row / layout->per_line) * layout->cell;
+    uint64_t line = row / layout->per_line, place = row % layout->per_line;
+    double value = value_of(bars, row, i), x = LEFT + (double)place * layout->cell;
+    double y = top + (double)line * layout->cell;
     svg_rectangle(svg, svg_colour(bars->values[i].colour), x, y, layout->cell - 1, layout->cell - 1);
     out_format(out, " fill-opacity=\"%s\" data-row=\"%llu\" data-column=\"",
                shown_decimal(fmax(FAINTEST, value / largest), 2).text, (unsigned long long)row);
@@ -104,7 +105,7 @@ static int choose_blocks(const struct bars *bars, double *largest) {
 void heat_draw(const struct svg *svg, const void *chart) {
     const struct bars *bars = chart;
     struct heat_layout layout = lay_out(svg, bars);
-    double top = 0, largest[BAR_VALUES_MAX];
+    double top = 0, largest[BAR_VALUES_MAX] = {0};
     int n_blocks = choose_blocks(bars, largest);
     svg_begin(svg, fmax(1, n_blocks * block_height(&layout)));
     for (int i = 0; i < bars->n_values; i++) {
