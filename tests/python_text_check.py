@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares host/text with CPython: python_text_check.py PATH_OF_TEXT_TOOL [random values, 300000] [seed, 1]
+"""Compares host/text with CPython: python_text_check.py PATH_OF_TEXT_TOOL [random values, 100000] [seed, 1]
 
 The yardstick is this interpreter: repr, float, int, json.loads, json.dumps and its UTF-8 codec.
 """
@@ -256,7 +256,7 @@ def check_int(check, n, rng):
 
 
 def main():
-    tool, n, seed = sys.argv[1:] + ["300000", "1"][len(sys.argv) - 2 :]
+    tool, n, seed = sys.argv[1:] + ["100000", "1"][len(sys.argv) - 2 :]
     print("CPython %s, seed %s" % (sys.version.split()[0], seed))
     check = Check(os.path.abspath(tool))
     for run in check_format, check_parse, check_rewrite, check_strings, check_utf8, check_int:
