@@ -164,8 +164,8 @@ static void pair_run(const struct align_side *side, const struct timed_call *cal
 static bool pair_by_time(const struct align_side *side, struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
     struct timed_call *common = common_by_time(side, arena), *calls = calls_by_time(side, arena);
-    int64_t *differences, offset = 0;
-    row_t n_samples, n = 0;
+    int64_t *differences = NULL, offset = 0;
+    row_t n_samples = 0, n = 0;
     if (common && calls)
         n = sample_differences(side, common, &differences, &n_samples, arena);
     bool known = n > 0 && vote(differences, n, n_samples, &offset);

@@ -240,7 +240,7 @@ struct clock_way {
 
 static bool is_shorter(const void *ways, row_t a, row_t b) {
     const struct clock_way *of = ways;
-    return of[a].cost < of[b].cost || (of[a].cost == of[b].cost && a < b);
+    return of[a].cost != of[b].cost ? of[a].cost < of[b].cost : a < b;
 }
 
 /* What an edge adds to the clock that it comes from: lines, one after the other. */
