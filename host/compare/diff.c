@@ -246,7 +246,7 @@ void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary
 enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const struct sutra_diff *diff,
                                            enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
                                            struct sutra_error *error) {
-    if (id < SUTRA_HTA_COMPARE_ALL || (size_t)id >= sizeof diff->tables / sizeof *diff->tables || !diff->made[id])
+    if (id < SUTRA_HTA_COMPARE_ALL || !sutra_diff_table(diff, id))
         return error_set(error, SUTRA_USAGE, "changes of names are those of HTA's tables");
-    return hta_compare_write_changes(context, &diff->tables[id], path, n_bytes, error);
+    return hta_compare_write_changes(context, sutra_diff_table(diff, id), path, n_bytes, error);
 }
