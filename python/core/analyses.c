@@ -1,0 +1,223 @@
+/*
+ * analyses.c - operations: tables of one rank or of many, and their pages.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+
+#define RELEASE(name)                                                                                                  \
+    static void name##_release(void *thing) {                                                                          \
+        sutra_##name##_free((struct sutra_##name *)thing);                                                             \
+    }
+RELEASE(hta)
+RELEASE(operators)
+RELEASE(operators_ranks)
+RELEASE(dlrm)
+
+/* ---- Holistic Trace Analysis ---- */
+
+static const struct sutra_table *hta_table(const void *thing, int number, const char **reason) {
+    return sutra_hta_table(thing, (enum sutra_hta_table)number, reason);
+}
+
+static const struct kind hta_kind = {
+    .name = "hta", .free = hta_release, .table = hta_table, .n_tables = SUTRA_HTA_N_TABLES};
+
+/* The options of a rank, from numbers in this order, and the first text. */
+static struct sutra_hta_options hta_options(const struct job *job) {
+    const double *numbers = job->numbers;
+    return (struct sutra_hta_options){
+        .size = sizeof(struct sutra_hta_options),
+        .rank = (int64_t)numbers[0],
+        .n_kernels = (uint64_t)numbers[1],
+        .kernel_delay_us = (uint64_t)numbers[2],
+        .last_step = numbers[3] != 0,
+        .all_launches = numbers[4] != 0,
+        .nanoseconds = numbers[5] != 0,
+        .compat = numbers[6] != 0,
+        .edition = (enum sutra_hta_edition)numbers[7],
+        .full_queue = (uint64_t)numbers[8],
+        .sequence_kernels = (uint64_t)numbers[9],
+        .sequences_of = job->texts[0],
+    };
+}
+
+static enum sutra_status run_hta(struct job *job, struct sutra_context *context) {
+    const struct sutra_hta_options options = hta_options(job);
+    GIVE(job, sutra_hta_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
+}
+
+/* All ranks, and what their page needs. */
+struct hta_job {
+    struct sutra_report *report;
+    struct sutra_hta_ranks *ranks;
+};
+
+static void hta_ranks_release(void *thing) {
+    struct hta_job *made = thing;
+    sutra_hta_ranks_free(made->ranks);
+    sutra_report_free(made->report);
+    free(made);
+}
+
+static const struct sutra_table *hta_ranks_table(const void *thing, int number, const char **reason) {
+    return sutra_hta_ranks_table(((const struct hta_job *)thing)->ranks, (enum sutra_hta_table)number, reason);
+}
+
+static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
+    const struct sutra_hta_rank *at = sutra_hta_ranks_at(((const struct hta_job *)thing)->ranks, i);
+    if (at)
+        *rank = (struct told_rank){at->path, at->rank, at->reason};
+    return at != NULL;
+}
+
+static const struct kind hta_ranks_kind = {.name = "hta_ranks",
+                                           .free = hta_ranks_release,
+                                           .table = hta_ranks_table,
+                                           .n_tables = SUTRA_HTA_N_TABLES,
+                                           .rank = hta_ranks_rank};
+
+static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *context) {
+    const struct sutra_hta_options hta = hta_options(job);
+    struct hta_job *made = calloc(1, sizeof *made);
+    enum sutra_status status = made ? sutra_report_create(&made->report, &job->error) : SUTRA_SYSTEM;
+    job->thing = made;
+    struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .visit = sutra_report_visit};
+    if (made)
+        options.arg = made->report;
+    if (!status)
+        status = sutra_hta_ranks_make(context, (const char *const *)job->texts + 1, job->n_texts - 1, &options,
+                                      &made->ranks, &job->error);
+    return status;
+}
+
+static enum sutra_status run_hta_page(struct job *job, struct sutra_context *context) {
+    const struct hta_job *made = job->things[0]->thing;
+    return sutra_report_write_hta(context, made->report, made->ranks, job->texts[0], &job->number, &job->error);
+}
+
+static enum sutra_status run_hta_list(struct job *job, struct sutra_context *context) {
+    const struct hta_job *made = job->things[0]->thing;
+    return sutra_hta_ranks_write_list(context, made->ranks, (enum sutra_hta_list)job->numbers[0], job->texts[0],
+                                      &job->number, &job->error);
+}
+
+static enum sutra_status run_hta_counters(struct job *job, struct sutra_context *context) {
+    return sutra_hta_write_counters(context, job->things[0]->thing, job->things[1]->thing, job->texts[0], &job->number,
+                                    &job->error);
+}
+
+/* ---- Operators and kernels ---- */
+
+static const struct sutra_table *operators_table(const void *thing, int number, const char **reason) {
+    (void)reason;
+    return sutra_operators_table(thing, (enum sutra_operators_table)number);
+}
+
+static const struct sutra_table *operators_ranks_table(const void *thing, int number, const char **reason) {
+    (void)reason;
+    return sutra_operators_ranks_table(thing, (enum sutra_operators_table)number);
+}
+
+static bool operators_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
+    const struct sutra_operators_rank *at = sutra_operators_ranks_at(thing, i);
+    if (at)
+        *rank = (struct told_rank){at->path, at->rank, at->reason};
+    return at != NULL;
+}
+
+static const struct kind operators_kind = {
+    .name = "operators", .free = operators_release, .table = operators_table, .n_tables = SUTRA_OPERATORS_N_TABLES};
+static const struct kind operators_ranks_kind = {.name = "operators_ranks",
+                                                 .free = operators_ranks_release,
+                                                 .table = operators_ranks_table,
+                                                 .n_tables = SUTRA_OPERATORS_N_TABLES,
+                                                 .rank = operators_ranks_rank};
+
+static struct sutra_operators_options operators_options(const struct job *job) {
+    return (struct sutra_operators_options){
+        .size = sizeof(struct sutra_operators_options),
+        .compat = job->numbers[0] != 0,
+        .kernels = job->numbers[1] != 0,
+        .peaks = job->texts[0],
+        .step = job->texts[1],
+        .name = job->texts[2],
+        .stream = job->texts[3],
+        .category = job->texts[4],
+    };
+}
+
+static enum sutra_status run_operators(struct job *job, struct sutra_context *context) {
+    const struct sutra_operators_options options = operators_options(job);
+    GIVE(job, sutra_operators_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_operators);
+}
+
+static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
+    const struct sutra_operators_options each = operators_options(job);
+    const struct sutra_operators_ranks_options options = {.size = sizeof options, .operators = &each};
+    GIVE(job,
+         sutra_operators_ranks_make(context, (const char *const *)job->texts + 5, job->n_texts - 5, &options, &made,
+                                    &job->error),
+         sutra_operators_ranks);
+}
+
+static enum sutra_status run_operators_page(struct job *job, struct sutra_context *context) {
+    return sutra_report_write_operators(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
+}
+
+/* ---- The DLRM notebook ---- */
+
+static const struct member dlrm_members[] = {
+    COUNT(sutra_dlrm_report, iters),      COUNT(sutra_dlrm_report, batch),      COUNT(sutra_dlrm_report, n_events),
+    COUNT(sutra_dlrm_report, n_launches), REAL(sutra_dlrm_report, executed_us), REAL(sutra_dlrm_report, attributed_us),
+    REAL(sutra_dlrm_report, host_us),     REAL(sutra_dlrm_report, qps),         REAL(sutra_dlrm_report, span_us),
+    REAL(sutra_dlrm_report, idle_us),     REAL(sutra_dlrm_report, overlap_us),  {0},
+};
+
+static PyObject *dlrm_report(const void *thing) {
+    struct sutra_dlrm_report report = {.size = sizeof report};
+    sutra_dlrm_report(thing, &report);
+    return members_of(&report, dlrm_members);
+}
+
+/* The second number tells which of its arrays. */
+static enum sutra_status dlrm_columns(struct job *job, struct sutra_context *context, const void *thing,
+                                      const struct sutra_columns_options *options) {
+    (void)context;
+    (void)options;
+    return sutra_dlrm_arrow(thing, (enum sutra_dlrm_columns)job->numbers[1], &job->stream, &job->error);
+}
+
+static const struct kind dlrm_kind = {
+    .name = "dlrm", .free = dlrm_release, .columns = dlrm_columns, .report = dlrm_report};
+
+static enum sutra_status run_dlrm(struct job *job, struct sutra_context *context) {
+    const struct sutra_dlrm_options options = {
+        .size = sizeof options,
+        .compat = job->numbers[0] != 0,
+        .iters = (uint64_t)job->numbers[1],
+        .skip_iters = (uint64_t)job->numbers[2],
+        .batch = (uint64_t)job->numbers[3],
+        .module_marker = job->texts[0],
+    };
+    GIVE(job, sutra_dlrm_analyze(context, job->things[0]->thing, &options, &made, &job->error), sutra_dlrm);
+}
+
+static enum sutra_status run_dlrm_page(struct job *job, struct sutra_context *context) {
+    return sutra_report_write_dlrm(context, job->things[0]->thing, job->texts[0], job->texts[1], &job->number,
+                                   &job->error);
+}
+
+const struct operation analysis_operations[] = {
+    {"hta", {"device_trace"}, 1, 10, GIVES_THING, run_hta, &hta_kind},
+    {"hta_ranks", {NULL}, 2, 10, GIVES_THING, run_hta_ranks, &hta_ranks_kind},
+    {"hta_page", {"hta_ranks"}, 1, 0, GIVES_NUMBER, run_hta_page, NULL},
+    {"hta_list", {"hta_ranks"}, 1, 1, GIVES_NUMBER, run_hta_list, NULL},
+    {"hta_counters", {"device_trace", "hta"}, 1, 0, GIVES_NUMBER, run_hta_counters, NULL},
+    {"operators", {"device_trace"}, 5, 2, GIVES_THING, run_operators, &operators_kind},
+    {"operators_ranks", {NULL}, 6, 2, GIVES_THING, run_operators_ranks, &operators_ranks_kind},
+    {"operators_page", {"operators_ranks"}, 1, 0, GIVES_NUMBER, run_operators_page, NULL},
+    {"dlrm", {"device_trace"}, 1, 4, GIVES_THING, run_dlrm, &dlrm_kind},
+    {"dlrm_page", {"dlrm"}, 2, 0, GIVES_NUMBER, run_dlrm_page, NULL},
+    {0},
+};

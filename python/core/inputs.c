@@ -1,0 +1,86 @@
+/*
+ * inputs.c - what comes in of a piece of work: things, texts and numbers, held or copied so that the interpreter may go on.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool take_box(PyObject *object, const char *kind, struct box **box) {
+    bool optional = *kind == '?', any = *kind == '*';
+    const char *name = any ? "result" : kind + optional;
+    if (optional && object == Py_None)
+        return true;
+    if (!PyObject_TypeCheck(object, thing_type)) {
+        PyErr_Format(PyExc_TypeError, "a %s is needed", name);
+        return false;
+    }
+    struct box *given = ((struct thing_object *)object)->box;
+    if (!given) {
+        PyErr_Format(PyExc_ValueError, "this %s was closed", name);
+        return false;
+    }
+    if (!any && strcmp(given->kind->name, name)) {
+        PyErr_Format(PyExc_TypeError, "a %s is needed, and this is a %s", name, given->kind->name);
+        return false;
+    }
+    *box = box_hold(given);
+    return true;
+}
+
+bool take_things(struct job *job, PyObject *things) {
+    for (int i = 0; i < THINGS_MAX && job->operation->things[i]; i++) {
+        PyObject *object = PyTuple_GetItem(things, i);
+        if (!object || !take_box(object, job->operation->things[i], &job->things[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool take_text(PyObject *object, char **text) {
+    Py_ssize_t length;
+    if (object == Py_None)
+        return true;
+    PyObject *bytes =
+        PyBytes_Check(object) ? PySequence_GetSlice(object, 0, PY_SSIZE_T_MAX) : PyUnicode_AsUTF8String(object);
+    char *given;
+    if (!bytes || PyBytes_AsStringAndSize(bytes, &given, &length))
+        return false;
+    bool ok = strlen(given) == (size_t)length;
+    if (!ok)
+        PyErr_SetString(PyExc_ValueError, "a text has a NUL character in it");
+    else if (!(*text = strdup(given)))
+        PyErr_NoMemory();
+    Py_DECREF(bytes);
+    return ok && *text;
+}
+
+bool take_texts(struct job *job, PyObject *texts) {
+    Py_ssize_t n = PyTuple_Size(texts);
+    if (n < 0 || (size_t)n < job->operation->n_texts) {
+        PyErr_SetString(PyExc_TypeError, "too few texts");
+        return false;
+    }
+    job->texts = calloc((size_t)n + 1, sizeof *job->texts);
+    if (!job->texts) {
+        PyErr_NoMemory();
+        return false;
+    }
+    job->n_texts = (size_t)n;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!take_text(PyTuple_GetItem(texts, i), &job->texts[i]))
+            return false;
+    return true;
+}
+
+bool take_numbers(struct job *job, PyObject *numbers) {
+    Py_ssize_t n = PyTuple_Size(numbers);
+    if (n < 0 || n > NUMBERS_MAX || (size_t)n < job->operation->n_numbers) {
+        PyErr_SetString(PyExc_TypeError, "another number of numbers is needed");
+        return false;
+    }
+    job->n_numbers = (size_t)n;
+    for (Py_ssize_t i = 0; i < n; i++)
+        job->numbers[i] = PyFloat_AsDouble(PyTuple_GetItem(numbers, i));
+    return !PyErr_Occurred();
+}

@@ -1,0 +1,50 @@
+/*
+ * operations.c - kinds of work by name, and what all results have: columns, and tables by number.
+ */
+#include "core.h"
+
+#include <string.h>
+
+static enum sutra_status run_table(struct job *job, struct sutra_context *context) {
+    const struct box *box = job->things[0];
+    const char *reason = NULL;
+    const struct sutra_table *table = NULL;
+    (void)context;
+    if (box->kind->table)
+        table = box->kind->table(box->thing, (int)job->numbers[0], &reason);
+    if (table)
+        return sutra_table_arrow(table, &job->stream, &job->error);
+    return job_fail(job, SUTRA_DATA, reason ? reason : "there is no such table");
+}
+
+/* Texts are names of columns, then of args; the first number tells how many are the former, below 0: the usual ones. */
+static enum sutra_status run_columns(struct job *job, struct sutra_context *context) {
+    const struct box *box = job->things[0];
+    size_t n_names = job->numbers[0] > 0 ? (size_t)job->numbers[0] : 0;
+    const struct sutra_columns_options options = {
+        .size = sizeof options,
+        .names = job->numbers[0] < 0 ? NULL : (const char *const *)job->texts,
+        .n_names = n_names,
+        .args = (const char *const *)job->texts + n_names,
+        .n_args = job->n_texts - n_names,
+    };
+    if (!box->kind->columns)
+        return job_fail(job, SUTRA_USAGE, "it has no columns");
+    return box->kind->columns(job, context, box->thing, &options);
+}
+
+static const struct operation operations_of_all[] = {
+    {"table", {"*"}, 0, 1, GIVES_STREAM, run_table, NULL},
+    {"columns", {"*"}, 0, 1, GIVES_STREAM, run_columns, NULL},
+    {0},
+};
+
+const struct operation *operation_named(const char *name) {
+    static const struct operation *const lists[] = {trace_operations, analysis_operations, operations_of_all};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct operation *operation = lists[i]; operation->name; operation++)
+            if (strcmp(operation->name, name) == 0)
+                return operation;
+    PyErr_Format(PyExc_ValueError, "there is no operation %s", name);
+    return NULL;
+}

@@ -1,0 +1,79 @@
+/*
+ * reports.c - counts and figures of results as dicts, the ranks that they are of, and their tables by name.
+ */
+#include "core.h"
+
+#include <string.h>
+
+PyObject *members_of(const void *report, const struct member *members) {
+    PyObject *result = PyDict_New();
+    for (; result && members->name; members++) {
+        const char *at = (const char *)report + members->offset;
+        uint64_t count;
+        double real;
+        memcpy(&count, at, sizeof count);
+        memcpy(&real, at, sizeof real);
+        PyObject *value = members->real ? PyFloat_FromDouble(real) : PyLong_FromUnsignedLongLong(count);
+        if (!value || PyDict_SetItemString(result, members->name, value))
+            Py_CLEAR(result);
+        Py_XDECREF(value);
+    }
+    return result;
+}
+
+PyObject *list_add(PyObject *list, PyObject *item) {
+    if (!item || PyList_Append(list, item))
+        Py_CLEAR(list);
+    Py_XDECREF(item);
+    return list;
+}
+
+/* Takes the thing's box; NULL: an exception is set. */
+static struct box *box_of(PyObject *object) {
+    struct box *box = NULL;
+    return take_box(object, "*", &box) ? box : NULL;
+}
+
+/* report(thing): the counts and figures of a result */
+PyObject *core_report(PyObject *self, PyObject *object) {
+    struct box *box = box_of(object);
+    PyObject *result = NULL;
+    (void)self;
+    if (box && box->kind->report)
+        result = box->kind->report(box->thing);
+    else if (box)
+        PyErr_SetString(PyExc_TypeError, "it has no report");
+    box_leave(box);
+    return result;
+}
+
+/* ranks(thing): a list of (path, rank, reason why it is left out or None) */
+PyObject *core_ranks(PyObject *self, PyObject *object) {
+    struct box *box = box_of(object);
+    struct told_rank rank;
+    PyObject *list = NULL;
+    (void)self;
+    if (box && box->kind->rank)
+        list = PyList_New(0);
+    else if (box)
+        PyErr_SetString(PyExc_TypeError, "it has no ranks");
+    for (size_t i = 0; list && box->kind->rank(box->thing, i, &rank); i++)
+        list = list_add(list, Py_BuildValue("(NLz)", text_of(rank.path), rank.rank, rank.reason));
+    box_leave(box);
+    return list;
+}
+
+/* tables(thing): a list of (number, name) of the tables that could be made */
+PyObject *core_tables(PyObject *self, PyObject *object) {
+    struct box *box = box_of(object);
+    PyObject *list = box ? PyList_New(0) : NULL;
+    (void)self;
+    for (int i = 0; list && i < box->kind->n_tables; i++) {
+        const char *reason;
+        const struct sutra_table *table = box->kind->table(box->thing, i, &reason);
+        if (table)
+            list = list_add(list, Py_BuildValue("(is)", i, sutra_table_name(table)));
+    }
+    box_leave(box);
+    return list;
+}

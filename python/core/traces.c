@@ -1,0 +1,245 @@
+/*
+ * traces.c - operations: reading traces, linking them, and what is made of one or two: trees, pairs, critical paths.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+
+/* How to free it, and its columns. */
+#define TYPED(name)                                                                                                    \
+    static void name##_release(void *thing) {                                                                          \
+        sutra_##name##_free((struct sutra_##name *)thing);                                                             \
+    }                                                                                                                  \
+    static enum sutra_status name##_columns(struct job *job, struct sutra_context *context, const void *thing,         \
+                                            const struct sutra_columns_options *options) {                             \
+        return sutra_##name##_arrow(context, (const struct sutra_##name *)thing, options, &job->stream, &job->error);  \
+    }
+TYPED(device_trace)
+TYPED(host_trace)
+TYPED(linked)
+TYPED(critical_path)
+
+static const struct kind device_trace_kind = {
+    .name = "device_trace", .free = device_trace_release, .columns = device_trace_columns};
+static const struct kind host_trace_kind = {
+    .name = "host_trace", .free = host_trace_release, .columns = host_trace_columns};
+
+static enum sutra_status run_device_trace(struct job *job, struct sutra_context *context) {
+    GIVE(job, sutra_device_trace_read(context, job->texts[0], &made, &job->error), sutra_device_trace);
+}
+
+static enum sutra_status run_host_trace(struct job *job, struct sutra_context *context) {
+    GIVE(job, sutra_host_trace_read(context, job->texts[0], &made, &job->error), sutra_host_trace);
+}
+
+static enum sutra_status run_trace_kind(struct job *job, struct sutra_context *context) {
+    enum sutra_trace_kind kind = SUTRA_TRACE_HOST;
+    enum sutra_status status = sutra_trace_kind_of(context, job->texts[0], &kind, &job->error);
+    job->number = (uint64_t)kind;
+    return status;
+}
+
+/* ---- ET+ ---- */
+
+static const struct member link_members[] = {
+    COUNT(sutra_link_report, n_host_nodes),
+    COUNT(sutra_link_report, n_host_ops),
+    COUNT(sutra_link_report, n_host_linked),
+    COUNT(sutra_link_report, n_host_without_rf),
+    COUNT(sutra_link_report, n_host_rf_unmatched),
+    COUNT(sutra_link_report, n_events),
+    COUNT(sutra_link_report, n_cpu_ops),
+    COUNT(sutra_link_report, n_gpu_ops),
+    COUNT(sutra_link_report, n_gpu_with_parent),
+    COUNT(sutra_link_report, n_gpu_without_launch),
+    COUNT(sutra_link_report, n_gpu_without_parent),
+    COUNT(sutra_link_report, n_gpu_host_unmatched),
+    COUNT(sutra_link_report, n_gpu_nodes),
+    COUNT(sutra_link_report, n_nodes),
+    COUNT(sutra_link_report, n_inter_thread),
+    COUNT(sutra_link_report, n_sync),
+    COUNT(sutra_link_report, n_exclusive_rounded),
+    COUNT(sutra_link_report, n_exclusive_replaced),
+    COUNT(sutra_link_report, n_fields_dropped),
+    COUNT(sutra_link_report, n_host_rf_zero),
+    COUNT(sutra_link_report, n_gpu_memory_sets),
+    {0},
+};
+
+static PyObject *link_report(const void *thing) {
+    struct sutra_link_report report = {.size = sizeof report};
+    sutra_linked_report(thing, &report);
+    return members_of(&report, link_members);
+}
+
+static const struct kind link_kind = {
+    .name = "link", .free = linked_release, .columns = linked_columns, .report = link_report};
+
+static enum sutra_status run_link(struct job *job, struct sutra_context *context) {
+    const struct sutra_link_options options = {.size = sizeof options, .no_sync = job->numbers[0] != 0};
+    GIVE(job, sutra_link(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error),
+         sutra_linked);
+}
+
+static enum sutra_status run_linked_write(struct job *job, struct sutra_context *context) {
+    return sutra_linked_write(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
+}
+
+static enum sutra_status run_linked_convert(struct job *job, struct sutra_context *context) {
+    const struct sutra_linked *linked = job->things[0]->thing;
+    struct sutra_converted *converted = NULL;
+    enum sutra_status status = sutra_linked_convert(context, linked, NULL, &converted, &job->error);
+    if (!status)
+        status = sutra_converted_make_faithful(context, converted, linked, NULL, NULL, &job->error);
+    if (!status)
+        status = sutra_converted_write(context, converted, job->texts[0], &job->number, &job->error);
+    sutra_converted_free(converted);
+    return status;
+}
+
+/* ---- Trees and pairs ---- */
+
+/* A result that is made of a profile, with it. */
+struct profiled {
+    struct sutra_profile *profile;
+    struct sutra_tree *tree;
+    struct sutra_correlation *correlation;
+};
+
+static void profiled_release(void *thing) {
+    struct profiled *profiled = thing;
+    sutra_correlation_free(profiled->correlation);
+    sutra_tree_free(profiled->tree);
+    sutra_profile_free(profiled->profile);
+    free(profiled);
+}
+
+static const struct member tree_members[] = {
+    COUNT(sutra_tree_report, n_events),   COUNT(sutra_tree_report, n_roots),    COUNT(sutra_tree_report, n_adopted),
+    COUNT(sutra_tree_report, max_depth),  COUNT(sutra_tree_report, n_borrowed), COUNT(sutra_tree_report, n_endless),
+    COUNT(sutra_tree_report, n_reversed), COUNT(sutra_tree_report, n_tensors),  {0},
+};
+
+static PyObject *tree_report(const void *thing) {
+    struct sutra_tree_report report = {.size = sizeof report};
+    sutra_tree_report(((const struct profiled *)thing)->tree, &report);
+    return members_of(&report, tree_members);
+}
+
+static enum sutra_status tree_columns(struct job *job, struct sutra_context *context, const void *thing,
+                                      const struct sutra_columns_options *options) {
+    return sutra_tree_arrow(context, ((const struct profiled *)thing)->tree, options, &job->stream, &job->error);
+}
+
+static enum sutra_status correlation_columns(struct job *job, struct sutra_context *context, const void *thing,
+                                             const struct sutra_columns_options *options) {
+    const struct profiled *profiled = thing;
+    return sutra_correlation_arrow(context, profiled->correlation, options, &job->stream, &job->error);
+}
+
+static const struct kind tree_kind = {
+    .name = "tree", .free = profiled_release, .columns = tree_columns, .report = tree_report};
+static const struct kind correlation_kind = {
+    .name = "correlation", .free = profiled_release, .columns = correlation_columns};
+
+static enum sutra_status take_profile(struct job *job, struct sutra_context *context, struct profiled **made) {
+    const struct sutra_profile_options options = {.size = sizeof options, .inputs = true};
+    job->thing = *made = calloc(1, sizeof **made);
+    if (!*made)
+        return job_fail(job, SUTRA_SYSTEM, "out of memory");
+    const struct sutra_host_trace *host = job->things[1] ? job->things[1]->thing : NULL;
+    return sutra_profile_take(context, job->things[0]->thing, host, &options, &(*made)->profile, &job->error);
+}
+
+static enum sutra_status run_tree(struct job *job, struct sutra_context *context) {
+    struct profiled *made;
+    enum sutra_status status = take_profile(job, context, &made);
+    if (!status)
+        status = sutra_tree_build(context, made->profile, SUTRA_EDITION_2, &made->tree, &job->error);
+    return status;
+}
+
+static enum sutra_status run_correlation(struct job *job, struct sutra_context *context) {
+    const struct sutra_correlation_options options = {.size = sizeof options,
+                                                      .kind = (enum sutra_correlation_kind)job->numbers[0]};
+    struct profiled *made;
+    enum sutra_status status = take_profile(job, context, &made);
+    if (!status)
+        status = sutra_correlation_find(context, made->profile, &options, &made->correlation, &job->error);
+    return status;
+}
+
+static enum sutra_status run_tree_write(struct job *job, struct sutra_context *context) {
+    const struct profiled *profiled = job->things[0]->thing;
+    return sutra_tree_write(context, profiled->tree, (enum sutra_tree_format)job->numbers[0], NULL, job->texts[0],
+                            &job->number, &job->error);
+}
+
+static enum sutra_status run_correlation_write(struct job *job, struct sutra_context *context) {
+    const struct profiled *profiled = job->things[0]->thing;
+    return sutra_correlation_write(context, profiled->correlation, (enum sutra_correlation_format)job->numbers[0],
+                                   job->texts[0], &job->number, &job->error);
+}
+
+/* ---- Critical paths ---- */
+
+static const struct member path_members[] = {
+    COUNT(sutra_critical_path_report, n_nodes),
+    COUNT(sutra_critical_path_report, n_edges),
+    COUNT(sutra_critical_path_report, n_path_nodes),
+    REAL(sutra_critical_path_report, us),
+    REAL(sutra_critical_path_report, window_us),
+    REAL(sutra_critical_path_report, begin_us),
+    REAL(sutra_critical_path_report, end_us),
+    REAL(sutra_critical_path_report, compute_us),
+    REAL(sutra_critical_path_report, communication_us),
+    REAL(sutra_critical_path_report, memory_us),
+    {"operator_us", offsetof(struct sutra_critical_path_report, kind_us[SUTRA_PATH_OPERATOR]), true},
+    {"kernel_us", offsetof(struct sutra_critical_path_report, kind_us[SUTRA_PATH_KERNEL]), true},
+    {"launch_delay_us", offsetof(struct sutra_critical_path_report, kind_us[SUTRA_PATH_LAUNCH_DELAY]), true},
+    {"kernel_delay_us", offsetof(struct sutra_critical_path_report, kind_us[SUTRA_PATH_KERNEL_DELAY]), true},
+    {0},
+};
+
+static PyObject *critical_path_report(const void *thing) {
+    struct sutra_critical_path_report report = {.size = sizeof report};
+    sutra_critical_path_report(thing, &report);
+    return members_of(&report, path_members);
+}
+
+static const struct kind critical_path_kind = {.name = "critical_path",
+                                               .free = critical_path_release,
+                                               .columns = critical_path_columns,
+                                               .report = critical_path_report};
+
+static enum sutra_status run_critical_path(struct job *job, struct sutra_context *context) {
+    const struct sutra_critical_path_options options = {
+        .size = sizeof options,
+        .annotation = job->texts[0],
+        .instance = (uint64_t)job->numbers[0],
+        .edition = (enum sutra_hta_edition)job->numbers[1],
+    };
+    GIVE(job, sutra_critical_path_find(context, job->things[0]->thing, &options, &made, &job->error),
+         sutra_critical_path);
+}
+
+static enum sutra_status run_critical_path_write(struct job *job, struct sutra_context *context) {
+    return sutra_critical_path_write(context, job->things[0]->thing, (enum sutra_path_format)job->numbers[0],
+                                     job->texts[0], &job->error);
+}
+
+const struct operation trace_operations[] = {
+    {"device_trace", {NULL}, 1, 0, GIVES_THING, run_device_trace, &device_trace_kind},
+    {"host_trace", {NULL}, 1, 0, GIVES_THING, run_host_trace, &host_trace_kind},
+    {"trace_kind", {NULL}, 1, 0, GIVES_NUMBER, run_trace_kind, NULL},
+    {"link", {"host_trace", "device_trace"}, 0, 1, GIVES_THING, run_link, &link_kind},
+    {"link_write", {"link"}, 1, 0, GIVES_NUMBER, run_linked_write, NULL},
+    {"link_convert", {"link"}, 1, 0, GIVES_NUMBER, run_linked_convert, NULL},
+    {"tree", {"device_trace", "?host_trace"}, 0, 0, GIVES_THING, run_tree, &tree_kind},
+    {"tree_write", {"tree"}, 1, 1, GIVES_NUMBER, run_tree_write, NULL},
+    {"correlation", {"device_trace", "?host_trace"}, 0, 1, GIVES_THING, run_correlation, &correlation_kind},
+    {"correlation_write", {"correlation"}, 1, 1, GIVES_NUMBER, run_correlation_write, NULL},
+    {"critical_path", {"device_trace"}, 1, 2, GIVES_THING, run_critical_path, &critical_path_kind},
+    {"critical_path_write", {"critical_path"}, 1, 1, GIVES_NOTHING, run_critical_path_write, NULL},
+    {0},
+};
