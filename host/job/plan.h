@@ -14,7 +14,7 @@
 #define JOB_PLAN_H
 
 #include "base/arena.h"
-#include "job/trace_head.h"
+#include "read/trace_head.h"
 
 struct trace_file {
     const char *path;

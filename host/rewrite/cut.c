@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/pair_table.h"
+#include "facts/selection.h"
 #include "read/host_trace.h"
 #include "rewrite/kept_text.h"
-#include "rewrite/selection.h"
 #include "write/trace_copy.h"
 
 /* The id of the node that all others stand below. */

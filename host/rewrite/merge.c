@@ -9,7 +9,7 @@
 #include "analyze/rank_clocks.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "rewrite/selection.h"
+#include "facts/selection.h"
 #include "write/json_out.h"
 
 /* More than these would leave too little room for ids that doubles hold. */

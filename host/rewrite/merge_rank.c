@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "facts/selection.h"
 #include "rewrite/merge.h"
 #include "rewrite/merge_event.h"
 #include "rewrite/merge_lanes.h"
-#include "rewrite/selection.h"
 #include "text/decimal_ns.h"
 #include "write/pieces.h"
 #include "write/trace_copy.h"

@@ -3,7 +3,7 @@
  * behind it, and a longer beginning tells the same or more.
  */
 #include "fuzz.h"
-#include "job/trace_head.h"
+#include "read/trace_head.h"
 
 /* A copy of the exact size, so that AddressSanitizer sees what is read behind it. */
 static struct trace_head look(const uint8_t *data, size_t size) {

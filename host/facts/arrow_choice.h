@@ -6,10 +6,10 @@
  *     stream 7        '-->f
  *                         | kernel |
  */
-#ifndef REWRITE_ARROW_CHOICE_H
-#define REWRITE_ARROW_CHOICE_H
+#ifndef FACTS_ARROW_CHOICE_H
+#define FACTS_ARROW_CHOICE_H
 
-#include "rewrite/selection.h"
+#include "facts/selection.h"
 
 /* Sets `kept` of the events of kind SELECTED_ARROW, when that of all others is there; asks lone(arg, event) about ends at
  * whose moment no event begins. The arena is given back by the caller. O(n) in expectation. */

@@ -1,18 +1,18 @@
 /*
  * selection.c - one decision for each event; then arrows, by the events at which their ends begin (arrow_choice.c).
  */
-#include "rewrite/selection.h"
+#include "facts/selection.h"
 
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/column.h"
 #include "columns/pair_table.h"
+#include "facts/arrow_choice.h"
 #include "facts/correlation.h"
 #include "facts/device_class.h"
 #include "facts/exact_times.h"
 #include "facts/names.h"
 #include "facts/stretch.h"
-#include "rewrite/arrow_choice.h"
 
 /* Names of the host, and of annotations on streams, that stand for communication. */
 #define NAME_COMMUNICATES NAME_OWN

@@ -2,7 +2,7 @@
  * trace_head.c - looking at the beginning of a trace: members of the outermost object one after the other, up to the
  * first event of a process.
  */
-#include "job/trace_head.h"
+#include "read/trace_head.h"
 
 #include <errno.h>
 #include <fcntl.h>

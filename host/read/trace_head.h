@@ -6,8 +6,8 @@
  *
  * The text may end anywhere, also where it is malformed: what was found until then counts. Cost: some 256 kB a file.
  */
-#ifndef JOB_TRACE_HEAD_H
-#define JOB_TRACE_HEAD_H
+#ifndef READ_TRACE_HEAD_H
+#define READ_TRACE_HEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

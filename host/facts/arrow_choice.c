@@ -2,7 +2,7 @@
  * arrow_choice.c - the event of an end stands right before it, where Kineto wrote the file; else it is looked for among
  * all, by thread and start, in a table that is made when it is first needed.
  */
-#include "rewrite/arrow_choice.h"
+#include "facts/arrow_choice.h"
 
 #include <string.h>
 

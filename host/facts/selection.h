@@ -5,8 +5,8 @@
  *
  * Cost: O(n) in expectation, and the length of arrows' text, of which ids are read.
  */
-#ifndef REWRITE_SELECTION_H
-#define REWRITE_SELECTION_H
+#ifndef FACTS_SELECTION_H
+#define FACTS_SELECTION_H
 
 #include "base/arena.h"
 #include "context/context.h"
