@@ -398,6 +398,80 @@ static void results_of_the_notebook_become_columns(void **state) {
     sutra_device_trace_free(trace);
 }
 
+static void lists_of_a_simulation_become_columns(void **state) {
+    static const char lines[] =
+        "{}\n{\"id\":\"1\",\"name\":\"a\",\"type\":\"COMP_NODE\",\"durationMicros\":\"9\",\"attr\":[]}\n"
+        "{\"id\":\"2\",\"name\":\"b\",\"type\":\"COMM_COLL_NODE\",\"dataDeps\":[\"1\"],\"durationMicros\":\"9\",\"attr\":["
+        "{\"name\":\"meeting\",\"int64Val\":\"0\"},{\"name\":\"meeting_kind\",\"stringVal\":\"all-reduce\"}]}\n"
+        "{\"id\":\"3\",\"name\":\"c\",\"type\":\"COMP_NODE\",\"dataDeps\":[\"3\"],\"attr\":[]}\n";
+    static const struct {
+        const char *column, *values;
+    } expected[SUTRA_SIMULATED_N_COLUMNS] = {
+        [SUTRA_SIMULATED_RANKS] = {"time_ns", "l: 27000 27000"},
+        [SUTRA_SIMULATED_WAITS] = {"ns", "l: 9000"},
+        [SUTRA_SIMULATED_MEETINGS] = {"kind", "u: all-reduce"},
+        [SUTRA_SIMULATED_LINKS] = {"bytes_per_s", "g: (null)"},
+        [SUTRA_SIMULATED_PATH] = {"name", "u: a b"},
+        [SUTRA_SIMULATED_NAMES] = {"n_nodes", "l: 2 2 2"},
+        [SUTRA_SIMULATED_STUCK] = {"awaited_name", "u: c c"},
+    };
+    static const char *const changes[] = {"rank=1:compute:2"};
+    const struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 1};
+    struct sutra_simulation *simulation = NULL;
+    struct sutra_et *et = NULL;
+    (void)state;
+    assert_int_equal(sutra_et_parse_lines(context, "lines", lines, sizeof lines - 1, &et, NULL), SUTRA_OK);
+    const struct sutra_et *const ets[] = {et, et};
+    assert_int_equal(sutra_simulate(context, ets, NULL, 2, &options, &simulation, NULL), SUTRA_OK);
+    for (int which = 0; which < SUTRA_SIMULATED_N_COLUMNS; which++) {
+        struct ArrowArrayStream stream;
+        assert_int_equal(sutra_simulation_arrow(simulation, (enum sutra_simulated_columns)which, &stream, NULL),
+                         SUTRA_OK);
+        struct arrow_table table = take(&stream);
+        assert_string_equal(column_text(&table, expected[which].column), expected[which].values);
+        if (which == SUTRA_SIMULATED_PATH)
+            assert_non_null(strstr(column_text(&table, "work"), "computation communication"));
+        arrow_free(&table);
+    }
+    sutra_simulation_free(simulation);
+    sutra_et_free(et);
+}
+
+static void places_that_were_mended_become_columns(void **state) {
+    static const char text[] = "{\"traceEvents\":[{\"ts\":NaN},{\"ts\":1},,{\"ts\":2}]}";
+    struct sutra_repair *repair = NULL;
+    struct ArrowArrayStream stream;
+    (void)state;
+    assert_int_equal(sutra_repair_parse(context, "text", text, strlen(text), &repair, NULL), SUTRA_OK);
+    assert_int_equal(sutra_repair_arrow(repair, &stream, NULL), SUTRA_OK);
+    sutra_repair_free(repair);
+    struct arrow_table table = take(&stream);
+    assert_string_equal(column_text(&table, "offset"), "l: 22 35");
+    assert_string_equal(column_text(&table, "mended"),
+                        "c*: NaN or infinity, now null stretch of broken elements, left out");
+    arrow_free(&table);
+}
+
+static void ranks_of_a_timeline_become_columns(void **state) {
+    char path[] = P_tmpdir "/sutra_XXXXXX";
+    struct sutra_merged *merged = NULL;
+    struct ArrowArrayStream stream;
+    (void)state;
+    FILE *file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    fputs(events_text, file);
+    assert_int_equal(fclose(file), 0);
+    const char *const paths[] = {path};
+    assert_int_equal(sutra_merge(context, paths, 1, NULL, "/dev/null", &merged, NULL), SUTRA_OK);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(sutra_merged_arrow(merged, &stream, NULL), SUTRA_OK);
+    sutra_merged_free(merged);
+    struct arrow_table table = take(&stream);
+    assert_string_equal(column_text(&table, "rank"), "l: 0");
+    assert_non_null(strstr(column_text(&table, "path"), path));
+    arrow_free(&table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_become_columns),
@@ -413,6 +487,9 @@ int main(void) {
         cmocka_unit_test(a_table_becomes_columns_that_outlive_it),
         cmocka_unit_test(an_empty_table_has_columns),
         cmocka_unit_test(results_of_the_notebook_become_columns),
+        cmocka_unit_test(lists_of_a_simulation_become_columns),
+        cmocka_unit_test(places_that_were_mended_become_columns),
+        cmocka_unit_test(ranks_of_a_timeline_become_columns),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -3,57 +3,33 @@
  */
 #include "analyze/dlrm/dlrm.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow/batch.h"
+#include "arrow/members.h"
 #include "columns/column.h"
 
-/* Members of one array of structs. */
+/* One of its arrays; texts are numbers there. */
 struct dlrm_array {
     const struct sutra_dlrm *dlrm;
-    struct batch *batch;
-    const char *first; /* of the structs, `stride` bytes each */
-    size_t stride;
+    struct member_array of;
 };
-
-static const void *member_at(const struct dlrm_array *array, uint64_t i, size_t offset) {
-    return array->first + i * array->stride + offset;
-}
 
 static void add_text(const struct dlrm_array *array, const char *name, size_t offset) {
     struct text_list texts = {0};
-    struct valid_rows valid = valid_new(array->batch->n_rows);
-    for (uint64_t i = 0; i < array->batch->n_rows && !valid.failed; i++) {
-        uint32_t number = *(const uint32_t *)member_at(array, i, offset);
+    struct valid_rows valid = valid_new(array->of.batch->n_rows);
+    for (uint64_t i = 0; i < array->of.batch->n_rows && !valid.failed; i++) {
+        uint32_t number = *(const uint32_t *)member_at(&array->of, i, offset);
         const char *text = number == SUTRA_DLRM_NONE ? "" : sutra_dlrm_text(array->dlrm, number);
         valid_put(&valid, i, number != SUTRA_DLRM_NONE);
         text_list_add(&texts, text, strlen(text));
     }
-    batch_texts(array->batch, name, &texts, valid);
-}
-
-static void add_real(const struct dlrm_array *array, const char *name, size_t offset) {
-    double *made = column_new(array->batch->n_rows, sizeof *made);
-    struct batch_values values = {.data = made, .valid = valid_new(array->batch->n_rows)};
-    for (uint64_t i = 0; i < array->batch->n_rows && made && !values.valid.failed; i++) {
-        made[i] = *(const double *)member_at(array, i, offset);
-        valid_put(&values.valid, i, !isnan(made[i]));
-    }
-    batch_values(array->batch, name, "g", "us", values);
-}
-
-static void add_count(const struct dlrm_array *array, const char *name, size_t offset, size_t size) {
-    uint64_t *made = column_new(array->batch->n_rows, sizeof *made);
-    for (uint64_t i = 0; i < array->batch->n_rows && made; i++)
-        memcpy(&made[i], member_at(array, i, offset), size);
-    batch_values(array->batch, name, "l", NULL, (struct batch_values){.data = made});
+    batch_texts(array->of.batch, name, &texts, valid);
 }
 
 #define TEXT(type, member)  add_text(&array, #member, offsetof(struct type, member))
-#define REAL(type, member)  add_real(&array, #member, offsetof(struct type, member))
-#define COUNT(type, member) add_count(&array, #member, offsetof(struct type, member), sizeof((struct type *)0)->member)
+#define REAL(type, member)  MEMBER_REAL(&array.of, type, member, "us")
+#define COUNT(type, member) MEMBER_COUNT(&array.of, type, member, NULL)
 
 static void add_streams(struct dlrm_array array) {
     add_text(&array, "stream", offsetof(struct sutra_dlrm_stream, name));
@@ -74,9 +50,9 @@ static void add_stream_of_rows(const struct dlrm_array *array, const struct sutr
         valid_put(&valid, i, of[i] != 0);
         text_list_add(&texts, text, strlen(text));
     }
-    array->batch->failed |= !of;
+    array->of.batch->failed |= !of;
     free(of);
-    batch_texts(array->batch, "stream", &texts, valid);
+    batch_texts(array->of.batch, "stream", &texts, valid);
 }
 
 static void add_rows(struct dlrm_array array, const struct sutra_dlrm_report *report) {
@@ -93,13 +69,7 @@ static void add_rows(struct dlrm_array array, const struct sutra_dlrm_report *re
 
 static void add_overheads(struct dlrm_array array, bool by_shape) {
     static const char *const words[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5"};
-    uint8_t *kinds = column_new(array.batch->n_rows, sizeof *kinds);
-    for (uint64_t i = 0; i < array.batch->n_rows && kinds; i++)
-        kinds[i] = (uint8_t)((const struct sutra_dlrm_overhead *)member_at(&array, i, 0))->kind;
-    array.batch->failed |= !kinds;
-    if (kinds)
-        batch_words(array.batch, "kind", kinds, words, SUTRA_N_OVERHEADS);
-    free(kinds);
+    member_word(&array.of, "kind", offsetof(struct sutra_dlrm_overhead, kind), words, SUTRA_N_OVERHEADS);
     TEXT(sutra_dlrm_overhead, name);
     if (by_shape)
         TEXT(sutra_dlrm_overhead, shapes);
@@ -112,23 +82,23 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
                                    struct ArrowArrayStream *stream, struct sutra_error *error) {
     struct sutra_dlrm_report report = {.size = sizeof report};
     struct batch batch = {0};
-    struct dlrm_array array = {.dlrm = dlrm, .batch = &batch};
+    struct dlrm_array array = {.dlrm = dlrm, .of = {.batch = &batch}};
     sutra_dlrm_report(dlrm, &report);
     if (which == SUTRA_DLRM_STREAMS) {
         batch.n_rows = report.n_streams;
-        array.first = (const char *)report.streams;
-        array.stride = sizeof *report.streams;
+        array.of.first = report.streams;
+        array.of.stride = sizeof *report.streams;
         add_streams(array);
     } else if (which == SUTRA_DLRM_ROWS) {
         batch.n_rows = report.n_rows;
-        array.first = (const char *)report.rows;
-        array.stride = sizeof *report.rows;
+        array.of.first = report.rows;
+        array.of.stride = sizeof *report.rows;
         add_rows(array, &report);
     } else {
         bool by_shape = which == SUTRA_DLRM_OVERHEADS_BY_SHAPE;
         batch.n_rows = by_shape ? report.n_overheads_by_shape : report.n_overheads;
-        array.first = (const char *)(by_shape ? report.overheads_by_shape : report.overheads);
-        array.stride = sizeof *report.overheads;
+        array.of.first = by_shape ? report.overheads_by_shape : report.overheads;
+        array.of.stride = sizeof *report.overheads;
         add_overheads(array, by_shape);
     }
     return batch_stream(&batch, stream, error);

@@ -28,6 +28,8 @@
 #include "sutra/critical_path.h"
 #include "sutra/dlrm.h"
 #include "sutra/link.h"
+#include "sutra/merge.h"
+#include "sutra/simulate.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"
 #include "sutra/tree.h"
@@ -194,6 +196,29 @@ enum sutra_dlrm_columns {
 };
 enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlrm_columns which,
                                    struct ArrowArrayStream *stream, struct sutra_error *error);
+
+/* What sutra_simulate() found, item by item: the members of the structs of sutra/simulate.h by their names. Times are in
+ * nanoseconds where the name ends in _ns, else in microseconds; what is infinite is null. */
+enum sutra_simulated_columns {
+    SUTRA_SIMULATED_RANKS,    /* struct sutra_simulated_rank */
+    SUTRA_SIMULATED_WAITS,    /* struct sutra_simulated_wait; "ns" are nanoseconds */
+    SUTRA_SIMULATED_MEETINGS, /* struct sutra_simulated_meeting */
+    SUTRA_SIMULATED_LINKS,    /* struct sutra_network_link; is_fitted is 1 or 0 */
+    SUTRA_SIMULATED_PATH,     /* struct sutra_simulated_step; work: "cpu", "computation", "communication" */
+    SUTRA_SIMULATED_NAMES,    /* struct sutra_simulated_name, without free_ns */
+    SUTRA_SIMULATED_STUCK,    /* struct sutra_stuck_node; why: "depends", "meets", "behind", "held" */
+    SUTRA_SIMULATED_N_COLUMNS
+};
+enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulation, enum sutra_simulated_columns which,
+                                         struct ArrowArrayStream *stream, struct sutra_error *error);
+
+/* The ranks of a merged timeline: the members of struct sutra_merged_rank. */
+enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct ArrowArrayStream *stream,
+                                     struct sutra_error *error);
+
+/* The places that were mended: offset (the byte), mended (sutra_mend_name()). */
+enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct ArrowArrayStream *stream,
+                                     struct sutra_error *error);
 
 /* Any table; text is UTF-8. A real number that could not be computed is null. SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,

@@ -9,7 +9,7 @@
  *     inputs.c     what comes in of a piece of work: things, texts, numbers
  *     jobs.c       a piece of work, done beside the interpreter
  *     operations.c the kinds of work by name; columns and tables of what they made
- *     traces.c, analyses.c       the work itself: a list of operations each
+ *     traces.c, analyses.c, findings.c, rewrites.c, simulations.c   the work itself: a list of operations each
  *     reports.c    counts and figures of results as dicts
  *     capsules.c   Arrow's capsules; values of columns for who has no library that reads them
  *     module.c     the module
@@ -114,8 +114,7 @@ bool tell_progress(struct core_context *core, PyObject *progress);
 
 /* ---- Jobs ---- */
 
-#define THINGS_MAX  2
-#define NUMBERS_MAX 16
+#define THINGS_MAX 2
 
 enum job_gives { GIVES_NOTHING, GIVES_THING, GIVES_STREAM, GIVES_NUMBER };
 
@@ -137,7 +136,7 @@ struct job {
     struct box *context, *things[THINGS_MAX];
     char **texts; /* NULL stands for None */
     size_t n_texts;
-    double numbers[NUMBERS_MAX];
+    double *numbers;
     size_t n_numbers;
     struct sutra_error error;
     enum sutra_status status;
@@ -166,7 +165,8 @@ bool take_numbers(struct job *job, PyObject *numbers);
 
 /* ---- Operations: lists that end with a name NULL ---- */
 
-extern const struct operation trace_operations[], analysis_operations[];
+extern const struct operation trace_operations[], analysis_operations[], finding_operations[], rewrite_operations[],
+    simulation_operations[];
 
 /* NULL: an exception is set. */
 const struct operation *operation_named(const char *name);
@@ -190,6 +190,9 @@ PyObject *members_of(const void *report, const struct member *members);
 
 /* Takes the item over; returns the list, or NULL where an exception is set, and the list is gone. */
 PyObject *list_add(PyObject *list, PyObject *item);
+
+/* The same of a dict, of which this becomes a member. */
+PyObject *dict_put(PyObject *dict, const char *name, PyObject *value);
 PyObject *core_report(PyObject *self, PyObject *object);
 PyObject *core_ranks(PyObject *self, PyObject *object);
 PyObject *core_tables(PyObject *self, PyObject *object);

@@ -75,8 +75,13 @@ bool take_texts(struct job *job, PyObject *texts) {
 
 bool take_numbers(struct job *job, PyObject *numbers) {
     Py_ssize_t n = PyTuple_Size(numbers);
-    if (n < 0 || n > NUMBERS_MAX || (size_t)n < job->operation->n_numbers) {
-        PyErr_SetString(PyExc_TypeError, "another number of numbers is needed");
+    if (n < 0 || (size_t)n < job->operation->n_numbers) {
+        PyErr_SetString(PyExc_TypeError, "too few numbers");
+        return false;
+    }
+    job->numbers = calloc((size_t)n + 1, sizeof *job->numbers);
+    if (!job->numbers) {
+        PyErr_NoMemory();
         return false;
     }
     job->n_numbers = (size_t)n;

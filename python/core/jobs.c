@@ -24,6 +24,7 @@ static void job_leave(struct job *job) {
     for (size_t i = 0; i < job->n_texts; i++)
         free(job->texts[i]);
     free(job->texts);
+    free(job->numbers);
     pthread_cond_destroy(&job->finished);
     pthread_mutex_destroy(&job->mutex);
     free(job);

@@ -40,7 +40,8 @@ static const struct operation operations_of_all[] = {
 };
 
 const struct operation *operation_named(const char *name) {
-    static const struct operation *const lists[] = {trace_operations, analysis_operations, operations_of_all};
+    static const struct operation *const lists[] = {trace_operations,   analysis_operations,   finding_operations,
+                                                    rewrite_operations, simulation_operations, operations_of_all};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct operation *operation = lists[i]; operation->name; operation++)
             if (strcmp(operation->name, name) == 0)

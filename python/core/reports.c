@@ -28,6 +28,13 @@ PyObject *list_add(PyObject *list, PyObject *item) {
     return list;
 }
 
+PyObject *dict_put(PyObject *dict, const char *name, PyObject *value) {
+    if (dict && (!value || PyDict_SetItemString(dict, name, value)))
+        Py_CLEAR(dict);
+    Py_XDECREF(value);
+    return dict;
+}
+
 /* Takes the thing's box; NULL: an exception is set. */
 static struct box *box_of(PyObject *object) {
     struct box *box = NULL;

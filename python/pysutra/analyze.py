@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from html import escape
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, path_list, shared
@@ -257,3 +258,141 @@ def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, 
     with DeviceTrace(path, context, progress) as trace:
         thing = trace._run("dlrm", (trace._thing,), (module_marker,), (compat, iters, skip_iters, batch), progress)
         return DlrmResult(trace.path, trace._context, thing)
+
+
+class Finding(NamedTuple):
+    """A sentence that says why it is slow: the rule that found it, what there is to win (percent of the window; None: no win
+    is claimed), and the numbers that the sentence rests on, with their units in their names."""
+
+    rule: str
+    win_percent: Optional[float]
+    text: str
+    numbers: Dict[str, float]
+
+
+class OverviewResult(Result):
+    """Why training is slow. Made by ``overview()``."""
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("overview_page", (self._thing,), (folder,))
+
+    @property
+    def findings(self) -> List[Finding]:
+        """At most five, the one with most to win first."""
+        return [Finding(rule, None if math.isnan(win) else win, text, numbers)
+                for rule, win, text, numbers in _core.report(self._thing)["findings"]]
+
+    @property
+    def steps(self) -> Table:
+        """The steps of each rank, and what they consist of."""
+        return self.tables["steps"]
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.closed else "\n".join(finding.text for finding in self.findings) or "no findings"
+
+
+def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = None, peaks: Optional[Path] = None,
+             page: bool = True, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OverviewResult:
+    """Why training is slow: what the devices did and waited for, step by step, and the few sentences that follow.
+
+    Args:
+        paths: device traces of one or many ranks.
+        annotation: steps are annotations of this name (None: the profiler's, else what repeats).
+        peaks: a file with what the device can do at most.
+        page: make also the tables of ``operators()`` and ``hta()``, of the same reading, which the page shows.
+    """
+    context = context or shared()
+    texts = (annotation, None if peaks is None else path_bytes(peaks), *path_list(paths))
+    return OverviewResult(context, context.run("overview", (), texts, (page,), progress))
+
+
+class CollectivesResult(Result):
+    """Collectives of a job. Made by ``collectives()``."""
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("collectives_page", (self._thing,), (folder,))
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """The figures of the whole job: n_collectives, waited_us, clocks_apart_us, n_faults, ..."""
+        report = _core.report(self._thing)
+        del report["straggler"]
+        return report
+
+    @property
+    def straggler(self) -> Optional[Dict[str, Any]]:
+        """The rank that the others wait for most, why, and all of it as a sentence; None: no rank holds the others up."""
+        return _core.report(self._thing)["straggler"]
+
+
+def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arrivals: bool = False, ranks_per_host: int = 0,
+                link_gb_per_s: float = 0, context: Optional[Context] = None,
+                progress: Optional[Progress] = None) -> CollectivesResult:
+    """Collectives over all ranks of a job: who waited for whom, how fast they were, how far clocks are apart, and what is
+    wrong with them.
+
+    Args:
+        paths: device traces of the ranks.
+        compat: the tables of TraceLens instead.
+        arrivals: also the table with a row for each rank of each collective.
+        ranks_per_host: 0: as many as a host has GPUs, where the traces tell that.
+        link_gb_per_s: what a GPU's links do at most in one direction (0: as data sheets have it, inside hosts).
+    """
+    context = context or shared()
+    numbers = (compat, arrivals, ranks_per_host, link_gb_per_s)
+    return CollectivesResult(context, context.run("collectives", (), path_list(paths), numbers, progress))
+
+
+class DiffResult(Result):
+    """Two traces, or jobs, side by side. Made by ``diff()``."""
+
+    def __init__(self, context: Context, thing: Any, names: Tuple[str, str]) -> None:
+        super().__init__(context, thing)
+        self.names = names
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("diff_page", (self._thing,), (*self.names, folder))
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """Pairs of figures of A and B: step_us, device_us, n_steps, ...; and how sure their differences are:
+        step_error_us, device_error_us (NaN: not known)."""
+        return _core.report(self._thing)
+
+
+Side = Union[DeviceTrace, Path, Sequence[Path]]
+
+
+def _name_of(side: Side) -> str:
+    first = side.path if isinstance(side, DeviceTrace) else path_list(side)[0]
+    return os.path.basename(os.fsdecode(first))
+
+
+def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, str]] = None,
+         step: Union[None, str, Tuple[Optional[str], Optional[str]]] = None, from_us: float = 0, to_us: float = 0,
+         name: Optional[str] = None, stream: Optional[str] = None, category: Optional[str] = None,
+         context: Optional[Context] = None, progress: Optional[Progress] = None) -> DiffResult:
+    """What became slower or faster from A to B, by how much, and where.
+
+    Args:
+        a, b: each the device traces of a job's ranks, one or several paths; or both a ``DeviceTrace`` of one context.
+        compat: the tables of TraceDiff of Holistic Trace Analysis instead.
+        renames: names of A that count as names of B: {"aten::mm": "aten::matmul"}.
+        step: this step only, of both or, as a pair, of A and of B.
+        from_us, to_us, name, stream, category: only that part of the work.
+    """
+    pairs = tuple(text for pair in (renames or {}).items() for text in pair)
+    steps = step if isinstance(step, tuple) else (step, step)
+    texts = (*steps, name, stream, category, *pairs)
+    if isinstance(a, DeviceTrace) and isinstance(b, DeviceTrace):
+        if a._context is not b._context:
+            raise ValueError("traces of two contexts cannot be compared: read both with the same one")
+        thing = a._run("diff", (a._thing, b._thing), texts, (compat, from_us, to_us, len(pairs) // 2, 0), progress)
+        return DiffResult(a._context, thing, (_name_of(a), _name_of(b)))
+    if isinstance(a, DeviceTrace) or isinstance(b, DeviceTrace):
+        raise TypeError("a and b are both traces, or both paths")
+    context = context or shared()
+    paths = path_list(a)
+    thing = context.run("diff", (None, None), (*texts, *paths, *path_list(b)),
+                        (compat, from_us, to_us, len(pairs) // 2, len(paths)), progress)
+    return DiffResult(context, thing, (_name_of(a), _name_of(b)))

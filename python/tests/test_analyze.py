@@ -19,8 +19,9 @@ from pysutra.hta import TraceAnalysis
 TRACE = os.path.join(SYNTH, "trace.json.gz")
 
 
-def files_of(*arguments, folder):
-    subprocess.run([pysutra.program(), "analyze", *arguments, "-o", folder, "-q"], check=True)
+def files_of(words, *paths, folder):
+    """The tables that the program writes."""
+    subprocess.run([pysutra.program(), *words, *paths, "-o", folder, "-q"], check=True)
     return {os.path.basename(path)[:-4]: pandas.read_csv(path) for path in glob.glob(os.path.join(folder, "*.csv"))
             if not has_two_headers(path)}
 
@@ -44,7 +45,7 @@ def assert_same(table, frame):
 @pytest.mark.parametrize("kind, function", [("hta", pysutra.analyze.hta), ("operators", pysutra.analyze.operators),
                                             ("kernels", pysutra.analyze.kernels)])
 def test_tables_are_those_of_the_program(kind, function, tmp_path):
-    files = files_of(kind, TRACE, folder=str(tmp_path / "out"))
+    files = files_of(["analyze", kind], TRACE, folder=str(tmp_path / "out"))
     n_same = 0
     with function([TRACE]) as result:
         for name, table in result.tables.items():
