@@ -13,8 +13,7 @@
 
 /* Data are loaded, attention is in pieces, communication is not hidden, a copy waits. */
 static char *make_text(void) {
-    struct made_trace made = {
-        .head = "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"computeMajor\":9}],"};
+    struct made_trace made = {.head = H100};
     for (int step = 0; step < 2; step++) {
         step_begin(&made);
         host(&made, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 300);
@@ -43,8 +42,7 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     struct overview overview;
     struct overview_findings findings = {.n = 0};
     struct rank_collectives ranks[2] = {{.rank = 0}, {.rank = 1}}, *list[] = {&ranks[0], &ranks[1]};
-    struct overview_finding late;
-    bool found;
+    struct job_findings found;
     enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status)
         status = overview_make(context, &reading, &arena, &scratch, &overview, error);
@@ -53,7 +51,7 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     for (int i = 0; i < 2 && !status; i++)
         status = rank_collectives_take(context, &overview, i, &ranks[i], error);
     if (!status)
-        status = stragglers_find(list, 2, &scratch, &late, &found, error);
+        status = stragglers_find(list, 2, &scratch, &found, error);
     run->n_findings = findings.n;
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);

@@ -22,6 +22,9 @@
 #define CALL_US  5
 #define DELAY_US 3
 
+/* A head whose device's peaks and links are known. */
+#define H100 "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"computeMajor\":9}],"
+
 struct made_trace {
     struct buffer events;
     long now, free_at; /* of the host, and of the device's queue */

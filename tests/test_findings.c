@@ -8,8 +8,6 @@
 #include "made_steps.h"
 #include "overview_trace.h"
 
-#define H100 "\"deviceProperties\":[{\"id\":0,\"name\":\"NVIDIA H100 80GB HBM3\",\"computeMajor\":9}],"
-
 static void find(const char *text, struct overview_findings *findings) {
     struct overviewed made;
     struct sutra_error error;

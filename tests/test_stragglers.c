@@ -4,6 +4,8 @@
 #include "analyze/overview/stragglers.h"
 #include "made_steps.h"
 #include "overview_trace.h"
+#include "sutra/collectives.h"
+#include "trace_folder.h"
 
 #define N_STEPS   4
 #define RANKS_MAX 4
@@ -13,33 +15,37 @@ struct made_job {
     const char *name;
     int n_ranks;
     int work_us[RANKS_MAX][N_STEPS];
-    int begins_us[RANKS_MAX]; /* of the first step */
-    int clock_us[RANKS_MAX];  /* by which a rank's clock is ahead */
-    int apart_us;             /* of the ends of the first collective */
-    bool told;                /* by arguments of kernels, not by their order */
-    int late;                 /* the rank that is to be found; -1: none */
+    int begins_us[RANKS_MAX];  /* of the first step */
+    int clock_us[RANKS_MAX];   /* by which a rank's clock is ahead */
+    int apart_us;              /* of the ends of the first collective */
+    bool exchange;             /* by sends and receives, which tell no more than that */
+    bool told;                 /* by arguments of kernels, not by their order */
+    int elements, transfer_us; /* of each collective; 0: few, COLLECTIVE_US */
+    int late;                  /* the rank that is to be found; -1: none */
     const char *words;
 };
 
 #define COLLECTIVE_US 50
 
 static void add_collective(struct made_trace *made, const struct made_job *job, int step, long begin, long end) {
-    char args[256] = "";
+    char args[320] = "";
+    int elements = job->elements ? job->elements : 64;
     if (job->told)
         sprintf(args,
-                ",\"Collective name\":\"allreduce\",\"In msg nelems\":64,\"Out msg nelems\":64,\"dtype\":\"Float\","
+                ",\"Collective name\":\"allreduce\",\"In msg nelems\":%d,\"Out msg nelems\":%d,\"dtype\":\"Float\","
                 "\"Group size\":%d,\"Process Group Name\":\"0\",\"Seq\":%d",
-                job->n_ranks, step);
+                elements, elements, job->n_ranks, step);
     event(made,
-          "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
+          "\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
           "\"args\":{\"correlation\":%d%s}",
-          begin, end - begin, made->n_calls, args);
+          job->exchange ? "ncclKernel_SendRecv_RING_SIMPLE" : "ncclDevKernel_AllReduce_Sum", begin, end - begin,
+          made->n_calls, args);
 }
 
 /* The trace of a rank: its steps, each up to the end of the collective. */
 static char *rank_text(const struct made_job *job, int rank) {
-    struct made_trace made = {.now = 0};
-    long now[RANKS_MAX];
+    struct made_trace made = {.head = H100};
+    long now[RANKS_MAX], transfer_us = job->transfer_us ? job->transfer_us : COLLECTIVE_US;
     for (int i = 0; i < job->n_ranks; i++)
         now[i] = 100000 + job->begins_us[i];
     for (int step = 0; step < N_STEPS; step++) {
@@ -50,21 +56,20 @@ static char *rank_text(const struct made_job *job, int rank) {
         step_begin(&made);
         launch(&made, "gemm", job->work_us[rank][step] - 20);
         call(&made, "cudaLaunchKernel", CALL_US);
-        long end = last + COLLECTIVE_US + clock + (rank == 1 && step == 0 ? job->apart_us : 0);
+        long end = last + transfer_us + clock + (rank == 1 && step == 0 ? job->apart_us : 0);
         add_collective(&made, job, step, now[rank] + job->work_us[rank][step] + clock, end);
         made.now = end;
         step_end(&made);
         for (int i = 0; i < job->n_ranks; i++)
-            now[i] = last + COLLECTIVE_US + 10;
+            now[i] = last + transfer_us + 10;
     }
     return made_text(&made);
 }
 
-static bool find_late(const struct made_job *job, struct overview_finding *finding, double *waits) {
+static bool find_late(const struct made_job *job, struct job_findings *found, double *waits) {
     struct overviewed made[RANKS_MAX];
     struct rank_collectives ranks[RANKS_MAX], *list[RANKS_MAX];
     struct sutra_error error;
-    bool found;
     for (int i = 0; i < job->n_ranks; i++) {
         char *text = rank_text(job, i);
         overview_of(text, 1, &made[i]);
@@ -73,13 +78,13 @@ static bool find_late(const struct made_job *job, struct overview_finding *findi
         list[i] = &ranks[i];
         assert_int_equal(rank_collectives_take(made[i].context, &made[i].overview, i, &ranks[i], &error), SUTRA_OK);
     }
-    assert_int_equal(stragglers_find(list, (size_t)job->n_ranks, &made[0].scratch, finding, &found, &error), SUTRA_OK);
+    assert_int_equal(stragglers_find(list, (size_t)job->n_ranks, &made[0].scratch, found, &error), SUTRA_OK);
     for (int i = 0; i < job->n_ranks; i++) {
         waits[i] = ranks[i].wait_percent;
         collective_calls_free(&ranks[i].calls);
         overview_forget(&made[i]);
     }
-    return found;
+    return found->is_late;
 }
 
 #define EVEN                                                                                                           \
@@ -100,6 +105,12 @@ static const struct made_job jobs[] = {
      .told = true,
      .late = 0,
      .words = "rank 1 waits 400 us"},
+    {.name = "exchanges of all",
+     .n_ranks = 3,
+     .work_us = {EVEN, EVEN, SLOW},
+     .exchange = true,
+     .late = 2,
+     .words = "rank 0 waits 400 us"},
     {.name = "clocks that are apart",
      .n_ranks = 3,
      .work_us = {EVEN, EVEN, SLOW},
@@ -113,6 +124,11 @@ static const struct made_job jobs[] = {
      .begins_us = {900, 0},
      .late = 0,
      .words = "begins the step 900 us late"},
+    {.name = "two that are slow, one more than the other",
+     .n_ranks = 4,
+     .work_us = {EVEN, {1300, 1300, 1300, 1300}, SLOW, EVEN},
+     .late = 2,
+     .words = "as early as the last of the others, they would still wait 300 us"},
     {.name = "all alike", .n_ranks = 4, .work_us = {EVEN, EVEN, EVEN, EVEN}, .late = -1},
     {.name = "a little later", .n_ranks = 2, .work_us = {EVEN, {1040, 1040, 1040, 1040}}, .late = -1},
     {.name = "one after the other",
@@ -126,6 +142,10 @@ static const struct made_job jobs[] = {
      .apart_us = 200,
      .begins_us = {0, 0},
      .late = -1},
+    {.name = "in turn, two ranks",
+     .n_ranks = 2,
+     .work_us = {{1500, 1000, 1400, 1000}, {1000, 1400, 1000, 1400}},
+     .late = -1},
     {.name = "one rank", .n_ranks = 1, .work_us = {SLOW}, .late = -1},
 };
 
@@ -133,9 +153,10 @@ static void who_comes_last_holds_the_others_up(void **state) {
     (void)state;
     size_t n_right = 0, n = sizeof jobs / sizeof *jobs;
     for (size_t i = 0; i < n; i++) {
-        struct overview_finding finding = {.n_numbers = 0};
+        struct job_findings job;
         double waits[RANKS_MAX];
-        bool found = find_late(&jobs[i], &finding, waits);
+        bool found = find_late(&jobs[i], &job, waits);
+        const struct overview_finding finding = job.late;
         bool right = found == (jobs[i].late >= 0);
         if (found)
             right = right && finding.rule == FINDING_STRAGGLER && finding.numbers[0].value == jobs[i].late &&
@@ -149,7 +170,94 @@ static void who_comes_last_holds_the_others_up(void **state) {
     assert_int_equal(n_right, n);
 }
 
+/* ---- Beside what single ranks say ---- */
+
+/* A hundred megabytes between two ranks, whose links give 450 GB/s. */
+#define LARGE 25000000
+
+static const struct {
+    struct made_job job;
+    bool straggler, slow_collective;
+} beside[] = {
+    {{.name = "waits for a rank look like slow links on the others",
+      .n_ranks = 2,
+      .work_us = {EVEN, {21000, 21000, 21000, 21000}},
+      .told = true,
+      .elements = LARGE,
+      .transfer_us = 800},
+     true,
+     false},
+    {{.name = "links that are slow",
+      .n_ranks = 2,
+      .work_us = {EVEN, EVEN},
+      .told = true,
+      .elements = LARGE,
+      .transfer_us = 20000},
+     false,
+     true},
+    {{.name = "both",
+      .n_ranks = 2,
+      .work_us = {EVEN, {11000, 11000, 11000, 11000}},
+      .told = true,
+      .elements = LARGE,
+      .transfer_us = 20000},
+     true,
+     true},
+};
+
+/* The overview of a job, and who holds the others up as its collectives tell it; -1: nobody. */
+static struct sutra_overview *overview_of_job(struct sutra_context *context, const struct made_job *job,
+                                              int64_t *straggler) {
+    struct folder folder = make_folder();
+    struct sutra_overview *overview;
+    struct sutra_error error;
+    struct sutra_collectives *collectives;
+    struct sutra_collectives_straggler told = {.size = sizeof told};
+    const struct sutra_overview_options options = {.size = sizeof options};
+    const struct sutra_collectives_options collective_options = {.size = sizeof collective_options};
+    for (int rank = 0; rank < job->n_ranks; rank++) {
+        char name[32], *text = rank_text(job, rank);
+        sprintf(name, "rank%d.json", rank);
+        add_file(&folder, name, text);
+        free(text);
+    }
+    list_files(&folder);
+    assert_int_equal(sutra_overview_make(context, folder.list, folder.n, &options, &overview, &error), SUTRA_OK);
+    assert_int_equal(sutra_collectives_make(context, folder.list, folder.n, &collective_options, &collectives, &error),
+                     SUTRA_OK);
+    sutra_collectives_straggler(collectives, &told);
+    *straggler = told.rank;
+    sutra_collectives_free(collectives);
+    remove_folder(&folder);
+    return overview;
+}
+
+static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
+    (void)state;
+    struct sutra_context *context = make_context(1);
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        int64_t told;
+        struct sutra_overview *overview = overview_of_job(context, &beside[i].job, &told);
+        struct sutra_finding finding;
+        bool straggler = false, slow = false;
+        double win = 0;
+        print_message("%s\n", beside[i].job.name);
+        for (size_t k = 0; sutra_overview_finding(overview, k, &finding); k++) {
+            straggler |= strcmp(finding.rule, "straggler") == 0;
+            slow |= strcmp(finding.rule, "slow_collective") == 0;
+            win += strstr("straggler slow_collective", finding.rule) ? finding.win_percent : 0;
+        }
+        assert_int_equal(straggler, beside[i].straggler);
+        assert_int_equal(slow, beside[i].slow_collective);
+        assert_int_equal(told, straggler ? 1 : -1); /* one rule for both */
+        assert_true(win < 100);                     /* no time is won twice */
+        sutra_overview_free(overview);
+    }
+    sutra_context_free(context);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_comes_last_holds_the_others_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_for_a_rank_is_not_called_a_slow_link),
+                                       cmocka_unit_test(who_comes_last_holds_the_others_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

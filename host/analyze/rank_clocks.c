@@ -389,3 +389,19 @@ uint64_t rank_clocks_impossible(const struct collective_calls *calls, const stru
     }
     return n_impossible;
 }
+
+#define SET_TOLERANCE_NS 2000
+
+bool *rank_clocks_set(const struct collective_calls *calls, const struct collective_matches *matches,
+                      const struct rank_clock *clocks, row_t n, struct arena *arena, uint64_t n_impossible[2]) {
+    uint64_t before = rank_clocks_impossible(calls, matches, NULL, 0, SET_TOLERANCE_NS);
+    uint64_t after = rank_clocks_impossible(calls, matches, clocks, n, SET_TOLERANCE_NS);
+    bool *set = arena_zeros(arena, n, sizeof *set);
+    for (row_t i = 0; i < n && set && after <= before; i++)
+        set[i] = rank_clock_is_off(&clocks[i]);
+    if (n_impossible) {
+        n_impossible[0] = before;
+        n_impossible[1] = after > before ? before : after;
+    }
+    return set;
+}

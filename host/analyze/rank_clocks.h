@@ -49,4 +49,9 @@ row_t rank_clock_place(const struct rank_clock *clocks, row_t n, int64_t rank);
 uint64_t rank_clocks_impossible(const struct collective_calls *calls, const struct collective_matches *matches,
                                 const struct rank_clock *clocks, row_t n, int64_t tolerance_ns);
 
+/* Whose times are taken as set right, by place, in the arena: of clocks that are off, unless that leaves more that cannot
+ * be. n_impossible: how much that is before and after; NULL: not asked for. NULL: out of memory. */
+bool *rank_clocks_set(const struct collective_calls *calls, const struct collective_matches *matches,
+                      const struct rank_clock *clocks, row_t n, struct arena *arena, uint64_t n_impossible[2]);
+
 #endif

@@ -26,7 +26,7 @@ static const struct {
     {"broadcast", COMM_BROADCAST},    {"barrier", COMM_BARRIER},
     {"gather", COMM_GATHER},          {"scatter", COMM_SCATTER},
     {"reduce", COMM_REDUCE},          {"send", COMM_MESSAGE},
-    {"recv", COMM_MESSAGE},
+    {"recv", COMM_MESSAGE},           {"message", COMM_MESSAGE},
 };
 
 /* So much of a name is looked at: a kernel's own name, not its arguments. */

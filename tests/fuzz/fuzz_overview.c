@@ -61,13 +61,12 @@ static void check_findings(const struct overview_findings *findings) {
 
 static void check_ranks(struct made *made) {
     struct rank_collectives ranks[2] = {0}, *list[] = {&ranks[0], &ranks[1]};
-    struct overview_finding finding = {0};
+    struct job_findings found;
     struct sutra_error error;
-    bool found = false;
     for (int i = 0; i < 2; i++)
         check(rank_collectives_take(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
-    check(stragglers_find(list, 2, &made->scratch, &finding, &found, &error) == SUTRA_OK, "late ranks");
-    check(!found, "who is the same is not late");
+    check(stragglers_find(list, 2, &made->scratch, &found, &error) == SUTRA_OK, "late ranks");
+    check(!found.is_late, "who is the same is not late");
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);
 }

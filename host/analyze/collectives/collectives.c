@@ -191,19 +191,13 @@ static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_e
     return SUTRA_OK;
 }
 
-/* Clocks are set right where they are clearly off, and no clock is where that leaves more that cannot be. */
 static bool set_clocks(struct sutra_collectives *of) {
-    const int64_t tolerance_ns = 2000;
-    uint64_t before = rank_clocks_impossible(&of->calls, &of->matches, NULL, 0, tolerance_ns);
-    uint64_t after = rank_clocks_impossible(&of->calls, &of->matches, of->clocks, of->n_clocks, tolerance_ns);
-    struct sutra_collectives_summary *summary = &of->summary;
-    of->clock_set = arena_zeros(&of->arena, of->n_clocks, sizeof *of->clock_set);
-    summary->n_impossible = before;
-    summary->n_impossible_aligned = after > before ? before : after;
-    for (row_t i = 0; i < of->n_clocks && of->clock_set && after <= before; i++) {
-        of->clock_set[i] = rank_clock_is_off(&of->clocks[i]);
-        summary->n_clocks_set += of->clock_set[i];
-    }
+    uint64_t n_impossible[2];
+    of->clock_set = rank_clocks_set(&of->calls, &of->matches, of->clocks, of->n_clocks, &of->arena, n_impossible);
+    of->summary.n_impossible = n_impossible[0];
+    of->summary.n_impossible_aligned = n_impossible[1];
+    for (row_t i = 0; i < of->n_clocks && of->clock_set; i++)
+        of->summary.n_clocks_set += of->clock_set[i];
     return of->clock_set;
 }
 

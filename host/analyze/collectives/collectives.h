@@ -8,8 +8,8 @@
 #define ANALYZE_COLLECTIVES_COLLECTIVES_H
 
 #include "analyze/collective_checks.h"
-#include "analyze/rank_clocks.h"
 #include "analyze/rank_tasks.h"
+#include "analyze/rank_waits.h"
 #include "analyze/table.h"
 #include "base/buffer.h"
 #include "facts/collective_kind.h"
@@ -34,22 +34,11 @@ extern const char *const collective_place_names[];
 struct collective_time {
     enum comm_kind kind;
     enum collective_place place;
-    int64_t n_members;            /* as the group tells it, else those that are there */
-    row_t first, last;            /* places of the ranks that came first and last */
-    int64_t arrival_ns;           /* of the last */
+    int64_t n_members; /* as the group tells it, else those that are there */
+    struct collective_moments at;
     int64_t skew_ns, end_skew_ns; /* of starts, of ends */
-    double wait_ns;               /* of all ranks together */
-    int64_t transfer_ns;          /* the shortest duration: who comes last waits for nobody */
     int64_t bytes;                /* CALL_UNKNOWN */
     double algorithm, bus;        /* GB/s; NaN */
-};
-
-/* A rank of the job, by place among the clocks. */
-struct rank_waits {
-    const struct collective_part *part;
-    uint64_t n, n_last, n_first;
-    double in_ns, waited_ns;
-    double waited_for_ns; /* by the others, on average */
 };
 
 struct sutra_collectives {
@@ -62,11 +51,12 @@ struct sutra_collectives {
     bool *clock_set; /* by place among the clocks: its times are taken as set right */
     row_t n_clocks;
     struct collective_checks checks;
-    int64_t ranks_per_host;        /* 0: not known */
-    enum collective_place *places; /* of groups */
-    int64_t first_ns;              /* of the job's work */
-    double link_gb_per_s;          /* 0: not known */
-    struct rank_waits *sums;       /* by place among the clocks */
+    int64_t ranks_per_host;               /* 0: not known */
+    enum collective_place *places;        /* of groups */
+    int64_t first_ns;                     /* of the job's work */
+    double link_gb_per_s;                 /* 0: not known */
+    const struct collective_part **parts; /* by place among the clocks, as the next; NULL: it has no trace */
+    struct rank_waits *sums;
     struct sutra_collectives_summary summary;
     struct sutra_collectives_straggler straggler;
     char sentence[600];
@@ -91,18 +81,14 @@ struct collective_part *collective_part_at(const struct sutra_collectives *of, s
 
 /* ---- Moments (times.c) ---- */
 
-/* When a call began and ended by the common clock. */
-int64_t collective_begun(const struct sutra_collectives *of, const struct collective_call *call);
-int64_t collective_ended(const struct sutra_collectives *of, const struct collective_call *call);
+/* What waits are worked out from. */
+struct job_collectives collectives_job(const struct sutra_collectives *of);
 
 /* Where each group is; once. */
 bool collective_places_find(struct sutra_collectives *of);
 
 /* Works out a match. O(ranks log ranks). */
 struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match);
-
-/* Whether its ranks wait for each other, all of them for the last. */
-bool collective_is_met(const struct collective_time *time, const struct collective_match *match);
 
 /* ---- Tables ---- */
 

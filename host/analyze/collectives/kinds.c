@@ -80,12 +80,12 @@ static struct kind_row *take_rows(const struct sutra_collectives *of, struct are
             .bits = time.bytes > 0 ? (uint8_t)(63 - __builtin_clzll((unsigned long long)time.bytes)) : 0,
             .n = match->n,
             .n_members = time.n_members,
-            .last_rank = collective_match_call(&of->calls, &of->matches, match, time.last)->rank,
+            .last_rank = collective_match_call(&of->calls, &of->matches, match, time.at.last)->rank,
             .bytes = time.bytes,
-            .transfer_ns = time.transfer_ns,
+            .transfer_ns = time.at.transfer_ns,
             .skew_ns = time.skew_ns,
             .end_skew_ns = time.end_skew_ns,
-            .wait_ns = time.wait_ns,
+            .wait_ns = time.at.wait_ns,
             .algorithm = time.algorithm,
             .bus = time.bus};
     }

@@ -24,7 +24,7 @@ static void find_parts(struct sutra_collectives *of) {
         while (place < of->n_clocks && of->clocks[place].rank < part->rank.rank)
             place++;
         if (part->taken && place < of->n_clocks && of->clocks[place].rank == part->rank.rank)
-            of->sums[place].part = part;
+            of->parts[place] = part;
     }
 }
 
@@ -36,7 +36,7 @@ static int64_t set_time(const struct sutra_collectives *of, row_t place, int64_t
 static void find_span(struct sutra_collectives *of) {
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (row_t i = 0; i < of->n_clocks; i++) {
-        const struct collective_part *part = of->sums[i].part;
+        const struct collective_part *part = of->parts[i];
         if (!part || part->first_ns > part->last_ns)
             continue;
         int64_t begin = set_time(of, i, part->first_ns), end = set_time(of, i, part->last_ns);
@@ -47,27 +47,15 @@ static void find_span(struct sutra_collectives *of) {
     of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
 }
 
-static void add_match(struct sutra_collectives *of, const struct collective_match *match) {
-    struct collective_time time = collective_time_of(of, match);
+static void add_match(struct sutra_collectives *of, const struct job_collectives *job,
+                      const struct collective_match *match) {
+    struct collective_moments moments = collective_moments_of(job, match);
     struct sutra_collectives_summary *summary = &of->summary;
     summary->n_messages += match->is_message;
     summary->n_collectives += !match->is_message;
-    summary->transfer_us += microseconds(time.transfer_ns);
-    bool met = collective_is_met(&time, match);
-    for (row_t i = 0; i < match->n; i++) {
-        const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
-        struct rank_waits *sums = &of->sums[rank_clock_place(of->clocks, of->n_clocks, call->rank)];
-        sums->in_ns += (double)moment_minus(call->end_ns, call->start_ns);
-        if (!met)
-            continue;
-        sums->n++;
-        sums->waited_ns += (double)moment_minus(time.arrival_ns, collective_begun(of, call));
-        sums->n_first += i == time.first;
-        sums->n_last += i == time.last;
-        sums->waited_for_ns += i == time.last ? time.wait_ns / (match->n - 1) : 0;
-    }
-    if (met)
-        summary->waited_us += time.wait_ns / 1e3;
+    summary->transfer_us += microseconds(moments.transfer_ns);
+    if (rank_waits_add(job, match, &moments, of->sums))
+        summary->waited_us += moments.wait_ns / 1e3;
 }
 
 static int compare_reals(const void *left, const void *right) {
@@ -86,7 +74,7 @@ static void put_ranks(struct sutra_collectives *of, double median_compute_ns) {
     double span_us = of->summary.span_us;
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_waits *sums = &of->sums[i];
-        double compute_ns = sums->part ? sums->part->compute_ns : 0;
+        double compute_ns = of->parts[i] ? of->parts[i]->compute_ns : 0;
         table_integer(table, of->clocks[i].rank);
         table_integer(table, host_of(of, of->clocks[i].rank));
         table_integer(table, (int64_t)sums->n);
@@ -215,6 +203,7 @@ static void sum_clocks(struct sutra_collectives *of, double *values) {
 
 enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sutra_error *error) {
     of->sums = arena_zeros(&of->arena, of->n_clocks, sizeof *of->sums);
+    of->parts = arena_zeros(&of->arena, of->n_clocks, sizeof(struct collective_part *));
     double *values = arena_take(&of->arena, of->n_clocks, sizeof *values);
     if (of->arena.failed)
         return error_memory(error);
@@ -222,10 +211,11 @@ enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sut
     find_span(of);
     of->summary.n_calls = of->calls.n;
     of->summary.n_untold = of->calls.n_untold;
+    struct job_collectives job = collectives_job(of);
     for (row_t i = 0; i < of->matches.n; i++)
-        add_match(of, &of->matches.list[i]);
+        add_match(of, &job, &of->matches.list[i]);
     for (row_t i = 0; i < of->n_clocks; i++)
-        values[i] = of->sums[i].part ? of->sums[i].part->compute_ns : 0;
+        values[i] = of->parts[i] ? of->parts[i]->compute_ns : 0;
     if (of->n_clocks > 0)
         qsort(values, of->n_clocks, sizeof *values, compare_reals);
     put_ranks(of, of->n_clocks > 0 ? values[of->n_clocks / 2] : 0);

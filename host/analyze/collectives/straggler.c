@@ -18,11 +18,6 @@
 #include "base/error.h"
 #include "columns/column.h"
 
-/* A rank holds the job up if the others wait for it so long a part of the job, and so many times longer than for half of
- * all ranks. */
-#define PART_HELD_UP 0.05
-#define TIMES_MEDIAN 3
-
 /* Its device is the cause if it computes longer by so much of what the others wait for it. */
 #define DEVICE_PART 0.3
 
@@ -249,30 +244,18 @@ static int compare_reals(const void *left, const void *right) {
     return (*a > *b) - (*a < *b);
 }
 
-/* The rank that is waited for most, and how long half of all ranks are waited for at most. */
-static row_t find_most(const struct sutra_collectives *of, double *values, double *median_ns) {
-    row_t most = 0;
-    for (row_t i = 0; i < of->n_clocks; i++) {
-        values[i] = of->sums[i].waited_for_ns;
-        most = values[i] > values[most] ? i : most;
-    }
-    qsort(values, of->n_clocks, sizeof *values, compare_reals);
-    *median_ns = values[(of->n_clocks - 1) / 2];
-    return most;
-}
-
 /* The rank of the median computing time, of those that are no stragglers. */
 static row_t find_median(const struct sutra_collectives *of, row_t straggler, double *values) {
     double median = 0;
     row_t n = 0, nearest = ROW_NONE;
     for (row_t i = 0; i < of->n_clocks; i++)
-        if (i != straggler && of->sums[i].part)
-            values[n++] = of->sums[i].part->compute_ns;
+        if (i != straggler && of->parts[i])
+            values[n++] = of->parts[i]->compute_ns;
     if (n > 0)
         qsort(values, n, sizeof *values, compare_reals);
     median = n > 0 ? values[(n - 1) / 2] : 0;
     for (row_t i = 0; i < of->n_clocks && nearest == ROW_NONE; i++)
-        if (i != straggler && of->sums[i].part && of->sums[i].part->compute_ns == median)
+        if (i != straggler && of->parts[i] && of->parts[i]->compute_ns == median)
             nearest = i;
     return nearest;
 }
@@ -316,20 +299,20 @@ static void write_sentence(struct sutra_collectives *of) {
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
                                             struct sutra_error *error) {
     struct sutra_collectives_straggler *told = &of->straggler;
-    double *values = arena_take(&of->arena, of->n_clocks, sizeof *values), median_ns;
+    double *values = arena_take(&of->arena, of->n_clocks, sizeof *values);
     enum sutra_status status = arena_status(&of->arena, error);
     *told = (struct sutra_collectives_straggler){
         .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
     if (!status && of->n_clocks > 1) {
-        row_t most = find_most(of, values, &median_ns), median = find_median(of, most, values);
+        row_t most = rank_waits_most(of->sums, of->n_clocks), median = find_median(of, most, values);
         const struct rank_waits *sums = &of->sums[most];
         told->waited_for_us = sums->waited_for_ns / 1e3;
         told->n_last = sums->n_last;
         told->n_collectives = sums->n;
-        if (told->waited_for_us > PART_HELD_UP * told->span_us && sums->waited_for_ns > TIMES_MEDIAN * median_ns)
+        if (rank_waits_hold_up(of->sums, of->n_clocks, most, told->span_us * 1e3))
             told->rank = of->clocks[most].rank;
-        if (told->rank >= 0 && median != ROW_NONE && sums->part) {
-            const char *const paths[2] = {sums->part->rank.path, of->sums[median].part->rank.path};
+        if (told->rank >= 0 && median != ROW_NONE && of->parts[most]) {
+            const char *const paths[2] = {of->parts[most]->rank.path, of->parts[median]->rank.path};
             told->median_rank = of->clocks[median].rank;
             status = compare_operators(of, context, paths, error);
         }

@@ -65,12 +65,12 @@ static void put_match(const struct sutra_collectives *of, const struct collectiv
     table_integer(table, time->n_members);
     table_real(table, time->bytes == CALL_UNKNOWN ? (double)NAN : (double)time->bytes);
     table_words(table, collective_place_names[time->place]);
-    table_real(table, microseconds(moment_minus(time->arrival_ns, of->first_ns)));
-    table_integer(table, rank_at(of, match, time->first));
-    table_integer(table, rank_at(of, match, time->last));
+    table_real(table, microseconds(moment_minus(time->at.arrival_ns, of->first_ns)));
+    table_integer(table, rank_at(of, match, time->at.first));
+    table_integer(table, rank_at(of, match, time->at.last));
     table_real(table, microseconds(time->skew_ns));
-    table_real(table, time->wait_ns / match->n / 1e3);
-    table_real(table, microseconds(time->transfer_ns));
+    table_real(table, time->at.wait_ns / match->n / 1e3);
+    table_real(table, microseconds(time->at.transfer_ns));
     table_real(table, microseconds(time->end_skew_ns));
     table_real(table, time->algorithm);
     table_real(table, time->bus);
@@ -79,17 +79,18 @@ static void put_match(const struct sutra_collectives *of, const struct collectiv
 
 static void put_arrivals(const struct sutra_collectives *of, const struct collective_match *match,
                          const struct collective_time *time, struct group_text *group, struct sutra_table *table) {
+    struct job_collectives job = collectives_job(of);
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
-        int64_t start = collective_begun(of, call);
+        int64_t start = job_time(&job, call, call->start_ns), end = job_time(&job, call, call->end_ns);
         put_group(of, group, table, match->group);
         table_integer(table, match->number);
         collective_table_string(of, table, call->what);
         table_integer(table, call->rank);
         table_real(table, microseconds(moment_minus(start, of->first_ns)));
-        table_real(table, microseconds(moment_minus(time->arrival_ns, start)));
+        table_real(table, microseconds(moment_minus(time->at.arrival_ns, start)));
         table_real(table, microseconds(moment_minus(call->end_ns, call->start_ns)));
-        table_real(table, microseconds(moment_minus(collective_ended(of, call), of->first_ns)));
+        table_real(table, microseconds(moment_minus(end, of->first_ns)));
     }
 }
 

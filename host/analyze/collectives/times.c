@@ -1,9 +1,5 @@
 /*
  * times.c - one collective on all its ranks: who came when, who waited how long, how long it took, how fast it was.
- *
- *     rank 0  |-- waits ----|== transfer ==|
- *     rank 1       |- waits |==============|          the last to come waits for nobody, so the shortest duration is the
- *     rank 2                |==============|          transfer
  */
 #include <math.h>
 
@@ -12,17 +8,12 @@
 const char *const collective_place_names[] = {
     [PLACE_UNKNOWN] = "", [PLACE_INSIDE] = "inside", [PLACE_BETWEEN] = "between"};
 
-static int64_t common_time(const struct sutra_collectives *of, const struct collective_call *call, int64_t ns) {
-    row_t place = rank_clock_place(of->clocks, of->n_clocks, call->rank);
-    return of->clock_set[place] ? rank_clock_time(&of->clocks[place], ns) : ns;
-}
-
-int64_t collective_begun(const struct sutra_collectives *of, const struct collective_call *call) {
-    return common_time(of, call, call->start_ns);
-}
-
-int64_t collective_ended(const struct sutra_collectives *of, const struct collective_call *call) {
-    return common_time(of, call, call->end_ns);
+struct job_collectives collectives_job(const struct sutra_collectives *of) {
+    return (struct job_collectives){.calls = &of->calls,
+                                    .matches = &of->matches,
+                                    .clocks = of->clocks,
+                                    .clock_set = of->clock_set,
+                                    .n_clocks = of->n_clocks};
 }
 
 /* ---- Places ---- */
@@ -66,34 +57,6 @@ static int64_t bytes_of(const struct sutra_collectives *of, const struct collect
     return size == 0 || n < 0 || __builtin_mul_overflow(n, (int64_t)size, &bytes) ? CALL_UNKNOWN : bytes;
 }
 
-static void find_moments(const struct sutra_collectives *of, const struct collective_match *match,
-                         struct collective_time *time) {
-    int64_t first_ns = INT64_MAX, first_end = INT64_MAX, last_end = INT64_MIN;
-    time->arrival_ns = INT64_MIN;
-    time->transfer_ns = INT64_MAX;
-    for (row_t i = 0; i < match->n; i++) {
-        const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
-        int64_t start = collective_begun(of, call), end = collective_ended(of, call),
-                took = moment_minus(call->end_ns, call->start_ns);
-        if (start < first_ns) {
-            first_ns = start;
-            time->first = i;
-        }
-        if (start > time->arrival_ns) {
-            time->arrival_ns = start;
-            time->last = i;
-        }
-        first_end = end < first_end ? end : first_end;
-        last_end = end > last_end ? end : last_end;
-        time->transfer_ns = took < time->transfer_ns ? took : time->transfer_ns;
-    }
-    for (row_t i = 0; i < match->n; i++)
-        time->wait_ns += (double)moment_minus(
-            time->arrival_ns, collective_begun(of, collective_match_call(&of->calls, &of->matches, match, i)));
-    time->skew_ns = moment_minus(time->arrival_ns, first_ns);
-    time->end_skew_ns = moment_minus(last_end, first_end);
-}
-
 struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match) {
     const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
     const struct collective_group *group = &of->calls.groups[match->group];
@@ -107,15 +70,13 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
     if (match->is_message)
         time.place = match->from < 0 || match->to < 0 ? PLACE_UNKNOWN : place_of(of, match->from, match->to);
     time.bytes = bytes_of(of, match, time.kind, time.n_members);
-    find_moments(of, match, &time);
-    if (time.bytes != CALL_UNKNOWN && time.transfer_ns > 0 && !isnan(collective_bus_share(time.kind, 2))) {
-        time.algorithm = (double)time.bytes / (double)time.transfer_ns; /* bytes a ns are GB a second */
+    struct job_collectives job = collectives_job(of);
+    time.at = collective_moments_of(&job, match);
+    time.skew_ns = moment_minus(time.at.arrival_ns, time.at.first_ns);
+    time.end_skew_ns = moment_minus(time.at.last_end_ns, time.at.first_end_ns);
+    if (time.bytes != CALL_UNKNOWN && time.at.transfer_ns > 0 && !isnan(collective_bus_share(time.kind, 2))) {
+        time.algorithm = (double)time.bytes / (double)time.at.transfer_ns; /* bytes a ns are GB a second */
         time.bus = time.algorithm * collective_bus_share(time.kind, time.n_members);
     }
     return time;
-}
-
-bool collective_is_met(const struct collective_time *time, const struct collective_match *match) {
-    return match->n > 1 && !match->is_message &&
-           (collective_ends_at_once(time->kind) || time->kind == COMM_ALL_TO_ALL_V);
 }

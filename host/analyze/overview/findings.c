@@ -59,7 +59,7 @@ struct figure finding_time(double ticks) {
 struct figure finding_per_step(const struct findings_work *work, double ticks) {
     struct figure figure, part = finding_time(ticks / work->measures.n_steps),
                           whole = finding_time(work->measures.window / work->measures.n_steps);
-    const char *each = work->measures.n_steps > 1 ? "each " : "";
+    const char *each = work->measures.n_steps > 1 ? "each " : work->overview->window.n_steps ? "the " : "";
     const char *step = work->overview->window.n_steps ? " step" : "";
     snprintf(figure.text, sizeof figure.text, "%.40s of %s%.40s%s", part.text, each, whole.text, step);
     return figure;

@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "analyze/collective_calls.h"
 #include "analyze/operators/tables.h"
 #include "analyze/overview/overview.h"
 #include "analyze/overview/spans.h"
@@ -134,6 +135,11 @@ enum sutra_status finding_frame(struct findings_work *work, uint32_t kinds, uint
 
 /* measures.c */
 enum sutra_status measures_take(struct findings_work *work, struct sutra_error *error);
+
+/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes a second; 0: it is none, or its
+ * size is not told. Below this part of what links give they are hardly used. */
+#define SLOW_LINK_PERCENT 10
+double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 
 /* guards.c: whether set-up comes again and again: a third of it or more in the second half of three steps or more. */
 bool set_up_recurs(const struct overview *overview);

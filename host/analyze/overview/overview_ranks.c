@@ -17,7 +17,7 @@ struct rank_overview {
     struct sutra_operators *operators; /* until all ranks are joined */
     struct sutra_hta *hta;
     bool made;
-    double busy_percent;
+    double busy_percent, exposed_percent; /* of the window: all work; communication beside none */
     struct overview_findings findings;
     struct rank_collectives collectives;
     struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
@@ -218,6 +218,7 @@ static enum sutra_status make_rank(struct sutra_context *context, const struct o
     put_timeline(&overview, task->rank, &rank->tables[SUTRA_OVERVIEW_TIMELINE]);
     double window = (double)overview_length(&overview);
     rank->busy_percent = window > 0 ? (double)overview_busy(&overview) / window * 100 : 0;
+    rank->exposed_percent = window > 0 ? (double)overview.ticks[OVERVIEW_COMMUNICATION] / window * 100 : 0;
     for (int id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
         status = put_names(&overview, task->rank, (enum sutra_overview_table)id, scratch, &rank->tables[id], error);
     return status;
@@ -267,6 +268,16 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 
 /* ---- All ranks ---- */
 
+/* What of exposed communication is waiting for the rank that is late is won with that. */
+static void take_wait_off(const struct rank_overview *rank, struct overview_finding *finding) {
+    double wait = rank->collectives.wait_percent, exposed = rank->exposed_percent;
+    if (!(wait > 0 && exposed > 0) ||
+        (finding->rule != FINDING_EXPOSED_COMM && finding->rule != FINDING_SLOW_COLLECTIVE))
+        return;
+    finding->win *= fmax(0, 1 - wait / exposed);
+    finding_number(finding, "wait_percent", wait);
+}
+
 /* The findings of one rule: of the rank that it holds for most, and of how many. */
 static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
     const struct overview_finding *most = NULL;
@@ -279,10 +290,7 @@ static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
             struct overview_finding *finding = &rank->findings.list[k];
             if (finding->rule != rule)
                 continue;
-            if (rule == FINDING_EXPOSED_COMM && rank->collectives.wait_percent > 0) {
-                finding->win = fmax(0, finding->win - rank->collectives.wait_percent);
-                finding_number(finding, "wait_percent", rank->collectives.wait_percent);
-            }
+            take_wait_off(rank, finding);
             n++;
             if (most && !(finding->win > most->win))
                 continue;
@@ -308,8 +316,7 @@ static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
 static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutra_error *error) {
     struct arena scratch = {0};
     struct rank_collectives **ranks = arena_take(&scratch, overview->tasks.n, sizeof(struct rank_collectives *));
-    struct overview_finding late = {.n_numbers = 0};
-    bool found = false;
+    struct job_findings found = {.is_late = false};
     double busy = 0;
     size_t n = 0;
     enum sutra_status status = arena_status(&scratch, error);
@@ -321,11 +328,12 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
         }
     }
     if (!status)
-        status = stragglers_find(ranks, n, &scratch, &late, &found, error);
+        status = stragglers_find(ranks, n, &scratch, &found, error);
     for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
-        join_rule(overview, (enum finding_rule)rule);
-    if (!status && found)
-        overview->findings.list[overview->findings.n++] = late;
+        if (rule != FINDING_SLOW_COLLECTIVE || !found.links_used)
+            join_rule(overview, (enum finding_rule)rule);
+    if (!status && found.is_late)
+        overview->findings.list[overview->findings.n++] = found.late;
     findings_order(&overview->findings, n ? busy / (double)n : 0);
     arena_free(&scratch);
     return status;

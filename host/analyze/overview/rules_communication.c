@@ -7,6 +7,7 @@
 
 #include "analyze/collective_calls.h"
 #include "base/error.h"
+#include "facts/collective_kind.h"
 #include "facts/device_peaks.h"
 #include "text/short_name.h"
 
@@ -84,37 +85,30 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
     return SUTRA_OK;
 }
 
-/* ---- slow_collective: of those of >= SLOW_BYTES the fastest has a bus bandwidth < SLOW_PERCENT of the link's, and
- * they take equally long. Win: what they would take less at half of the link's rate. ---- */
+/* ---- slow_collective: of those of >= SLOW_BYTES the fastest has a bus bandwidth < SLOW_LINK_PERCENT of the link's, and
+ * SLOW_ALIKE or more take equally long. Win: what they would take less at half of the link's rate. With several ranks, none
+ * whose links turn out to be used once all have come (stragglers.c). ---- */
 
 #define SLOW_BYTES       1e6
-#define SLOW_PERCENT     10
+#define SLOW_ALIKE       3
 #define SLOW_SPREAD      1.5
 #define RANKS_OF_MACHINE 8
 
-/* Bytes that one link must carry for a byte of the message, times bytes; NaN: not known. */
-static double bus_bytes(const struct collective_calls *calls, const struct collective_call *call) {
-    char type[64];
-    const char *what = strings_text(&calls->strings, call->what), *name = strings_text(&calls->strings, call->type);
-    double n = (double)calls->groups[call->group].size;
-    const struct data_type *element = data_type_find(name, strlen(name));
-    snprintf(type, sizeof type, "c10::%.50s", name);
-    element = element ? element : data_type_find(type, strlen(type));
-    if (!element || n < 2 || n > RANKS_OF_MACHINE || call->is_message)
-        return (double)NAN;
-    double in = (double)call->n_in * element->bytes, out = (double)call->n_out * element->bytes;
-    if (strstr(what, "allreduce") || strstr(what, "all_reduce"))
-        return in < SLOW_BYTES ? (double)NAN : in * 2 * (n - 1) / n;
-    if (strstr(what, "gather"))
-        return out < SLOW_BYTES ? (double)NAN : out * (n - 1) / n;
-    if (strstr(what, "scatter"))
-        return in < SLOW_BYTES ? (double)NAN : in * (n - 1) / n;
-    return (double)NAN;
+double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call) {
+    enum comm_kind kind = collective_kind_of(strings_text(&calls->strings, call->what));
+    int64_t n = calls->groups[call->group].size;
+    double seconds = (double)(call->end_ns - call->start_ns) / 1e9;
+    bool parts = kind == COMM_ALL_REDUCE || kind == COMM_ALL_GATHER || kind == COMM_REDUCE_SCATTER;
+    if (!parts || n < 2 || n > RANKS_OF_MACHINE || call->is_message || !(seconds > 0))
+        return 0;
+    double bytes = (double)collective_elements(kind, call->n_in, call->n_out, n) *
+                   collective_type_bytes(strings_text(&calls->strings, call->type));
+    return bytes < SLOW_BYTES ? 0 : bytes * collective_bus_share(kind, n) / seconds;
 }
 
 /* Of the large ones. */
 struct slow_calls {
-    row_t n;
+    row_t n, n_alike; /* of these, of the same size as the best */
     double bandwidth; /* the best, bytes a second */
     const struct collective_call *best;
     double spread; /* the most that two of equal size differ by, as a factor */
@@ -128,21 +122,20 @@ static bool is_alike(const struct collective_call *a, const struct collective_ca
 static struct slow_calls look_at(const struct collective_calls *calls) {
     struct slow_calls slow = {.spread = 1};
     for (uint64_t i = 0; i < calls->n; i++) {
-        const struct collective_call *call = &calls->list[i];
-        double seconds = (double)(call->end_ns - call->start_ns) / 1e9, bytes = bus_bytes(calls, call);
-        if (isnan(bytes) || !(seconds > 0))
+        double bandwidth = large_collective_bandwidth(calls, &calls->list[i]);
+        slow.n += bandwidth > 0;
+        if (bandwidth <= slow.bandwidth)
             continue;
-        slow.n++;
-        if (bytes / seconds <= slow.bandwidth)
-            continue;
-        slow.bandwidth = bytes / seconds;
-        slow.best = call;
+        slow.bandwidth = bandwidth;
+        slow.best = &calls->list[i];
     }
     for (uint64_t i = 0; i < calls->n && slow.best; i++) {
         const struct collective_call *call = &calls->list[i];
+        if (!is_alike(call, slow.best))
+            continue;
         double factor = (double)(call->end_ns - call->start_ns) / (double)(slow.best->end_ns - slow.best->start_ns);
-        if (is_alike(call, slow.best))
-            slow.spread = fmax(slow.spread, factor);
+        slow.spread = fmax(slow.spread, factor);
+        slow.n_alike++;
     }
     return slow;
 }
@@ -150,15 +143,14 @@ static struct slow_calls look_at(const struct collective_calls *calls) {
 static void say_slow(struct findings_work *work, const struct collective_calls *calls, const struct slow_calls *slow,
                      double link) {
     const struct collective_call *best = slow->best;
-    if (!best)
-        return;
     double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
     double win = exposed * (1 - slow->bandwidth / (link / 2));
     struct overview_finding *finding = finding_say(
         work, FINDING_SLOW_COLLECTIVE, win,
         "The links are hardly used: even the fastest large collective, %s of %lld elements, takes %s, %.1f GB/s of bus "
-        "bandwidth where the links give %.0f; it takes equally long each time, so no rank is late. Wrong transport "
-        "(NCCL_P2P_DISABLE, IOMMU, no peer access) or too few channels: look at NCCL_DEBUG=INFO.",
+        "bandwidth where the links give %.0f; it takes equally long each time, which a late rank seldom does to the "
+        "others. Wrong transport (NCCL_P2P_DISABLE, IOMMU, no peer access) or too few channels: look at "
+        "NCCL_DEBUG=INFO.",
         short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
         finding_time((double)(best->end_ns - best->start_ns)).text, slow->bandwidth / 1e9, link / 1e9);
     finding_number(finding, "bus_gb_per_s", slow->bandwidth / 1e9);
@@ -176,7 +168,7 @@ enum sutra_status rule_slow_collective(struct findings_work *work, struct sutra_
         ok ? collective_calls_take(&calls, work->context, work->reading->trace, 0, error) : error_memory(error);
     if (!status) {
         struct slow_calls slow = look_at(&calls);
-        if (slow.n && slow.bandwidth < link * SLOW_PERCENT / 100 && slow.spread < SLOW_SPREAD)
+        if (slow.n_alike >= SLOW_ALIKE && slow.bandwidth < link * SLOW_LINK_PERCENT / 100 && slow.spread < SLOW_SPREAD)
             say_slow(work, &calls, &slow, link);
     }
     collective_calls_free(&calls);

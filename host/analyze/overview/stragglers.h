@@ -5,21 +5,23 @@
  *     rank 1   |-----------| all-to-all
  *     rank 3       |-------| all-to-all
  *
- * Collectives of ranks are matched, by what the trace tells of them or else by their order; where they end at once, who
- * comes last holds the others up, whatever its own times look like.
+ * Collectives of ranks are matched, by what the trace tells of them or else by their order; who of them holds the others
+ * up is one rule (analyze/rank_waits.h), which looks at the windows here. The shortest duration of each is that of the
+ * transfer, so that waiting for a rank is not taken for slow links.
  */
 #ifndef ANALYZE_OVERVIEW_STRAGGLERS_H
 #define ANALYZE_OVERVIEW_STRAGGLERS_H
 
-#include "analyze/collective_calls.h"
 #include "analyze/overview/findings.h"
+#include "analyze/rank_waits.h"
 
 /* Of one rank. */
 struct rank_collectives {
     int64_t rank;
-    int64_t from_ns, window_ns; /* its window, by the clock of `calls` */
+    struct rank_window window; /* by the clock of `calls` */
     row_t n_steps;
     struct collective_calls calls;
+    double link;         /* what links of its device give at most, bytes a second; 0: not known */
     double wait_percent; /* what comes out: of the window, in which it waits for the one that is late */
 };
 
@@ -27,8 +29,15 @@ struct rank_collectives {
 enum sutra_status rank_collectives_take(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error);
 
-/* Looks for the rank that is late; *found is whether there is one, and *finding says so. Ranks rise. */
+/* What all ranks say together. */
+struct job_findings {
+    bool is_late;
+    struct overview_finding late; /* of the rank that is */
+    bool links_used;              /* large collectives are quick once all have come: links are not what is slow */
+};
+
+/* Ranks rise. */
 enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                  struct overview_finding *finding, bool *found, struct sutra_error *error);
+                                  struct job_findings *found, struct sutra_error *error);
 
 #endif

@@ -113,15 +113,32 @@ static void print_names(const struct sutra_overview *overview, enum sutra_overvi
     }
 }
 
-static void print_next(const char *trace, bool many) {
+/* Whether a finding is about ranks that meet, whose price a simulation of the job knows better than a rule. */
+static bool tells_of_communication(const struct sutra_overview *overview) {
+    static const char *const rules[] = {"exposed_comm", "straggler", "slow_collective"};
+    struct sutra_finding finding;
+    for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++)
+        for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+            if (strcmp(finding.rule, rules[k]) == 0)
+                return true;
+    return false;
+}
+
+static void print_next(const struct sutra_overview *overview, const char *trace) {
+    bool many = n_rows(overview, SUTRA_OVERVIEW_RANKS) > 1;
     const char *typed = typed_path(trace, 30);
     printf("\nnext:\n");
     printf("  sutra analyze %s -o DIR   this as a page, with all tables\n", typed);
     printf("  sutra analyze operators %s\n", typed);
     printf("  sutra analyze kernels %s\n", typed);
     printf("  sutra critical-path %s\n", typed);
-    if (many)
-        printf("  sutra analyze hta TRACE...   ranks side by side\n");
+    if (!many)
+        return;
+    printf("  sutra analyze hta TRACE...   ranks side by side\n");
+    printf("  sutra analyze collectives TRACE...   who waits for whom, how fast links are\n");
+    if (tells_of_communication(overview))
+        printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --worth\n"
+               "      the price of a straggler, and of the network, by simulation\n");
 }
 
 void overview_page_print(const struct sutra_overview *overview, const char *trace) {
@@ -131,7 +148,7 @@ void overview_page_print(const struct sutra_overview *overview, const char *trac
     print_timeline(overview);
     print_names(overview, SUTRA_OVERVIEW_OPERATORS, "operators");
     print_names(overview, SUTRA_OVERVIEW_KERNELS, "kernels");
-    print_next(trace, n_rows(overview, SUTRA_OVERVIEW_RANKS) > 1);
+    print_next(overview, trace);
 }
 
 /* ---- JSON ---- */
