@@ -12,6 +12,7 @@
 #ifndef ANALYZE_COLLECTIVE_CALLS_H
 #define ANALYZE_COLLECTIVE_CALLS_H
 
+#include "analyze/spool.h"
 #include "base/arena.h"
 #include "columns/pair_table.h"
 #include "columns/row.h"
@@ -95,6 +96,10 @@ static inline int64_t moment_size(int64_t a) {
 
 /* Adds the rows of `from` behind those of `to`. False: out of memory. */
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
+
+/* The table as bytes, for another process, and from these into an empty one. False: out of memory. */
+void collective_calls_put(const struct collective_calls *calls, struct buffer *out);
+bool collective_calls_restore(struct collective_calls *calls, struct spool_reader *reader);
 
 /* A time of the trace, counted from there; 0 where that is no time. */
 int64_t trace_time_ns(double us, int64_t base_ns);

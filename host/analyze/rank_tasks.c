@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/rank_number.h"
 #include "base/error.h"
@@ -116,10 +117,12 @@ static char *path_of_result(const struct rank_run *run, size_t number) {
 static bool put_result(struct rank_run *run, size_t number, struct buffer *out) {
     const struct rank_task *task = &run->tasks->list[number];
     spool_put_text(out, task->path);
+    spool_put(out, task->stamp);
     spool_put(out, task->rank);
     spool_put(out, task->source);
     spool_put(out, task->status);
     spool_put(out, task->error);
+    spool_put_rows(out, task->warnings.bytes, task->warnings.length, 1);
     if (!task->status)
         run->tasks->spool->put(run->arg, number, out);
     return !out->failed;
@@ -145,19 +148,39 @@ static void leave_result(struct rank_run *run, size_t number, struct sutra_conte
     buffer_free(&out);
 }
 
+/* What is told of other processes' work is told here. */
+static enum sutra_status take_warnings(struct rank_task *task, struct spool_reader *reader) {
+    uint64_t n;
+    char *lines = spool_take_rows(reader, &n, 1);
+    reader->failed |= n > 0 && lines[n - 1] != 0;
+    task->warnings.length = 0; /* of its own work */
+    if (!reader->failed && n > 0)
+        buffer_append(&task->warnings, lines, n);
+    bool failed = (!lines && !reader->failed) || task->warnings.failed;
+    free(lines);
+    return failed ? error_memory(&task->error) : SUTRA_OK;
+}
+
 static enum sutra_status take_bytes(struct rank_run *run, size_t number, const struct source *source) {
     struct rank_task *task = &run->tasks->list[number];
     struct spool_reader reader = {.at = source->bytes, .end = source->bytes + source->size};
     bool same = spool_take_same(&reader, task->path);
+    spool_take(&reader, task->stamp);
     spool_take(&reader, task->rank);
     spool_take(&reader, task->source);
     spool_take(&reader, task->status);
     spool_take(&reader, task->error);
+    enum sutra_status status = take_warnings(task, &reader);
     if (reader.failed || !same)
         return error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
-    if (task->status)
-        return task->status;
-    enum sutra_status status = claim_rank(run, number, &task->error);
+    if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
+        unlink(source->name); /* as if that part had not run */
+        return error_file(&task->error, SUTRA_DATA, task->path,
+                          "has changed since its part was analyzed: run that part again");
+    }
+    if (status || task->status)
+        return status ? status : task->status;
+    status = claim_rank(run, number, &task->error);
     if (!status)
         status = run->tasks->spool->take(run->arg, run, number, run->context, &reader, &task->error);
     if (!status && reader.failed)
@@ -183,6 +206,7 @@ static void take_result(struct rank_run *run, size_t number) {
 static void run_with(struct rank_run *run, size_t number, struct sutra_context *context) {
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_device_trace *trace = NULL;
+    task->stamp = file_stamp_at(task->path); /* of before: what changes while it is read has changed since */
     task->status = sutra_device_trace_read(context, task->path, &trace, &task->error);
     if (!task->status)
         task->rank = rank_number(trace, task->path, number, &task->source);
@@ -230,13 +254,17 @@ static void run_task(void *arg, size_t number) {
 
 /* ---- All of them together ---- */
 
-/* Hands warnings on; the first error that ends all, if there is one. */
-static enum sutra_status hand_on(struct rank_run *run, struct sutra_error *error) {
+static void hand_warnings_on(const struct rank_run *run, const struct rank_task *task) {
+    for (size_t at = 0; at < task->warnings.length && !run->tasks->again; at += strlen(task->warnings.bytes + at) + 1)
+        context_warn(run->context, "%s: %s", task->path, task->warnings.bytes + at);
+}
+
+/* The first error that ends all, if there is one, behind the warnings up to there where they are to be `told` here. */
+static enum sutra_status hand_on(const struct rank_run *run, bool told, struct sutra_error *error) {
     for (size_t i = 0; i < run->tasks->n; i++) {
-        struct rank_task *task = &run->tasks->list[i];
-        for (size_t at = 0; at < task->warnings.length && !run->tasks->again;
-             at += strlen(task->warnings.bytes + at) + 1)
-            context_warn(run->context, "%s: %s", task->path, task->warnings.bytes + at);
+        const struct rank_task *task = &run->tasks->list[i];
+        if (told)
+            hand_warnings_on(run, task);
         bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || run->context->options.strict;
         if (task->status && ends_all) {
             *error = task->error;
@@ -250,7 +278,7 @@ static enum sutra_status hand_on(struct rank_run *run, struct sutra_error *error
 static enum sutra_status judge(struct rank_run *run, struct sutra_error *error) {
     const struct rank_tasks *tasks = run->tasks;
     size_t n_good = 0;
-    enum sutra_status status = hand_on(run, error);
+    enum sutra_status status = hand_on(run, true, error);
     if (status)
         return status;
     for (size_t i = 0; i < tasks->n; i++)
@@ -332,9 +360,7 @@ static enum sutra_status run_team(struct rank_run *run, struct sutra_error *erro
     stage_begin(run->context, "analyze ranks", run->tasks->n);
     run->context->stage_held = true;
     pool_run(run->context->pool, n_threads, run_worker, run);
-    enum sutra_status status = hand_on(run, error);
-    for (size_t i = 0; i < run->tasks->n; i++)
-        run->tasks->list[i].warnings.length = 0;
+    enum sutra_status status = hand_on(run, false, error);
     if (team->end)
         team->end(team->arg);
     run->tasks->is_elsewhere = !team->takes;

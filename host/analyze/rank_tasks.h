@@ -16,12 +16,14 @@
 #include "analyze/spool.h"
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/file_stamp.h"
 #include "context/context.h"
 #include "read/device_trace.h"
 
 /* One trace of the list. */
 struct rank_task {
     char *path;
+    struct file_stamp stamp; /* of when it was read */
     int64_t rank;
     enum sutra_rank_source source;
     enum sutra_status status; /* SUTRA_OK, or why it is left out */

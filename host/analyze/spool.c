@@ -28,6 +28,20 @@ void spool_put_table(struct buffer *out, const struct sutra_table *table) {
     }
 }
 
+void spool_put_strings(struct buffer *out, const struct strings *strings) {
+    spool_put(out, strings->n);
+    for (uint32_t i = 0; i < strings->n; i++) {
+        uint64_t length = strings_length(strings, i);
+        spool_put(out, length);
+        buffer_append(out, strings_text(strings, i), length);
+    }
+}
+
+void spool_put_rows(struct buffer *out, const void *rows, uint64_t n, size_t size) {
+    spool_put(out, n);
+    buffer_append(out, rows, n * size);
+}
+
 /* The next n bytes, or NULL. */
 static const char *take_bytes(struct spool_reader *reader, uint64_t n) {
     reader->failed |= n > (uint64_t)(reader->end - reader->at);
@@ -66,6 +80,30 @@ bool spool_take_these(struct spool_reader *reader, struct buffer *wanted) {
     reader->at += same ? wanted->length : 0;
     buffer_free(wanted);
     return same;
+}
+
+bool spool_take_strings(struct spool_reader *reader, struct strings *strings) {
+    uint32_t n;
+    spool_take(reader, n);
+    for (uint32_t i = 0; i < n && !reader->failed; i++) {
+        uint64_t length;
+        spool_take(reader, length);
+        const char *bytes = take_bytes(reader, length);
+        uint32_t number = bytes ? strings_intern(strings, bytes, length) : i;
+        if (number == STRING_NONE)
+            return false;
+        reader->failed |= number != i;
+    }
+    return true;
+}
+
+void *spool_take_rows(struct spool_reader *reader, uint64_t *n, size_t size) {
+    spool_take(reader, *n);
+    reader->failed |= *n > (uint64_t)(reader->end - reader->at) / size;
+    const char *from = reader->failed ? NULL : take_bytes(reader, *n * size);
+    char *rows = from ? malloc(*n * size + 1) : NULL;
+    *n = rows ? *n : 0;
+    return rows && *n ? memcpy(rows, from, *n * size) : rows;
 }
 
 /* ---- Tables ---- */

@@ -10,6 +10,7 @@
 
 #include "analyze/table.h"
 #include "base/arena.h"
+#include "columns/strings.h"
 
 struct spool_reader {
     const char *at, *end;
@@ -19,6 +20,8 @@ struct spool_reader {
 #define spool_put(out, value) buffer_append(out, &(value), sizeof(value))
 void spool_put_text(struct buffer *out, const char *text); /* or NULL */
 void spool_put_table(struct buffer *out, const struct sutra_table *table);
+void spool_put_strings(struct buffer *out, const struct strings *strings);
+void spool_put_rows(struct buffer *out, const void *rows, uint64_t n, size_t size);
 
 void spool_take_bytes(struct spool_reader *reader, void *to, size_t n);
 #define spool_take(reader, value) spool_take_bytes(reader, &(value), sizeof(value))
@@ -38,6 +41,12 @@ bool spool_take_same(struct spool_reader *reader, const char *text);
 
 /* Whether the next bytes are these, which are freed. */
 bool spool_take_these(struct spool_reader *reader, struct buffer *wanted);
+
+/* Fills an empty table of strings, which get the numbers that they had. False: out of memory. */
+bool spool_take_strings(struct spool_reader *reader, struct strings *strings);
+
+/* *n rows of `size` bytes each, the caller's and never NULL but where memory runs out or they are damaged. */
+void *spool_take_rows(struct spool_reader *reader, uint64_t *n, size_t size);
 
 /* Fills a table that has its columns, or none; columns become of the kinds that were put. Out of memory sets
  * table->failed. */

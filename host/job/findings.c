@@ -67,6 +67,23 @@ static void find_missing(struct job_whole *whole) {
              whole->n_missing, whole->n_missing == 1 ? "rank is" : "ranks are");
 }
 
+/* Ranks whose files are not of what is there now. */
+static void find_stale(struct job_whole *whole) {
+    struct rank_list changed = {0}, otherwise = {0};
+    for (size_t i = 0; i < whole->n_ranks; i++) {
+        if (whole->ranks[i].has_changed)
+            rank_list_add(&changed, whole->ranks[i].rank);
+        if (whole->ranks[i].is_otherwise)
+            rank_list_add(&otherwise, whole->ranks[i].rank);
+    }
+    if (changed.any)
+        find(whole, CHECK_WARNING, "changed traces", rank_list_text(&changed),
+             "the traces have changed since these were linked: link the job, or their parts, again");
+    if (otherwise.any)
+        find(whole, CHECK_WARNING, "other options", rank_list_text(&otherwise),
+             "linked with other options than the job was planned with: link the job, or their parts, again");
+}
+
 static void find_broken(struct job_whole *whole) {
     for (size_t i = 0; i < whole->n_ranks; i++) {
         struct rank_list ranks = {0};
@@ -166,6 +183,7 @@ static void sort_findings(struct job_whole *whole) {
 void job_findings_find(struct job_whole *whole) {
     find_missing(whole);
     find_broken(whole);
+    find_stale(whole);
     find_in_collectives(whole);
     find_clocks(whole);
     find_unmet(whole);

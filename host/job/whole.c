@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file_stamp.h"
 
 /* ---- The plan ---- */
 
@@ -83,6 +84,13 @@ static bool read_call(struct job_whole *whole, char *const *words, int64_t rank,
     return call.what != STRING_NONE && call.type != STRING_NONE && collective_call_add(&whole->calls, &call);
 }
 
+/* Whether the file is there and another one than when it was linked: host PATH BYTES TIME. */
+static bool has_changed(char *const *words) {
+    const struct file_stamp now = file_stamp_at(words[1]),
+                            then = {strtoull(words[2], NULL, 10), strtoll(words[3], NULL, 10)};
+    return now.bytes > 0 && file_stamps_differ(now, then);
+}
+
 static bool read_line(struct job_whole *whole, char *const *words, struct whole_rank *rank,
                       struct record_groups *groups) {
     const char *word = words[0];
@@ -101,6 +109,9 @@ static bool read_line(struct job_whole *whole, char *const *words, struct whole_
         rank->file_bytes = strtoull(words[2], NULL, 10);
     } else if (strcmp(word, "host") == 0 || strcmp(word, "device") == 0) {
         rank->input_bytes += strtoull(words[2], NULL, 10);
+        rank->has_changed |= has_changed(words);
+    } else if (strcmp(word, "options") == 0) {
+        rank->is_otherwise = strcmp(words[1], whole->options) != 0;
     } else if (strcmp(word, "devices") == 0) {
         rank->n_devices = strtoll(words[1], NULL, 10);
     } else if (strcmp(word, "start") == 0) {

@@ -25,6 +25,8 @@ struct whole_rank {
     double seconds;
     struct rank_start start;
     int64_t n_devices; /* GPUs of its host; NOT_TOLD */
+    bool has_changed;  /* a trace is another one than it was when the rank was linked */
+    bool is_otherwise; /* it was linked with other options than those of the plan */
 };
 
 /* A host's clock, as ahead of the first one's. */

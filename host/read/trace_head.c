@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file_stamp.h"
 #include "read/decompress.h"
 #include "text/digits.h"
 
@@ -248,8 +249,8 @@ enum sutra_status trace_head_read(const char *path, struct trace_head *head, str
             close(file);
         return status;
     }
-    made.bytes = (uint64_t)found.st_size;
-    made.modified_ns = (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec;
+    made.bytes = file_stamp_of(&found).bytes;
+    made.modified_ns = file_stamp_of(&found).modified_ns;
     char *bytes = malloc(HEAD_PACKED), *text = malloc(HEAD_TEXT);
     if (bytes && text)
         look_at_bytes(bytes, read_begin(file, bytes, HEAD_PACKED), text, &made);

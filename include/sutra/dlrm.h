@@ -203,6 +203,7 @@ struct sutra_dlrm_rank {
     const struct sutra_dlrm_report *report; /* figures only: marker and arrays are NULL */
     double overhead_us[SUTRA_N_OVERHEADS]; /* means of the samples of each kind that count in the variant by shape; NaN:
                                               there are none */
+    size_t place;                          /* among the paths */
 };
 
 /* Called once for each rank that was analyzed, as long as its analysis is there. Calls come from any thread and in any

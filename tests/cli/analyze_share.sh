@@ -3,20 +3,28 @@
 . "$TOOLS/common.sh"
 sutra gen -n 1k --ranks 5 --streams 3 --host h --device d
 head -c 4000 d/device.4.json >x && mv x d/device.4.json
-for what in "hta --edition 0.6" "hta --compat --no-series" "operators --rank 0 --rank 3" kernels; do
+for what in "hta --edition 0.6" "hta --compat --no-series" "operators --rank 0 --rank 3" kernels "dlrm --compat" \
+    "collectives --arrivals" "collectives --compat tracelens" "" "--tables json --no-report"; do
     rm -rf one two
     sutra analyze $what d -o one -q 2>one.err
-    sutra analyze $what d -o two -q --part 1/2 2>>two.err || echo "exit $?"
-    sutra analyze $what d -o two -q --part 2/2 2>>two.err || echo "exit $?"
+    sutra analyze $what d -o two -q --part 1/2 || echo "exit $?"
+    sutra analyze $what d -o two -q --part 2/2 || echo "exit $?"
     ls -A two two/.parts | xargs
     sutra analyze $what d -o two -q --finish 2>two.err || echo "exit $?"
-    diff -r one two && cmp one.err two.err && echo "$what: the same"
+    diff -r one two && cmp one.err two.err && echo "${what:-overview}: the same"
 done
 echo "--- what is missing"
 sutra analyze hta d -o two -q --part 2/2
 try sutra analyze hta d -o two -q --finish
 sutra analyze hta d -o two -q --part 1/2
 try sutra analyze hta d -o two -q --finish
+ls -d two/.parts 2>/dev/null
+echo "--- what has changed"
+sutra analyze collectives d -o two -q --part 1/1
+touch -d 2020-01-01 d/device.1.json
+try sutra analyze collectives d -o two -q --finish
+sutra analyze collectives d -o two -q --part 2/5
+try sutra analyze collectives d -o two -q --finish
 ls -d two/.parts 2>/dev/null
 echo "--- what is wrong"
 sutra analyze hta d -o two -q --part 1/1
@@ -28,3 +36,13 @@ try sutra analyze hta d --part 1/2
 try sutra analyze hta d -o two --part 0/2
 try sutra analyze hta d -o two --part 1/2 --finish
 try sutra analyze hta d -o two --part 1/2 --counters json
+# other ANALYSIS OPTION...: parts without the options.
+other() {
+    sutra analyze $1 d -o other -q --part 1/1 2>/dev/null
+    try sutra analyze $@ d -o other -q --finish
+    rm -r other
+}
+other collectives --compat tracelens
+other dlrm --compat
+other "" -a step
+try sutra analyze dlrm d/device.0.json -o other --part 1/2

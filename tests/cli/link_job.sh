@@ -39,6 +39,11 @@ try sutra link --finish parts
 sutra link --ranks table -o parts --part 1/3 && sutra link --ranks table -o parts --part 3/3
 try sutra link --finish parts
 for rank in 0 1 2 3; do cmp out/rank.$rank.json parts/rank.$rank.json; done
+touch -d 2021-01-01 devices/device.2.json
+sutra link --ranks table -o parts --part 3/4 --no-sync
+sutra link --ranks table -o parts --part 4/4
+touch -d 2022-01-01 devices/device.2.json
+try sutra link --finish parts
 echo "--- one folder for both"
 mkdir both && cp hosts/* devices/* both && sutra link both both -o one -q && diff -r -x .job -x job.json out one && echo same
 echo "--- a broken rank"

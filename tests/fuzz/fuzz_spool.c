@@ -1,9 +1,57 @@
 /*
- * fuzz_spool.c - the input as what another process has left: texts lie in it and end, a table that is taken is the bytes
- * that it was made of.
+ * fuzz_spool.c - the input as what another process has left: texts lie in it and end; a table that is taken, and what is
+ * kept of collectives and of overheads, is the bytes that it was made of.
  */
+#include "analyze/collectives/nccl.h"
+#include "analyze/dlrm/dlrm_raw.h"
 #include "analyze/spool.h"
 #include "fuzz.h"
+
+/* What was restored from the input's beginning gives these bytes again. */
+static void check_again(const char *begin, const struct spool_reader *reader, struct buffer *again) {
+    check(reader->at <= reader->end, "nothing is read behind the end");
+    check(same_bytes(again->bytes, again->length, begin, (size_t)(reader->at - begin)),
+          "what was restored is what was put");
+    buffer_free(again);
+}
+
+static void restore_calls(const char *bytes, size_t size) {
+    struct spool_reader reader = {.at = bytes, .end = bytes + size};
+    struct collective_calls calls;
+    struct buffer again = {0};
+    check(collective_calls_init(&calls), "there is memory");
+    check(collective_calls_restore(&calls, &reader), "there is memory");
+    if (!reader.failed && (unsigned char)reader.at[-1] <= 1) { /* any byte but 0 is true */
+        collective_calls_put(&calls, &again);
+        check_again(bytes, &reader, &again);
+    }
+    collective_calls_free(&calls);
+}
+
+static void restore_rows(const char *bytes, size_t size) {
+    struct spool_reader reader = {.at = bytes, .end = bytes + size};
+    struct nccl_rows *rows = NULL;
+    struct buffer again = {0};
+    check(nccl_rows_restore(&rows, &reader), "there is memory");
+    check(reader.failed == !rows, "damaged rows are none");
+    if (rows) {
+        nccl_rows_put(rows, &again);
+        check_again(bytes, &reader, &again);
+    }
+    nccl_rows_free(rows);
+}
+
+static void restore_raw(const char *bytes, size_t size) {
+    struct spool_reader reader = {.at = bytes, .end = bytes + size};
+    struct dlrm_raw raw = {.n = 0};
+    struct buffer again = {0};
+    check(dlrm_raw_restore(&raw, &reader), "there is memory");
+    if (!reader.failed && size > 0 && (unsigned char)bytes[0] <= 1) {
+        dlrm_raw_put(&raw, &again);
+        check_again(bytes, &reader, &again);
+    }
+    dlrm_raw_free(&raw);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct column_spec columns[] = {
@@ -11,6 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *bytes = new_bytes(size);
     if (size)
         memcpy(bytes, data, size);
+    restore_calls(bytes, size);
+    restore_rows(bytes, size);
+    restore_raw(bytes, size);
     struct spool_reader reader = {.at = bytes, .end = bytes + size};
     struct sutra_table table;
     struct buffer again = {0};

@@ -245,6 +245,27 @@ static enum sutra_status take_part(void *arg, struct rank_run *run, size_t numbe
     return status;
 }
 
+/* What is found depends on no other option. */
+static void put(void *arg, size_t number, struct buffer *out) {
+    struct sutra_collectives *of = arg;
+    struct collective_part *part = collective_part_of(of, number);
+    spool_put(out, of->options.compat);
+    collective_part_put(part, out);
+    collective_part_free(part);
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error) {
+    struct sutra_collectives *of = arg;
+    (void)run;
+    (void)context;
+    if (spool_take_bool(reader) != of->options.compat)
+        return error_file(error, SUTRA_DATA, of->tasks.list[number].path, "was analyzed with other options");
+    return collective_part_restore(collective_part_of(of, number), reader) ? SUTRA_OK : error_memory(error);
+}
+
+static const struct rank_spool spool = {put, take};
+
 static void name_ranks(struct sutra_collectives *of) {
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[i];
@@ -273,9 +294,10 @@ static enum sutra_status make(struct sutra_collectives *of, struct sutra_context
                               size_t n_paths, struct sutra_error *error) {
     if (!collective_calls_init(&of->calls))
         return error_memory(error);
+    of->tasks.spool = &spool;
     enum sutra_status status =
         rank_tasks_run(&of->tasks, context, paths, n_paths, sizeof(struct collective_part), take_part, of, error);
-    return status ? status : collectives_join(of, context, error);
+    return status || of->tasks.is_elsewhere ? status : collectives_join(of, context, error);
 }
 
 enum sutra_status sutra_collectives_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
@@ -293,10 +315,11 @@ enum sutra_status sutra_collectives_make(struct sutra_context *context, const ch
         return error_memory(error);
     made->options = taken;
     status = make(made, context, paths, n_paths, error);
-    if (status)
+    bool is_here = !status && !made->tasks.is_elsewhere;
+    if (!status)
+        *collectives = is_here ? made : NULL;
+    if (!is_here)
         sutra_collectives_free(made);
-    else
-        *collectives = made;
     return status;
 }
 

@@ -76,6 +76,10 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
                                        struct sutra_error *error);
 void collective_part_free(struct collective_part *part);
 
+/* What is kept of a trace as bytes, for another process; and from these. False: out of memory. */
+void collective_part_put(const struct collective_part *part, struct buffer *out);
+bool collective_part_restore(struct collective_part *part, struct spool_reader *reader);
+
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number);
 struct collective_part *collective_part_at(const struct sutra_collectives *of, size_t i); /* by rank */
 

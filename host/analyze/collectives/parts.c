@@ -72,6 +72,34 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
     return status;
 }
 
+void collective_part_put(const struct collective_part *part, struct buffer *out) {
+    bool compat = part->nccl != NULL;
+    spool_put(out, part->n_devices);
+    spool_put(out, part->link_gb_per_s);
+    spool_put(out, part->compute_ns);
+    spool_put(out, part->first_ns);
+    spool_put(out, part->last_ns);
+    spool_put(out, compat);
+    if (compat)
+        nccl_rows_put(part->nccl, out);
+    else
+        collective_calls_put(&part->calls, out);
+}
+
+bool collective_part_restore(struct collective_part *part, struct spool_reader *reader) {
+    spool_take(reader, part->n_devices);
+    spool_take(reader, part->link_gb_per_s);
+    spool_take(reader, part->compute_ns);
+    spool_take(reader, part->first_ns);
+    spool_take(reader, part->last_ns);
+    if (!collective_calls_init(&part->calls))
+        return false;
+    bool done = spool_take_bool(reader) ? nccl_rows_restore(&part->nccl, reader)
+                                        : collective_calls_restore(&part->calls, reader);
+    part->taken = done && !reader->failed;
+    return done;
+}
+
 void collective_part_free(struct collective_part *part) {
     collective_calls_free(&part->calls);
     nccl_rows_free(part->nccl);

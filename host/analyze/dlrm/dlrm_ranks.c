@@ -74,10 +74,8 @@ static void take_means(struct dlrm_analyzed *analyzed) {
         analyzed->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
 }
 
-/* The figures; what they point to goes with the analysis. */
-static void take_figures(struct dlrm_analyzed *analyzed, const struct sutra_dlrm *dlrm) {
-    struct sutra_dlrm_report *report = &analyzed->report;
-    *report = dlrm->report;
+/* What figures point to goes with the analysis. */
+static void keep_figures(struct sutra_dlrm_report *report) {
     report->marker = NULL;
     report->streams = NULL;
     report->rows = NULL;
@@ -97,6 +95,7 @@ static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
     struct dlrm_analyzed *analyzed = analyzed_of(ranks, number);
     struct sutra_dlrm_rank *rank = &analyzed->rank;
     rank->path = task->path;
+    rank->place = number;
     rank->rank = task->rank;
     rank->source = task->source;
     rank->report = &analyzed->report;
@@ -113,15 +112,73 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
         status = dlrm_raw_take(dlrm, &analyzed->raw, error);
     if (!status) {
         name_rank(work->ranks, number);
-        take_figures(analyzed, dlrm);
+        analyzed->report = dlrm->report;
+        keep_figures(&analyzed->report);
         take_means(analyzed);
     }
-    if (!status && work->options.visit)
+    if (!status && work->options.visit) /* where ranks are shared, too: here is what its files are made of */
         status = rank_run_visit(run, number, visit, &(struct showing){work, dlrm}, error);
     sutra_dlrm_free(dlrm);
     sutra_device_trace_free(trace);
     return status;
 }
+
+/* ---- From one process to another ---- */
+
+static void put_options(const struct sutra_dlrm_options *options, struct buffer *out) {
+    spool_put(out, options->compat);
+    spool_put_text(out, options->module_marker);
+    spool_put(out, options->trim);
+    spool_put(out, options->iters);
+    spool_put(out, options->skip_iters);
+    spool_put(out, options->from);
+    spool_put(out, options->to);
+    spool_put(out, options->batch);
+    spool_put(out, options->iteration_us);
+}
+
+static void put(void *arg, size_t number, struct buffer *out) {
+    struct dlrm_ranks_work *work = arg;
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    put_options(&work->of_each, out);
+    spool_put(out, analyzed->report);
+    spool_put(out, analyzed->rank.overhead_us);
+    dlrm_raw_put(&analyzed->raw, out);
+    dlrm_raw_free(&analyzed->raw);
+    analyzed->raw = (struct dlrm_raw){.n = 0};
+}
+
+/* Whether what is to be a bool is one. */
+static bool report_is_sound(const struct sutra_dlrm_report *report) {
+    const bool *const flags[] = {&report->compat, &report->trimmed, &report->tolerant, &report->has_streams};
+    bool sound = true;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sound &= *(const unsigned char *)flags[i] <= 1;
+    return sound;
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error) {
+    struct dlrm_ranks_work *work = arg;
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    struct buffer wanted = {0};
+    (void)context;
+    put_options(&work->of_each, &wanted);
+    if (!spool_take_these(reader, &wanted))
+        return error_file(error, SUTRA_DATA, work->ranks->tasks.list[number].path, "was analyzed with other options");
+    spool_take(reader, analyzed->report);
+    spool_take(reader, analyzed->rank.overhead_us);
+    keep_figures(&analyzed->report);
+    reader->failed |= !report_is_sound(&analyzed->report);
+    if (!dlrm_raw_restore(&analyzed->raw, reader))
+        return error_memory(error);
+    if (reader->failed)
+        return SUTRA_OK; /* who reads the file says that it is damaged */
+    name_rank(work->ranks, number);
+    return work->options.visit ? rank_run_visit(run, number, visit, &(struct showing){work, NULL}, error) : SUTRA_OK;
+}
+
+static const struct rank_spool spool = {put, take};
 
 /* ---- All of them together ---- */
 
@@ -153,8 +210,14 @@ enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const cha
     work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
+    work.ranks->tasks.spool = &spool;
     status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze, &work,
                             error);
+    if (!status && work.ranks->tasks.is_elsewhere) {
+        sutra_dlrm_ranks_free(work.ranks);
+        *ranks = NULL;
+        return SUTRA_OK;
+    }
     for (size_t i = 0; i < work.ranks->tasks.n; i++)
         name_rank(work.ranks, i);
     if (!status)

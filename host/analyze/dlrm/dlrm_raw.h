@@ -6,6 +6,7 @@
 #define ANALYZE_DLRM_RAW_H
 
 #include "analyze/dlrm/dlrm.h"
+#include "analyze/spool.h"
 #include "columns/strings.h"
 #include "write/text_out.h"
 
@@ -30,6 +31,10 @@ struct dlrm_raw {
 /* dlrm_raw_free() is due in any case. */
 enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error);
 void dlrm_raw_free(struct dlrm_raw *raw);
+
+/* The same as bytes, for another process, and from these. False: out of memory. */
+void dlrm_raw_put(const struct dlrm_raw *raw, struct buffer *out);
+bool dlrm_raw_restore(struct dlrm_raw *raw, struct spool_reader *reader);
 
 /* What goes into one table: the samples of one trace or several, with what the first columns say. */
 struct dlrm_raw_part {

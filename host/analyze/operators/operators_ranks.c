@@ -85,17 +85,41 @@ static bool take_options(const struct ops_work *work, struct spool_reader *reade
     return spool_take_these(reader, &wanted);
 }
 
+void operators_put(const struct sutra_operators *operators, struct buffer *out) {
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++) {
+        spool_put(out, operators->made[id]);
+        if (operators->made[id])
+            spool_put_table(out, &operators->tables[id]);
+    }
+}
+
+struct sutra_operators *operators_restore(const struct sutra_operators_options *options, struct spool_reader *reader,
+                                          bool *failed) {
+    struct sutra_operators *operators = calloc(1, sizeof *operators);
+    *failed = !operators;
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !*failed && !reader->failed; id++) {
+        if (!spool_take_bool(reader))
+            continue;
+        struct sutra_table *table = op_table_begin(operators, (enum sutra_operators_table)id);
+        spool_take_table(reader, table);
+        *failed = table->failed;
+    }
+    if (*failed || reader->failed) {
+        sutra_operators_free(operators);
+        return NULL;
+    }
+    operators->options = *options;
+    return operators;
+}
+
 static void put(void *arg, size_t number, struct buffer *out) {
     struct ops_work *work = arg;
     struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
     bool is_there = analyzed->operators != NULL;
     put_options(work, out);
     spool_put(out, is_there);
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && is_there; id++) {
-        spool_put(out, analyzed->operators->made[id]);
-        if (analyzed->operators->made[id])
-            spool_put_table(out, &analyzed->operators->tables[id]);
-    }
+    if (is_there)
+        operators_put(analyzed->operators, out);
     sutra_operators_free(analyzed->operators);
     analyzed->operators = NULL;
 }
@@ -110,21 +134,12 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
         return error_file(error, SUTRA_DATA, task->path, "was analyzed with other options");
     if (!spool_take_bool(reader))
         return SUTRA_OK;
-    bool failed = !(analyzed->operators = calloc(1, sizeof *analyzed->operators));
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !failed && !reader->failed; id++) {
-        if (!spool_take_bool(reader))
-            continue;
-        struct sutra_table *table = op_table_begin(analyzed->operators, (enum sutra_operators_table)id);
-        spool_take_table(reader, table);
-        failed = table->failed;
-    }
-    if (failed || reader->failed) {
-        sutra_operators_free(analyzed->operators);
-        analyzed->operators = NULL;
+    struct sutra_operators_options options = work->of_each;
+    bool failed;
+    options.rank = task->rank;
+    analyzed->operators = operators_restore(&options, reader, &failed);
+    if (!analyzed->operators)
         return failed ? error_memory(error) : SUTRA_OK; /* who reads the file says that it is damaged */
-    }
-    analyzed->operators->options = work->of_each;
-    analyzed->operators->options.rank = task->rank;
     return show(work, run, number, error);
 }
 

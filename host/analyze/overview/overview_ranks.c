@@ -3,25 +3,16 @@
  * stay; then what all say together.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/hta/hta_ranks.h"
 #include "analyze/operators/operators_ranks.h"
+#include "analyze/overview/overview_ranks.h"
 #include "analyze/overview/steps.h"
-#include "analyze/overview/stragglers.h"
 #include "analyze/rank_tasks.h"
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/options.h"
-
-struct rank_overview {
-    struct sutra_operators *operators; /* until all ranks are joined */
-    struct sutra_hta *hta;
-    bool made;
-    double busy_percent, exposed_percent; /* of the window: all work; communication beside none */
-    struct overview_findings findings;
-    struct rank_collectives collectives;
-    struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
-};
 
 struct sutra_overview {
     struct rank_tasks tasks; /* whose results are struct rank_overview */
@@ -38,54 +29,13 @@ static struct rank_overview *rank_of(const struct sutra_overview *overview, size
 
 /* ---- Tables ---- */
 
-static void table_begin(struct sutra_table *table, enum sutra_overview_table id) {
-    if (id == SUTRA_OVERVIEW_STEPS) {
-        steps_table_init(table);
-        return;
-    }
-    static const struct {
-        const char *name;
-        struct column_spec columns[6];
-        uint32_t n;
-    } specs[SUTRA_OVERVIEW_N_TABLES] = {
-        [SUTRA_OVERVIEW_RANKS] = {"overview_ranks",
-                                  {{"rank", SUTRA_COLUMN_INTEGER},
-                                   {"trace", SUTRA_COLUMN_TEXT},
-                                   {"window_us", SUTRA_COLUMN_REAL},
-                                   {"steps", SUTRA_COLUMN_INTEGER},
-                                   {"busy_percent", SUTRA_COLUMN_REAL}},
-                                  5},
-        [SUTRA_OVERVIEW_TIMELINE] = {"overview_timeline",
-                                     {{"rank", SUTRA_COLUMN_INTEGER},
-                                      {"what", SUTRA_COLUMN_TEXT},
-                                      {"time_us", SUTRA_COLUMN_REAL},
-                                      {"percent", SUTRA_COLUMN_REAL}},
-                                     4},
-        [SUTRA_OVERVIEW_OPERATORS] = {"overview_operators",
-                                      {{"rank", SUTRA_COLUMN_INTEGER},
-                                       {"name", SUTRA_COLUMN_TEXT},
-                                       {"device_us", SUTRA_COLUMN_REAL},
-                                       {"percent", SUTRA_COLUMN_REAL},
-                                       {"kernels", SUTRA_COLUMN_INTEGER}},
-                                      5},
-        [SUTRA_OVERVIEW_KERNELS] = {"overview_kernels",
-                                    {{"rank", SUTRA_COLUMN_INTEGER},
-                                     {"name", SUTRA_COLUMN_TEXT},
-                                     {"device_us", SUTRA_COLUMN_REAL},
-                                     {"percent", SUTRA_COLUMN_REAL},
-                                     {"kernels", SUTRA_COLUMN_INTEGER}},
-                                    5},
-    };
-    table_init(table, specs[id].name, specs[id].columns, specs[id].n);
-}
-
 static void put_words(struct sutra_table *table, const char *words) {
     table_text(table, words, strlen(words));
 }
 
 static void put_rank(const struct overview *overview, const struct rank_task *task, struct sutra_table *table) {
     double window = (double)overview_length(overview);
-    table_begin(table, SUTRA_OVERVIEW_RANKS);
+    rank_overview_table(table, SUTRA_OVERVIEW_RANKS);
     table_integer(table, task->rank);
     put_words(table, task->path);
     table_real(table, window / 1000);
@@ -114,7 +64,7 @@ static void put_timeline(const struct overview *overview, int64_t rank, struct s
         {"idle: behind the last work", ticks[OVERVIEW_AFTER]},
     };
     double window = (double)overview_length(overview);
-    table_begin(table, SUTRA_OVERVIEW_TIMELINE);
+    rank_overview_table(table, SUTRA_OVERVIEW_TIMELINE);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         table_integer(table, rank);
         put_words(table, lines[i].what);
@@ -165,7 +115,7 @@ static enum sutra_status put_names(const struct overview *overview, int64_t rank
     double *values = arena_take(arena, strings->n, sizeof *values);
     enum sutra_status status = arena_status(arena, error);
     uint32_t n = 0;
-    table_begin(table, id);
+    rank_overview_table(table, id);
     for (uint32_t name = 0; name < strings->n && !status; name++)
         if (sums.works[name]) {
             values[n] = (double)sums.ticks[name];
@@ -192,7 +142,7 @@ static enum sutra_status put_steps(const struct overview *overview, const char *
                                    struct sutra_error *error) {
     struct overview_steps steps;
     enum sutra_status status = overview_steps_make(overview, annotation, arena, scratch, &steps, error);
-    table_begin(table, SUTRA_OVERVIEW_STEPS);
+    rank_overview_table(table, SUTRA_OVERVIEW_STEPS);
     if (!status)
         steps_table_add(table, rank, overview, &steps);
     return status;
@@ -229,6 +179,16 @@ static enum sutra_status visit_hta(void *arg, size_t number, struct sutra_contex
     return overview->options.visit(overview->options.arg, context, rank_of(overview, number)->hta, error);
 }
 
+/* What is done about a rank's tables of HTA when it is analyzed. */
+static enum sutra_status show(struct sutra_overview *overview, struct rank_run *run, size_t number,
+                              struct sutra_error *error) {
+    enum sutra_status status =
+        overview->options.visit ? rank_run_visit(run, number, visit_hta, overview, error) : SUTRA_OK;
+    if (!status)
+        hta_free_series(rank_of(overview, number)->hta);
+    return status;
+}
+
 /* The tables of others, of the same trace and the same reading. */
 static enum sutra_status make_tables(struct sutra_overview *overview, struct rank_run *run, size_t number,
                                      struct sutra_context *context, const struct op_reading *reading,
@@ -240,12 +200,27 @@ static enum sutra_status make_tables(struct sutra_overview *overview, struct ran
         operators_make_of(context, reading, task->rank, overview->options.peaks, scratch, &rank->operators, error);
     if (!status)
         status = sutra_hta_make(context, reading->trace, &hta, &rank->hta, error);
-    if (!status && overview->options.visit)
-        status = rank_run_visit(run, number, visit_hta, overview, error);
-    if (!status)
-        hta_free_series(rank->hta);
-    return status;
+    return status || rank_run_is_shared(run) ? status : show(overview, run, number, error);
 }
+
+/* ---- From one process to another ---- */
+
+static void put(void *arg, size_t number, struct buffer *out) {
+    struct sutra_overview *overview = arg;
+    rank_overview_put(rank_of(overview, number), &overview->options, out);
+    rank_overview_free(rank_of(overview, number));
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error) {
+    struct sutra_overview *overview = arg;
+    struct rank_overview *rank = rank_of(overview, number);
+    (void)context;
+    enum sutra_status status = rank_overview_restore(rank, &overview->options, &overview->tasks, number, reader, error);
+    return rank->made && overview->options.tables ? show(overview, run, number, error) : status;
+}
+
+static const struct rank_spool spool = {put, take};
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -385,7 +360,7 @@ static enum sutra_status join_table(struct sutra_overview *overview, int id, str
     if (id == SUTRA_OVERVIEW_STEP_PLACES)
         step_places_table(table, steps);
     if (id <= SUTRA_OVERVIEW_STEPS)
-        table_begin(table, (enum sutra_overview_table)id);
+        rank_overview_table(table, (enum sutra_overview_table)id);
     for (size_t i = 0; i < overview->tasks.n && id <= SUTRA_OVERVIEW_STEPS; i++) {
         const struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
         if (rank->made)
@@ -406,7 +381,13 @@ enum sutra_status sutra_overview_make(struct sutra_context *context, const char 
     if (!made)
         return error_memory(error);
     made->options = taken;
+    made->tasks.spool = &spool;
     status = rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
+    if (!status && made->tasks.is_elsewhere) {
+        sutra_overview_free(made);
+        *overview = NULL;
+        return SUTRA_OK;
+    }
     if (!status)
         status = join_ranks(made, error);
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
@@ -423,14 +404,8 @@ enum sutra_status sutra_overview_make(struct sutra_context *context, const char 
 void sutra_overview_free(struct sutra_overview *overview) {
     if (!overview)
         return;
-    for (size_t i = 0; i < overview->tasks.n; i++) {
-        struct rank_overview *rank = rank_of(overview, i);
-        collective_calls_free(&rank->collectives.calls);
-        sutra_operators_free(rank->operators);
-        sutra_hta_free(rank->hta);
-        for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
-            table_free(&rank->tables[id]);
-    }
+    for (size_t i = 0; i < overview->tasks.n; i++)
+        rank_overview_free(rank_of(overview, i));
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
         table_free(&overview->tables[id]);
     sutra_operators_ranks_free(overview->operators);

@@ -3,12 +3,19 @@
  */
 #include "cli/analyze/analysis_share.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "cli/tool/part.h"
 #include "cli/tool/paths.h"
 #include "context/context.h"
+#include "read/source.h"
+#include "write/sink.h"
 
 #define PARTS_FOLDER ".parts"
 
@@ -24,20 +31,76 @@ static int make_folders(struct analysis_share *share, const char *output) {
     return exit_code == SUTRA_OK ? folder_make(share->folder) : exit_code;
 }
 
-static void path_of_result(const struct analysis_share *share, size_t number, char path[PATH_MAX + 32]) {
-    snprintf(path, PATH_MAX + 32, "%s/%zu", share->folder, number);
+static void path_of_result(const struct analysis_share *share, size_t number, char path[SHARE_PATH_MAX]) {
+    snprintf(path, SHARE_PATH_MAX, "%s/%zu", share->folder, number);
+}
+
+void analysis_share_files(const struct analysis_share *share, size_t number, char path[SHARE_PATH_MAX]) {
+    snprintf(path, SHARE_PATH_MAX, "%s/%zu.files", share->folder, number);
 }
 
 static void remove_results(const struct analysis_share *share, const struct trace_list *traces) {
-    char path[PATH_MAX + 32];
+    char path[SHARE_PATH_MAX];
     for (size_t i = 0; i < traces->n; i++) {
         path_of_result(share, i, path);
         unlink(path);
+        analysis_share_files(share, i, path);
+        if (path_is_folder(path))
+            result_folder_remove(path);
     }
 }
 
+/* ---- Files about a trace ---- */
+
+static enum sutra_status copy_file(struct sutra_context *context, const char *from, const char *to,
+                                   struct sutra_error *error) {
+    struct source source = {0};
+    struct sink *sink;
+    enum sutra_status status = source_open_any(&source, from, 0, error);
+    if (!status)
+        status = sink_open(&sink, context, to, error);
+    if (!status) {
+        sink_write(sink, 0, source.bytes, source.size);
+        status = sink_close(sink, true, NULL, error);
+    }
+    source_close(&source);
+    return status;
+}
+
+/* Folders in it are those that we made, one deep. */
+static enum sutra_status copy_folder(struct sutra_context *context, const char *from, const char *to,
+                                     struct sutra_error *error) {
+    DIR *list = path_make_folder(to) ? opendir(from) : NULL;
+    const struct dirent *entry;
+    enum sutra_status status = list ? SUTRA_OK : error_file(error, SUTRA_NO_OUTPUT, to, "%s", strerror(errno));
+    /* cppcheck-suppress readdirCalled; nobody else reads this list */
+    while (!status && (entry = readdir(list))) {
+        char *file = NULL, *place = NULL;
+        bool named =
+            asprintf(&file, "%s/%s", from, entry->d_name) >= 0 && asprintf(&place, "%s/%s", to, entry->d_name) >= 0;
+        if (!named)
+            status = error_memory(error);
+        else if (entry->d_name[0] != '.')
+            status = (path_is_folder(file) ? copy_folder : copy_file)(context, file, place, error);
+        free(file);
+        free(place);
+    }
+    if (list)
+        closedir(list);
+    return status;
+}
+
+enum sutra_status analysis_share_copy(const struct analysis_share *share, struct sutra_context *context, size_t number,
+                                      const char *folder, struct sutra_error *error) {
+    char files[SHARE_PATH_MAX];
+    analysis_share_files(share, number, files);
+    return copy_folder(context, files, folder, error);
+}
+
+/* ---- Who does what ---- */
+
 static bool all_are_there(const struct analysis_share *share, const struct trace_list *traces) {
-    char path[PATH_MAX + 32];
+    char path[SHARE_PATH_MAX];
     size_t i = 0;
     for (bool there = true; i < traces->n && there; i += there) {
         path_of_result(share, i, path);

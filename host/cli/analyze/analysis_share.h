@@ -23,6 +23,12 @@ struct analysis_share {
     char folder[PATH_MAX];
 };
 
+/* Where a process leaves files about a trace, by its number; who takes the results copies them to a folder. */
+#define SHARE_PATH_MAX (PATH_MAX + 32)
+void analysis_share_files(const struct analysis_share *share, size_t number, char path[SHARE_PATH_MAX]);
+enum sutra_status analysis_share_copy(const struct analysis_share *share, struct sutra_context *context, size_t number,
+                                      const char *folder, struct sutra_error *error);
+
 /* Whether the words ask for it. */
 bool analysis_is_shared(const struct analysis_values *values, const struct job_team *processes);
 

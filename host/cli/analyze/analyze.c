@@ -7,21 +7,31 @@
 #include <unistd.h>
 
 #include "cli/analyze/overview_job.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 
 static const struct command *const analyses[] = {&analyze_collectives_command, &analyze_dlrm_command,
                                                  &analyze_hta_command,         &analyze_kernels_command,
                                                  &analyze_operators_command,   NULL};
 
+/* In the same order; operators and kernels are one. */
+static shared_analysis *const runs[] = {collectives_run_shared, dlrm_run_shared, hta_run_shared, operators_run_shared,
+                                        operators_run_shared};
+
 /* A word that is neither a file nor looks like one was meant for an analysis. */
-static int run(const struct command *command, int argc, char **argv) {
+int analyze_run_team(int argc, char **argv, const struct job_team *processes) {
     const char *word = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-    const struct command *below = word ? command_find(analyses, word) : NULL;
-    if (below)
-        return below->run(below, argc - 1, argv + 1);
+    for (size_t i = 0; word && analyses[i]; i++)
+        if (strcmp(word, analyses[i]->name) == 0)
+            return runs[i](analyses[i], argc - 1, argv + 1, processes);
     if (word && !strpbrk(word, "./") && access(word, F_OK))
-        return command_unknown(analyses, command->called, word);
-    return overview_run(command, argc, argv);
+        return command_unknown(analyses, analyze_command.called, word);
+    return overview_run_shared(&analyze_command, argc, argv, processes);
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    (void)command;
+    return analyze_run_team(argc, argv, NULL);
 }
 
 #define AT(field) .offset = offsetof(struct overview_values, field)
@@ -48,6 +58,7 @@ static const struct option_row options[] = {
     {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
      .help = "what the device can do at most (default: the data sheet of the device in the trace)"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,

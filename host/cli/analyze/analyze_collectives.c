@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/analyze/analysis_job.h"
+#include "cli/analyze/analysis_share.h"
 #include "cli/analyze/collectives_page.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 #include "cli/tool/trace_list.h"
 #include "sutra/report.h"
@@ -39,6 +40,7 @@ static const struct option_row options[] = {
      .help = "tracelens: the tables of TraceLens, with its rules, its arithmetic and its columns: ranks are the places "
              "of their files, collectives meet by order, GB are GiB (default: none)"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
@@ -52,6 +54,7 @@ struct collectives_job {
     struct trace_list traces;
     struct sutra_collectives *collectives;
     struct result_folder results;
+    struct analysis_share share;
 };
 
 static enum sutra_status write_tables(struct collectives_job *job, struct sutra_error *error) {
@@ -83,11 +86,14 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                    .link_gb_per_s = (double)values->link_peak};
     enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
+        analysis_share_with(&job->share, job->analysis.context);
+    if (!status)
         status = sutra_collectives_make(job->analysis.context, (const char *const *)job->traces.paths, job->traces.n,
                                         &made, &job->collectives, error);
-    if (!status && values->analysis.job.output)
+    bool is_written = values->analysis.job.output && job->collectives;
+    if (!status && is_written)
         status = write_tables(job, error);
-    if (!status && values->analysis.job.output && !values->analysis.no_report && !made.compat)
+    if (!status && is_written && !values->analysis.no_report && !made.compat)
         status = write_report(job, error);
     progress_clear(&job->analysis.watch.progress);
     return status;
@@ -117,14 +123,19 @@ static int job_tell(struct collectives_job *job) {
 
 /* ---- The command ---- */
 
-static int run_job(struct collectives_job *job, const struct operands *operands) {
+static int run_job(struct collectives_job *job, struct collectives_values *values, const struct operands *operands,
+                   const struct job_team *processes) {
     int exit_code = trace_list_make(&job->traces, operands);
+    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
     if (exit_code == SUTRA_OK)
         exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
-    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK && job->collectives)
+        exit_code = job_tell(job);
+    return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
-static int run(const struct command *command, int argc, char **argv) {
+int collectives_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct collectives_values values = {.analysis.job.stages = analysis_stages};
     struct operands operands;
     int exit_code;
@@ -133,11 +144,15 @@ static int run(const struct command *command, int argc, char **argv) {
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
     struct collectives_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &operands);
+    exit_code = run_job(&job, &values, &operands, processes);
     sutra_collectives_free(job.collectives);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);
     return exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    return collectives_run_shared(command, argc, argv, NULL);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

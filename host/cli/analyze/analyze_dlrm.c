@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/analyze/analysis_job.h"
+#include "base/error.h"
+#include "cli/analyze/analysis_share.h"
 #include "cli/analyze/dlrm_page.h"
 #include "cli/analyze/dlrm_ranks_page.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/trace_list.h"
 
@@ -51,6 +53,7 @@ static const struct option_row options[] = {
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
     {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the results"},
+    ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
     {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
@@ -111,6 +114,8 @@ struct dlrm_job {
     struct sutra_dlrm_ranks *ranks; /* of several */
     struct result_folder results;
     struct sutra_dlrm_options options;
+    struct analysis_share share;
+    bool no_report;
 };
 
 static enum sutra_status write_results(struct dlrm_job *job, struct sutra_context *context,
@@ -118,7 +123,7 @@ static enum sutra_status write_results(struct dlrm_job *job, struct sutra_contex
                                        struct sutra_error *error) {
     uint64_t n_bytes = 0, n_report_bytes = 0;
     enum sutra_status status = sutra_dlrm_write(context, dlrm, folder, job->values->model, &n_bytes, error);
-    if (!status && !job->values->analysis.no_report)
+    if (!status && !job->no_report)
         status = sutra_report_write_dlrm(context, dlrm, trace, folder, &n_report_bytes, error);
     job->analysis.figures.output_bytes += n_bytes + n_report_bytes;
     return status;
@@ -136,30 +141,37 @@ static enum sutra_status run_one(struct dlrm_job *job, const struct sutra_dlrm_o
 
 /* ---- Many ranks ---- */
 
-/* One rank is done. */
+/* One rank is done: here, or (without an analysis) in another process. */
 static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                  const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
     struct dlrm_job *job = arg;
-    char folder[4096];
-    int length = snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->results.path, rank->rank);
-    if (length < 0 || (size_t)length >= sizeof folder)
-        errno = ENAMETOOLONG;
-    else if (path_make_folder(folder))
-        return write_results(job, context, dlrm, rank->path, folder, error);
-    *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
-    snprintf(error->message, sizeof error->message, "%.300s: the folder cannot be made: %s", folder, strerror(errno));
-    return SUTRA_NO_OUTPUT;
+    char folder[SHARE_PATH_MAX];
+    bool is_left = dlrm && job->share.is_on;
+    if (is_left)
+        analysis_share_files(&job->share, rank->place, folder);
+    else
+        snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->results.path, rank->rank);
+    if (is_left && path_is_folder(folder)) /* of a part that was called before */
+        result_folder_remove(folder);
+    if (!dlrm)
+        return analysis_share_copy(&job->share, context, rank->place, folder, error);
+    if (!path_make_folder(folder))
+        return error_file(error, SUTRA_NO_OUTPUT, folder, "the folder cannot be made: %s", strerror(errno));
+    return write_results(job, context, dlrm, rank->path, folder, error);
 }
 
 static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                   struct sutra_error *error) {
     const char *output = job->values->analysis.job.output;
-    const struct sutra_dlrm_ranks_options ranks_options = {
-        .size = sizeof ranks_options, .dlrm = options_of_dlrm, .visit = output ? on_rank : NULL, .arg = job};
+    const struct sutra_dlrm_ranks_options ranks_options = {.size = sizeof ranks_options,
+                                                           .dlrm = options_of_dlrm,
+                                                           .visit = output || job->share.is_on ? on_rank : NULL,
+                                                           .arg = job};
     uint64_t n_bytes = 0;
+    analysis_share_with(&job->share, job->analysis.context);
     enum sutra_status status = sutra_dlrm_ranks_make(job->analysis.context, (const char *const *)job->traces.paths,
                                                      job->traces.n, &ranks_options, &job->ranks, error);
-    if (!status && output)
+    if (!status && output && job->ranks)
         status = sutra_dlrm_ranks_write(job->analysis.context, job->ranks, job->results.path, job->values->model,
                                         &n_bytes, error);
     job->analysis.figures.output_bytes += n_bytes;
@@ -242,19 +254,32 @@ static int job_tell(struct dlrm_job *job) {
 
 /* ---- The command ---- */
 
-static int run_job(struct dlrm_job *job, const struct operands *operands) {
-    const struct analysis_values *values = &job->values->analysis;
+/* The traces that the words name, as far as they may be worked on so. */
+static int list_traces(struct dlrm_job *job, const struct operands *operands, bool is_shared) {
     int exit_code = read_options(job->values, &job->options);
     if (exit_code == SUTRA_OK)
         exit_code = trace_list_make(&job->traces, operands);
-    if (exit_code == SUTRA_OK && values->open && job->traces.n > 1)
+    if (exit_code == SUTRA_OK && job->values->analysis.open && job->traces.n > 1)
         exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_job_work(values, &job->traces, &job->results, job_run, job);
-    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
+    if (exit_code == SUTRA_OK && is_shared && job->traces.n == 1)
+        exit_code = message_fail(SUTRA_USAGE, "%s: one trace is nothing to share", job->traces.paths[0]);
+    return exit_code;
 }
 
-static int run(const struct command *command, int argc, char **argv) {
+static int run_job(struct dlrm_job *job, struct dlrm_values *values, const struct operands *operands,
+                   const struct job_team *processes) {
+    int exit_code = list_traces(job, operands, analysis_is_shared(&values->analysis, processes));
+    job->no_report = values->analysis.no_report;
+    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK)
+        exit_code = analysis_job_work(&values->analysis, &job->traces, &job->results, job_run, job);
+    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK && (job->ranks || job->dlrm))
+        exit_code = job_tell(job);
+    return exit_code == SUTRA_OK ? ended : exit_code;
+}
+
+int dlrm_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct dlrm_values values = {.analysis.job.stages = analysis_stages, .skip_iters = 50};
     struct operands operands;
     int exit_code;
@@ -263,13 +288,17 @@ static int run(const struct command *command, int argc, char **argv) {
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
     struct dlrm_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &operands);
+    exit_code = run_job(&job, &values, &operands, processes);
     sutra_dlrm_free(job.dlrm);
     sutra_device_trace_free(job.trace);
     sutra_dlrm_ranks_free(job.ranks);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);
     return exit_code;
+}
+
+static int run(const struct command *command, int argc, char **argv) {
+    return dlrm_run_shared(command, argc, argv, NULL);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "cli/analyze/operators_job.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 
 #define AT(field) .offset = offsetof(struct operators_values, field)
@@ -23,7 +24,7 @@ static const struct option_row options[] = {
 };
 
 static int run(const struct command *command, int argc, char **argv) {
-    return operators_run(command, argc, argv, NULL, true);
+    return operators_run_shared(command, argc, argv, NULL);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "cli/analyze/operators_job.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 
 static const char *const compats[] = {"none", "tracelens", NULL}; /* in the order of enum operators_compat */
@@ -30,7 +31,7 @@ static const struct option_row options[] = {
 };
 
 static int run(const struct command *command, int argc, char **argv) {
-    return operators_run(command, argc, argv, NULL, false);
+    return operators_run_shared(command, argc, argv, NULL);
 }
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cli/analyze/operators_page.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 #include "cli/tool/trace_list.h"
 #include "sutra/report.h"
@@ -134,8 +135,7 @@ static int run_job(struct operators_job *job, struct operators_values *values, c
     return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
-int operators_run(const struct command *command, int argc, char **argv, const struct job_team *processes,
-                  bool kernels) {
+int operators_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct operators_values values = {.analysis.job.stages = analysis_stages};
     struct operands operands;
     int exit_code;
@@ -143,8 +143,9 @@ int operators_run(const struct command *command, int argc, char **argv, const st
         return exit_code;
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
-    struct operators_job job = {
-        .values = &values, .kernels = kernels, .analysis = analysis_job_start(&values.analysis)};
+    struct operators_job job = {.values = &values,
+                                .kernels = command == &analyze_kernels_command,
+                                .analysis = analysis_job_start(&values.analysis)};
     exit_code =
         analysis_ranks_take(&values.ranks, job.only) ? run_job(&job, &values, &operands, processes) : SUTRA_USAGE;
     sutra_operators_ranks_free(job.ranks);

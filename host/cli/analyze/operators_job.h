@@ -44,7 +44,4 @@ struct operators_values {
             .help = "only work of operators of a category: GEMM, SDPA_fwd, elementwise, ..."                             \
     }
 
-/* Runs the command: reads, analyzes, writes, prints. `kernels`: tables of kernels instead of those of operators. */
-int operators_run(const struct command *command, int argc, char **argv, const struct job_team *processes, bool kernels);
-
 #endif

@@ -3,7 +3,9 @@
  */
 #include "cli/analyze/overview_job.h"
 
+#include "cli/analyze/analysis_share.h"
 #include "cli/analyze/overview_page.h"
+#include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 #include "sutra/report.h"
 
@@ -15,6 +17,7 @@ struct overview_job {
     struct result_folder results;
     struct sutra_overview *overview;
     struct sutra_report *report; /* NULL: none is written */
+    struct analysis_share share;
 };
 
 static enum sutra_status write_table(struct overview_job *job, const struct sutra_table *table,
@@ -59,14 +62,16 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
         status = sutra_report_create(&job->report, error);
     const struct sutra_overview_options options = {.size = sizeof options,
                                                    .annotation = values->annotation,
-                                                   .tables = output != NULL,
+                                                   .tables = output || job->share.is_on,
                                                    .peaks = values->peaks,
                                                    .visit = job->report ? sutra_report_visit : NULL,
                                                    .arg = job->report};
     if (!status)
+        analysis_share_with(&job->share, analysis->context);
+    if (!status)
         status = sutra_overview_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n, &options,
                                      &job->overview, error);
-    if (!status && output)
+    if (!status && output && job->overview)
         status = write_results(job, error);
     progress_clear(&analysis->watch.progress);
     return status;
@@ -95,7 +100,19 @@ static int job_tell(struct overview_job *job) {
     return analysis_job_close(&job->analysis, values->open, print_stats, job);
 }
 
-int overview_run(const struct command *command, int argc, char **argv) {
+static int run_job(struct overview_job *job, struct overview_values *values, const struct operands *operands,
+                   const struct job_team *processes) {
+    int exit_code = trace_list_make(&job->traces, operands);
+    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK)
+        exit_code = analysis_job_work(&values->analysis, &job->traces, &job->results, job_run, job);
+    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
+    if (exit_code == SUTRA_OK && job->overview)
+        exit_code = job_tell(job);
+    return exit_code == SUTRA_OK ? ended : exit_code;
+}
+
+int overview_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct overview_values values = {.analysis.job.stages = analysis_stages};
     struct operands operands;
     int exit_code;
@@ -104,11 +121,7 @@ int overview_run(const struct command *command, int argc, char **argv) {
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
     struct overview_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = trace_list_make(&job.traces, &operands);
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_job_work(&values.analysis, &job.traces, &job.results, job_run, &job);
-    if (exit_code == SUTRA_OK)
-        exit_code = job_tell(&job);
+    exit_code = run_job(&job, &values, &operands, processes);
     sutra_report_free(job.report);
     sutra_overview_free(job.overview);
     sutra_context_free(job.analysis.context);

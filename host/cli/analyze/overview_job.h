@@ -15,7 +15,4 @@ struct overview_values {
     const char *annotation, *peaks;
 };
 
-/* Runs the command: reads, analyzes, prints. */
-int overview_run(const struct command *command, int argc, char **argv);
-
 #endif

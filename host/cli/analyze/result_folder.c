@@ -137,3 +137,7 @@ int result_folder_end(struct result_folder *folder, bool whole) {
     close(folder->lock);
     return exit_code;
 }
+
+int result_folder_remove(const char *path) {
+    return walk_folder(WALK_REMOVE, path, path, NULL, 0);
+}

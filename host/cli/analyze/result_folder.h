@@ -30,4 +30,7 @@ int result_folder_begin(struct result_folder *folder);
 /* Puts the files in their places if they are `whole`, else removes them. */
 int result_folder_end(struct result_folder *folder, bool whole);
 
+/* Removes such a folder with all that is in it. Returns as above. */
+int result_folder_remove(const char *path);
+
 #endif

@@ -1,5 +1,5 @@
 /*
- * shared_analyses.h - the analyses whose ranks processes of MPI may share.
+ * shared_analyses.h - the analyses, all of whose ranks processes of MPI may share.
  */
 #ifndef CLI_SHARED_ANALYSES_H
 #define CLI_SHARED_ANALYSES_H
@@ -7,10 +7,11 @@
 #include "cli/link/link_job.h"
 #include "cli/tool/command.h"
 
-/* `sutra analyze hta` with these words; `processes` NULL: in this one alone. Returns the exit code. */
-int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes);
+/* An analysis with these words; `processes` NULL: in this one alone. Returns the exit code. */
+typedef int shared_analysis(const struct command *command, int argc, char **argv, const struct job_team *processes);
+shared_analysis collectives_run_shared, dlrm_run_shared, hta_run_shared, operators_run_shared, overview_run_shared;
 
-/* `sutra analyze hta`, operators or kernels, as one of a team: argv[0] is the word. */
+/* `sutra analyze` with these words, of which argv[0] is "analyze". */
 int analyze_run_team(int argc, char **argv, const struct job_team *processes);
 
 #endif

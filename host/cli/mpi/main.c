@@ -37,7 +37,7 @@ static void *work(void *arg) {
     if (strcmp(of->argv[0], "link") == 0)
         of->exit_code = link_run_team(of->argc, of->argv, &of->crew->team);
     else
-        of->exit_code = analyze_run_team(of->argc - 1, of->argv + 1, &of->crew->team);
+        of->exit_code = analyze_run_team(of->argc, of->argv, &of->crew->team);
     crew_return(of->crew);
     return NULL;
 }
@@ -70,7 +70,7 @@ static bool read_patience(int argc, char **argv, double *patience, int *first) {
 static int usage(void) {
     return message_fail(SUTRA_USAGE,
                         "usage: mpirun --enable-recovery -n N sutra-mpi [--patience SECONDS] link HOSTS DEVICES "
-                        "-o DIR [OPTIONS], or analyze hta|operators|kernels TRACE... -o DIR [OPTIONS]; see 'sutra link "
+                        "-o DIR [OPTIONS], or analyze [ANALYSIS] TRACE... -o DIR [OPTIONS]; see 'sutra link "
                         "--help' and 'sutra analyze --help'");
 }
 

@@ -1,0 +1,34 @@
+/*
+ * overview_ranks.h - what is kept of a rank's overview until all ranks are there, and that as bytes for another process.
+ */
+#ifndef ANALYZE_OVERVIEW_OVERVIEW_RANKS_H
+#define ANALYZE_OVERVIEW_OVERVIEW_RANKS_H
+
+#include "analyze/overview/stragglers.h"
+#include "analyze/rank_tasks.h"
+
+struct rank_overview {
+    struct sutra_operators *operators; /* until all ranks are joined */
+    struct sutra_hta *hta;
+    bool made;
+    double busy_percent, exposed_percent; /* of the window: all work; communication beside none */
+    struct overview_findings findings;
+    struct rank_collectives collectives;
+    struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
+};
+
+void rank_overview_free(struct rank_overview *rank);
+
+/* Sets up a table of one rank, up to SUTRA_OVERVIEW_STEPS. */
+void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id);
+
+void rank_overview_put(const struct rank_overview *rank, const struct sutra_overview_options *options,
+                       struct buffer *out);
+
+/* Of task `number`; texts lie in the tasks' arena. SUTRA_DATA: it was made with other options. A damaged one is not
+ * `made`, and sets reader->failed. */
+enum sutra_status rank_overview_restore(struct rank_overview *rank, const struct sutra_overview_options *options,
+                                        struct rank_tasks *tasks, size_t number, struct spool_reader *reader,
+                                        struct sutra_error *error);
+
+#endif
