@@ -7,7 +7,7 @@
 # Times in them are SOURCE_DATE_EPOCH's, where that is set, so that two builds give the same bytes.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "the sutra authors <maintainers@users.noreply.sutra.example>")
+set(CPACK_PACKAGE_CONTACT "sutra developers <sutra@localhost.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
