@@ -77,7 +77,7 @@ static void run(const struct drawn_rank *drawn, uint32_t n_ranks, struct made_ra
         times[r] = (struct replay_times){
             .start_ns = made[r].start, .run_ns = made[r].run, .end_ns = made[r].end, .cause = made[r].cause};
     }
-    const struct replay_job job = {n_ranks, graphs, MEETINGS_MAX};
+    const struct replay_job job = {n_ranks, graphs, MEETINGS_MAX, NULL};
     assert_int_equal(replay(&job, times, &error), SUTRA_OK);
 }
 

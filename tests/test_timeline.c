@@ -233,7 +233,7 @@ static struct replay_graph make_graph(const struct drawn *drawn, struct result *
 /* All nodes must run. */
 static struct replay_times run(const struct replay_graph *graph, struct arena *arena) {
     const row_t n = graph->n;
-    const struct replay_job job = {1, graph, 0};
+    const struct replay_job job = {1, graph, 0, NULL};
     struct replay_times times = {
         COLUMN(uint64_t, n), COLUMN(uint64_t, n), COLUMN(uint64_t, n), COLUMN(struct replay_node, n), 0, 0};
     struct sutra_error error;

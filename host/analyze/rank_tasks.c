@@ -239,6 +239,7 @@ static void run_alone(struct rank_run *run, size_t number) {
     struct sutra_context *context = NULL;
     task->status = sutra_context_create(&options, &context, &task->error);
     if (!task->status) {
+        pool_follow(context->pool, run->context->pool);
         run_with(run, number, context);
         sutra_context_free(context);
         return;
@@ -265,9 +266,11 @@ static enum sutra_status hand_on(const struct rank_run *run, bool told, struct s
         const struct rank_task *task = &run->tasks->list[i];
         if (told)
             hand_warnings_on(run, task);
-        bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || run->context->options.strict;
+        bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || task->status == SUTRA_CANCELLED ||
+                        run->context->options.strict;
         if (task->status && ends_all) {
-            *error = task->error;
+            if (error)
+                *error = task->error;
             return task->status;
         }
     }
@@ -284,7 +287,8 @@ static enum sutra_status judge(struct rank_run *run, struct sutra_error *error) 
     for (size_t i = 0; i < tasks->n; i++)
         n_good += !tasks->list[i].status;
     if (n_good == 0) {
-        *error = tasks->list[0].error;
+        if (error)
+            *error = tasks->list[0].error;
         return tasks->list[0].status;
     }
     for (size_t i = 0; i < tasks->n && !tasks->again; i++) {

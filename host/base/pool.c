@@ -27,6 +27,9 @@ struct pool {
 
     void (*tick)(void *arg, size_t i, size_t n);
     void *tick_arg;
+
+    atomic_bool cancelled;
+    const struct pool *followed; /* or NULL */
 };
 
 static void take_tasks(struct pool *pool, bool caller) {
@@ -103,6 +106,21 @@ unsigned pool_threads(const struct pool *pool) {
 void pool_on_tick(struct pool *pool, void (*tick)(void *arg, size_t i, size_t n), void *arg) {
     pool->tick = tick;
     pool->tick_arg = arg;
+}
+
+void pool_cancel(struct pool *pool, bool cancel) {
+    atomic_store_explicit(&pool->cancelled, cancel, memory_order_relaxed);
+}
+
+bool pool_is_cancelled(const struct pool *pool) {
+    bool cancelled = false;
+    for (; pool && !cancelled; pool = pool->followed)
+        cancelled = atomic_load_explicit(&pool->cancelled, memory_order_relaxed);
+    return cancelled;
+}
+
+void pool_follow(struct pool *pool, const struct pool *other) {
+    pool->followed = other;
 }
 
 /* Wakes the other threads for the batch. */

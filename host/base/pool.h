@@ -8,6 +8,7 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct pool;
@@ -21,6 +22,12 @@ unsigned pool_threads(const struct pool *pool);
 void pool_on_tick(struct pool *pool, void (*tick)(void *arg, size_t i, size_t n), void *arg);
 
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg);
+
+/* Says that what runs is not wanted any more, or takes that back; from any thread, and from a handler of signals. Tasks and
+ * loops look now and then whether they can end early. A pool that follows another one is cancelled with it. */
+void pool_cancel(struct pool *pool, bool cancel);
+bool pool_is_cancelled(const struct pool *pool);
+void pool_follow(struct pool *pool, const struct pool *other);
 
 /* Start of part `i` of `n` equal parts of `total`: parts i and i + 1 meet. */
 static inline size_t part_start(size_t total, size_t n, size_t i) {

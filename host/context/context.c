@@ -118,6 +118,23 @@ void stage_end(struct sutra_context *context) {
     context->stage = NULL;
 }
 
+void sutra_context_cancel(struct sutra_context *context, bool cancel) {
+    pool_cancel(context->pool, cancel);
+}
+
+bool context_is_cancelled(const struct sutra_context *context) {
+    return pool_is_cancelled(context->pool);
+}
+
+enum sutra_status context_go_on(const struct sutra_context *context, struct sutra_error *error) {
+    return context_is_cancelled(context) ? error_set(error, SUTRA_CANCELLED, "cancelled") : SUTRA_OK;
+}
+
+enum sutra_status context_gave_up(const struct sutra_context *context, struct sutra_error *error) {
+    enum sutra_status status = context_go_on(context, error);
+    return status ? status : error_memory(error);
+}
+
 size_t sutra_context_stages(const struct sutra_context *context, const struct sutra_stage **stages) {
     *stages = context->stages;
     return context->n_stages;

@@ -34,6 +34,14 @@ struct sutra_context {
 void stage_begin(struct sutra_context *context, const char *name, uint64_t total);
 void stage_end(struct sutra_context *context);
 
+/* Whether the work that runs was cancelled. Who sees that ends as if there were no memory, but with the error of
+ * context_gave_up(), which is that of memory where it was not cancelled. */
+bool context_is_cancelled(const struct sutra_context *context);
+enum sutra_status context_gave_up(const struct sutra_context *context, struct sutra_error *error);
+
+/* SUTRA_OK, or the error of work that was cancelled. */
+enum sutra_status context_go_on(const struct sutra_context *context, struct sutra_error *error);
+
 /* Hand a line to the caller's callbacks. */
 __attribute__((format(printf, 2, 3))) void context_warn(struct sutra_context *context, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void context_note(struct sutra_context *context, const char *format, ...);

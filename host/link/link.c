@@ -208,6 +208,8 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
         status = judge_durations(linked, context, error);
     if (!status)
         status = host_ops_build(&linked->units, context, linked->host, &linked->arena, error);
+    if (!status)
+        status = context_go_on(context, error);
     if (status)
         return status;
     struct arena *arena = &linked->arena;
@@ -278,6 +280,8 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
     made->host = host;
     made->device = device;
     status = link_all(made, context, error);
+    if (!status)
+        status = context_go_on(context, error);
     if (!status && !taken.no_sync)
         status = sync_build(made, context, taken.hta_pandas3, error);
     if (!status)

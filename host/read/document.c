@@ -63,14 +63,17 @@ static bool walk_to_part(const struct document_parts *parts, size_t number, stru
 /* The text behind a part's walker is given back in pieces of so much: most of it is not looked at again. */
 #define GIVE_BACK_BYTES ((size_t)1 << 22)
 
+/* Elements between two looks whether the work is cancelled. */
+#define LOOK_ELEMENTS 4096
+
 static void walk_part(void *arg, size_t number) {
     const struct document_parts *parts = arg;
     struct document_part *part = document_part_at(parts, number);
     struct json_walker *walker = &part->walker;
     size_t end = parts->n == 1 ? SIZE_MAX : chunk_word(&parts->document->index, parts->first_chunk + number + 1) * 64;
-    if (!walk_to_part(parts, number, part))
+    if (context_is_cancelled(parts->context) || !walk_to_part(parts, number, part))
         return;
-    size_t given_back = walker->at;
+    size_t given_back = walker->at, n_elements = 0;
     do {
         parts->reader->element(part, walker);
         part->last_comma = walker->at;
@@ -78,7 +81,8 @@ static void walk_part(void *arg, size_t number) {
             source_give_back(&parts->document->source, given_back, walker->at);
             given_back = walker->at;
         }
-    } while (walk_element_end(walker) && part->last_comma < end);
+        part->fields.failed |= ++n_elements % LOOK_ELEMENTS == 0 && context_is_cancelled(parts->context);
+    } while (!part->fields.failed && walk_element_end(walker) && part->last_comma < end);
     part->closed = !walker->expected && walker->text[part->last_comma] == ']';
 }
 
@@ -135,6 +139,8 @@ static enum sutra_status walk_parts(struct document_parts *parts, size_t n, stru
     if (!parts_begin(parts, n))
         return error_memory(error);
     pool_run(parts->context->pool, n, walk_part, parts);
+    if (context_is_cancelled(parts->context))
+        return context_gave_up(parts->context, error);
     if (!parts_meet(parts, &last) && n > 1)
         return walk_parts(parts, 1, walker, error);
     *walker = ((const struct document_part *)document_part_at(parts, last))->walker;
@@ -400,6 +406,8 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         status = parts->reader->join(parts, error);
     if (!status)
         pool_run(parts->context->pool, parts->n, copy_part, parts);
+    if (!status)
+        status = context_go_on(parts->context, error);
     stage_end(parts->context);
     return status;
 }

@@ -46,6 +46,7 @@ struct found_field {
 struct column_asking {
     const struct sutra_device_trace *trace;
     struct values *values;
+    struct pool *pool;
     struct kept_column *list;
     struct found_field fields[ASK_MAX];
     size_t n_fields;
@@ -270,6 +271,8 @@ static void read_part(void *arg, size_t number) {
     part->reader = (struct field_reader){.source = &asking->trace->document.source, .values = asking->values};
     part->reader.failed = asking->strings && !strings_init(&part->strings);
     row_t begin = first_of_part(asking, number), end = first_of_part(asking, number + 1);
+    if (pool_is_cancelled(asking->pool))
+        part->reader.failed = true;
     for (row_t i = begin; i < end && !part->reader.failed; i++) {
         find_places(asking, asking->events[i], &learned, places);
         for (size_t j = 0; j < asking->n_fields; j++)
@@ -293,19 +296,19 @@ static void map_part(void *arg, size_t number) {
 }
 
 /* Reads the new events; false: out of memory. */
-static bool read_new(struct column_asking *asking, struct pool *pool, struct strings *strings) {
+static bool read_new(struct column_asking *asking, struct strings *strings) {
     bool ok = true;
     asking->n_parts = asking->n_events / EVENTS_A_PART + 1;
     asking->parts = calloc(asking->n_parts, sizeof *asking->parts);
     if (!asking->parts)
         return false;
-    pool_run(pool, asking->n_parts, read_part, asking);
+    pool_run(asking->pool, asking->n_parts, read_part, asking);
     for (size_t i = 0; i < asking->n_parts; i++)
         ok = ok && !asking->parts[i].reader.failed;
     for (size_t i = 0; i < asking->n_parts && ok && asking->strings; i++)
         ok = (asking->parts[i].string_map = strings_join(strings, &asking->parts[i].strings));
     if (ok && asking->strings)
-        pool_run(pool, asking->n_parts, map_part, asking);
+        pool_run(asking->pool, asking->n_parts, map_part, asking);
     for (size_t i = 0; i < asking->n_parts; i++) {
         strings_free(&asking->parts[i].strings);
         buffer_free(&asking->parts[i].reader.scratch);
@@ -333,13 +336,12 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
     return true;
 }
 
-static bool answer(struct column_asking *asking, struct pool *pool, struct kept_columns *columns, const row_t *events,
-                   row_t n_events) {
+static bool answer(struct column_asking *asking, struct kept_columns *columns, const row_t *events, row_t n_events) {
     asking->events = malloc(((size_t)n_events + 1) * sizeof *asking->events);
     if (!asking->events)
         return false;
     list_new(asking, events, n_events);
-    bool ok = asking->n_events == 0 || read_new(asking, pool, &columns->strings);
+    bool ok = asking->n_events == 0 || read_new(asking, &columns->strings);
     for (row_t i = 0; i < asking->n_events && !ok; i++)
         set_known(asking, asking->events[i], false);
     free(asking->events);
@@ -350,15 +352,15 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
                                     const struct asked_field *fields, size_t n_fields, const row_t *events,
                                     row_t n_events, struct asked_column *columns, struct sutra_error *error) {
     struct kept_columns *kept = trace->columns;
-    struct column_asking asking = {.trace = trace, .values = &context->values};
+    struct column_asking asking = {.trace = trace, .values = &context->values, .pool = context->pool};
     if (n_fields > ASK_MAX)
         return error_set(error, SUTRA_INTERNAL, "%zu fields are too many to be asked for at once", n_fields);
     pthread_mutex_lock(&kept->mutex);
-    bool ok = find_columns(&asking, kept, fields, n_fields) && answer(&asking, context->pool, kept, events, n_events);
+    bool ok = find_columns(&asking, kept, fields, n_fields) && answer(&asking, kept, events, n_events);
     for (size_t i = 0; i < n_fields && ok; i++) {
         const struct kept_column *column = &kept->list[asking.fields[i].column];
         columns[i] = (struct asked_column){column->place, column->key, column->number, column->string};
     }
     pthread_mutex_unlock(&kept->mutex);
-    return ok ? SUTRA_OK : error_memory(error);
+    return ok ? SUTRA_OK : context_gave_up(context, error);
 }

@@ -98,6 +98,7 @@ struct chunk_result {
 struct index_build {
     struct json_index *index;
     const struct source *source;
+    const struct pool *pool;
     struct chunk_result *results;
     struct carry *starts;
 };
@@ -318,6 +319,8 @@ static void mark_chunk(void *arg, size_t chunk) {
     size_t size = build->source->size;
     struct chunk_result *result = &build->results[chunk];
     *result = (struct chunk_result){.carry = build->starts[chunk], .bad = SIZE_MAX};
+    if (pool_is_cancelled(build->pool))
+        return;
     size_t begin = chunk_word(index, chunk), end = chunk_word(index, chunk + 1);
     choose_passes().marks(build->source->bytes, begin, end, index->marks, result);
     if (end == index->n_words && size % 64)
@@ -408,7 +411,7 @@ enum sutra_status json_index_build(struct json_index *index, const struct source
     memory_on_large_pages(index->marks, (index->n_words + 1) * sizeof *index->marks);
     index->chunks = calloc(index->n_chunks, sizeof *index->chunks);
     struct arena arena = {0};
-    struct index_build build = {index, source, arena_zeros(&arena, index->n_chunks, sizeof *build.results),
+    struct index_build build = {index, source, pool, arena_zeros(&arena, index->n_chunks, sizeof *build.results),
                                 arena_zeros(&arena, index->n_chunks, sizeof *build.starts)};
     enum sutra_status status = index->marks && index->chunks ? arena_status(&arena, error) : error_memory(error);
     if (!status) {
@@ -417,7 +420,7 @@ enum sutra_status json_index_build(struct json_index *index, const struct source
             mark_in_parallel(&build, pool);
         else
             mark_in_order(&build);
-        status = finish(&build, error);
+        status = pool_is_cancelled(pool) ? error_set(error, SUTRA_CANCELLED, "cancelled") : finish(&build, error);
     }
     arena_free(&arena);
     if (status)

@@ -37,7 +37,7 @@ static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream,
                                      .n_waits = graph->n_waits,
                                      .first_waiter = graph->first_waiter,
                                      .waiters = graph->waiters};
-    const struct replay_job job = {1, &run, 0};
+    const struct replay_job job = {1, &run, 0, pool};
     *times = (struct replay_times){.start_ns = arena_take(arena, graph->n, sizeof *times->start_ns),
                                    .run_ns = arena_take(arena, graph->n, sizeof *times->run_ns),
                                    .end_ns = arena_take(arena, graph->n, sizeof *times->end_ns),

@@ -113,7 +113,7 @@ static enum sutra_status run_nodes(struct path_making *making, struct sutra_erro
                                           .cause = arena_take(arena, n, sizeof(struct replay_node))};
     if (arena->failed || !make_run(making))
         return error_memory(error);
-    const struct replay_job job = {1, &making->run, 0};
+    const struct replay_job job = {1, &making->run, 0, NULL};
     return replay(&job, &making->times, error);
 }
 

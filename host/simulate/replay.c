@@ -213,14 +213,20 @@ static bool simulation_begin(struct simulation *simulation, struct arena *arena)
     return !arena->failed;
 }
 
+/* Ends of nodes between two looks whether the work is cancelled. */
+#define LOOK_EVENTS 16384
+
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error) {
     struct arena arena = {0};
     struct simulation simulation = {.job = job, .times = times};
     enum sutra_status status = simulation_begin(&simulation, &arena) ? SUTRA_OK : error_memory(error);
     for (uint32_t r = 0; r < job->n_ranks && !status; r++)
         start_nodes(&simulation, r, 0, (struct replay_node){0, ROW_NONE});
-    while (!status && simulation.next.n)
+    for (uint64_t n = 1; !status && simulation.next.n; n++) {
         node_end(&simulation, &simulation.events[row_heap_pop(&simulation.next, is_before, simulation.events)]);
+        if (n % LOOK_EVENTS == 0 && pool_is_cancelled(job->pool))
+            status = error_set(error, SUTRA_CANCELLED, "cancelled");
+    }
     arena_free(&arena);
     return status;
 }

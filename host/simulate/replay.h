@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/pool.h"
 #include "columns/row.h"
 #include "sutra/error.h"
 
@@ -41,7 +42,8 @@ struct replay_graph {
 struct replay_job {
     uint32_t n_ranks;
     const struct replay_graph *ranks;
-    uint32_t n_meetings; /* a meeting has as many members as nodes name it */
+    uint32_t n_meetings;     /* a meeting has as many members as nodes name it */
+    const struct pool *pool; /* which may be cancelled; NULL: it may not */
 };
 
 /* A node of the job. */

@@ -192,7 +192,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, struct po
     simulation->times = simulation_times_take(simulation, &simulation->arena);
     if (!simulation->times)
         return error_memory(error);
-    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_meetings};
+    const struct replay_job job = {simulation->n, simulation->runs, simulation->n_meetings, pool};
     status = replay(&job, simulation->times, error);
     for (uint32_t r = 0; r < simulation->n && !status; r++)
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;

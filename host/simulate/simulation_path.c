@@ -134,7 +134,8 @@ void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i
 
 struct worth_work {
     struct sutra_simulation *simulation;
-    atomic_bool failed; /* out of memory */
+    const struct pool *pool;
+    atomic_bool failed; /* out of memory, or cancelled */
 };
 
 /* The job's graphs with the execution of one name's nodes left out; NULL: out of memory. */
@@ -160,7 +161,7 @@ static void find_worth(void *arg, size_t i) {
     struct arena arena = {0};
     struct replay_graph *runs = runs_without(simulation, simulation->by_name[i].name, &arena);
     struct replay_times *times = runs ? simulation_times_take(simulation, &arena) : NULL;
-    const struct replay_job job = {simulation->n, runs, simulation->n_meetings};
+    const struct replay_job job = {simulation->n, runs, simulation->n_meetings, work->pool};
     if (times && !replay(&job, times, NULL))
         simulation->by_name[i].free_ns = simulation_end_ns(times, simulation->n);
     else
@@ -170,10 +171,10 @@ static void find_worth(void *arg, size_t i) {
 
 enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
                                          struct sutra_error *error) {
-    struct worth_work work = {.simulation = simulation};
+    struct worth_work work = {.simulation = simulation, .pool = context->pool};
     uint64_t n_names = n < simulation->n_by_name ? n : simulation->n_by_name;
     stage_begin(context, "what names are worth", n_names);
     pool_run(context->pool, n_names, find_worth, &work);
     stage_end(context);
-    return atomic_load(&work.failed) ? error_memory(error) : SUTRA_OK;
+    return atomic_load(&work.failed) ? context_gave_up(context, error) : SUTRA_OK;
 }

@@ -78,13 +78,15 @@ enum sutra_status sink_open(struct sink **sink, struct sutra_context *context, c
     return status;
 }
 
-int sink_failed(struct sink *sink) {
-    return atomic_load_explicit(&sink->failure, memory_order_relaxed);
-}
-
 static void fail(struct sink *sink, int reason) {
     int none = 0;
     atomic_compare_exchange_strong(&sink->failure, &none, reason);
+}
+
+int sink_failed(struct sink *sink) {
+    if (context_is_cancelled(sink->context))
+        fail(sink, ECANCELED);
+    return atomic_load_explicit(&sink->failure, memory_order_relaxed);
 }
 
 static void write_at(struct sink *sink, const char *bytes, size_t n, uint64_t offset) {
@@ -173,7 +175,9 @@ enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, st
         int on_close = beside_close(&sink->beside, keep && !failure);
         failure = failure ? failure : on_close;
     }
-    if (failure && keep)
+    if (failure == ECANCELED)
+        status = context_gave_up(sink->context, error);
+    else if (failure && keep)
         status = error_file(error, failure == ENOMEM ? SUTRA_SYSTEM : SUTRA_IO, sink->path, "cannot be written: %s",
                             strerror(failure));
     if (n_bytes && !status)

@@ -26,6 +26,7 @@ enum sutra_status {
     SUTRA_SYSTEM = 71,      /* out of memory, no threads */
     SUTRA_NO_OUTPUT = 73,   /* the output cannot be created */
     SUTRA_IO = 74,          /* reading or writing failed midway, a full disk for instance */
+    SUTRA_CANCELLED = 75,   /* sutra_context_cancel() was called */
 };
 
 #define SUTRA_NO_OFFSET UINT64_MAX

@@ -103,6 +103,7 @@ struct core_context {
     unsigned n_warnings;
     const char *stage;
     uint64_t done, total;
+    const struct job *running; /* or NULL */
 };
 
 extern const struct kind context_kind;

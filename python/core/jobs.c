@@ -2,8 +2,8 @@
  * jobs.c - work that is done beside the interpreter.
  *
  *     A job is what comes in and goes out of one piece of work. Its thread runs without the interpreter; the caller looks in
- *     every 20 ms for signals, warnings and progress. An exception from there abandons the job, which then frees its results
- *     by itself. A context does one job at a time; others wait for it.
+ *     every 20 ms for signals, warnings and progress. An exception from there cancels and abandons the job, which then frees
+ *     its results by itself. A context does one job at a time; others wait for it.
  */
 #include "core.h"
 
@@ -37,13 +37,31 @@ static bool job_is_abandoned(struct job *job) {
     return abandoned;
 }
 
+/* From here on the job may be cancelled; false: it was abandoned before. */
+static bool job_begin(struct job *job, struct core_context *core) {
+    pthread_mutex_lock(&core->guard);
+    bool wanted = !job_is_abandoned(job);
+    core->running = wanted ? job : NULL;
+    pthread_mutex_unlock(&core->guard);
+    return wanted;
+}
+
+static void job_end(struct core_context *core) {
+    pthread_mutex_lock(&core->guard);
+    core->running = NULL;
+    sutra_context_cancel(core->context, false);
+    pthread_mutex_unlock(&core->guard);
+}
+
 /* The job's thread. One that was abandoned while it waited for its context does nothing. */
 static void *job_thread(void *arg) {
     struct job *job = arg;
     struct core_context *core = job->context->thing;
     pthread_mutex_lock(&core->work);
-    if (!job_is_abandoned(job))
+    if (job_begin(job, core)) {
         job->status = job->operation->run(job, core->context);
+        job_end(core);
+    }
     pthread_mutex_unlock(&core->work);
     pthread_mutex_lock(&job->mutex);
     job->is_done = true;
@@ -52,6 +70,8 @@ static void *job_thread(void *arg) {
     job_leave(job);
     return NULL;
 }
+
+#define ABANDON_WAITS 4
 
 /* Waits up to 20 ms. */
 static bool job_wait(struct job *job) {
@@ -68,6 +88,23 @@ static bool job_wait(struct job *job) {
     return is_done;
 }
 
+/* Nobody waits for the job any more: it ends soon, and frees what it has made. Others of its context are not disturbed.
+ * Mostly it is gone when this returns. */
+static void job_abandon(struct job *job) {
+    struct core_context *core = job->context->thing;
+    pthread_mutex_lock(&core->guard);
+    pthread_mutex_lock(&job->mutex);
+    job->is_abandoned = true;
+    pthread_mutex_unlock(&job->mutex);
+    if (core->running == job)
+        sutra_context_cancel(core->context, true);
+    pthread_mutex_unlock(&core->guard);
+    PyThreadState *state = PyEval_SaveThread();
+    for (int i = 0; i < ABANDON_WAITS && !job_wait(job); i++)
+        ;
+    PyEval_RestoreThread(state);
+}
+
 /* Until the job is done; false: an exception is set, and the job is left to itself. */
 static bool job_attend(struct job *job, PyObject *progress) {
     struct core_context *core = job->context->thing;
@@ -77,9 +114,7 @@ static bool job_attend(struct job *job, PyObject *progress) {
         is_done = job_wait(job);
         PyEval_RestoreThread(state);
         if (PyErr_CheckSignals() || !tell_progress(core, progress) || !tell_warnings(core)) {
-            pthread_mutex_lock(&job->mutex);
-            job->is_abandoned = true;
-            pthread_mutex_unlock(&job->mutex);
+            job_abandon(job);
             return false;
         }
     }

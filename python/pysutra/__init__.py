@@ -7,7 +7,7 @@
 ...     linked.write("linked.json")
 >>> pysutra.analyze.hta(["rank0.json", "rank1.json"]).tables["temporal_breakdown"].to_pandas()
 
-Computing does not hold the interpreter's lock, and Ctrl-C stops waiting at once. Whatever fails raises ``SutraError``; what
+Computing does not hold the interpreter's lock, and Ctrl-C cancels it at once. Whatever fails raises ``SutraError``; what
 was left out or mended is a ``SutraWarning``.
 """
 

@@ -268,6 +268,31 @@ def test_an_interrupt_ends_the_wait(tmp_path):
     assert float(waited) < 30  # 0.02 s where nothing else runs; no test depends on time
 
 
+def test_an_interrupt_ends_the_work(tmp_path):
+    """The signal comes from the progress callback; the thread that reads ends soon, and the context goes on with other work."""
+    code = ("import os, pysutra, signal, sys, time\n"
+            "def n_threads():\n"
+            "    return len(os.listdir('/proc/self/task'))\n"
+            "context = pysutra.Context(threads=1)\n"
+            "before = n_threads()\n"
+            "try:\n"
+            "    pysutra.DeviceTrace(sys.argv[1], context, progress=lambda *told: os.kill(os.getpid(), signal.SIGINT))\n"
+            "except KeyboardInterrupt:\n"
+            "    print('interrupted')\n"
+            "for _ in range(3000):\n"
+            "    if n_threads() == before:\n"
+            "        break\n"
+            "    time.sleep(0.01)\n"
+            "print(n_threads() - before)\n"
+            "with pysutra.DeviceTrace(sys.argv[2], context) as trace:\n"
+            "    print(len(trace.events()))\n")
+    path = os.path.join(PAIR, "device.json.gz")
+    big = big_trace(tmp_path / "big.json", 300_000)
+    said = subprocess.run([sys.executable, "-c", code, big, path], capture_output=True, text=True, timeout=120)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.split() == ["interrupted", "0", str(len(load(path)["traceEvents"]))]
+
+
 def test_a_forked_process_has_a_context_of_its_own(device):
     with pysutra.DeviceTrace(device) as trace:
         expected = len(trace.events())

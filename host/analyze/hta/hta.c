@@ -66,6 +66,8 @@ static enum sutra_status make_tables(const struct hta_input *input, struct arena
     for (size_t i = 0; i < n && !status; i++) {
         struct arena_mark mark = arena_mark(arena);
         status = metrics[i](input, arena, hta, error);
+        if (!status)
+            status = context_go_on(input->context, error);
         arena_release(arena, mark);
     }
     bool failed = hta->collectives.failed || hta->spans.failed;
