@@ -4,8 +4,9 @@
 >>> analysis = TraceAnalysis(trace_files={0: "rank0.json", 1: "rank1.json"})
 >>> analysis.get_temporal_breakdown(visualize=False)
 
-Numbers are HTA's, its faults included; integers are int64, where HTA takes less for small ones, and events of one time stand
-in the order of a stable sort in series of queues, where HTA's is any. Nothing is drawn: ``visualize`` is taken and ignored, and ``pysutra.analyze.hta()``
+Numbers are HTA's, its faults included; integers are int64, where HTA takes less for small ones. Events of one time stand in the
+order of a stable sort, where HTA's is any; series of bandwidth are numbered from 0; kernels with annotations have the columns of
+times and names only. Nothing is drawn: ``visualize`` is taken and ignored, and ``pysutra.analyze.hta()``
 has the charts. What sutra does not compute raises ``NotImplementedError``, which names what to use. Needs pandas and pyarrow.
 """
 
@@ -82,7 +83,17 @@ class TraceAnalysis:
         """A table as HTA has it: texts are str, and columns of describe() have two levels."""
         if name not in result.tables:
             return None
-        return result.tables[name].to_arrow().to_pandas()
+        frame = result.tables[name].to_arrow().to_pandas()
+        told = self._keys_by_told_rank(result) if "rank" in frame else {}
+        if any(key != rank for rank, key in told.items()):
+            frame["rank"] = frame["rank"].map(told)
+        return frame
+
+    def _keys_by_told_rank(self, result: analyze.Result) -> Dict[int, int]:
+        """Ranks are the keys of ``trace_files``, whatever the traces tell."""
+        keys = {path: key for key, path in self.trace_files.items()}
+        many = isinstance(result, analyze.HtaResult)
+        return {rank.rank: keys[rank.path] for rank in result.ranks if rank.reason is None} if many else {}
 
     def _ranks_of(self, frame: Any, ranks: Optional[Sequence[int]]) -> Any:
         wanted = [0] if not ranks else list(ranks)
@@ -94,7 +105,7 @@ class TraceAnalysis:
 
         if frame is None:
             return None
-        frame = frame.set_index(index)
+        frame = frame.set_index(index) if len(frame) else frame.drop(columns=index)
         frame.columns = pandas.MultiIndex.from_tuples([(group, column) for column in frame.columns])
         return frame
 
@@ -121,7 +132,8 @@ class TraceAnalysis:
         found = self._all().stragglers[f"num_candidates={num_candidates}"]
         if found is None:
             raise ValueError("attempt to get argmax of an empty sequence")
-        return found
+        told = self._keys_by_told_rank(self._all())
+        return [told[rank] for rank in found]
 
     def get_gpu_kernel_breakdown(self, visualize: bool = True, duration_ratio: float = 0.8, num_kernels: int = 10,
                                  include_memory_kernels: bool = True, image_renderer: str = "") -> Tuple[Any, Any]:
@@ -195,17 +207,20 @@ class TraceAnalysis:
                                       sort_by: Optional[List[str]] = None) -> Dict[int, Any]:
         """Operators with the kernels that they launch, how often and how late."""
         frames = {rank: self._rank(rank, "aten_op_kernels_and_delay") for rank in ranks or [0]}
-        if sort_by is None:
-            return frames
-        return {rank: frame.sort_values(sort_by, ascending=False, kind="stable", ignore_index=True)
-                for rank, frame in frames.items()}
+        groups = {rank: frame.sort_values(["aten_op_name", "kernel_sequence"], kind="stable", ignore_index=True)
+                  for rank, frame in frames.items()}
+        return {rank: frame.sort_values(sort_by or ["occurrence_count"], ascending=False, kind="stable")
+                for rank, frame in groups.items()}
 
     def get_frequent_cuda_kernel_sequences(self, operator_name: str, output_dir: str, min_pattern_len: int = 3,
                                            rank: int = 0, top_k: int = 5, visualize: bool = False,
                                            compress_other_kernels: bool = True) -> Any:
         """Sequences of kernels that calls of an operator launch. The overlaid trace is not written."""
-        return self._rank(rank, "frequent_cuda_kernel_sequences", sequences_of=operator_name,
-                          sequence_kernels=min_pattern_len)
+        import pandas
+
+        frame = self._rank(rank, "frequent_cuda_kernel_sequences", sequences_of=operator_name,
+                           sequence_kernels=min_pattern_len)
+        return pandas.DataFrame() if frame is None else frame
 
     def generate_trace_with_counters(self, time_series: Any = None, ranks: Optional[List[int]] = None,
                                      output_suffix: str = "_with_counters") -> None:
