@@ -130,6 +130,10 @@ class Closing:
              numbers: Sequence[float] = (), progress: Optional[Progress] = None) -> Any:
         return self._context.run(operation, things, texts, numbers, progress)
 
+    def _write(self, operation: str, texts: Sequence[Any], numbers: Sequence[float], progress: Optional[Progress]) -> int:
+        """Writes it; the number of bytes."""
+        return int(self._run(operation, (self._thing,), texts, numbers, progress))
+
     def close(self) -> None:
         """Frees its memory, unless a result or a table still needs it."""
         self._thing.close()

@@ -7,7 +7,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, path_list, shared
 from ._table import Table
-from ._traces import DeviceTrace, HostTrace, Path, _columns_of, counts_html
+from ._traces import DeviceTrace, HostTrace, Path, _columns_of, counts_html, opened
 
 SIDES = {"all": 0, "gpu": 1, "cpu": 2, "communication": 3}
 CLOCKS = {"collectives": 0, "none": 1}
@@ -34,11 +34,11 @@ class Cut(Closing):
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
         """Writes the part of the device trace, perhaps compressed (".gz", ".zst"). Returns its bytes before compression."""
-        return self._run("cut_write", (self._thing,), (path_bytes(path),), (), progress)
+        return self._write("cut_write", (path_bytes(path),), (), progress)
 
     def write_host(self, path: Path, progress: Optional[Progress] = None) -> int:
         """Writes the part of the host trace, which there must be."""
-        return self._run("cut_write_host", (self._thing,), (path_bytes(path),), (), progress)
+        return self._write("cut_write_host", (path_bytes(path),), (), progress)
 
     def _repr_html_(self) -> str:
         return counts_html("part of a trace", self.report)
@@ -63,15 +63,12 @@ def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = N
     """
     context = device._context if isinstance(device, DeviceTrace) else shared()
     selection = _selection(from_us, to_us, min_us, only, python)
-    device_trace = device if isinstance(device, DeviceTrace) else DeviceTrace(device, context, progress)
-    host_trace = host if host is None or isinstance(host, HostTrace) else HostTrace(host, context, progress)
-    try:
-        return Cut(device_trace, host_trace, None if step is None else str(step), selection, progress)
-    finally:
-        if device_trace is not device:
-            device_trace.close()
-        if host_trace is not None and host_trace is not host:
-            host_trace.close()
+    steps = None if step is None else str(step)
+    with opened(device, DeviceTrace, context, progress) as device_trace:
+        if host is None:
+            return Cut(device_trace, None, steps, selection, progress)
+        with opened(host, HostTrace, context, progress) as host_trace:
+            return Cut(device_trace, host_trace, steps, selection, progress)
 
 
 class Merged(Closing):
@@ -133,7 +130,7 @@ class Repaired(Closing):
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
         """Writes the text, perhaps compressed (".gz", ".zst"). Returns its bytes before compression."""
-        return self._run("repair_write", (self._thing,), (path_bytes(path),), (), progress)
+        return self._write("repair_write", (path_bytes(path),), (), progress)
 
     def _repr_html_(self) -> str:
         return self.places._repr_html_()

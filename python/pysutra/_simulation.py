@@ -40,7 +40,7 @@ class Simulation(Closing):
 
     def write_trace(self, path: Path, progress: Optional[Progress] = None) -> int:
         """Writes the simulated times as a trace for Perfetto. Returns its bytes before compression."""
-        return self._run("simulate_trace", (self._thing,), (path_bytes(path),), (), progress)
+        return self._write("simulate_trace", (path_bytes(path),), (), progress)
 
     def __repr__(self) -> str:
         return "<pysutra.Simulation, closed>" if self.closed else f"<pysutra.Simulation: {self.time_us:,.3f} us>"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Optional, Sequence, Union
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, Optional, Sequence, Type, TypeVar, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, shared
 from ._table import Table
 
 Path = Union[str, "os.PathLike[str]"]
+T = TypeVar("T", "HostTrace", "DeviceTrace")
 
 
 def _columns_of(result: Closing, name: str, columns: Optional[Sequence[str]], args: Sequence[str] = (),
@@ -152,7 +154,7 @@ class Linked(Closing):
         for ending in (".gz", ".zst"):
             name = name[:-len(ending)] if name.endswith(ending) else name
         operation = "link_convert" if name.endswith(".et") else "link_write"
-        return self._run(operation, (self._thing,), (path_bytes(path),), (), progress)
+        return self._write(operation, (path_bytes(path),), (), progress)
 
     def __repr__(self) -> str:
         if self.closed:
@@ -162,6 +164,19 @@ class Linked(Closing):
 
     def _repr_html_(self) -> str:
         return counts_html("ET+", self.report) + self.nodes()._repr_html_()
+
+
+@contextmanager
+def opened(given: Union[T, Path], kind: Type[T], context: Context, progress: Optional[Progress]) -> Iterator[T]:
+    """A trace that is given; or that of a path, as long as it is needed here."""
+    if isinstance(given, (str, os.PathLike)):
+        trace = kind(given, context, progress)
+        try:
+            yield trace
+        finally:
+            trace.close()
+    else:
+        yield given
 
 
 def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: bool = True,
@@ -177,19 +192,13 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
     >>> with pysutra.link("host.json", "device.json") as linked:
     ...     linked.write("linked.json")
     """
-    host_given, device_given = isinstance(host, HostTrace), isinstance(device, DeviceTrace)
-    context = host._context if host_given else device._context if device_given else shared()
-    host_trace = host if host_given else HostTrace(host, context, progress)
-    device_trace = device if device_given else DeviceTrace(device, context, progress)
-    if host_trace._context is not device_trace._context:
-        raise ValueError("traces of two contexts cannot be linked: read both with the same one")
-    try:
-        return Linked(host_trace, device_trace, sync, progress)
-    finally:
-        if not host_given:
-            host_trace.close()
-        if not device_given:
-            device_trace.close()
+    given = [trace._context for trace in (host, device) if isinstance(trace, (HostTrace, DeviceTrace))]
+    context = given[0] if given else shared()
+    with opened(host, HostTrace, context, progress) as host_trace:
+        with opened(device, DeviceTrace, context, progress) as device_trace:
+            if host_trace._context is not device_trace._context:
+                raise ValueError("traces of two contexts cannot be linked: read both with the same one")
+            return Linked(host_trace, device_trace, sync, progress)
 
 
 class Tree(Closing):
@@ -221,7 +230,7 @@ class Tree(Closing):
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
         """Writes it as "json", "text", "chrome" (the trace with flows) or "events"."""
-        return self._run("tree_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
+        return self._write("tree_write", (path_bytes(path),), (self.FORMATS[format],), progress)
 
     def _repr_html_(self) -> str:
         return counts_html("call tree", self.report) + self.nodes()._repr_html_()
@@ -252,7 +261,7 @@ class Correlation(Closing):
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
         """Writes them as "json", "csv" or "chrome" (the trace with flows)."""
-        return self._run("correlation_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
+        return self._write("correlation_write", (path_bytes(path),), (self.FORMATS[format],), progress)
 
     def _repr_html_(self) -> str:
         return self.pairs()._repr_html_()

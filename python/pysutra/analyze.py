@@ -108,12 +108,12 @@ class HtaResult(Result):
     @property
     def steps(self) -> List[int]:
         """The numbers of the profiler's steps."""
-        return self._list(0)
+        return list(self._list(0))
 
     @property
     def stragglers(self) -> Dict[str, Optional[List[int]]]:
         """Ranks that may be stragglers, for one to three candidates."""
-        return self._list(1)
+        return dict(self._list(1))
 
 
 class HtaRankResult(Result):
@@ -322,7 +322,8 @@ class CollectivesResult(Result):
     @property
     def straggler(self) -> Optional[Dict[str, Any]]:
         """The rank that the others wait for most, why, and all of it as a sentence; None: no rank holds the others up."""
-        return _core.report(self._thing)["straggler"]
+        straggler: Optional[Dict[str, Any]] = _core.report(self._thing)["straggler"]
+        return straggler
 
 
 def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arrivals: bool = False, ranks_per_host: int = 0,
