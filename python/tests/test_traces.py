@@ -17,6 +17,9 @@ from conftest import PAIR, load
 
 import pysutra
 
+# A program that was started in the background may have been told to ignore the keyboard.
+HEARS = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 
 def test_link_gives_the_nodes_of_the_file(host, device, tmp_path):
     with pysutra.link(host, device) as linked:
@@ -245,7 +248,7 @@ def test_an_interrupt_ends_the_wait(tmp_path):
     """The signal comes while a pipe that never ends is read; only the wait for it can be ended."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    code = ("import os, pysutra, signal, sys, threading, time\n"
+    code = (HEARS + "import os, pysutra, signal, sys, threading, time\n"
             "keep = os.open(sys.argv[1], os.O_RDWR)\n"
             "os.write(keep, b'{\"traceEvents\":[')\n"
             "sent = []\n"
@@ -270,7 +273,7 @@ def test_an_interrupt_ends_the_wait(tmp_path):
 
 def test_an_interrupt_ends_the_work(tmp_path):
     """The signal comes from the progress callback; the thread that reads ends soon, and the context goes on with other work."""
-    code = ("import os, pysutra, signal, sys, time\n"
+    code = (HEARS + "import os, pysutra, signal, sys, time\n"
             "def n_threads():\n"
             "    return len(os.listdir('/proc/self/task'))\n"
             "context = pysutra.Context(threads=1)\n"
