@@ -30,9 +30,10 @@ static void beginnings_tell_what_stands_in_them(void **state) {
         {"{\"x\": {\"nodes\": [1]}, \"s\": \"\\\"nodes\\\": [\", \"pid\": 3, \"nodes\":[]}", SIDE_HOST, 3, -1, -1, 0},
         {"{\"distributedInfo\": {\"a\": [{\"rank\": 9}], \"rank\": 4, \"world_size\": 8}, \"traceEvents\": [",
          SIDE_DEVICE, -1, 4, 8, 0},
-        {"{\"baseTimeNanoseconds\": 5000000000, \"traceEvents\": [{\"ph\": \"M\", \"pid\": 1, \"name\": \"n\"}, {\"cat\": "
+        {"{\"traceEvents\": [{\"cat\": \"cpu_op\", \"pid\": 5, \"ts\": 2000000},", SIDE_DEVICE, 5, -1, -1, 0},
+        {"{\"baseTimeNanoseconds\": 1500000005000000000, \"traceEvents\": [{\"ph\": \"M\", \"pid\": 1, \"name\": \"n\"}, {\"cat\": "
          "\"kernel\", \"pid\": 0, \"ts\": 1}, {\"pid\": 77, \"ts\": 2000000.5, \"cat\": \"cpu_op\", \"args\": {}}, ",
-         SIDE_DEVICE, 77, -1, -1, 7.0000005},
+         SIDE_DEVICE, 77, -1, -1, 1500000007.0000005},
         {"{\"traceEvents\": [{\"cat\": \"cpu_op\", \"pid\": \"x\"}, {\"cat\": \"cpu_op\", \"pid\": 5.5},", SIDE_DEVICE,
          -1, -1, -1, 0},
         {"{\"pid\": 12", SIDE_UNKNOWN, -1, -1, -1, 0}, /* there may be more digits */

@@ -68,7 +68,7 @@ static enum sutra_status look_at_file(struct job_plan *plan, const char *path, s
     if (!copy)
         return error_memory(error);
     *file = (struct trace_file){.path = memcpy(copy, path, size), .number = trace_name_number(path)};
-    return trace_head_read(path, &file->head, error);
+    return trace_head_read(path, plan->lenient, &file->head, error);
 }
 
 /* Looks at files that should be of one side, and keeps those that are. */

@@ -40,8 +40,9 @@ struct left_file {
     const char *why;
 };
 
-/* Zero-initialise; free with job_plan_free(). */
+/* Zero-initialise but for `lenient`; free with job_plan_free(). */
 struct job_plan {
+    bool lenient;            /* traces that are broken at their beginnings are mended to tell what they are */
     struct arena arena;      /* of all that follows */
     struct rank_pair *pairs; /* by rank */
     size_t n_pairs;

@@ -16,14 +16,20 @@
 #include "base/error.h"
 #include "base/file_stamp.h"
 #include "read/decompress.h"
+#include "read/mend.h"
+#include "read/source.h"
 #include "text/digits.h"
 
 /* Text that is looked at, and bytes of a compressed file that it is made of. */
 #define HEAD_TEXT   ((size_t)1 << 18)
-#define HEAD_PACKED ((size_t)1 << 18)
+#define HEAD_PACKED HEAD_TEXT
 
 /* JSON of decimals shrinks to about so much of its size. */
 #define PACKED_RATIO 12
+
+/* Seconds below this, the year 2001, do not count from 1970 but from the start of a machine: what they count from is
+ * missing. */
+#define EARLIEST 1e9
 
 /* ---- JSON that may end anywhere ---- */
 
@@ -159,7 +165,7 @@ static void look_at_events(struct head_text text, double base, struct trace_head
     for (skip_blanks(&text); is_at(&text, '{'); skip_blanks(&text)) {
         if (look_at_event(text, &ts, &pid)) {
             head->pid = pid;
-            head->begin = base + ts / 1e6;
+            head->begin = base + ts / 1e6 < EARLIEST ? 0 : base + ts / 1e6;
             return;
         }
         if (!skip_value(&text))
@@ -227,19 +233,36 @@ static size_t read_begin(int file, char *to, size_t n) {
     return done;
 }
 
-static void look_at_bytes(const char *bytes, size_t size, char *text, struct trace_head *head) {
-    head->text_bytes = head->bytes;
-    if (!is_gzip(bytes, size) && !is_zstd(bytes, size)) {
-        trace_head_look(bytes, size, head);
-        return;
-    }
-    size_t n =
-        is_gzip(bytes, size) ? gzip_begin(bytes, size, text, HEAD_TEXT) : zstd_begin(bytes, size, text, HEAD_TEXT);
-    trace_head_look(text, n, head);
-    head->text_bytes = head->bytes * PACKED_RATIO;
+/* The text of a head, `n` bytes that SOURCE_PADDING zeros follow, once more as it is when it is mended. Its end, which is
+ * missing, is part of that. */
+static bool look_at_mended(const char *text, size_t n, struct trace_head *head) {
+    struct mend_report report = {.n_elements = 0};
+    struct buffer mended = {0};
+    size_t failed_at;
+    enum mend_result result = mend_text(text, n, &report, &mended, &failed_at);
+    if (result == MEND_DONE)
+        trace_head_look(mended.bytes, mended.length, head);
+    mend_report_free(&report);
+    buffer_free(&mended);
+    return result != MEND_MEMORY;
 }
 
-enum sutra_status trace_head_read(const char *path, struct trace_head *head, struct sutra_error *error) {
+/* False: out of memory. */
+static bool look_at_bytes(const char *bytes, size_t size, char *text, bool lenient, struct trace_head *head) {
+    bool is_packed = is_gzip(bytes, size) || is_zstd(bytes, size);
+    size_t n = size;
+    if (is_packed)
+        n = is_gzip(bytes, size) ? gzip_begin(bytes, size, text, HEAD_TEXT) : zstd_begin(bytes, size, text, HEAD_TEXT);
+    else
+        memcpy(text, bytes, size);
+    memset(text + n, 0, SOURCE_PADDING);
+    trace_head_look(text, n, head);
+    head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
+    bool is_told = head->side != SIDE_UNKNOWN && head->pid != NOT_TOLD;
+    return !lenient || is_told || look_at_mended(text, n, head);
+}
+
+enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
     struct stat found;
     struct trace_head made = {0};
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -251,10 +274,8 @@ enum sutra_status trace_head_read(const char *path, struct trace_head *head, str
     }
     made.bytes = file_stamp_of(&found).bytes;
     made.modified_ns = file_stamp_of(&found).modified_ns;
-    char *bytes = malloc(HEAD_PACKED), *text = malloc(HEAD_TEXT);
-    if (bytes && text)
-        look_at_bytes(bytes, read_begin(file, bytes, HEAD_PACKED), text, &made);
-    bool ok = bytes && text;
+    char *bytes = malloc(HEAD_PACKED), *text = malloc(HEAD_TEXT + SOURCE_PADDING);
+    bool ok = bytes && text && look_at_bytes(bytes, read_begin(file, bytes, HEAD_PACKED), text, lenient, &made);
     free(bytes);
     free(text);
     close(file);

@@ -30,8 +30,9 @@ struct trace_head {
     int64_t modified_ns;
 };
 
-/* Looks at the file. SUTRA_NO_INPUT: it cannot be read. */
-enum sutra_status trace_head_read(const char *path, struct trace_head *head, struct sutra_error *error);
+/* Looks at the file; one that does not tell its side and process at first is mended where it is `lenient`.
+ * SUTRA_NO_INPUT: it cannot be read. */
+enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error);
 
 /* The same of a text; fills what it tells. */
 void trace_head_look(const char *bytes, size_t size, struct trace_head *head);

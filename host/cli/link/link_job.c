@@ -141,6 +141,7 @@ static int pair_folders(struct whole_link *link, struct sutra_error *error) {
 static int make_plan(struct whole_link *link) {
     struct sutra_error error;
     int exit_code = SUTRA_OK;
+    link->plan.lenient = link->values->pair.job.lenient;
     if (!link->values->table)
         exit_code = pair_folders(link, &error);
     else if (job_plan_read(&link->plan, link->values->table, &error))
