@@ -22,7 +22,7 @@ static void hold_trace(void *trace) {
 }
 
 static void leave_trace(void *trace) {
-    sutra_device_trace_free(trace);
+    device_trace_leave(trace);
 }
 
 /* ---- Ids ---- */

@@ -117,7 +117,7 @@ static void hold_trace(void *trace) {
 }
 
 static void leave_trace(void *trace) {
-    sutra_host_trace_free(trace);
+    host_trace_leave(trace);
 }
 
 enum node_id { NODE_OWN, NODE_ABOVE, NODE_FUNCTION };

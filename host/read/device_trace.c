@@ -304,13 +304,19 @@ enum sutra_status event_error(const struct sutra_device_trace *trace, row_t even
                         expected);
 }
 
-void sutra_device_trace_free(struct sutra_device_trace *trace) {
-    if (!trace || !holders_leave(&trace->holders))
+void device_trace_leave(struct sutra_device_trace *trace) {
+    if (!holders_leave(&trace->holders))
         return;
-    document_free(&trace->document);
     device_events_free(&trace->events);
     strings_free(&trace->strings);
     free(trace->categories);
-    event_columns_free(trace->columns);
     free(trace);
+}
+
+void sutra_device_trace_free(struct sutra_device_trace *trace) {
+    if (!trace)
+        return;
+    document_free(&trace->document);
+    event_columns_free(trace->columns);
+    device_trace_leave(trace);
 }

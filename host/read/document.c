@@ -74,6 +74,7 @@ static void walk_part(void *arg, size_t number) {
     if (context_is_cancelled(parts->context) || !walk_to_part(parts, number, part))
         return;
     size_t given_back = walker->at, n_elements = 0;
+    bool is_wanted;
     do {
         parts->reader->element(part, walker);
         part->last_comma = walker->at;
@@ -81,8 +82,8 @@ static void walk_part(void *arg, size_t number) {
             source_give_back(&parts->document->source, given_back, walker->at);
             given_back = walker->at;
         }
-        part->fields.failed |= ++n_elements % LOOK_ELEMENTS == 0 && context_is_cancelled(parts->context);
-    } while (!part->fields.failed && walk_element_end(walker) && part->last_comma < end);
+        is_wanted = ++n_elements % LOOK_ELEMENTS != 0 || !context_is_cancelled(parts->context);
+    } while (is_wanted && walk_element_end(walker) && part->last_comma < end);
     part->closed = !walker->expected && walker->text[part->last_comma] == ']';
 }
 

@@ -353,11 +353,17 @@ enum sutra_status sutra_host_trace_parse(struct sutra_context *context, const ch
     return read_trace(context, &(struct document_input){name, true, bytes, size}, trace, error);
 }
 
-void sutra_host_trace_free(struct sutra_host_trace *trace) {
-    if (!trace || !holders_leave(&trace->holders))
+void host_trace_leave(struct sutra_host_trace *trace) {
+    if (!holders_leave(&trace->holders))
         return;
-    document_free(&trace->document);
     host_nodes_free(&trace->nodes);
     free(trace->schema);
     free(trace);
+}
+
+void sutra_host_trace_free(struct sutra_host_trace *trace) {
+    if (!trace)
+        return;
+    document_free(&trace->document);
+    host_trace_leave(trace);
 }

@@ -18,4 +18,7 @@ struct sutra_host_trace {
     struct holders holders;    /* columns that were given away */
 };
 
+/* Ends a look at the nodes, which holders_add() began; see device_trace_leave(). */
+void host_trace_leave(struct sutra_host_trace *trace);
+
 #endif

@@ -19,8 +19,8 @@ def map_ranks(function: Callable[[Any], T], paths: Sequence[Any], executor: Opti
         function: a function of a module, so that other processes find it.
         paths: of the ranks' traces.
         executor: anything with ``submit`` as ``concurrent.futures`` has it: a ``ThreadPoolExecutor``, Dask's ``Client``,
-            ``ray.util.multiprocessing``, ``mpi4py.futures.MPIPoolExecutor``; None: as many processes of this machine as there
-            are processors, started afresh.
+            ``mpi4py.futures.MPIPoolExecutor``, a class of three lines for Ray (docs/python.md); None: as many processes of this
+            machine as there are processors, started afresh.
 
     >>> frames = pysutra.map_ranks(kernels_of, paths)
     """

@@ -115,6 +115,16 @@ def test_ranks_are_mapped_to_processes(device):
     assert pysutra.map_ranks(pysutra.trace_kind, [device, TRACE]) == ["device", "device"]
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_ranks_are_mapped_by_dask(device):
+    distributed = pytest.importorskip("distributed", reason="Dask's distributed is not installed")
+    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        for executor in (client, client.get_executor()):
+            assert pysutra.map_ranks(pysutra.trace_kind, [device, TRACE, device], executor) == ["device"] * 3
+            with pytest.raises(pysutra.SutraError, match="nowhere"):
+                pysutra.map_ranks(pysutra.trace_kind, [device, "/nowhere"], executor)
+
+
 # ---- HTA ----
 
 
