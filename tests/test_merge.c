@@ -265,6 +265,47 @@ static void clocks_are_brought_together_by_collectives(void **state) {
     remove_folder(&merging.folder);
 }
 
+/* Four ranks on two hosts, whose second clock is some 500 us ahead; ends of each rank lie a little apart. */
+static void ranks_of_a_host_share_its_clock(void **state) {
+    static const struct {
+        const char *devices;
+        const char *ends[4][3];
+        int64_t offsets_ns[4];
+    } cases[] = {
+        {"{'id':0},{'id':1}",
+         {{"100", "200", "300"}, {"100", "200", "300"}, {"600.2", "700.4", "800.6"}, {"600.4", "700.6", "800.2"}},
+         {0, 0, -400, -400}},
+        {"{'id':0}", /* each its own */
+         {{"100", "200", "300"}, {"100", "200", "300"}, {"600.2", "700.3", "800.4"}, {"600.4", "700.5", "800.6"}},
+         {0, 0, -300, -500}},
+        {"{'id':0},{'id':1}", /* too far apart for one clock */
+         {{"100", "200", "300"}, {"100", "200", "300"}, {"600.2", "700.3", "800.4"}, {"650.2", "750.3", "850.4"}},
+         {0, 0, -300, -50300}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct merging merging = begin();
+        for (int rank = 0; rank < 4; rank++) {
+            char name[32], events[4096] = "";
+            for (int k = 0; k < 3; k++)
+                snprintf(events + strlen(events), sizeof events - strlen(events),
+                         "%s{'ph':'X','cat':'kernel','name':'ncclAllReduce','pid':0,'tid':7,'ts':%s,'dur':9,'args':{"
+                         "'stream':7,'correlation':3,'Collective name':'allreduce','dtype':'Float',"
+                         "'Process Group Name':'0','Process Group Ranks':'[0, 1, 2, 3]','Group size':4,"
+                         "'In msg nelems':8,'Out msg nelems':8,'Seq':%d}}",
+                         k ? "," : "", cases[i].ends[rank][k], k);
+            snprintf(name, sizeof name, "rank%d.json", rank);
+            add_trace(&merging, name, "{'distributedInfo':{'rank':%d},'deviceProperties':[%s],'traceEvents':[%s]}",
+                      rank, cases[i].devices, events);
+        }
+        assert_int_equal(merge_with(&merging, 2, false, NULL), SUTRA_OK);
+        for (int rank = 0; rank < 4; rank++)
+            assert_int_equal(merging.report.ranks[rank].offset_ns, cases[i].offsets_ns[rank] - (rank > 1 ? 500000 : 0));
+        end_merge(&merging);
+        remove_folder(&merging.folder);
+    }
+}
+
 #define ARROW(phase, id, pid, ts)                                                                                      \
     "{'ph': " phase ", 'id': " id ", 'pid': " pid ", 'tid': 7, 'ts': " ts ", 'cat': 'collective', 'name': 'allreduce'}"
 
@@ -355,6 +396,7 @@ int main(void) {
         cmocka_unit_test(an_event_keeps_all_but_its_numbers),
         cmocka_unit_test(streams_become_processes_in_order),
         cmocka_unit_test(clocks_are_brought_together_by_collectives),
+        cmocka_unit_test(ranks_of_a_host_share_its_clock),
         cmocka_unit_test(arrows_lead_from_the_first_to_the_last),
         cmocka_unit_test(a_selection_takes_ends_of_arrows_away),
         cmocka_unit_test(all_threads_write_the_same_bytes),

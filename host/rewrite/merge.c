@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/rank_clocks.h"
+#include "analyze/trace_devices.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "facts/selection.h"
@@ -21,7 +22,9 @@ static enum sutra_status look_at_rank(void *arg, struct rank_run *run, size_t nu
                                       struct sutra_device_trace *trace, struct sutra_error *error) {
     struct sutra_merged *merged = arg;
     struct merge_rank *rank = merge_rank_at(merged, number);
-    *rank = (struct merge_rank){.base_ns = trace_base_ns(trace), .n_events = trace->events.n};
+    *rank = (struct merge_rank){.base_ns = trace_base_ns(trace),
+                                .n_devices = trace_device_count(&trace->document),
+                                .n_events = trace->events.n};
     rank_run_wait(run, number);
     rank->first_call = merged->calls.n;
     enum sutra_status status =
@@ -33,43 +36,12 @@ static enum sutra_status look_at_rank(void *arg, struct rank_run *run, size_t nu
 
 /* ---- Clocks ---- */
 
-static int64_t drift_over_half(const struct rank_clock *clock) {
-    double ns = clock->drift * (double)(clock->last_ns - clock->first_ns) / 2;
-    return (int64_t)(ns < 0 ? -ns : ns);
-}
-
-/* One offset for the whole of a rank's trace, that of the middle of its collectives: with another for each time the
- * durations of events, which stay, would no longer fit into each other. A clock that is not clearly off stays. */
-static void set_clock(struct merge_rank *rank, const struct rank_clock *clock) {
-    int64_t middle = clock->first_ns + (clock->last_ns - clock->first_ns) / 2;
-    rank->n_aligned = clock->n;
-    if (clock->n == 0)
-        return;
-    rank->offset_ns = rank_clock_is_off(clock) ? rank_clock_time(clock, middle) - middle : 0;
-    rank->residual_ns = clock->spread_ns + drift_over_half(clock);
-}
-
 /* The ranks that are merged, by rank, as places in the list. */
 static size_t merged_ranks(const struct sutra_merged *merged) {
     size_t n = 0;
     while (n < merged->tasks.n && !merged->tasks.list[merged->tasks.order[n]].status)
         n++;
     return n;
-}
-
-static void set_shifts(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks) {
-    size_t n = merged_ranks(merged);
-    merged->base_ns = merge_rank_at(merged, merged->tasks.order[0])->base_ns;
-    for (size_t i = 0; i < n; i++) {
-        size_t number = merged->tasks.order[i];
-        struct merge_rank *rank = merge_rank_at(merged, number);
-        rank->position = (uint32_t)i;
-        if (n_clocks > 0 && rank->n_calls > 0)
-            set_clock(rank, &clocks[rank_clock_place(clocks, n_clocks, merged->tasks.list[number].rank)]);
-        if (__builtin_sub_overflow(rank->base_ns, merged->base_ns, &rank->shift_ns) ||
-            __builtin_add_overflow(rank->shift_ns, rank->offset_ns, &rank->shift_ns))
-            rank->shift_ns = rank->offset_ns = 0;
-    }
 }
 
 /* Which collectives belong together, and how far clocks are apart. */
@@ -83,8 +55,8 @@ static enum sutra_status compare_ranks(struct sutra_merged *merged, struct sutra
     enum sutra_status status = collective_matches_find(&merged->calls, arena, &merged->matches, error);
     if (!status && merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
         status = rank_clocks_find(&merged->calls, &merged->matches, arena, &clocks, &n_clocks, error);
-    if (!status)
-        set_shifts(merged, clocks, n_clocks);
+    if (!status && !merge_clocks_set(merged, clocks, n_clocks, merged_ranks(merged)))
+        status = error_memory(error);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #define REWRITE_MERGE_H
 
 #include "analyze/collective_matches.h"
+#include "analyze/rank_clocks.h"
 #include "analyze/rank_tasks.h"
 #include "sutra/merge.h"
 #include "write/sink.h"
@@ -22,6 +23,7 @@ struct merge_rank {
     int64_t shift_ns;
     int64_t offset_ns, residual_ns; /* of its clock */
     row_t n_aligned;
+    int64_t n_devices; /* of its host, as its trace tells */
     uint32_t position; /* among the ranks that are merged */
     uint64_t first_call, n_calls;
     row_t n_events, n_kept;
@@ -52,6 +54,10 @@ struct sutra_merged {
 static inline struct merge_rank *merge_rank_at(const struct sutra_merged *merged, size_t number) {
     return (struct merge_rank *)merged->tasks.results + number;
 }
+
+/* Sets positions, offsets and shifts of the first `n` ranks of the order, which are those that are merged. False: out of
+ * memory. */
+bool merge_clocks_set(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks, size_t n);
 
 /* Writes a rank's events when its turn comes; a rank_work of the second pass (merge_rank.c). */
 enum sutra_status merge_rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
