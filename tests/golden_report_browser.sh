@@ -17,6 +17,7 @@ mkdir "$work/out"
     "$SUTRA" analyze operators tests/fuzz/corpus/operators/whole.json -o "$work/out/operators" -q &&
     "$SUTRA" analyze kernels "$work/hostile.json" -o "$work/out/kernels_hostile" -q &&
     "$SUTRA" analyze "$work/many" -o "$work/out/overview_ranks" -q &&
+    "$SUTRA" analyze collectives "$work/many" -o "$work/out/collectives" -q &&
     "$SUTRA" analyze hta "$work/huge.json" -o "$work/out/hta_huge" -q &&
     "$SUTRA" analyze dlrm "$work/hostile.json" -o "$work/out/dlrm_hostile" -q || exit 1
 python3 tests/report_browser.py "$browser" "$work"/out/*

@@ -82,6 +82,49 @@ static void show_excess(struct page *page, const void *of) {
     page_bars(page, bars, BARS_SHOWN, &words);
 }
 
+/* Sizes as people write them, 2^20 and so on. */
+static const char *size_text(double bytes, char text[32]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    snprintf(text, 32, "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+/* "allreduce, 32 KiB, 0-7" */
+static void name_type(struct sutra_table *table, const struct sutra_table *types, uint64_t row) {
+    char name[200], size[32];
+    size_t length;
+    double bytes = table_get_real(types, column_of(types, "bytes"), row);
+    const char *members = table_get_text(types, column_of(types, "members"), row, &length);
+    snprintf(name, sizeof name, "%.60s%s%s%s%.60s", table_get_text(types, column_of(types, "type"), row, &length),
+             bytes >= 0 ? ", " : "", bytes >= 0 ? size_text(bytes, size) : "", *members ? ", " : "", members);
+    table_words(table, name);
+}
+
+/* The table of types with names for bars. */
+static void name_types(struct sutra_table *table, const struct sutra_table *types) {
+    static const struct column_spec specs[] = {
+        {"collectives", SUTRA_COLUMN_TEXT},      {"transfer_us", SUTRA_COLUMN_REAL},
+        {"count", SUTRA_COLUMN_INTEGER},         {"transfer_mean_us", SUTRA_COLUMN_REAL},
+        {"transfer_min_us", SUTRA_COLUMN_REAL},  {"transfer_median_us", SUTRA_COLUMN_REAL},
+        {"transfer_max_us", SUTRA_COLUMN_REAL},  {"skew_mean_us", SUTRA_COLUMN_REAL},
+        {"skew_max_us", SUTRA_COLUMN_REAL},      {"mean_wait_us", SUTRA_COLUMN_REAL},
+        {"end_skew_mean_us", SUTRA_COLUMN_REAL}, {"algorithm_gb_per_s", SUTRA_COLUMN_REAL},
+        {"bus_gb_per_s", SUTRA_COLUMN_REAL},     {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},
+        {"link_percent", SUTRA_COLUMN_REAL}};
+    table_init(table, "collective_types", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < types->n_rows; row++) {
+        name_type(table, types, row);
+        for (uint32_t i = 1; i < sizeof specs / sizeof *specs; i++)
+            if (specs[i].kind == SUTRA_COLUMN_INTEGER)
+                table_integer(table, table_get_integer(types, column_of(types, specs[i].name), row));
+            else
+                table_real(table, table_get_real(types, column_of(types, specs[i].name), row));
+    }
+}
+
 static void show_types(struct page *page, const void *of) {
     static const struct bars_words words = {"collective_types",
                                             "Time of transfers by type and size",
@@ -96,26 +139,20 @@ static void show_types(struct page *page, const void *of) {
         page_missing(page, "Types", "the traces have no collectives");
         return;
     }
-    const struct bars bars = {.table = table,
-                              .labels = {column_of(table, "type"), column_of(table, "members")},
-                              .n_labels = 2,
-                              .values = {{column_of(table, "transfer_us"), "transfer", COLOUR_COMMUNICATION}},
+    struct sutra_table named;
+    name_types(&named, table);
+    const struct bars bars = {.table = &named,
+                              .labels = {0},
+                              .n_labels = 1,
+                              .values = {{1, "transfer", COLOUR_COMMUNICATION}},
                               .n_values = 1,
                               .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &words);
+    page_check(page, &named);
+    table_free(&named);
 }
 
 /* ---- Bandwidth by size ---- */
-
-/* Sizes as people write them, 2^20 and so on. */
-static const char *size_text(double bytes, char text[32]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        bytes /= 1024;
-    snprintf(text, 32, "%.0f %s", bytes, units[unit]);
-    return text;
-}
 
 /* The table of sizes with names for bars: "all-reduce, inside hosts, from 1 MiB". */
 static void name_sizes(struct sutra_table *table, const struct sutra_table *sizes) {
