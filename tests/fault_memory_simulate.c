@@ -8,7 +8,7 @@
 #include "fault_files.h"
 #include "job/rank_link.h"
 
-enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, N_FILES };
+enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, FILE_RANK_0, FILE_RANK_1, N_FILES };
 
 #define ET_NODE(id, name, type, us, deps, attributes)                                                                  \
     "{'id':'" id "','name':'" name "','type':'" type "','durationMicros':'" us "','dataDeps':[" deps                   \
@@ -90,6 +90,24 @@ static enum sutra_status simulate(struct sutra_context *context, const struct su
     return status;
 }
 
+/* From files of which only what is needed is kept. */
+static enum sutra_status simulate_files(struct sutra_context *context, const struct sutra_et *const *ets,
+                                        const struct fault_files *files, struct sutra_error *error) {
+    const char *const paths[] = {files->path[FILE_RANK_0], files->path[FILE_RANK_1]};
+    struct sutra_et_ranks *ranks = NULL;
+    struct sutra_simulation *simulation = NULL;
+    enum sutra_status status = SUTRA_OK;
+    for (int r = 0; r < 2 && !status; r++)
+        status = sutra_et_write(context, ets[r], paths[r], NULL, error);
+    if (!status)
+        status = sutra_et_ranks_read(context, paths, NULL, 2, &ranks, error);
+    if (!status)
+        status = sutra_simulate_ranks(context, ranks, NULL, &simulation, error);
+    sutra_simulation_free(simulation);
+    sutra_et_ranks_free(ranks);
+    return status;
+}
+
 static enum sutra_status run_job(struct sutra_context *context, const struct fault_files *files,
                                  struct sutra_error *error) {
     const struct simulate_texts *texts = files->of;
@@ -99,6 +117,8 @@ static enum sutra_status run_job(struct sutra_context *context, const struct fau
         status = sutra_et_parse_lines(context, "lines", texts->rank[r], strlen(texts->rank[r]), &ets[r], error);
     if (!status)
         status = simulate(context, (const struct sutra_et *const *)ets, files, error);
+    if (!status)
+        status = simulate_files(context, (const struct sutra_et *const *)ets, files, error);
     sutra_et_free(ets[0]);
     sutra_et_free(ets[1]);
     return status;

@@ -270,8 +270,8 @@ static bool plain_end_one(struct plain *plain) {
     for (uint32_t r = 0; r < plain->n_ranks; r++)
         for (row_t i = 0; i < plain->ranks[r].n; i++) {
             struct plain_node *node = &plain->nodes[r][i];
-            if (node->phase == RUNNING &&
-                (!first || node->end < first->end || (node->end == first->end && node->order < first->order))) {
+            if (node->phase == RUNNING && (!first || node->end < first->end ||
+                                           (node->end == first->end && rank == r && node->order < first->order))) {
                 first = node;
                 rank = r;
             }

@@ -484,6 +484,148 @@ static void a_gpu_does_not_share_its_collectives(void **state) {
     job_free(&job);
 }
 
+/* ---- Files of which only what simulating needs is kept ---- */
+
+#define PATH_SIZE 64
+
+struct rank_files {
+    char folder[32], paths[RANKS_MAX][PATH_SIZE];
+    const char *list[RANKS_MAX];
+    uint32_t n;
+};
+
+static struct rank_files files_write(struct simulated_job *job) {
+    struct rank_files files = {.folder = P_tmpdir "/sutra_XXXXXX", .n = job->n};
+    assert_non_null(mkdtemp(files.folder));
+    for (uint32_t r = 0; r < job->n; r++) {
+        snprintf(files.paths[r], PATH_SIZE, "%s/rank.%u.et", files.folder, r);
+        if (sutra_et_write(job->context, job->ets[r], files.paths[r], NULL, &job->error))
+            fail_msg("%s", job->error.message);
+    }
+    return files;
+}
+
+static enum sutra_status files_read(struct simulated_job *job, struct rank_files *files,
+                                    struct sutra_et_ranks **ranks) {
+    for (uint32_t r = 0; r < files->n; r++)
+        files->list[r] = files->paths[r];
+    return sutra_et_ranks_read(job->context, files->list, NULL, files->n, ranks, &job->error);
+}
+
+static void files_remove(const struct rank_files *files) {
+    for (uint32_t r = 0; r < files->n; r++)
+        unlink(files->paths[r]);
+    rmdir(files->folder);
+}
+
+/* What a simulation says of its names, waits, meetings and path, and of its ranks. */
+static void describe(const struct sutra_simulation *simulation, char *text, size_t size) {
+    struct sutra_simulated_name name = {.size = sizeof name};
+    struct sutra_simulated_step step = {.size = sizeof step};
+    struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
+    struct sutra_simulated_wait wait = {.size = sizeof wait};
+    size_t n = 0;
+#define SAY(...) n += (size_t)snprintf(text + n, size - n, __VA_ARGS__), assert_true(n < size)
+    for (uint64_t i = 0; i < sutra_simulation_n_names(simulation); i++) {
+        sutra_simulation_name(simulation, i, &name);
+        SAY("%s %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name.name, name.work, name.n_nodes, name.run_ns,
+            name.wait_ns);
+    }
+    for (uint64_t i = 0; i < sutra_simulation_n_steps(simulation); i++) {
+        sutra_simulation_step(simulation, i, &step);
+        SAY("%" PRIu64 " %" PRIu64 " %s %" PRIu64 "\n", step.rank, step.id, step.name, step.end_ns);
+    }
+    for (uint64_t i = 0; i < sutra_simulation_n_meetings(simulation); i++) {
+        sutra_simulation_meeting(simulation, i, &meeting);
+        SAY("%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", meeting.name, meeting.kind, meeting.n_ranks, meeting.bytes,
+            meeting.wait_ns);
+    }
+    for (uint64_t i = 0; i < sutra_simulation_n_waits(simulation); i++) {
+        sutra_simulation_wait(simulation, i, &wait);
+        SAY("%" PRIu64 " for %" PRIu64 ": %" PRIu64 "\n", wait.rank, wait.awaited, wait.ns);
+    }
+#undef SAY
+}
+
+static void what_is_kept_of_files_is_what_simulating_needs(void **state) {
+    (void)state;
+    static const char *const changes[] = {"compute:2", "rank=1:cpu:3", "stream=7:1.5", "comm:0.5"};
+    const struct sutra_simulate_options options = {.size = sizeof options,
+                                                   .scales = changes,
+                                                   .n_scales = sizeof changes / sizeof *changes,
+                                                   .bandwidth = 2,
+                                                   .gpu_streams = true,
+                                                   .cpu_threads = true};
+    static const char *const jobs_of[][RANKS_MAX + 1] = {
+        {ON_CPU("1", "a", "10", "") ON_GPU("2", "gemm", "20", "1", "7") MEETS("3", "all-reduce", "5", "2", "4"),
+         MEETS("9", "all-reduce", "7", "", "4") ON_CPU("3", "b", "10", "9"), NULL},
+        {NODE_LINE("1", "send", "COMM_SEND_NODE", "5", AFTER(""),
+                   IS_CPU("false") "," NUMBER_OF("comm_dst", "1") "," NUMBER_OF("comm_tag", "3")),
+         ON_CPU("5", "late", "30", "")
+             NODE_LINE("6", "receive", "COMM_RECV_NODE", "5", AFTER("5"),
+                       IS_CPU("false") "," NUMBER_OF("comm_src", "0") "," NUMBER_OF("comm_tag", "3")),
+         NULL},
+    };
+    for (size_t k = 0; k < sizeof jobs_of / sizeof *jobs_of + 1; k++) {
+        struct simulated_job job = job_read(k ? jobs_of[k - 1] : told);
+        struct rank_files files = files_write(&job);
+        struct sutra_et_ranks *ranks = NULL;
+        struct sutra_simulation *simulation = NULL;
+        char all[4000], kept[4000];
+        uint64_t ns = job_time(&job, &options);
+        assert_true(ns > 0 && sutra_simulation_n_waits(job.simulation) > 0);
+        if (files_read(&job, &files, &ranks) ||
+            sutra_simulate_ranks(job.context, ranks, &options, &simulation, &job.error))
+            fail_msg("%s", job.error.message);
+        assert_int_equal(sutra_simulation_time_ns(simulation), ns);
+        describe(job.simulation, all, sizeof all);
+        describe(simulation, kept, sizeof kept);
+        assert_string_equal(kept, all);
+        sutra_simulation_free(simulation);
+        sutra_et_ranks_free(ranks);
+        files_remove(&files);
+        job_free(&job);
+    }
+}
+
+/* Spoils what stands behind a text of a file; gives whether the text is there. */
+static bool spoil_behind(const char *path, const char *text) {
+    static char bytes[4000];
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    char *at = memmem(bytes, n, text, strlen(text));
+    if (at)
+        assert_true(!fseek(file, at - bytes + (long)strlen(text), SEEK_SET) && fputc(0xff, file) == 0xff);
+    fclose(file);
+    return at;
+}
+
+static void what_simulating_does_not_need_may_be_malformed(void **state) {
+    (void)state;
+    static const char *const ranks_of[] = {
+        NODE_LINE("1", "a", "COMP_NODE", "10", AFTER(""), IS_CPU("true") "," NUMBER_OF("op_order", "5")),
+        MEETS("1", "b", "7", "", "4"), MEETS("1", "c", "9", "", "4"), NULL};
+    struct simulated_job job = job_read(ranks_of);
+    struct rank_files files = files_write(&job);
+    struct sutra_et_ranks *ranks = NULL;
+    struct sutra_et *whole = NULL;
+    assert_true(spoil_behind(files.paths[0], "op_order"));
+    assert_int_equal(sutra_et_read(job.context, files.paths[0], NULL, &whole, &job.error), SUTRA_DATA);
+    assert_int_equal(files_read(&job, &files, &ranks), SUTRA_OK);
+    sutra_et_ranks_free(ranks);
+    ranks = NULL;
+    assert_true(spoil_behind(files.paths[2], "pg_name") && spoil_behind(files.paths[1], "pg_name"));
+    assert_int_equal(files_read(&job, &files, &ranks), SUTRA_DATA);
+    assert_null(ranks);
+    if (!strstr(job.error.file, "rank.1.et")) /* the first of them */
+        fail_msg("%s: %s", job.error.file, job.error.message);
+    unlink(files.paths[0]);
+    assert_int_equal(files_read(&job, &files, &ranks), SUTRA_NO_INPUT);
+    files_remove(&files);
+    job_free(&job);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_scale_the_execution_of_what_they_select),
@@ -505,6 +647,8 @@ int main(void) {
         cmocka_unit_test(networks_that_cannot_be_read_are_refused),
         cmocka_unit_test(stragglers_compute_like_the_median_rank),
         cmocka_unit_test(a_gpu_does_not_share_its_collectives),
+        cmocka_unit_test(what_is_kept_of_files_is_what_simulating_needs),
+        cmocka_unit_test(what_simulating_does_not_need_may_be_malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

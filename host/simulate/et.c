@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "simulate/et_json.h"
 #include "simulate/et_lines.h"
+#include "simulate/et_values.h"
 #include "simulate/et_write.h"
 #include "write/text_file.h"
 
@@ -33,8 +34,8 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     if (status)
         return status;
     stage_begin(context, "read .et", source->size);
-    status =
-        input->lines ? et_lines_read(&et->file, context, error) : et_read(&et->file, damaged, context->pool, error);
+    status = input->lines ? et_lines_read(&et->file, context, error)
+                          : et_read(&et->file, damaged ? ET_TOLERANT : ET_WHOLE, context->pool, error);
     stage_end(context);
     return status;
 }
@@ -147,9 +148,5 @@ enum sutra_status sutra_et_write_json(struct sutra_context *context, const struc
 }
 
 bool sutra_et_gpu_streams(const struct sutra_et *et) {
-    const struct et_attributes *metadata = &et->file.nodes.metadata;
-    for (uint64_t i = 0; i < metadata->n; i++)
-        if (metadata->name[i] == ET_NAME_GPU && metadata->kind[i] == ET_STRING)
-            return et_text_is((struct et_text){metadata->value[i].bytes, metadata->length[i]}, "streams");
-    return false;
+    return et_nodes_per_stream(&et->file.nodes);
 }

@@ -49,6 +49,7 @@ struct et_totals et_totals_add(struct et_totals a, struct et_totals b) {
 bool et_fill_part(struct et_filler *part, struct et_nodes *nodes, const struct et_totals *before) {
     *part = (struct et_filler){.nodes = nodes,
                                .fill = true,
+                               .slim = nodes->slim,
                                .n = *before,
                                .first_attribute = before->n_attributes,
                                .is_part = true,
@@ -140,6 +141,30 @@ static uint32_t name_number(struct et_filler *filler, uint32_t *guess, struct et
     return *guess;
 }
 
+/* ---- What a simulator needs ---- */
+
+#define WANTED(name) (UINT64_C(1) << ET_NAME_##name)
+
+/* Names of attributes that simulating asks for (rank_graph.c). */
+static const uint64_t wanted = WANTED(IS_CPU_OP) | WANTED(TID) | WANTED(STREAM) | WANTED(PG_NAME) | WANTED(COMM_SRC) |
+                               WANTED(COMM_DST) | WANTED(COMM_TAG) | WANTED(KERNEL_EXEC_NS) | WANTED(MEETING) |
+                               WANTED(MEETING_KIND) | WANTED(MEETING_RANKS) | WANTED(MEETING_BYTES);
+
+_Static_assert(ET_N_NAMES <= 64, "a bit for each known name");
+
+bool et_fill_wants(struct et_filler *filler, const char *bytes, size_t length) {
+    uint32_t *guess = &filler->guesses[filler->place++ % FILL_GUESSES];
+    if (!is_name(&filler->nodes->names, *guess, bytes, length)) {
+        uint32_t number = strings_find(&filler->nodes->names, bytes, length);
+        if (number >= ET_N_NAMES)
+            return false;
+        *guess = number;
+    }
+    return wanted >> *guess & 1;
+}
+
+/* ---- Attributes and nodes ---- */
+
 /* The i-th attribute of its node, at place `at` of the table; a text about it is number `doc`. */
 static void put_attribute(struct et_filler *filler, struct et_attributes *table, uint64_t at, uint64_t i, uint64_t doc,
                           const struct et_attribute *attribute) {
@@ -159,8 +184,9 @@ void et_fill_attribute(struct et_filler *filler, const struct et_attribute *attr
     struct et_nodes *nodes = filler->nodes;
     uint64_t at = filler->n.n_attributes++, doc = filler->n.n_docs;
     filler->n.n_docs += attribute->doc.length > 0;
+    const uint64_t place = filler->slim ? filler->place - 1 : at - filler->first_attribute;
     if (filler->fill)
-        put_attribute(filler, &nodes->attributes, at, at - filler->first_attribute, doc, attribute);
+        put_attribute(filler, &nodes->attributes, at, place, doc, attribute);
 }
 
 void et_fill_metadata(struct et_filler *filler, const struct et_attribute *attribute) {
@@ -180,6 +206,7 @@ static void end_lists(struct et_filler *filler) {
 void et_fill_node(struct et_filler *filler, const struct et_node *node) {
     struct et_nodes *nodes = filler->nodes;
     row_t row = filler->n.n_nodes++;
+    filler->place = 0;
     if (!filler->fill)
         return;
     nodes->id[row] = node->id;
@@ -187,7 +214,7 @@ void et_fill_node(struct et_filler *filler, const struct et_node *node) {
     nodes->duration_us[row] = node->duration_us;
     nodes->type[row] = node->type;
     nodes->flags[row] = node->flags;
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++) {
+    for (int column = 0; column < et_text_columns(nodes); column++) {
         struct et_text text = node->text[column];
         et_text_put(nodes->text[column], row, text.bytes ? text : (struct et_text){"", 0});
     }

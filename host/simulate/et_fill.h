@@ -33,6 +33,8 @@ struct et_filler {
     struct strings own; /* of a part: names that were not known before, numbered behind those */
     uint32_t n_known;   /* how many that are */
     bool is_part, no_memory;
+    bool slim;      /* of nodes only what a simulator needs is kept: et_fill_wants() */
+    uint64_t place; /* of the attribute that it was asked for last, among those of its node */
 };
 
 /* A node's single fields. */
@@ -56,6 +58,9 @@ enum sutra_status et_fill_begin(struct et_filler *filler, struct et_nodes *nodes
 
 /* Makes room for what filler->n has counted, and begins the second pass. */
 enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *error);
+
+/* Whether a slim filler keeps the next attribute, of this name; what it does not keep need not be read. */
+bool et_fill_wants(struct et_filler *filler, const char *bytes, size_t length);
 
 /* A part's second pass, behind so much; to be freed. False: out of memory. */
 bool et_fill_part(struct et_filler *part, struct et_nodes *nodes, const struct et_totals *before);

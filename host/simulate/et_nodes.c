@@ -53,7 +53,7 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
     nodes->duration_us = arena_take(arena, n, sizeof *nodes->duration_us);
     nodes->type = arena_take(arena, n, sizeof *nodes->type);
     nodes->flags = arena_zeros(arena, n, sizeof *nodes->flags);
-    for (int column = 0; column < ET_TEXT_COLUMNS; column++) {
+    for (int column = 0; column < et_text_columns(nodes); column++) {
         nodes->text[column].bytes = arena_take(arena, n, sizeof *nodes->text[column].bytes);
         nodes->text[column].length = arena_take(arena, n, sizeof *nodes->text[column].length);
     }

@@ -163,6 +163,7 @@ struct et_ids {
 };
 
 struct et_nodes {
+    bool slim; /* there are names only of the texts, and of the attributes those that a simulator needs */
     row_t n;
     uint64_t *id, *start_us, *duration_us;
     int32_t *type;  /* enum et_type */
@@ -202,6 +203,11 @@ struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i)
 
 static inline struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
     return attributes->n_docs ? et_doc_search(attributes, i) : (struct et_text){NULL, 0};
+}
+
+/* How many of the columns of texts there are: the first ones. */
+static inline int et_text_columns(const struct et_nodes *nodes) {
+    return nodes->slim ? ET_NODE_NAME + 1 : ET_TEXT_COLUMNS;
 }
 
 static inline bool et_text_is(struct et_text text, const char *wanted) {

@@ -121,6 +121,20 @@ static struct et_attribute read_attribute(struct et_reader *reader, const struct
 
 /* ---- Messages ---- */
 
+/* The name of an attribute, where it comes first, as all writers put it. */
+static bool first_name(const struct wire_field *message, struct wire_field *name) {
+    struct wire wire = nested(message);
+    return wire_next(&wire, name) && name->number == 1 && name->type == WIRE_BYTES;
+}
+
+static void read_node_attribute(struct et_reader *reader, const struct wire_field *message) {
+    struct wire_field name;
+    if (reader->filler.slim && first_name(message, &name) && !et_fill_wants(&reader->filler, name.bytes, name.bits))
+        return;
+    struct et_attribute attribute = read_attribute(reader, message);
+    et_fill_attribute(&reader->filler, &attribute);
+}
+
 static void read_texts(struct et_reader *reader, struct et_text *texts, const struct wire_field *message) {
     struct wire wire = nested(message);
     struct wire_field field;
@@ -131,22 +145,23 @@ static void read_texts(struct et_reader *reader, struct et_text *texts, const st
 }
 
 static void read_bytes_field(struct et_reader *reader, struct et_node *node, const struct wire_field *field) {
-    struct et_attribute attribute;
+    const bool slim = reader->filler.slim;
     switch (field->number) {
     case 2:
         node->text[ET_NODE_NAME] = text_of(reader, field);
         break;
     case 8:
         node->flags |= ET_HAS_INPUTS;
-        read_texts(reader, &node->text[ET_INPUT_VALUES], field);
+        if (!slim)
+            read_texts(reader, &node->text[ET_INPUT_VALUES], field);
         break;
     case 9:
         node->flags |= ET_HAS_OUTPUTS;
-        read_texts(reader, &node->text[ET_OUTPUT_VALUES], field);
+        if (!slim)
+            read_texts(reader, &node->text[ET_OUTPUT_VALUES], field);
         break;
     case 10:
-        attribute = read_attribute(reader, field);
-        et_fill_attribute(&reader->filler, &attribute);
+        read_node_attribute(reader, field);
         break;
     }
 }
@@ -306,7 +321,8 @@ static void read_part(const struct et_parts *parts, struct et_part *part, row_t 
 static void count_part(void *arg, size_t i) {
     struct et_parts *parts = arg;
     struct et_part *part = &parts->parts[i];
-    part->reader = (struct et_reader){.file = parts->file, .filler.nodes = &parts->file->nodes};
+    part->reader = (struct et_reader){.file = parts->file,
+                                      .filler = {.nodes = &parts->file->nodes, .slim = parts->file->nodes.slim}};
     read_part(parts, part, part->n_messages);
 }
 
@@ -425,12 +441,14 @@ static enum sutra_status fill_all(struct et_reader *reader, struct et_parts *par
     return fill_parts(parts, pool, error);
 }
 
-enum sutra_status et_read(struct et_file *file, bool tolerant, struct pool *pool, struct sutra_error *error) {
+enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool *pool, struct sutra_error *error) {
+    const bool tolerant = how == ET_TOLERANT;
     struct et_reader reader = {.file = file};
     struct et_parts parts = {.file = file};
     struct et_totals n;
     file->cut_at = file->empty_at = ET_NOWHERE;
     enum sutra_status status = et_fill_begin(&reader.filler, &file->nodes, error);
+    file->nodes.slim = how == ET_SLIM;
     if (!status && !count_all(&reader, &parts, pool, &n))
         status = error_memory(error);
     if (!status && parts.fault) {

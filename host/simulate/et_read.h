@@ -28,10 +28,17 @@ struct et_file {
     struct sutra_error damage; /* what ended the messages, where they were read as far as possible; else SUTRA_OK */
 };
 
-/* Reads the bytes of `file->source`, which the caller has opened. `tolerant`: messages behind which something is
- * malformed are taken, and `damage` tells the rest; otherwise that is the error. The caller frees the file in any case.
- * SUTRA_DATA: malformed; the error has the byte and the node. SUTRA_SYSTEM: out of memory. */
-enum sutra_status et_read(struct et_file *file, bool tolerant, struct pool *pool, struct sutra_error *error);
+enum et_reading {
+    ET_WHOLE,
+    ET_TOLERANT, /* messages before which nothing is malformed are taken, and `damage` tells the rest; else that is the
+                  * error */
+    ET_SLIM, /* only what a simulator needs, by the first name of each attribute; what is not needed is stepped over,
+                  * and may be malformed */
+};
+
+/* Reads the bytes of `file->source`, which the caller has opened and frees with the file in any case. SUTRA_DATA:
+ * malformed; the error has the byte and the node. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool *pool, struct sutra_error *error);
 void et_file_free(struct et_file *file);
 
 /* Whether the bytes begin as such a file does: with a message that can be nothing but a GlobalMetadata. */

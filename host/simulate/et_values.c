@@ -42,3 +42,11 @@ bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group) {
     *group = 0;
     return name.length == 0 || et_group_number(name, group);
 }
+
+bool et_nodes_per_stream(const struct et_nodes *nodes) {
+    const struct et_attributes *metadata = &nodes->metadata;
+    for (uint64_t i = 0; i < metadata->n; i++)
+        if (metadata->name[i] == ET_NAME_GPU && metadata->kind[i] == ET_STRING)
+            return et_text_is((struct et_text){metadata->value[i].bytes, metadata->length[i]}, "streams");
+    return false;
+}

@@ -1,5 +1,5 @@
 /*
- * et_values.h - what the attributes of a node say, as ASTRA-sim reads them.
+ * et_values.h - what the attributes of a node say, as ASTRA-sim reads them, and those of a file.
  */
 #ifndef SIMULATE_ET_VALUES_H
 #define SIMULATE_ET_VALUES_H
@@ -30,5 +30,8 @@ struct et_text et_group_name(const struct et_nodes *nodes, row_t row);
 
 /* Its number; false: its name does not begin with one. */
 bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
+
+/* The file says that it was made for a resource for each stream. */
+bool et_nodes_per_stream(const struct et_nodes *nodes);
 
 #endif

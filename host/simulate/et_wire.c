@@ -21,3 +21,18 @@ bool wire_skip_group(struct wire *wire, uint32_t number) {
     }
     return true;
 }
+
+bool wire_next_any(struct wire *wire, struct wire_field *field) {
+    while (wire->at != wire->end) {
+        const char *from = wire->at;
+        if (!wire_take(wire, field))
+            return false;
+        if (field->type == WIRE_GROUP_END)
+            return wire_fail(wire, from, "a group ends that did not begin");
+        if (field->type != WIRE_GROUP)
+            return true;
+        if (!wire_skip_group(wire, field->number))
+            return false;
+    }
+    return false;
+}

@@ -122,20 +122,24 @@ static inline bool wire_take(struct wire *wire, struct wire_field *field) {
 /* From behind the tag that begins a group to behind the one that ends it. */
 bool wire_skip_group(struct wire *wire, uint32_t number);
 
-/* The next field; groups are stepped over. False: the end, or a fault. */
+/* The next field of any form. */
+bool wire_next_any(struct wire *wire, struct wire_field *field);
+
+/* The next field; groups are stepped over. False: the end, or a fault. Most have a tag of one byte, and a value or length
+ * of one. */
 static inline bool wire_next(struct wire *wire, struct wire_field *field) {
-    while (wire->at != wire->end) {
-        const char *from = wire->at;
-        if (!wire_take(wire, field))
-            return false;
-        if (field->type == WIRE_GROUP_END)
-            return wire_fail(wire, from, "a group ends that did not begin");
-        if (field->type != WIRE_GROUP)
+    const size_t left = (size_t)(wire->end - wire->at);
+    if (left >= 2) {
+        const unsigned tag = (unsigned char)wire->at[0], value = (unsigned char)wire->at[1];
+        const unsigned type = tag & 7;
+        if (tag >= 8 && tag < 0x80 && value < 0x80 &&
+            (type == WIRE_VARINT || (type == WIRE_BYTES && value <= left - 2))) {
+            *field = (struct wire_field){tag >> 3, (enum wire_type)type, value, wire->at + 2};
+            wire->at += type == WIRE_BYTES ? 2 + value : 2;
             return true;
-        if (!wire_skip_group(wire, field->number))
-            return false;
+        }
     }
-    return false;
+    return wire_next_any(wire, field);
 }
 
 #endif

@@ -30,11 +30,11 @@ static int compare_numbered(const void *a, const void *b) {
 }
 
 /* Rows of nodes by rising id; of equal ids only the last one. Files mostly are in that order. */
-static bool sort_nodes(struct rank_graph *graph, struct arena *arena) {
-    const struct et_nodes *nodes = graph->nodes;
-    struct numbered *numbered = arena_take(arena, nodes->n, sizeof *numbered);
+static bool sort_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
     graph->node = arena_take(arena, nodes->n, sizeof *graph->node);
     graph->id = arena_take(arena, nodes->n, sizeof *graph->id);
+    struct arena_mark mark = arena_mark(arena);
+    struct numbered *numbered = arena_take(arena, nodes->n, sizeof *numbered);
     if (arena->failed)
         return false;
     bool sorted = true;
@@ -49,6 +49,7 @@ static bool sort_nodes(struct rank_graph *graph, struct arena *arena) {
             graph->id[graph->n] = numbered[i].id;
             graph->node[graph->n++] = numbered[i].node;
         }
+    arena_release(arena, mark);
     return true;
 }
 
@@ -76,6 +77,7 @@ static int64_t start_run(const struct et_nodes *nodes, row_t node) {
 
 struct graph_task {
     struct rank_graph *graph;
+    const struct et_nodes *nodes;
     uint64_t *n_absent; /* per task */
 };
 
@@ -89,7 +91,7 @@ static row_t task_end(const struct rank_graph *graph, size_t task) {
 
 static void describe_task(void *arg, size_t task) {
     const struct rank_graph *graph = ((struct graph_task *)arg)->graph;
-    const struct et_nodes *nodes = graph->nodes;
+    const struct et_nodes *nodes = ((struct graph_task *)arg)->nodes;
     for (row_t i = (row_t)(task * TASK_NODES); i < task_end(graph, task); i++) {
         row_t node = graph->node[i];
         uint64_t dur = nodes->duration_us[node] * NS_PER_US;
@@ -106,29 +108,43 @@ static void describe_task(void *arg, size_t task) {
     }
 }
 
-static bool intern_names(const struct rank_graph *graph, struct strings *names) {
+static bool intern_names(const struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names) {
     for (row_t i = 0; i < graph->n; i++) {
-        struct et_text name = et_text_at(graph->nodes->text[ET_NODE_NAME], graph->node[i]);
-        graph->name[i] = names ? strings_intern(names, name.bytes, name.length) : 0;
+        struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], graph->node[i]);
+        graph->name[i] = strings_intern(names, name.bytes, name.length);
         if (graph->name[i] == STRING_NONE)
             return false;
     }
     return true;
 }
 
-static bool describe_nodes(struct rank_graph *graph, struct strings *names, struct pool *pool, struct arena *arena) {
+/* When nodes were measured, where any was. */
+static bool keep_starts(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
+    bool told = false;
+    for (row_t i = 0; i < nodes->n && !told; i++)
+        told = nodes->start_us[i];
+    if (!told)
+        return true;
+    graph->start_us = arena_take(arena, graph->n, sizeof *graph->start_us);
+    for (row_t i = 0; i < graph->n && graph->start_us; i++)
+        graph->start_us[i] = nodes->start_us[graph->node[i]];
+    return graph->start_us;
+}
+
+static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool,
+                           struct arena *arena) {
     graph->work = arena_take(arena, graph->n, sizeof *graph->work);
-    graph->name = arena_take(arena, graph->n, sizeof *graph->name);
+    graph->name = arena_zeros(arena, graph->n, sizeof *graph->name);
     graph->dur_ns = arena_take(arena, graph->n, sizeof *graph->dur_ns);
     graph->run_ns = arena_take(arena, graph->n, sizeof *graph->run_ns);
     graph->lane = arena_take(arena, graph->n, sizeof *graph->lane);
     graph->is_shared = arena_take(arena, graph->n, sizeof *graph->is_shared);
     if (arena->failed)
         return false;
-    pool_run(pool, count_tasks(graph), describe_task, &(struct graph_task){graph, NULL});
+    pool_run(pool, count_tasks(graph), describe_task, &(struct graph_task){graph, nodes, NULL});
     for (row_t i = 0; i < graph->n; i++)
         graph->tells |= graph->is_shared[i];
-    return intern_names(graph, names);
+    return true;
 }
 
 /* ---- Transfers ---- */
@@ -147,27 +163,65 @@ static enum comm_kind told_kind(const struct et_nodes *nodes, row_t node) {
     return COMM_OTHER;
 }
 
-static bool is_transfer(const struct rank_graph *graph, row_t i) {
-    return graph->is_shared[i] && et_has(graph->nodes, graph->node[i], ET_NAME_MEETING_KIND);
+static bool is_transfer(const struct rank_graph *graph, const struct et_nodes *nodes, row_t i) {
+    return graph->is_shared[i] && et_has(nodes, graph->node[i], ET_NAME_MEETING_KIND);
 }
 
-static bool list_transfers(struct rank_graph *graph, struct arena *arena) {
+static bool list_transfers(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
     row_t n = 0;
     for (row_t i = 0; i < graph->n; i++)
-        n += is_transfer(graph, i);
+        n += is_transfer(graph, nodes, i);
     graph->transfers = arena_take(arena, n, sizeof *graph->transfers);
     for (row_t i = 0; i < graph->n && graph->transfers; i++) {
         row_t node = graph->node[i];
-        if (!is_transfer(graph, i))
+        if (!is_transfer(graph, nodes, i))
             continue;
-        uint64_t n_ranks = count_or(graph->nodes, node, ET_NAME_MEETING_RANKS);
+        uint64_t n_ranks = count_or(nodes, node, ET_NAME_MEETING_RANKS);
         graph->transfers[graph->n_transfers++] =
             (struct transfer){.node = i,
-                              .kind = told_kind(graph->nodes, node),
+                              .kind = told_kind(nodes, node),
                               .n_ranks = n_ranks < UINT32_MAX ? (uint32_t)n_ranks : UINT32_MAX,
-                              .bytes = count_or(graph->nodes, node, ET_NAME_MEETING_BYTES)};
+                              .bytes = count_or(nodes, node, ET_NAME_MEETING_BYTES)};
     }
     return graph->transfers;
+}
+
+/* ---- Contacts ---- */
+
+static struct contact message_of(const struct et_nodes *nodes, row_t node) {
+    const bool sends = nodes->type[node] == ET_COMM_SEND;
+    return (struct contact){.is_message = true,
+                            .sends = sends,
+                            .peer = integer_or(nodes, node, sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1),
+                            .tag = integer_or(nodes, node, ET_NAME_COMM_TAG, 0)};
+}
+
+static struct contact collective_of(const struct et_nodes *nodes, row_t node, struct strings *groups) {
+    struct et_text name = et_group_name(nodes, node);
+    if (name.length == 0)
+        name = (struct et_text){"0", 1}; /* all ranks, as simulators take it */
+    return (struct contact){.group = strings_intern(groups, name.bytes, name.length)};
+}
+
+static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *groups,
+                          struct arena *arena) {
+    row_t n = 0;
+    for (row_t i = 0; i < graph->n; i++)
+        n += graph->work[i] == WORK_COMMUNICATION;
+    graph->contacts = arena_take(arena, n, sizeof *graph->contacts);
+    for (row_t i = 0; i < graph->n && graph->contacts; i++) {
+        const row_t node = graph->node[i];
+        if (graph->work[i] != WORK_COMMUNICATION)
+            continue;
+        struct contact contact =
+            et_is_message(nodes->type[node]) ? message_of(nodes, node) : collective_of(nodes, node, groups);
+        if (contact.group == STRING_NONE)
+            return false;
+        contact.node = i;
+        contact.is_told = et_integer(nodes, node, ET_NAME_MEETING, &contact.told);
+        graph->contacts[graph->n_contacts++] = contact;
+    }
+    return graph->contacts;
 }
 
 /* All durations together must be a time. */
@@ -199,7 +253,7 @@ static uint64_t add_deps(const struct rank_graph *graph, const struct et_ids *li
 static void list_task(void *arg, size_t task) {
     const struct graph_task *work = arg;
     struct rank_graph *graph = work->graph;
-    const struct et_nodes *nodes = graph->nodes;
+    const struct et_nodes *nodes = work->nodes;
     for (row_t i = (row_t)(task * TASK_NODES); i < task_end(graph, task); i++) {
         const uint64_t first = graph->first_dep[i];
         uint64_t end = add_deps(graph, &nodes->ctrl, graph->node[i], first, &work->n_absent[task]);
@@ -224,15 +278,14 @@ static void close_lists(struct rank_graph *graph) {
     graph->first_dep[graph->n] = graph->n_deps;
 }
 
-static bool list_deps(struct rank_graph *graph, struct pool *pool, struct arena *arena) {
-    const struct et_nodes *nodes = graph->nodes;
+static bool list_deps(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool, struct arena *arena) {
     const size_t n_tasks = count_tasks(graph);
     uint64_t n = 0;
     graph->first_dep = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->first_dep);
     graph->n_waits = arena_take(arena, graph->n, sizeof *graph->n_waits);
     graph->parent = arena_take(arena, graph->n, sizeof *graph->parent);
     graph->deps = arena_take(arena, nodes->ctrl.first[nodes->n] + nodes->data.first[nodes->n], sizeof *graph->deps);
-    struct graph_task work = {graph, arena_zeros(arena, n_tasks, sizeof *work.n_absent)};
+    struct graph_task work = {graph, nodes, arena_zeros(arena, n_tasks, sizeof *work.n_absent)};
     if (arena->failed)
         return false;
     for (row_t i = 0; i < graph->n; i++) {
@@ -256,14 +309,22 @@ static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
     return true;
 }
 
-enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names,
+/* What a job asks for, and a rank by itself does not. */
+static bool name_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
+                       struct arena *arena) {
+    return intern_names(graph, nodes, &names->names) && keep_starts(graph, nodes, arena) &&
+           list_contacts(graph, nodes, &names->groups, arena);
+}
+
+enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
                                   struct pool *pool, struct arena *arena, struct sutra_error *error) {
-    *graph = (struct rank_graph){.nodes = nodes};
+    *graph = (struct rank_graph){0};
     enum sutra_status status = check_durations(nodes, error);
     if (status)
         return status;
-    bool done = sort_nodes(graph, arena) && describe_nodes(graph, names, pool, arena) &&
-                (!graph->tells || list_transfers(graph, arena)) && list_deps(graph, pool, arena) &&
+    bool done = sort_nodes(graph, nodes, arena) && describe_nodes(graph, nodes, pool, arena) &&
+                (!names || name_nodes(graph, nodes, names, arena)) &&
+                (!graph->tells || list_transfers(graph, nodes, arena)) && list_deps(graph, nodes, pool, arena) &&
                 list_waiters(graph, arena);
     return done ? SUTRA_OK : error_memory(error);
 }
@@ -296,112 +357,5 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resourc
         graph->resource[i] = entry->number;
     }
     pair_table_free(&lanes);
-    return done ? SUTRA_OK : error_memory(error);
-}
-
-/* ---- Meetings ---- */
-
-/* What is numbered while ranks are made to meet. */
-struct meeting_numbers {
-    struct strings groups;     /* of collectives: their names; of pairs of ranks: "from>to#tag" */
-    struct pair_table counts;  /* (rank, group) -> how many so far */
-    struct pair_table numbers; /* (order, group) -> meeting; (number that a file tells, 0) where they tell meetings */
-    bool told;                 /* files tell them */
-    uint32_t n_meetings;
-};
-
-/* The group in which a node meets others, interned; STRING_NONE: out of memory. */
-static uint32_t collective_group(struct meeting_numbers *numbers, const struct et_nodes *nodes, row_t node) {
-    struct et_text name = et_group_name(nodes, node);
-    if (name.length == 0)
-        name = (struct et_text){"0", 1}; /* all ranks, as simulators take it */
-    return strings_intern(&numbers->groups, name.bytes, name.length);
-}
-
-/* The same for a send or receive; UINT32_MAX - 1 where the file does not say with whom. */
-#define GROUP_UNKNOWN (STRING_NONE - 1)
-
-static uint32_t pair_group(struct meeting_numbers *numbers, const struct et_nodes *nodes, row_t node, uint64_t rank) {
-    bool sends = nodes->type[node] == ET_COMM_SEND;
-    int64_t peer = integer_or(nodes, node, sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
-    int64_t tag = integer_or(nodes, node, ET_NAME_COMM_TAG, 0);
-    char text[96];
-    if (peer < 0)
-        return GROUP_UNKNOWN;
-    uint64_t from = sends ? rank : (uint64_t)peer, to = sends ? (uint64_t)peer : rank;
-    int length =
-        snprintf(text, sizeof text, "%llu>%llu#%lld", (unsigned long long)from, (unsigned long long)to, (long long)tag);
-    return strings_intern(&numbers->groups, text, (size_t)length);
-}
-
-/* The meeting of the rank's next node of the group. False: out of memory. */
-static bool number_meeting(struct meeting_numbers *numbers, uint32_t rank, uint32_t group, uint32_t *meeting) {
-    struct pair_entry *count = pair_table_take(&numbers->counts, rank, group);
-    if (!count)
-        return false;
-    uint32_t order = count->number == PAIR_NONE ? 0 : count->number;
-    count->number = order + 1;
-    struct pair_entry *entry = pair_table_take(&numbers->numbers, order, group);
-    if (!entry)
-        return false;
-    if (entry->number == PAIR_NONE)
-        entry->number = numbers->n_meetings++;
-    *meeting = entry->number;
-    return true;
-}
-
-/* The meeting of this number. False: out of memory. */
-static bool number_told(struct meeting_numbers *numbers, int64_t told, uint32_t *meeting) {
-    struct pair_entry *entry = pair_table_take(&numbers->numbers, (uint64_t)told, 0);
-    if (!entry)
-        return false;
-    if (entry->number == PAIR_NONE)
-        entry->number = numbers->n_meetings++;
-    *meeting = entry->number;
-    return true;
-}
-
-static bool number_rank_told(struct meeting_numbers *numbers, struct rank_graph *graph) {
-    bool done = true;
-    for (row_t i = 0; i < graph->n && done; i++) {
-        int64_t told;
-        graph->meeting[i] = NO_MEETING;
-        if (graph->is_shared[i] && et_integer(graph->nodes, graph->node[i], ET_NAME_MEETING, &told))
-            done = number_told(numbers, told, &graph->meeting[i]);
-    }
-    return done;
-}
-
-static bool number_rank(struct meeting_numbers *numbers, struct rank_graph *graph, uint32_t number, uint64_t rank) {
-    for (row_t i = 0; i < graph->n; i++) {
-        graph->meeting[i] = NO_MEETING;
-        if (!et_is_communication(graph->nodes->type[graph->node[i]]) || graph->work[i] == WORK_CPU)
-            continue;
-        row_t node = graph->node[i];
-        uint32_t group = graph->nodes->type[node] == ET_COMM_COLL ? collective_group(numbers, graph->nodes, node)
-                                                                  : pair_group(numbers, graph->nodes, node, rank);
-        if (group == GROUP_UNKNOWN)
-            continue;
-        if (group == STRING_NONE || !number_meeting(numbers, number, group, &graph->meeting[i]))
-            return false;
-    }
-    return true;
-}
-
-enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, uint32_t n, struct arena *arena,
-                                   uint32_t *n_meetings, struct sutra_error *error) {
-    struct meeting_numbers numbers = {0};
-    for (uint32_t r = 0; r < n; r++)
-        numbers.told |= graphs[r].tells;
-    bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
-    for (uint32_t r = 0; r < n && done; r++) {
-        graphs[r].meeting = arena_take(arena, graphs[r].n, sizeof *graphs[r].meeting);
-        done = !arena->failed &&
-               (numbers.told ? number_rank_told(&numbers, &graphs[r]) : number_rank(&numbers, &graphs[r], r, ranks[r]));
-    }
-    *n_meetings = numbers.n_meetings;
-    pair_table_free(&numbers.numbers);
-    pair_table_free(&numbers.counts);
-    strings_free(&numbers.groups);
     return done ? SUTRA_OK : error_memory(error);
 }

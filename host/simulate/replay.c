@@ -1,23 +1,37 @@
 /*
  * replay.c - a discrete-event simulation: in comes what each rank does, out go the times at which it did it.
  *
- *     events    the ends of the nodes that run, one for each resource that is taken, and a heap of them by (time, order
- *               of start)
+ *     events    of a rank: the ends of the nodes that run, one for each resource that is taken, and a heap of them
  *     lanes     a resource: whether it is taken, and a heap of the free nodes that want it, lowest row first
  *     touched   the lanes of a rank in which something changed since its last nodes were started
  *
  * All lanes of a rank share one array of rows, since a node can only ever wait in its own lane.
+ *
+ * Ranks touch each other only where they meet. So a rank none of whose nodes waits in a meeting runs on by itself, until
+ * one does; then others are run, up to the one that was missing. Where all ranks wait, the one whose next end comes first
+ * goes on: nobody can let it go before. Thus what is at hand is that of one rank for long. What ends at the same moment
+ * does so in the order of ranks, and on a rank in the order of starts; as these are numbered by each rank for itself, what
+ * a meeting let go comes among them by who was the last one to come: (moment, that rank, its number).
  */
 #include "simulate/replay.h"
+
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/error.h"
 #include "columns/row_heap.h"
 #include "columns/row_list.h"
 
+/* Who lets a node run, and when. */
+struct replay_start {
+    uint64_t time, number; /* of the starts of the rank */
+    uint32_t rank;
+};
+
 struct event {
-    uint64_t time, order;
-    struct replay_node node;
+    uint64_t time;
+    struct replay_start start;
+    row_t row;
 };
 
 struct lane {
@@ -27,34 +41,120 @@ struct lane {
 
 struct rank_state {
     struct lane *lanes;
-    uint32_t first_event; /* resource 0 of the rank among those of the job */
+    struct event *events; /* by resource */
+    struct row_heap next; /* resources whose node runs */
+    uint64_t n_started;
+    uint32_t n_held; /* nodes that wait in meetings */
     uint32_t *touched;
     uint32_t n_touched;
-    row_t *next;    /* nodes about to start, at most one for each lane */
-    row_t *n_waits; /* of each node: what it still waits for */
+    row_t *starting; /* nodes about to start, at most one for each lane */
+    row_t *n_waits;  /* of each node: what it still waits for */
+};
+
+struct arrival {
+    struct replay_node node;
+    uint64_t number; /* of the starts of its rank */
 };
 
 struct meeting {
-    struct replay_node *arrived;
+    struct arrival *arrived;
     uint32_t n_arrived, n_members;
 };
+
+/* Ranks all of which wait in meetings, the one whose next end comes first at the front: a heap that knows places. */
+struct rank_queue {
+    uint32_t *ranks, *place; /* place of each rank in `ranks`, or NOT_QUEUED */
+    uint32_t n;
+};
+
+#define NOT_QUEUED UINT32_MAX
+
+/* Ends of nodes between two looks whether the work is cancelled. */
+#define LOOK_EVENTS 16384
 
 struct simulation {
     const struct replay_job *job;
     struct replay_times *times;
     struct rank_state *ranks;
     struct meeting *meetings;
-    struct event *events; /* by resource of the job */
-    struct row_heap next; /* resources whose node runs */
-    uint64_t n_started;
+    uint32_t *free_ranks; /* with something that runs, and nothing that waits in a meeting */
+    uint32_t n_free;
+    struct rank_queue queue;
+    uint32_t running; /* the rank at hand */
+    uint64_t n_ended;
+    bool is_cancelled;
 };
 
 /* ---- Heaps ---- */
 
 static bool is_before(const void *events, row_t a, row_t b) {
     const struct event *x = (const struct event *)events + a, *y = (const struct event *)events + b;
-    return x->time != y->time ? x->time < y->time : x->order < y->order;
+    if (x->time != y->time)
+        return x->time < y->time;
+    if (x->start.time != y->start.time)
+        return x->start.time < y->start.time;
+    if (x->start.rank != y->start.rank)
+        return x->start.rank < y->start.rank;
+    if (x->start.number != y->start.number)
+        return x->start.number < y->start.number;
+    return x->row < y->row;
 }
+
+static uint64_t next_time(const struct simulation *simulation, uint32_t rank) {
+    const struct rank_state *state = &simulation->ranks[rank];
+    return state->events[state->next.rows[0]].time;
+}
+
+static bool rank_is_before(const struct simulation *simulation, uint32_t a, uint32_t b) {
+    const uint64_t x = next_time(simulation, a), y = next_time(simulation, b);
+    return x != y ? x < y : a < b;
+}
+
+static void queue_put(struct rank_queue *queue, uint32_t rank, uint32_t place) {
+    queue->ranks[place] = rank;
+    queue->place[rank] = place;
+}
+
+/* The rank goes forward from its place, or a free place, as far as it comes before others. */
+static void queue_raise(struct simulation *simulation, uint32_t rank, uint32_t place) {
+    struct rank_queue *queue = &simulation->queue;
+    for (; place && rank_is_before(simulation, rank, queue->ranks[(place - 1) / 2]); place = (place - 1) / 2)
+        queue_put(queue, queue->ranks[(place - 1) / 2], place);
+    queue_put(queue, rank, place);
+}
+
+/* Takes the rank at a place out. */
+static void queue_take(struct simulation *simulation, uint32_t place) {
+    struct rank_queue *queue = &simulation->queue;
+    const uint32_t last = queue->ranks[--queue->n];
+    queue->place[queue->ranks[place]] = NOT_QUEUED;
+    if (place == queue->n)
+        return;
+    for (uint64_t child; (child = 2 * (uint64_t)place + 1) < queue->n; place = (uint32_t)child) {
+        child += child + 1 < queue->n && rank_is_before(simulation, queue->ranks[child + 1], queue->ranks[child]);
+        if (!rank_is_before(simulation, queue->ranks[child], last))
+            break;
+        queue_put(queue, queue->ranks[child], place);
+    }
+    queue_raise(simulation, last, place);
+}
+
+/* A rank can go on, or has something earlier to do: puts it where it belongs, unless it is at hand. */
+static void rank_wake(struct simulation *simulation, uint32_t rank) {
+    const struct rank_state *state = &simulation->ranks[rank];
+    uint32_t place = simulation->queue.place[rank];
+    if (rank == simulation->running || state->next.n == 0)
+        return;
+    if (state->n_held) {
+        queue_raise(simulation, rank, place == NOT_QUEUED ? simulation->queue.n++ : place);
+        return;
+    }
+    if (place != NOT_QUEUED)
+        queue_take(simulation, place);
+    simulation->free_ranks[simulation->n_free++] = rank;
+}
+
+/* ---- Lanes ---- */
 
 static void lane_touch(struct rank_state *rank, uint32_t lane) {
     if (rank->lanes[lane].is_touched)
@@ -70,7 +170,7 @@ static void node_free(struct rank_state *rank, const struct replay_graph *graph,
     lane_touch(rank, graph->resource[row]);
 }
 
-/* Takes the first node of each touched lane that is idle; their rows go to next[], rising. */
+/* Takes the first node of each touched lane that is idle; their rows go to starting[], rising. */
 static uint32_t lanes_take_next(struct rank_state *rank) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < rank->n_touched; i++) {
@@ -79,70 +179,142 @@ static uint32_t lanes_take_next(struct rank_state *rank) {
         if (lane->taken || lane->waiting.n == 0)
             continue;
         lane->taken = true;
-        rank->next[n++] = row_heap_pop(&lane->waiting, row_is_lower, NULL);
+        rank->starting[n++] = row_heap_pop(&lane->waiting, row_is_lower, NULL);
     }
     rank->n_touched = 0;
-    rows_sort(rank->next, n);
+    rows_sort(rank->starting, n);
     return n;
 }
 
 /* ---- Nodes ---- */
 
-/* The node runs from now on. */
-static void node_run(struct simulation *simulation, struct replay_node node, uint64_t now, struct replay_node cause) {
+/* The node runs from a moment on. */
+static void node_run(struct simulation *simulation, struct replay_node node, struct replay_start start,
+                     struct replay_node cause) {
+    const struct replay_graph *graph = &simulation->job->ranks[node.rank];
     struct replay_times *times = &simulation->times[node.rank];
-    uint64_t dur = simulation->job->ranks[node.rank].dur_ns[node.row];
-    times->run_ns[node.row] = now;
+    struct rank_state *rank = &simulation->ranks[node.rank];
+    const uint64_t dur = graph->dur_ns[node.row];
+    const row_t event = graph->resource[node.row];
+    times->run_ns[node.row] = start.time;
     times->cause[node.row] = cause;
-    row_t event = simulation->ranks[node.rank].first_event + simulation->job->ranks[node.rank].resource[node.row];
-    simulation->events[event] = (struct event){now + (dur ? dur : 1), simulation->n_started++, node};
-    row_heap_push(&simulation->next, event, is_before, simulation->events);
+    rank->events[event] = (struct event){start.time + (dur ? dur : 1), start, node.row};
+    row_heap_push(&rank->next, event, is_before, rank->events);
+}
+
+static struct replay_start start_of(const struct simulation *simulation, const struct arrival *arrival) {
+    const struct replay_node node = arrival->node;
+    return (struct replay_start){simulation->times[node.rank].start_ns[node.row], arrival->number, node.rank};
+}
+
+/* The one that came last, of those at one moment that of the highest rank. */
+static const struct arrival *last_arrival(const struct simulation *simulation, const struct meeting *meeting) {
+    const struct arrival *last = &meeting->arrived[0];
+    struct replay_start latest = start_of(simulation, last);
+    for (uint32_t i = 1; i < meeting->n_arrived; i++) {
+        const struct replay_start start = start_of(simulation, &meeting->arrived[i]);
+        bool later = start.time != latest.time   ? start.time > latest.time
+                     : start.rank != latest.rank ? start.rank > latest.rank
+                                                 : start.number > latest.number;
+        if (!later)
+            continue;
+        last = &meeting->arrived[i];
+        latest = start;
+    }
+    return last;
 }
 
 /* The node takes part in its meeting; all run once the last one is there. */
-static void node_meet(struct simulation *simulation, struct meeting *meeting, struct replay_node node, uint64_t now,
+static void node_meet(struct simulation *simulation, struct meeting *meeting, struct replay_node node, uint64_t number,
                       struct replay_node cause) {
-    meeting->arrived[meeting->n_arrived++] = node;
+    meeting->arrived[meeting->n_arrived++] = (struct arrival){node, number};
     simulation->times[node.rank].cause[node.row] = cause;
+    simulation->ranks[node.rank].n_held++;
     if (meeting->n_arrived < meeting->n_members)
         return;
-    for (uint32_t i = 0; i + 1 < meeting->n_arrived; i++)
-        node_run(simulation, meeting->arrived[i], now, node);
-    node_run(simulation, node, now, cause);
+    const struct arrival *last = last_arrival(simulation, meeting);
+    const struct replay_start start = start_of(simulation, last);
+    for (uint32_t i = 0; i < meeting->n_arrived; i++) {
+        const struct replay_node member = meeting->arrived[i].node;
+        const bool is_last = &meeting->arrived[i] == last;
+        node_run(simulation, member, start, is_last ? simulation->times[member.rank].cause[member.row] : last->node);
+        simulation->ranks[member.rank].n_held--;
+        rank_wake(simulation, member.rank);
+    }
 }
 
 /* Starts all nodes of the rank that can start now. */
 static void start_nodes(struct simulation *simulation, uint32_t rank, uint64_t now, struct replay_node cause) {
     const struct replay_graph *graph = &simulation->job->ranks[rank];
-    uint32_t n = lanes_take_next(&simulation->ranks[rank]);
+    struct rank_state *state = &simulation->ranks[rank];
+    uint32_t n = lanes_take_next(state);
     for (uint32_t i = 0; i < n; i++) {
-        struct replay_node node = {rank, simulation->ranks[rank].next[i]};
+        struct replay_node node = {rank, state->starting[i]};
         uint32_t meeting = graph->meeting ? graph->meeting[node.row] : NO_MEETING;
+        const uint64_t number = state->n_started++;
         simulation->times[rank].start_ns[node.row] = now;
         if (meeting == NO_MEETING)
-            node_run(simulation, node, now, cause);
+            node_run(simulation, node, (struct replay_start){now, number, rank}, cause);
         else
-            node_meet(simulation, &simulation->meetings[meeting], node, now, cause);
+            node_meet(simulation, &simulation->meetings[meeting], node, number, cause);
     }
 }
 
-/* The node has ended: its resource is idle, and what waited for it may be free. */
-static void node_end(struct simulation *simulation, const struct event *ended) {
-    const struct event event = *ended;
-    struct replay_node node = event.node;
-    const struct replay_graph *graph = &simulation->job->ranks[node.rank];
-    struct rank_state *rank = &simulation->ranks[node.rank];
-    struct replay_times *times = &simulation->times[node.rank];
+/* The rank's next node ends: its resource is idle, and what waited for it may be free. */
+static void end_next(struct simulation *simulation, uint32_t rank) {
+    const struct replay_graph *graph = &simulation->job->ranks[rank];
+    struct rank_state *state = &simulation->ranks[rank];
+    struct replay_times *times = &simulation->times[rank];
+    const struct event event = state->events[row_heap_pop(&state->next, is_before, state->events)];
 
-    times->end_ns[node.row] = event.time;
+    if (++simulation->n_ended % LOOK_EVENTS == 0)
+        simulation->is_cancelled = pool_is_cancelled(simulation->job->pool);
+    times->end_ns[event.row] = event.time;
     times->finish_ns = event.time;
     times->n_ran++;
-    rank->lanes[graph->resource[node.row]].taken = false;
-    lane_touch(rank, graph->resource[node.row]);
-    for (uint64_t i = graph->first_waiter[node.row]; i < graph->first_waiter[node.row + 1]; i++)
-        if (--rank->n_waits[graph->waiters[i]] == 0)
-            node_free(rank, graph, graph->waiters[i]);
-    start_nodes(simulation, node.rank, event.time, node);
+    state->lanes[graph->resource[event.row]].taken = false;
+    lane_touch(state, graph->resource[event.row]);
+    for (uint64_t i = graph->first_waiter[event.row]; i < graph->first_waiter[event.row + 1]; i++)
+        if (--state->n_waits[graph->waiters[i]] == 0)
+            node_free(state, graph, graph->waiters[i]);
+    start_nodes(simulation, rank, event.time, (struct replay_node){rank, event.row});
+}
+
+/* ---- Ranks ---- */
+
+/* Runs a rank until a node of it waits in a meeting. */
+static void run_free(struct simulation *simulation, uint32_t rank) {
+    struct rank_state *state = &simulation->ranks[rank];
+    simulation->running = rank;
+    while (state->next.n && !state->n_held && !simulation->is_cancelled)
+        end_next(simulation, rank);
+    simulation->running = NOT_QUEUED;
+    rank_wake(simulation, rank);
+}
+
+/* All that run have a node that waits in a meeting: an end of the one that comes first. */
+static void run_first(struct simulation *simulation) {
+    const uint32_t rank = simulation->queue.ranks[0];
+    queue_take(simulation, 0);
+    simulation->running = rank;
+    end_next(simulation, rank);
+    simulation->running = NOT_QUEUED;
+    rank_wake(simulation, rank);
+}
+
+static void run_all(struct simulation *simulation) {
+    for (uint32_t r = 0; r < simulation->job->n_ranks; r++) {
+        simulation->running = r;
+        start_nodes(simulation, r, 0, (struct replay_node){0, ROW_NONE});
+        simulation->running = NOT_QUEUED;
+        rank_wake(simulation, r);
+    }
+    while ((simulation->n_free || simulation->queue.n) && !simulation->is_cancelled) {
+        if (simulation->n_free)
+            run_free(simulation, simulation->free_ranks[--simulation->n_free]);
+        else
+            run_first(simulation);
+    }
 }
 
 /* ---- Beginning ---- */
@@ -170,7 +342,9 @@ static void lanes_share(struct rank_state *rank, const struct replay_graph *grap
 static void rank_begin(struct rank_state *rank, const struct replay_graph *graph, struct arena *arena) {
     rank->lanes = arena_zeros(arena, graph->n_resources, sizeof *rank->lanes);
     rank->touched = arena_take(arena, graph->n_resources, sizeof *rank->touched);
-    rank->next = arena_take(arena, graph->n_resources, sizeof *rank->next);
+    rank->starting = arena_take(arena, graph->n_resources, sizeof *rank->starting);
+    rank->events = arena_take(arena, graph->n_resources, sizeof *rank->events);
+    rank->next.rows = arena_take(arena, graph->n_resources, sizeof *rank->next.rows);
     rank->n_waits = arena_take(arena, graph->n, sizeof *rank->n_waits);
     row_t *waiting = arena_take(arena, graph->n, sizeof *waiting);
     if (arena->failed)
@@ -199,34 +373,29 @@ static void meetings_begin(struct simulation *simulation, struct arena *arena) {
 
 static bool simulation_begin(struct simulation *simulation, struct arena *arena) {
     const struct replay_job *job = simulation->job;
-    uint64_t n_resources = 0;
     simulation->ranks = arena_zeros(arena, job->n_ranks, sizeof *simulation->ranks);
+    simulation->free_ranks = arena_take(arena, job->n_ranks, sizeof *simulation->free_ranks);
+    simulation->queue.ranks = arena_take(arena, job->n_ranks, sizeof *simulation->queue.ranks);
+    simulation->queue.place = arena_take(arena, job->n_ranks, sizeof *simulation->queue.place);
+    if (arena->failed)
+        return false;
+    memset(simulation->queue.place, 0xff, job->n_ranks * sizeof *simulation->queue.place); /* NOT_QUEUED */
     for (uint32_t r = 0; r < job->n_ranks && !arena->failed; r++) {
         times_reset(&simulation->times[r], job->ranks[r].n);
         rank_begin(&simulation->ranks[r], &job->ranks[r], arena);
-        simulation->ranks[r].first_event = (uint32_t)n_resources;
-        n_resources += job->ranks[r].n_resources;
     }
     meetings_begin(simulation, arena);
-    simulation->events = arena_take(arena, n_resources, sizeof *simulation->events);
-    simulation->next.rows = arena_take(arena, n_resources, sizeof(row_t));
     return !arena->failed;
 }
 
-/* Ends of nodes between two looks whether the work is cancelled. */
-#define LOOK_EVENTS 16384
-
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error) {
     struct arena arena = {0};
-    struct simulation simulation = {.job = job, .times = times};
+    struct simulation simulation = {.job = job, .times = times, .running = NOT_QUEUED};
     enum sutra_status status = simulation_begin(&simulation, &arena) ? SUTRA_OK : error_memory(error);
-    for (uint32_t r = 0; r < job->n_ranks && !status; r++)
-        start_nodes(&simulation, r, 0, (struct replay_node){0, ROW_NONE});
-    for (uint64_t n = 1; !status && simulation.next.n; n++) {
-        node_end(&simulation, &simulation.events[row_heap_pop(&simulation.next, is_before, simulation.events)]);
-        if (n % LOOK_EVENTS == 0 && pool_is_cancelled(job->pool))
-            status = error_set(error, SUTRA_CANCELLED, "cancelled");
-    }
+    if (!status)
+        run_all(&simulation);
+    if (simulation.is_cancelled)
+        status = error_set(error, SUTRA_CANCELLED, "cancelled");
     arena_free(&arena);
     return status;
 }

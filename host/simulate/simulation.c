@@ -1,7 +1,7 @@
 /*
  * simulation.c - sutra_simulate(): from the files of a job to the times of its nodes.
  *
- *     .et files --rank_graph--> graphs --changes--> durations --replay--> times --> path, sums by name
+ *     .et files --et_ranks--> graphs --changes--> durations --replay--> times --> path, sums by name
  */
 #include "simulate/simulation.h"
 
@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "simulate/changes.h"
-#include "simulate/et.h"
 
 /* ---- Durations ---- */
 
@@ -59,10 +58,10 @@ static enum sutra_status change_job(const struct sutra_simulation *simulation,
     if (times != 1)
         scale_untold(simulation, times, run_ns);
     if (times != 1 || options->network)
-        network_apply(&simulation->network, options->network ? &told : NULL, times, simulation->graphs, simulation->n,
-                      run_ns);
+        network_apply(&simulation->job->network, options->network ? &told : NULL, times, simulation->graphs,
+                      simulation->n, run_ns);
     if (options->no_straggler)
-        slowness_even(simulation->graphs, simulation->n, simulation->slowness, run_ns);
+        slowness_even(simulation->graphs, simulation->n, simulation->job->slowness, run_ns);
     return SUTRA_OK;
 }
 
@@ -71,7 +70,7 @@ static enum sutra_status change_job(const struct sutra_simulation *simulation,
 static enum sutra_status set_durations(struct sutra_simulation *simulation,
                                        const struct sutra_simulate_options *options, struct sutra_error *error) {
     struct arena scratch = {0};
-    const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, &simulation->names};
+    const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, simulation->names};
     double **run_ns = take_run_times(simulation, &scratch);
     enum sutra_status status = run_ns && take_durations(simulation) ? SUTRA_OK : error_memory(error);
     if (!status)
@@ -92,20 +91,17 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
 
 /* ---- Graphs ---- */
 
-static enum sutra_status make_graphs(struct sutra_simulation *simulation, struct pool *pool,
-                                     const struct sutra_et *const *ets, const struct sutra_simulate_options *options,
-                                     struct sutra_error *error) {
+static enum sutra_status share_graphs(struct sutra_simulation *simulation, const struct sutra_simulate_options *options,
+                                      struct sutra_error *error) {
     const struct rank_resources resources = {options->cpu_threads, options->gpu_streams};
     enum sutra_status status = SUTRA_OK;
     for (uint32_t r = 0; r < simulation->n && !status; r++) {
         struct rank_graph *graph = &simulation->graphs[r];
-        status = rank_graph_make(graph, &ets[r]->file.nodes, &simulation->names, pool, &simulation->arena, error);
-        if (!status)
-            status = rank_graph_share(graph, resources, &simulation->arena, error);
+        *graph = simulation->job->graphs[r];
+        if (options->alone)
+            graph->meeting = NULL;
+        status = rank_graph_share(graph, resources, &simulation->arena, error);
     }
-    if (!status && simulation->n > 1 && !options->alone)
-        status = rank_graphs_meet(simulation->graphs, simulation->ranks, simulation->n, &simulation->arena,
-                                  &simulation->n_meetings, error);
     return status;
 }
 
@@ -150,39 +146,23 @@ uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
     return end;
 }
 
-/* What the files tell of the job's network and its stragglers. */
-static enum sutra_status know_job(struct sutra_simulation *simulation, struct sutra_error *error) {
-    const uint32_t n = simulation->n;
-    simulation->slowness = arena_take(&simulation->arena, n, sizeof *simulation->slowness);
-    for (uint32_t r = 0; r < n && simulation->slowness; r++)
-        simulation->slowness[r] = (struct rank_slowness){1, 1};
-    enum sutra_status status = network_fit(&simulation->network, simulation->graphs, n, &simulation->arena, error);
-    if (!status && n > 1)
-        status = slowness_find(simulation->graphs, n, simulation->slowness, error);
-    return status;
-}
-
 /* ---- All of it ---- */
 
-static enum sutra_status begin(struct sutra_simulation *simulation, const uint64_t *ranks, uint32_t n,
+static enum sutra_status begin(struct sutra_simulation *simulation, const struct sutra_et_ranks *job, bool alone,
                                struct sutra_error *error) {
-    simulation->n = n;
-    simulation->ranks = arena_take(&simulation->arena, n, sizeof *simulation->ranks);
-    simulation->graphs = arena_zeros(&simulation->arena, n, sizeof *simulation->graphs);
-    simulation->runs = arena_zeros(&simulation->arena, n, sizeof *simulation->runs);
-    if (simulation->arena.failed || !strings_init(&simulation->names))
-        return error_memory(error);
-    for (uint32_t r = 0; r < n; r++)
-        simulation->ranks[r] = ranks ? ranks[r] : r;
-    return SUTRA_OK;
+    simulation->job = job;
+    simulation->n = job->n;
+    simulation->ranks = job->ranks;
+    simulation->names = &job->names;
+    simulation->n_meetings = alone ? 0 : job->n_meetings;
+    simulation->graphs = arena_zeros(&simulation->arena, job->n, sizeof *simulation->graphs);
+    simulation->runs = arena_zeros(&simulation->arena, job->n, sizeof *simulation->runs);
+    return arena_status(&simulation->arena, error);
 }
 
-static enum sutra_status simulate(struct sutra_simulation *simulation, struct pool *pool,
-                                  const struct sutra_et *const *ets, const struct sutra_simulate_options *options,
-                                  struct sutra_error *error) {
-    enum sutra_status status = make_graphs(simulation, pool, ets, options, error);
-    if (!status)
-        status = know_job(simulation, error);
+static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
+                                  const struct sutra_simulate_options *options, struct sutra_error *error) {
+    enum sutra_status status = share_graphs(simulation, options, error);
     if (!status)
         status = set_durations(simulation, options, error);
     if (!status)
@@ -205,9 +185,9 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, struct po
     return status ? status : simulation_names_sum(simulation, error);
 }
 
-enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
-                                 const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
-                                 struct sutra_simulation **simulation, struct sutra_error *error) {
+enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                       const struct sutra_simulate_options *options,
+                                       struct sutra_simulation **simulation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_simulate_options, no_launch_latency);
     struct sutra_simulate_options taken;
     enum sutra_status status = options_take(&form, options, &taken, error);
@@ -217,9 +197,9 @@ enum sutra_status sutra_simulate(struct sutra_context *context, const struct sut
     if (!made)
         return error_memory(error);
     stage_begin(context, "simulate", 0);
-    status = begin(made, ranks, n, error);
+    status = begin(made, ranks, taken.alone, error);
     if (!status)
-        status = simulate(made, context->pool, ets, &taken, error);
+        status = simulate(made, context->pool, &taken, error);
     stage_end(context);
     if (status)
         sutra_simulation_free(made);
@@ -228,10 +208,27 @@ enum sutra_status sutra_simulate(struct sutra_context *context, const struct sut
     return status;
 }
 
+enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
+                                 const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
+                                 struct sutra_simulation **simulation, struct sutra_error *error) {
+    struct sutra_et_ranks *own = NULL;
+    struct sutra_simulation *made = NULL;
+    enum sutra_status status = et_ranks_of(context, ets, ranks, n, &own, error);
+    if (!status)
+        status = sutra_simulate_ranks(context, own, options, &made, error);
+    if (status) {
+        sutra_et_ranks_free(own);
+        return status;
+    }
+    made->own = own;
+    *simulation = made;
+    return SUTRA_OK;
+}
+
 void sutra_simulation_free(struct sutra_simulation *simulation) {
     if (!simulation)
         return;
-    strings_free(&simulation->names);
+    sutra_et_ranks_free(simulation->own);
     arena_free(&simulation->arena);
     free(simulation);
 }
@@ -264,12 +261,12 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
                                         .n_ran = simulation->times[i].n_ran,
                                         .time_ns = simulation->times[i].finish_ns,
                                         .n_absent = graph->n_absent,
-                                        .cpu_slowness = simulation->slowness[i].cpu,
-                                        .gpu_slowness = simulation->slowness[i].gpu};
-    for (row_t row = 0; row < graph->n; row++) {
+                                        .cpu_slowness = simulation->job->slowness[i].cpu,
+                                        .gpu_slowness = simulation->job->slowness[i].gpu};
+    for (row_t row = 0; row < graph->n; row++)
         add_node(simulation, i, row, &made);
-        made.n_meetings += graph->meeting && graph->meeting[row] != NO_MEETING;
-    }
+    for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++)
+        made.n_meetings += graph->meeting[graph->contacts[c].node] != NO_MEETING;
     report_give(rank, &made, sizeof made);
 }
 

@@ -4,12 +4,9 @@
 #ifndef SIMULATE_SIMULATION_H
 #define SIMULATE_SIMULATION_H
 
-#include "columns/strings.h"
 #include "context/context.h"
-#include "simulate/network.h"
-#include "simulate/rank_graph.h"
+#include "simulate/et_ranks.h"
 #include "simulate/replay.h"
-#include "simulate/slowness.h"
 #include "sutra/simulate.h"
 
 /* A stretch of the critical path, the last first: a node, and from when to when it was the one that all waited for. */
@@ -44,21 +41,21 @@ struct simulation_meeting {
 };
 
 struct sutra_simulation {
+    const struct sutra_et_ranks *job;
+    struct sutra_et_ranks *own; /* the same, where it ends with the simulation; or NULL */
     uint32_t n;
-    uint64_t *ranks;
-    struct rank_graph *graphs;
+    const uint64_t *ranks;
+    const struct strings *names;
+    struct rank_graph *graphs; /* the job's, with what nodes run on */
     struct replay_graph *runs; /* the same as replay() takes them */
     uint64_t **run_ns;         /* per node: execution, with all changes */
     uint64_t **wait_ns;        /* per node: launch latency, which changes leave alone */
     struct replay_times *times;
     uint32_t n_meetings;
-    struct network network;
-    struct rank_slowness *slowness;
     struct simulation_wait *waits; /* the longest first */
     uint64_t n_waits;
     struct simulation_meeting *met; /* in the order of their ends */
     uint64_t n_met;
-    struct strings names;
     struct path_step *steps; /* the last one first */
     uint64_t n_steps;
     struct simulation_name *by_name;

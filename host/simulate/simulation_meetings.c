@@ -44,11 +44,13 @@ static bool add_waits(struct sutra_simulation *simulation, struct pair_table *kn
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         const struct replay_times *times = &simulation->times[r];
-        for (row_t i = 0; graph->meeting && i < graph->n && done; i++)
+        for (row_t c = 0; c < graph->n_contacts && graph->meeting && done; c++) {
+            const row_t i = graph->contacts[c].node;
             if (graph->meeting[i] != NO_MEETING && times->run_ns[i] != TIME_NEVER &&
                 times->run_ns[i] > times->start_ns[i])
                 done = add_wait(simulation, known, &capacity, r, times->cause[i].rank,
                                 times->run_ns[i] - times->start_ns[i]);
+        }
     }
     return done;
 }
@@ -108,9 +110,11 @@ static bool find_meetings(struct sutra_simulation *simulation) {
         return false;
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
-        for (row_t i = 0; graph->meeting && i < graph->n; i++)
+        for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++) {
+            const row_t i = graph->contacts[c].node;
             if (graph->meeting[i] != NO_MEETING && simulation->times[r].end_ns[i] != TIME_NEVER)
                 add_member(&meetings[graph->meeting[i]], &simulation->times[r], (struct replay_node){r, i});
+        }
     }
     for (uint32_t m = 0; m < simulation->n_meetings; m++) {
         meetings[m].number = m;
@@ -146,7 +150,7 @@ void sutra_simulation_meeting(const struct sutra_simulation *simulation, uint64_
     const struct rank_graph *graph = &simulation->graphs[found->first.rank];
     const struct transfer *transfer = transfer_of(graph, found->first.row);
     const struct sutra_simulated_meeting made = {
-        .name = strings_text(&simulation->names, graph->name[found->first.row]),
+        .name = strings_text(simulation->names, graph->name[found->first.row]),
         .kind = transfer ? collective_kind_names[transfer->kind] : "",
         .n_ranks = found->n,
         .n_told = transfer ? transfer->n_ranks : 0,
@@ -167,11 +171,11 @@ enum sutra_status simulation_meetings_find(struct sutra_simulation *simulation, 
 /* ---- The network ---- */
 
 uint64_t sutra_simulation_n_links(const struct sutra_simulation *simulation) {
-    return simulation->network.n;
+    return simulation->job->network.n;
 }
 
 void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i, struct sutra_network_link *link) {
-    const struct network_link *found = &simulation->network.links[i];
+    const struct network_link *found = &simulation->job->network.links[i];
     const struct sutra_network_link made = {
         .kind = collective_kind_names[found->kind],
         .n_ranks = found->n_ranks,

@@ -66,8 +66,8 @@ void sutra_simulation_step(const struct sutra_simulation *simulation, uint64_t i
     const struct rank_graph *graph = &simulation->graphs[found->node.rank];
     const struct sutra_simulated_step made = {
         .rank = simulation->ranks[found->node.rank],
-        .id = graph->nodes->id[graph->node[found->node.row]],
-        .name = strings_text(&simulation->names, graph->name[found->node.row]),
+        .id = graph->id[found->node.row],
+        .name = strings_text(simulation->names, graph->name[found->node.row]),
         .work = graph->work[found->node.row],
         .start_ns = found->start_ns,
         .end_ns = found->end_ns,
@@ -86,7 +86,7 @@ static int compare_names(const void *left, const void *right) {
 }
 
 enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error) {
-    struct simulation_name *names = arena_zeros(&simulation->arena, simulation->names.n, sizeof *names);
+    struct simulation_name *names = arena_zeros(&simulation->arena, simulation->names->n, sizeof *names);
     if (!names)
         return error_memory(error);
     for (uint32_t r = 0; r < simulation->n; r++)
@@ -102,13 +102,13 @@ enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, stru
         const struct path_step *step = &simulation->steps[i];
         names[simulation->graphs[step->node.rank].name[step->node.row]].path_ns += step->end_ns - step->start_ns;
     }
-    for (uint32_t i = 0; i < simulation->names.n; i++) {
+    for (uint32_t i = 0; i < simulation->names->n; i++) {
         names[i].name = i;
         names[i].free_ns = TIME_NEVER;
     }
-    qsort(names, simulation->names.n, sizeof *names, compare_names);
+    qsort(names, simulation->names->n, sizeof *names, compare_names);
     simulation->by_name = names;
-    simulation->n_by_name = simulation->names.n;
+    simulation->n_by_name = simulation->names->n;
     return SUTRA_OK;
 }
 
@@ -119,7 +119,7 @@ uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation) {
 void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_name *name) {
     const struct simulation_name *found = &simulation->by_name[i];
     const struct sutra_simulated_name made = {
-        .name = strings_text(&simulation->names, found->name),
+        .name = strings_text(simulation->names, found->name),
         .work = found->work,
         .n_nodes = found->n_nodes,
         .run_ns = found->run_ns,

@@ -191,12 +191,12 @@ enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, str
 /* ---- As the library has it ---- */
 
 static const char *name_of(const struct sutra_simulation *simulation, struct replay_node node) {
-    return strings_text(&simulation->names, simulation->graphs[node.rank].name[node.row]);
+    return strings_text(simulation->names, simulation->graphs[node.rank].name[node.row]);
 }
 
 static uint64_t id_of(const struct sutra_simulation *simulation, struct replay_node node) {
     const struct rank_graph *graph = &simulation->graphs[node.rank];
-    return graph->nodes->id[graph->node[node.row]];
+    return graph->id[node.row];
 }
 
 bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node) {

@@ -33,7 +33,7 @@ struct trace_writing {
 /* ---- Where and when nodes were measured ---- */
 
 static uint64_t start_us(const struct rank_graph *graph, row_t i) {
-    return graph->nodes->start_us[graph->node[i]];
+    return graph->start_us ? graph->start_us[i] : 0;
 }
 
 static bool find_places(const struct rank_graph *graph, struct measured_rank *measured, struct pair_table *places) {
@@ -121,7 +121,7 @@ static void write_span(struct json_out *json, const struct sutra_simulation *sim
     uint32_t name = graph->name[i];
     begin_event(json, "X", span.process, span.thread);
     json_name(json, "name");
-    json_string(json, strings_text(&simulation->names, name), strings_length(&simulation->names, name));
+    json_string(json, strings_text(simulation->names, name), strings_length(simulation->names, name));
     json_name(json, "cat");
     json_string(json, span.category, strlen(span.category));
     json_name(json, "ts");
@@ -131,7 +131,7 @@ static void write_span(struct json_out *json, const struct sutra_simulation *sim
     json_name(json, "args");
     json_open(json, '{');
     json_name(json, "node");
-    json_integer(json, (int64_t)graph->nodes->id[graph->node[i]]);
+    json_integer(json, (int64_t)graph->id[i]);
     json_close(json, '}');
     json_close(json, '}');
 }

@@ -187,12 +187,31 @@ struct sutra_simulate_options {
 bool sutra_et_gpu_streams(const struct sutra_et *et);
 
 /* Runs the files of a job's ranks together. `ranks[i]` is the rank of ets[i] in its job, or NULL: they are ranks 0, 1,
- * ... The files must outlive the result, which is the caller's. SUTRA_USAGE: a change that cannot be read; the error
+ * ... The result is the caller's. SUTRA_USAGE: a change that cannot be read; the error
  * says where. SUTRA_DATA: durations that together are no time. SUTRA_SYSTEM: out of memory. Nodes that can never run are no error: sutra_simulation_stuck() tells. */
 enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
                                  const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
                                  struct sutra_simulation **simulation, struct sutra_error *error);
 void sutra_simulation_free(struct sutra_simulation *simulation);
+
+/* The same in two steps, for jobs of many ranks and for many questions: the files are read side by side, and of them only
+ * what simulating needs is kept, some 100 bytes a node. What it does not need is not looked at, and may be malformed. */
+struct sutra_et_ranks;
+
+/* Reads the files of a job's ranks, paths[i] being that of rank numbers[i], or of rank i where that is NULL. *ranks is the
+ * caller's. SUTRA_NO_INPUT. SUTRA_DATA, of the first such file: malformed; durations that together are no time.
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status sutra_et_ranks_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
+                                      uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
+void sutra_et_ranks_free(struct sutra_et_ranks *ranks);
+
+/* Whether all files say that they were made for a resource for each stream. */
+bool sutra_et_ranks_gpu_streams(const struct sutra_et_ranks *ranks);
+
+/* Runs them, as sutra_simulate() does. The ranks must outlive the result, which is the caller's. */
+enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
+                                       const struct sutra_simulate_options *options,
+                                       struct sutra_simulation **simulation, struct sutra_error *error);
 
 /* What a rank did. Times are nanoseconds. */
 struct sutra_simulated_rank {

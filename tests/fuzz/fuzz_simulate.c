@@ -1,6 +1,7 @@
 /*
  * fuzz_simulate.c - the input as a Chakra file, simulated: alone and as two ranks, on few resources and on many, with
- * changes; the path then leads from time 0 to the end without a gap, and what never ran is explained.
+ * changes; read again as files of which only what is needed is kept; and as a change and as a network of another job. The
+ * path leads from time 0 to the end without a gap, and what never ran is explained.
  */
 #include <unistd.h>
 
@@ -87,6 +88,63 @@ static void simulate_all(struct sutra_context *context, const struct sutra_et *e
     }
 }
 
+/* The same bytes as two files of which only what is needed is kept: what is malformed elsewhere does not count, but what
+ * can be read as a whole has the same nodes. */
+static void simulate_kept(struct sutra_context *context, const uint8_t *data, size_t size, const char *path) {
+    const char *const paths[] = {path, path};
+    const struct sutra_simulate_options options = {.size = sizeof options, .bandwidth = 2, .no_straggler = true};
+    struct sutra_et_ranks *ranks = NULL;
+    struct sutra_simulation *simulation = NULL;
+    struct sutra_et *whole = NULL;
+    struct sutra_error error = {0};
+    enum sutra_status status = sutra_et_ranks_read(context, paths, NULL, 2, &ranks, &error);
+    check_outcome(status, &error, ranks);
+    check(status == SUTRA_OK || status == SUTRA_DATA, "a file is malformed or not");
+    if (!ranks)
+        return;
+    status = sutra_simulate_ranks(context, ranks, &options, &simulation, &error);
+    check_outcome(status, &error, simulation);
+    check(status == SUTRA_OK, "nothing can be wrong then");
+    check_ranks(simulation);
+    check_path(simulation);
+    if (!sutra_et_parse(context, "a.0.et", data, size, NULL, &whole, &error)) {
+        struct sutra_simulated_rank rank = {.size = sizeof rank};
+        sutra_simulation_rank(simulation, 0, &rank);
+        check(rank.n_nodes <= sutra_et_nodes(whole), "nodes are those of the file");
+        sutra_et_free(whole);
+    }
+    sutra_simulation_free(simulation);
+    sutra_et_ranks_free(ranks);
+}
+
+/* What the command line hands on: the input's text as a change and as a network, of a job that tells transfers. */
+static void simulate_words(struct sutra_context *context, const uint8_t *data, size_t size) {
+    static const char lines[] =
+        "{}\n{\"id\":\"1\",\"name\":\"r\",\"type\":\"COMM_COLL_NODE\",\"durationMicros\":\"9\",\"attr\":[{\"name\":"
+        "\"meeting\",\"int64Val\":\"1\"},{\"name\":\"meeting_kind\",\"stringVal\":\"all-reduce\"},{\"name\":"
+        "\"meeting_ranks\",\"int64Val\":\"2\"},{\"name\":\"meeting_bytes\",\"int64Val\":\"4096\"}]}\n";
+    char word[200];
+    size_t n = size < sizeof word - 1 ? size : sizeof word - 1;
+    memcpy(word, data, n);
+    word[n] = 0;
+    const char *const change = word;
+    const struct sutra_simulate_options told[] = {{.size = sizeof *told, .network = word},
+                                                  {.size = sizeof *told, .scales = &change, .n_scales = 1}};
+    struct sutra_et *et = NULL;
+    struct sutra_error error = {0};
+    check(sutra_et_parse_lines(context, "lines", lines, sizeof lines - 1, &et, &error) == SUTRA_OK, "it is a job");
+    const struct sutra_et *const ets[] = {et, et};
+    for (int i = 0; i < 2; i++) {
+        struct sutra_simulation *simulation = NULL;
+        enum sutra_status status = sutra_simulate(context, ets, NULL, 2, &told[i], &simulation, &error);
+        check_outcome(status, &error, simulation);
+        check(status == SUTRA_OK || status == SUTRA_USAGE, "a word is understood or not");
+        check(!simulation || sutra_simulation_time_ns(simulation) < UINT64_MAX / 2, "a time is a time");
+        sutra_simulation_free(simulation);
+    }
+    sutra_et_free(et);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sutra_et_read_options damaged = {.size = sizeof damaged, .damaged = true};
     struct sutra_context *context = new_context(1);
@@ -95,9 +153,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[] = P_tmpdir "/sutra_fuzz_XXXXXX";
     int file = mkstemp(path);
     check(file >= 0, "a file can be made");
+    check(write(file, data, size) == (ssize_t)size, "it can be written");
     close(file);
     enum sutra_status status = sutra_et_parse(context, "a.0.et", data, size, &damaged, &et, &error);
     check_outcome(status, &error, et);
+    simulate_kept(context, data, size, path);
+    simulate_words(context, data, size);
     if (et)
         simulate_all(context, et, path);
     sutra_et_free(et);

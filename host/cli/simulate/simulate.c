@@ -83,8 +83,8 @@ static const struct option_row options[] = {
 struct simulate_job {
     const struct simulate_values *values;
     struct job job;
-    struct sutra_et **ets;
-    uint64_t *ranks;
+    struct sutra_et_ranks *ranks;
+    uint64_t *numbers;
     uint32_t n;
     char *made[WORDS_MAX]; /* changes that the removals make */
     double bandwidth;
@@ -114,12 +114,12 @@ static bool rank_of_name(const char *path, uint64_t *rank) {
 static void number_ranks(struct simulate_job *job, char *const *paths) {
     bool told = true;
     for (uint32_t i = 0; i < job->n && told; i++) {
-        told = rank_of_name(paths[i], &job->ranks[i]);
+        told = rank_of_name(paths[i], &job->numbers[i]);
         for (uint32_t k = 0; k < i && told; k++)
-            told = job->ranks[k] != job->ranks[i];
+            told = job->numbers[k] != job->numbers[i];
     }
     for (uint32_t i = 0; i < job->n && !told; i++)
-        job->ranks[i] = i;
+        job->numbers[i] = i;
 }
 
 /* ---- Changes ---- */
@@ -163,19 +163,9 @@ static enum sutra_status collect_changes(struct simulate_job *job, struct sutra_
 
 /* ---- Running ---- */
 
-static enum sutra_status read_files(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t i = 0; i < job->n && !status; i++)
-        status = sutra_et_read(job->job.context, paths[i], NULL, &job->ets[i], error);
-    return status;
-}
-
 /* Whether there is a resource for each stream. */
 static bool is_per_stream(const struct simulate_job *job) {
-    bool streams = job->n > 0;
-    for (uint32_t i = 0; i < job->n; i++)
-        streams = streams && sutra_et_gpu_streams(job->ets[i]);
-    return job->values->gpu == GPU_UNSAID ? streams : job->values->gpu == GPU_STREAMS;
+    return job->values->gpu == GPU_UNSAID ? sutra_et_ranks_gpu_streams(job->ranks) : job->values->gpu == GPU_STREAMS;
 }
 
 /* How nodes are run, without any change. */
@@ -206,8 +196,7 @@ static bool is_changed(const struct simulate_job *job) {
 
 static enum sutra_status simulate(const struct simulate_job *job, const struct sutra_simulate_options *how,
                                   struct sutra_simulation **simulation, struct sutra_error *error) {
-    return sutra_simulate(job->job.context, (const struct sutra_et *const *)job->ets, job->ranks, job->n, how,
-                          simulation, error);
+    return sutra_simulate_ranks(job->job.context, job->ranks, how, simulation, error);
 }
 
 /* Simulates with a change more than was asked for, and keeps the time. */
@@ -250,7 +239,8 @@ static enum sutra_status job_run(struct simulate_job *job, char *const *paths, s
     if (!status)
         status = job_open(&job->job, values->job.output, error);
     if (!status)
-        status = read_files(job, paths, error);
+        status =
+            sutra_et_ranks_read(job->job.context, (const char *const *)paths, job->numbers, job->n, &job->ranks, error);
     if (!status)
         status = run_all(job, error);
     if (!status && values->job.output)
@@ -282,12 +272,10 @@ static int job_show(const struct simulate_job *job) {
 static void job_free(struct simulate_job *job) {
     sutra_simulation_free(job->simulation);
     sutra_simulation_free(job->before);
-    for (uint32_t i = 0; i < job->n && job->ets; i++)
-        sutra_et_free(job->ets[i]);
+    sutra_et_ranks_free(job->ranks);
     for (size_t i = 0; i < WORDS_MAX; i++)
         free(job->made[i]);
-    free(job->ets);
-    free(job->ranks);
+    free(job->numbers);
 }
 
 static int run(const struct command *command, int argc, char **argv) {
@@ -305,8 +293,7 @@ static int run(const struct command *command, int argc, char **argv) {
     values.job.n_inputs = operands.n;
     struct simulate_job job = {.values = &values,
                                .job = job_start(&values.job, !values.job.quiet, !values.job.quiet, false),
-                               .ets = calloc(operands.n, sizeof(void *)),
-                               .ranks = calloc(operands.n, sizeof *job.ranks),
+                               .numbers = calloc(operands.n, sizeof *job.numbers),
                                .n = operands.n};
     struct sutra_error error = {.status = SUTRA_SYSTEM, .message = "out of memory"};
     enum sutra_status status = SUTRA_SYSTEM;
@@ -314,7 +301,7 @@ static int run(const struct command *command, int argc, char **argv) {
         job_free(&job);
         return SUTRA_USAGE;
     }
-    if (job.ets && job.ranks)
+    if (job.numbers)
         status = job_run(&job, operands.words, &error);
     exit_code = status ? SUTRA_OK : job_show(&job);
     job_free(&job);
