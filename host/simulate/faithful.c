@@ -156,7 +156,7 @@ static enum sutra_status make(struct sutra_context *context, struct timeline_inp
     et_timeline_prepare(plain, input);
     if (job)
         mark_collectives(job, &input->kernels);
-    enum sutra_status status = job && !even_ends(input, &arena) ? error_memory(error) : SUTRA_OK;
+    enum sutra_status status = even_ends(input, &arena) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = timeline_build(input, &context->engine, &arena, &timeline, report, error);
     if (!status)

@@ -37,6 +37,7 @@ static bool cut_ops(const struct timeline_work *work, struct timeline_order *mad
         if (before != ROW_NONE && ops->start[op] < ops->end[before])
             made->cut[before] = ops->start[op];
         made->cut[op] = ops->end[op];
+        made->is_abutting[op] = before != ROW_NONE && ops->start[op] == ops->end[before];
         last[ops->thread[op]] = op;
     }
     arena_release(work->arena, mark);
@@ -47,6 +48,7 @@ bool timeline_order_ops(const struct timeline_work *work, struct timeline_order 
     const struct timeline_ops *ops = &work->input->ops;
     made->order = arena_take(work->arena, ops->n, sizeof *made->order);
     made->cut = arena_take(work->arena, ops->n, sizeof *made->cut);
+    made->is_abutting = arena_take(work->arena, ops->n, sizeof *made->is_abutting);
     double *falling_end = arena_take(work->arena, ops->n, sizeof *falling_end);
     if (work->arena->failed)
         return false;

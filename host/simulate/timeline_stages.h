@@ -52,8 +52,9 @@ bool timeline_sort(const struct timeline_work *work, row_t n, const double *cons
  * that begins inside of it, else at its own end. */
 struct timeline_order {
     row_t *order;
-    double *cut;     /* per operator */
-    double last_end; /* of all */
+    double *cut;       /* per operator */
+    bool *is_abutting; /* per operator: it begins at the moment at which the one before it on its thread ends */
+    double last_end;   /* of all */
 };
 
 bool timeline_order_ops(const struct timeline_work *work, struct timeline_order *ops);

@@ -1,0 +1,73 @@
+/*
+ * test_faithful.c - moments of a trace are what it says, though the end of an operator or kernel is a sum of two numbers
+ * that have no exact form: what ends when the next one begins has ended then, not a hair before it or behind it.
+ */
+#include "link_case.h"
+#include "one_context.h"
+
+#define NO_IO "{'values':[],'shapes':[],'types':[]}"
+#define WITH_IO(id, name, rf)                                                                                          \
+    "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO                                 \
+    ",'attrs':[" RF_ATTRIBUTE(rf) "]}"
+
+/* An operator that launches a kernel, goes on, and ends as the next one begins, both in a third one. */
+#define ABUTS(ts, dur)                                                                                                 \
+    DEVICE_OF(CPU("whole", "1", "100", "100", "5", "7") "," CPU("first", "1", ts, dur, "6", "8") "," CPU(              \
+        "second", "1", "109.9", "20", "7", "9") "," LAUNCH("1", "100.2", "20") "," KERNEL("kernel", "104", "20", "6"))
+
+static void write_file(const char *device_source, const char *path) {
+    const struct sutra_convert_options what = {.size = sizeof what};
+    const struct sutra_faithful_options how = {.size = sizeof how};
+    char *host = quotes_doubled(HOST_OF(
+        "{'id':1,'name':'root','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO
+        ",'attrs':[]}," WITH_IO("2", "whole", "7") "," WITH_IO("3", "first", "8") "," WITH_IO("4", "second", "9")));
+    char *device = quotes_doubled(device_source);
+    struct sutra_host_trace *host_trace = NULL;
+    struct sutra_device_trace *device_trace = NULL;
+    struct sutra_linked *linked = NULL;
+    struct sutra_converted *converted = NULL;
+    assert_int_equal(sutra_host_trace_parse(context, "host", host, strlen(host), &host_trace, NULL), SUTRA_OK);
+    assert_int_equal(sutra_device_trace_parse(context, "device", device, strlen(device), &device_trace, NULL),
+                     SUTRA_OK);
+    assert_int_equal(sutra_link(context, host_trace, device_trace, NULL, &linked, NULL), SUTRA_OK);
+    assert_int_equal(sutra_linked_convert(context, linked, &what, &converted, NULL), SUTRA_OK);
+    assert_int_equal(sutra_converted_make_faithful(context, converted, linked, &how, NULL, NULL), SUTRA_OK);
+    assert_int_equal(sutra_converted_write(context, converted, path, NULL, NULL), SUTRA_OK);
+    sutra_converted_free(converted);
+    sutra_linked_free(linked);
+    sutra_device_trace_free(device_trace);
+    sutra_host_trace_free(host_trace);
+    free(host);
+    free(device);
+}
+
+static bool has_text(const char *path, const char *text) {
+    static char bytes[10000];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_true(n > 0 && n < sizeof bytes);
+    return memmem(bytes, n, text, strlen(text));
+}
+
+static void what_an_operator_does_up_to_the_next_one_is_no_rest(void **state) {
+    (void)state;
+    /* Their sums are 109.9 in decimals; the first two are as doubles, and the third is a hair less. */
+    static const char *const cases[] = {ABUTS("100.2", "9.7"), ABUTS("99.9", "10"), ABUTS("100.1", "9.8")};
+    char path[] = P_tmpdir "/sutra_rests_XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(cases[i], path);
+        if (!has_text(path, "first") || has_text(path, "[rest] first"))
+            fail_msg("case %zu: an operator's own time is taken for a rest", i);
+    }
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_an_operator_does_up_to_the_next_one_is_no_rest)};
+    return cmocka_run_group_tests(tests, make_context, free_context);
+}
