@@ -123,8 +123,9 @@ if hasattr(os, "register_at_fork"):
 class Closing:
     """Something of libsutra's that can be closed, also by ``with``."""
 
-    _context: Context
-    _thing: Any
+    def __init__(self, context: Context, thing: Any) -> None:
+        self._context = context
+        self._thing = thing
 
     def _run(self, operation: str, things: Sequence[Any] = (), texts: Sequence[Any] = (),
              numbers: Sequence[float] = (), progress: Optional[Progress] = None) -> Any:

@@ -74,9 +74,6 @@ def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = N
 class Merged(Closing):
     """What became of a merged timeline's ranks. Made by ``merge()``."""
 
-    def __init__(self, context: Context, thing: Any) -> None:
-        self._context, self._thing = context, thing
-
     @property
     def report(self) -> Dict[str, int]:
         """Counts: n_ranks, n_events, n_kept, n_processes, n_collectives (which arrows join), n_left_out, n_bytes."""
@@ -114,9 +111,6 @@ def merge(paths: Sequence[Path], output: Path, step: Union[None, int, str] = Non
 
 class Repaired(Closing):
     """A trace that is JSON again. Made by ``repair()``."""
-
-    def __init__(self, context: Context, thing: Any) -> None:
-        self._context, self._thing = context, thing
 
     @property
     def report(self) -> Dict[str, Any]:

@@ -18,9 +18,6 @@ GPUS = {None: -1, "one": 0, "streams": 1}
 class Simulation(Closing):
     """Simulated times of a job. Made by ``simulate()``."""
 
-    def __init__(self, context: Context, thing: Any) -> None:
-        self._context, self._thing = context, thing
-
     @property
     def report(self) -> Dict[str, int]:
         """time_ns (when the last node of the job ended), n_ranks, n_stuck (nodes that can never run)."""

@@ -25,7 +25,25 @@ def _columns_of(result: Closing, name: str, columns: Optional[Sequence[str]], ar
     return table
 
 
-class DeviceTrace(Closing):
+class Tabular(Closing):
+    """What is itself its table, to whoever knows Arrow's PyCapsule interface."""
+
+    def _table(self) -> Table:
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Its table, with the usual columns."""
+        return self._table().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, **options: Any) -> Any:
+        """Its table as a ``pandas.DataFrame``; see ``Table.to_pandas``."""
+        return self._table().to_pandas(**options)
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+
+class DeviceTrace(Tabular):
     """The file that Kineto writes: a timeline with operators, launches and kernels.
 
     Args:
@@ -58,13 +76,8 @@ class DeviceTrace(Closing):
         """
         return _columns_of(self, "events", columns, args)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The events, with the usual columns."""
-        return self.events().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """The events as a ``pandas.DataFrame``; see ``Table.to_pandas``."""
-        return self.events().to_pandas(**options)
+    def _table(self) -> Table:
+        return self.events()
 
     def critical_path(self, annotation: Optional[str] = None, instance: int = 0, edition: str = "0.5",
                       progress: Optional[Progress] = None) -> "CriticalPath":
@@ -91,11 +104,8 @@ class DeviceTrace(Closing):
     def __repr__(self) -> str:
         return f"<pysutra.DeviceTrace {self.path}{', closed' if self.closed else ''}>"
 
-    def _repr_html_(self) -> str:
-        return self.events()._repr_html_()
 
-
-class HostTrace(Closing):
+class HostTrace(Tabular):
     """The file that PyTorch's execution trace observer writes: operators as nodes, with tensors and dependencies."""
 
     def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> None:
@@ -107,22 +117,14 @@ class HostTrace(Closing):
         """The nodes, in the order of the file: id, name, parent, rf_id, and attributes by name (``args``)."""
         return _columns_of(self, "nodes", columns, args)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The nodes, with the usual columns."""
-        return self.nodes().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """The nodes as a ``pandas.DataFrame``."""
-        return self.nodes().to_pandas(**options)
+    def _table(self) -> Table:
+        return self.nodes()
 
     def __repr__(self) -> str:
         return f"<pysutra.HostTrace {self.path}{', closed' if self.closed else ''}>"
 
-    def _repr_html_(self) -> str:
-        return self.nodes()._repr_html_()
 
-
-class Linked(Closing):
+class Linked(Tabular):
     """ET+: a host trace with GPU operators, times and dependencies. Made by ``link()``."""
 
     def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, progress: Optional[Progress]) -> None:
@@ -139,13 +141,8 @@ class Linked(Closing):
         inter_thread_dep, sync_dep, ts, inclusive_dur and exclusive_dur (us), category, stream."""
         return _columns_of(self, "nodes of ET+", columns)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The nodes."""
-        return self.nodes().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """The nodes as a ``pandas.DataFrame``."""
-        return self.nodes().to_pandas(**options)
+    def _table(self) -> Table:
+        return self.nodes()
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
         """Writes ET+ ("x.json"), or a file for ASTRA-sim that takes the measured time when it is simulated ("x.et"), either
@@ -163,7 +160,7 @@ class Linked(Closing):
         return f"<pysutra.Linked: {report['n_nodes']:,} nodes, {report['n_gpu_nodes']:,} of them on the GPU>"
 
     def _repr_html_(self) -> str:
-        return counts_html("ET+", self.report) + self.nodes()._repr_html_()
+        return counts_html("ET+", self.report) + super()._repr_html_()
 
 
 @contextmanager
@@ -201,7 +198,7 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
             return Linked(host_trace, device_trace, sync, progress)
 
 
-class Tree(Closing):
+class Tree(Tabular):
     """A call tree. Made by ``DeviceTrace.tree()``."""
 
     FORMATS = {"json": 0, "text": 1, "chrome": 2, "events": 3}
@@ -220,23 +217,18 @@ class Tree(Closing):
         end_ns, host_ns, host_self_ns, device_ns, device_self_ns, thread."""
         return _columns_of(self, "call tree", columns)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The nodes."""
-        return self.nodes().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """The nodes as a ``pandas.DataFrame``."""
-        return self.nodes().to_pandas(**options)
+    def _table(self) -> Table:
+        return self.nodes()
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
         """Writes it as "json", "text", "chrome" (the trace with flows) or "events"."""
         return self._write("tree_write", (path_bytes(path),), (self.FORMATS[format],), progress)
 
     def _repr_html_(self) -> str:
-        return counts_html("call tree", self.report) + self.nodes()._repr_html_()
+        return counts_html("call tree", self.report) + super()._repr_html_()
 
 
-class Correlation(Closing):
+class Correlation(Tabular):
     """Pairs of events. Made by ``DeviceTrace.correlate()``."""
 
     KINDS = {"fwdbwd": 0, "ac2g": 1, "all": 2}
@@ -251,23 +243,15 @@ class Correlation(Closing):
         """kind ("fwdbwd", "launch", "operator"), from_event and to_event (rows of the file), flow_id."""
         return _columns_of(self, "pairs", columns)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The pairs."""
-        return self.pairs().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """The pairs as a ``pandas.DataFrame``."""
-        return self.pairs().to_pandas(**options)
+    def _table(self) -> Table:
+        return self.pairs()
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
         """Writes them as "json", "csv" or "chrome" (the trace with flows)."""
         return self._write("correlation_write", (path_bytes(path),), (self.FORMATS[format],), progress)
 
-    def _repr_html_(self) -> str:
-        return self.pairs()._repr_html_()
 
-
-class CriticalPath(Closing):
+class CriticalPath(Tabular):
     """The longest chain of work and waiting. Made by ``DeviceTrace.critical_path()``."""
 
     EDITIONS = {"0.5": 0, "0.6": 1}
@@ -289,20 +273,15 @@ class CriticalPath(Closing):
         the path."""
         return _columns_of(self, "edges", columns)
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The edges."""
-        return self.edges().__arrow_c_stream__(requested_schema)
-
-    def to_pandas(self, **options: Any) -> Any:
-        """The edges as a ``pandas.DataFrame``."""
-        return self.edges().to_pandas(**options)
+    def _table(self) -> Table:
+        return self.edges()
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> None:
         """Writes it as "text", "json" or "chrome" (the trace with the path marked)."""
         self._run("critical_path_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
 
     def _repr_html_(self) -> str:
-        return counts_html("critical path", self.report) + self.edges()._repr_html_()
+        return counts_html("critical path", self.report) + super()._repr_html_()
 
 
 def counts_html(title: str, report: Dict[str, Any]) -> str:

@@ -54,10 +54,6 @@ class Tables(Mapping[str, Table]):
 class Result(Closing):
     """What an analysis found: tables, and a page with cards and charts."""
 
-    def __init__(self, context: Context, thing: Any) -> None:
-        self._context = context
-        self._thing = thing
-
     def _table(self, number: int, name: str) -> Table:
         thing, context = self._thing, self._context
         return Table(name, lambda: context.run("table", (thing,), (), (number,)))
@@ -93,7 +89,6 @@ class Result(Closing):
 
 class HtaResult(Result):
     """The tables of Holistic Trace Analysis for some ranks. Made by ``hta()``."""
-
 
     def _write_page(self, folder: bytes) -> None:
         self._run("hta_page", (self._thing,), (folder,))
@@ -171,7 +166,6 @@ def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: s
 class OperatorsResult(Result):
     """Device time by operator, category, module, ...; or by kernel. Made by ``operators()`` and ``kernels()``."""
 
-
     def _write_page(self, folder: bytes) -> None:
         self._run("operators_page", (self._thing,), (folder,))
 
@@ -206,7 +200,6 @@ def kernels(paths: Union[Path, Sequence[Path]], step: Optional[str] = None, name
 
 class TracelensResult(Result):
     """The tables of TraceLens of one trace. Made by ``tracelens()``."""
-
 
 
 def tracelens(trace: DeviceTrace, progress: Optional[Progress] = None) -> TracelensResult:
