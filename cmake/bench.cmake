@@ -25,3 +25,7 @@ if(CMAKE_CUDA_COMPILER)
   target_compile_options(match_engines PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
   target_compile_definitions(match_engines PRIVATE HAVE_GPU_FLOORS)
 endif()
+
+# Reading alone.
+add_executable(bench_read bench/read.c)
+target_link_libraries(bench_read PRIVATE sutra_objects)

@@ -14,7 +14,9 @@
 
 #include "base/buffer.h"
 #include "generate/random.h"
+#include "plain_events.h"
 #include "read/event_places.h"
+#include "sutra/sutra.h"
 
 static void add(struct buffer *text, const char *string) {
     buffer_append(text, string, strlen(string));
@@ -113,9 +115,9 @@ static void check_places(const struct event_places *places, const struct event_p
 }
 
 /* Walks the list with and without learning; returns the number of events. */
-static size_t check_walks(const struct source *source, const struct json_index *index, uint64_t seed) {
+static size_t check_walks(const struct source *source, uint64_t seed) {
     struct events_learned *known = calloc(1, sizeof *known);
-    struct json_walker plain = walk_from(source, index, 0), learned = plain;
+    struct json_walker plain = walk_from(source, 0), learned = plain;
     size_t n = 0;
     assert_non_null(known);
     for (bool more = walk_array(&plain) && walk_array(&learned); more && walk_char(&plain) == '{'; n++) {
@@ -141,33 +143,25 @@ static size_t check_walks(const struct source *source, const struct json_index *
 
 static void learning_changes_nothing(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     size_t n_events = 0;
     for (uint64_t seed = 1; seed <= 600; seed++) {
         struct buffer text = {0};
         struct source source;
-        struct json_index index;
         struct sutra_error error;
         make_events(&text, seed);
         assert_int_equal(source_copy(&source, "text", text.bytes, text.length, &error), SUTRA_OK);
-        if (!json_index_build(&index, &source, pool, &error)) {
-            n_events += check_walks(&source, &index, seed);
-            json_index_free(&index);
-        }
+        n_events += check_walks(&source, seed);
         source_close(&source);
         buffer_free(&text);
     }
     assert_true(n_events > 50000);
-    pool_free(pool);
 }
 
 /* More forms, and more beside each other, than are kept. */
 static void what_is_too_much_is_not_learned(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     struct buffer text = {0};
     struct source source;
-    struct json_index index;
     struct sutra_error error;
     add(&text, "[");
     for (unsigned i = 0; i < 4000; i++) {
@@ -179,18 +173,119 @@ static void what_is_too_much_is_not_learned(void **state) {
     }
     add(&text, "]");
     assert_int_equal(source_copy(&source, "text", text.bytes, text.length, &error), SUTRA_OK);
-    assert_int_equal(json_index_build(&index, &source, pool, &error), SUTRA_OK);
-    assert_int_equal(check_walks(&source, &index, 0), 4000);
-    json_index_free(&index);
+    assert_int_equal(check_walks(&source, 0), 4000);
     source_close(&source);
     buffer_free(&text);
-    pool_free(pool);
+}
+
+/* ---- Whole traces ---- */
+
+/* One reading of a trace, in parts of a size. */
+struct reading {
+    struct sutra_context *context;
+    struct sutra_device_trace *trace;
+    struct sutra_error error;
+    enum sutra_status status;
+};
+
+static struct reading read_in_parts(const struct buffer *text, unsigned n_threads, size_t part_bytes, bool lenient) {
+    struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = lenient};
+    struct reading reading = {0};
+    assert_int_equal(sutra_context_create(&options, &reading.context, NULL), SUTRA_OK);
+    reading.context->part_bytes = part_bytes;
+    reading.status =
+        sutra_device_trace_parse(reading.context, "trace", text->bytes, text->length, &reading.trace, &reading.error);
+    return reading;
+}
+
+static void reading_free(struct reading *reading) {
+    sutra_device_trace_free(reading->trace);
+    sutra_context_free(reading->context);
+}
+
+static void check_same_strings(const struct reading *a, const struct reading *b) {
+    assert_int_equal(a->trace->strings.n, b->trace->strings.n);
+    assert_memory_equal(a->trace->strings.bytes, b->trace->strings.bytes, a->trace->strings.n_bytes);
+}
+
+/* Rows are those of a plain walk, and names have the same numbers, for any parts; of mistakes the same is told. */
+static void parts_and_learning_change_no_row(void **state) {
+    (void)state;
+    size_t n_rows = 0, n_failed = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct buffer text = {0}, events = {0};
+        make_events(&events, seed);
+        add(&text, "{\"a\": {\"ph\": 1}, \"traceEvents\": [{\"ph\": \"X\"},\n {\"ts\": 1}, ");
+        buffer_append(&text, events.bytes + 1, events.length - 1);
+        add(&text, ", \"b\": [{\"ph\": 1}, {\"ph\": 2}]}");
+        struct reading one = read_in_parts(&text, 1, SIZE_MAX / 2, seed % 3);
+        for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
+            struct reading parts = read_in_parts(&text, n_threads, 300, seed % 3);
+            assert_int_equal(parts.status, one.status);
+            n_failed += one.status != SUTRA_OK;
+            if (one.status) {
+                assert_string_equal(parts.error.message, one.error.message);
+                assert_int_equal(parts.error.offset, one.error.offset);
+                reading_free(&parts);
+                continue;
+            }
+            assert_int_equal(parts.trace->events.n, one.trace->events.n);
+            assert_int_equal(parts.trace->n_fields_dropped, one.trace->n_fields_dropped);
+            assert_int_equal(parts.trace->n_lower_external, one.trace->n_lower_external);
+            check_same_strings(&parts, &one);
+            for (row_t row = 0; row < one.trace->events.n; row++, n_rows++) {
+                const char *what = plain_difference(parts.context, parts.trace, row);
+                if (what)
+                    fail_msg("seed %u, event %u: %s", (unsigned)seed, row, what);
+            }
+            reading_free(&parts);
+        }
+        reading_free(&one);
+        buffer_free(&text);
+        buffer_free(&events);
+    }
+    assert_true(n_rows > 3000 && n_failed > 5);
+}
+
+/* Objects inside elements that begin as these do, and mistakes in any part: the parts do not meet, or the first counts. */
+static void parts_that_do_not_meet_become_one(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct buffer text = {0};
+        add(&text, "{\"traceEvents\": [");
+        for (unsigned i = 0; i < 400; i++) {
+            char event[200];
+            snprintf(event, sizeof event, "%s{\"ph\": \"X\", \"ts\": %u, \"args\": {\"x\": [%u, {\"ph\": 1}]}}",
+                     i ? ",\n" : "", i, i);
+            add(&text, event);
+            if (kind == 1 && (i == 120 || i == 300))
+                add(&text, " 7");
+            if (kind == 2 && i == 200)
+                add(&text, ", {\"ph\": \"X\", \"name\": \"b,{\\\"ph\\\": {\"}");
+        }
+        add(&text, kind == 3 ? "" : "]}");
+        struct reading parts = read_in_parts(&text, 4, 64, false);
+        struct reading one = read_in_parts(&text, 1, SIZE_MAX / 2, false);
+        assert_int_equal(parts.status, kind == 1 || kind == 3 ? SUTRA_DATA : SUTRA_OK);
+        assert_int_equal(one.status, parts.status);
+        if (one.status)
+            assert_string_equal(parts.error.message, one.error.message);
+        assert_int_equal(parts.error.offset, one.error.offset);
+        for (row_t row = 0; one.trace && row < one.trace->events.n; row++)
+            assert_null(plain_difference(parts.context, parts.trace, row));
+        reading_free(&parts);
+        reading_free(&one);
+        buffer_free(&text);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learning_changes_nothing),
         cmocka_unit_test(what_is_too_much_is_not_learned),
+        cmocka_unit_test(parts_and_learning_change_no_row),
+        cmocka_unit_test(parts_that_do_not_meet_become_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 /*
- * test_json.c - reading and writing JSON: the index of tokens against a plain walk over the characters, the grammar
- * against what Python takes, and the writer against what Python writes.
+ * test_json.c - reading and writing JSON: strings against a plain walk over the characters, the grammar against what Python takes, and the writer against what Python writes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,157 +12,118 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
 #include "generate/random.h"
-#include "read/json_index.h"
 #include "read/json_walk.h"
 #include "read/source.h"
+#include "text/string_text.h"
 #include "write/compress.h"
 #include "write/json_emit.h"
 
-/* A text that was read as far as its index. */
-struct indexed {
+static struct source source_of(const char *text, size_t size) {
     struct source source;
-    struct json_index index;
-    struct sutra_error error;
-    enum sutra_status status;
-};
-
-static struct indexed index_text(const char *text, size_t size, struct pool *pool) {
-    struct indexed indexed = {0};
-    indexed.status = source_copy(&indexed.source, "text", text, size, &indexed.error);
-    assert_int_equal(indexed.status, SUTRA_OK);
-    indexed.status = json_index_build(&indexed.index, &indexed.source, pool, &indexed.error);
-    return indexed;
+    assert_int_equal(source_copy(&source, "text", text, size, NULL), SUTRA_OK);
+    return source;
 }
 
-static void indexed_free(struct indexed *indexed) {
-    if (!indexed->status)
-        json_index_free(&indexed->index);
-    source_close(&indexed->source);
+static bool is_hex(char c) {
+    return c && strchr("0123456789abcdefABCDEF", c);
 }
 
-static bool is_marked(const struct json_index *index, size_t at) {
-    return index->marks[at / 64] >> at % 64 & 1;
-}
-
-/* Where tokens begin, character by character: fails the test where the index says otherwise. */
-static void check_marks(const struct indexed *indexed, const char *text, size_t size) {
-    bool in_string = false, in_scalar = false;
-    for (size_t i = 0; i < size; i++) {
-        bool quote = text[i] == '"', space = strchr(" \t\r\n", text[i]) && text[i];
-        bool structural = strchr("{}[]:,", text[i]) && text[i];
-        bool expected = quote || (!in_string && (structural || (!space && !in_scalar)));
-        if (in_string && text[i] == '\\') {
-            if (is_marked(&indexed->index, i) || is_marked(&indexed->index, i + 1))
-                fail_msg("byte %zu or the next is marked", i);
+/* Where the string at `at` ends, or is malformed, character by character; *valid says which. */
+static size_t plain_string_end(const char *text, size_t size, size_t at, bool *valid) {
+    *valid = false;
+    for (size_t i = at + 1; i < size; i++) {
+        if (text[i] == '"') {
+            *valid = true;
+            return i;
+        }
+        if ((unsigned char)text[i] < 0x20)
+            return i;
+        size_t bad = utf8_check(text + i, size - i < 4 ? size - i : 4);
+        if ((unsigned char)text[i] >= 0x80 && bad == 0)
+            return i;
+        while (i + 1 < size && ((unsigned char)text[i + 1] & 0xc0) == 0x80 && --bad > 0)
             i++;
+        if (text[i] != '\\')
             continue;
-        }
-        if (is_marked(&indexed->index, i) != expected)
-            fail_msg("byte %zu of %zu: %s", i, size, expected ? "not marked" : "marked");
-        in_scalar = !in_string && !quote && !structural && !space;
-        in_string ^= quote;
+        if (++i == size)
+            break;
+        if (!text[i] || !strchr("\"\\/bfnrtu", text[i]))
+            return i;
+        for (size_t k = 1; k <= 4 && text[i] == 'u'; k++)
+            if (i + k >= size || !is_hex(text[i + k]))
+                return i;
+        i += text[i] == 'u' ? 4 : 0;
     }
-    for (size_t i = size; i < indexed->index.n_words * 64; i++)
-        assert_false(is_marked(&indexed->index, i));
-    assert_int_equal(indexed->index.marks[indexed->index.n_words], 0);
+    return at;
 }
 
-static void tokens_are_found_at_any_place_of_a_block(void **state) {
+/* Of every kind of piece at every place of a vector, valid or not, and cut off anywhere. */
+static void strings_end_where_a_plain_walk_ends_them(void **state) {
     (void)state;
-    static const char *const pieces[] = {"\"\"",         "\"a\"",      "\"\\\"\"",     "\"\\\\\"",
-                                         "\"\\\\\\\"\"", "\"{[:,]}\"", "\"\\u0041{\"", "\"\xc3\xa9,\"",
-                                         "{}",           "[1,true]",   "12.5e3",       "\"\\\\\\\\\",\"\""};
-    struct pool *pool = pool_create(1);
-    for (size_t piece = 0; piece < sizeof pieces / sizeof *pieces; piece++)
-        for (size_t pad = 0; pad < 200; pad++) {
-            char text[512];
-            size_t size = (size_t)sprintf(text, "%*s%s,\"%*s\",%s", (int)pad, "", pieces[piece], (int)pad % 70, "x",
-                                          pieces[piece]);
-            struct indexed indexed = index_text(text, size, pool);
-            assert_int_equal(indexed.status, SUTRA_OK);
-            check_marks(&indexed, text, size);
-            indexed_free(&indexed);
+    static const char *const pieces[] = {
+        "a", "abcdefghijklm", "\\\\",    "\\\"", "\\n", "\\u00e9", "\xc3\xa9", "\xf0\x9f\x98\x80", "{[:,]}", "\x7f",
+        " ", "\\x",           "\\u00g0", "\x1f", "\n",  "\x80",    "\xc3",     "\xed\xa0\x80",     "\""};
+    struct random dice = {7};
+    for (unsigned round = 0; round < 20000; round++) {
+        char text[600];
+        size_t pad = random_below(&dice, 40), size = (size_t)sprintf(text, "%*s\"", (int)pad, "");
+        for (size_t n = random_below(&dice, 30); n > 0; n--) {
+            uint32_t among = random_below(&dice, 8) ? 11 : sizeof pieces / sizeof *pieces;
+            size += (size_t)sprintf(text + size, "%s", pieces[random_below(&dice, among)]);
         }
-    pool_free(pool);
-}
-
-/* Runs of backslashes of every length, at every place, before a quote. */
-static void backslashes_escape_across_blocks(void **state) {
-    (void)state;
-    struct pool *pool = pool_create(1);
-    for (size_t n = 0; n < 140; n++)
-        for (size_t pad = 0; pad < 66; pad += 5) {
-            char text[512];
-            size_t size = (size_t)sprintf(text, "%*s[\"", (int)pad, "");
-            memset(text + size, '\\', n);
-            size += n;
-            size += (size_t)sprintf(text + size, "%s,1]", n % 2 ? "\"\"" : "\"");
-            struct indexed indexed = index_text(text, size, pool);
-            assert_int_equal(indexed.status, SUTRA_OK);
-            check_marks(&indexed, text, size);
-            indexed_free(&indexed);
-        }
-    pool_free(pool);
-}
-
-/* Large texts are cut into chunks wherever that comes to be: in strings, runs of backslashes, characters, numbers. From
- * seed 5 on they have lines, which tell several threads where strings are, from seed 7 on too long ones now and then.
- */
-static void chunks_meet_anywhere(void **state) {
-    (void)state;
-    static const char *const pieces[] = {"\\\\", "\\\"", "\xf0\x9f\x98\x80", "{", "a", "\xc3\xa9", "\\\\\\\\\\\\\\\\"};
-    struct pool *pool = pool_create(4);
-    size_t most = 1400000;
-    char *text = malloc(most + 40000);
-    assert_non_null(text);
-    for (uint64_t seed = 1; seed <= 8; seed++) {
-        struct random dice = {seed};
-        size_t size = 1;
-        text[0] = '[';
-        while (size < most) {
-            size_t n = random_below(&dice, seed == 4 ? 2000 : 6);
-            text[size++] = '"';
-            for (size_t i = 0; i < n; i++)
-                size += (size_t)sprintf(text + size, "%s", pieces[seed == 3 ? 0 : random_below(&dice, 7)]);
-            size += (size_t)sprintf(text + size, "\" , 12345,{ }");
-            text[size++] = ',';
-            if (seed > 4 && random_below(&dice, seed > 6 ? 4000 : 4) == 0)
-                text[size++] = '\n';
-        }
-        struct indexed indexed = index_text(text, size, pool);
-        assert_int_equal(indexed.status, SUTRA_OK);
-        assert_true(indexed.index.n_chunks > 3);
-        check_marks(&indexed, text, size);
-        indexed_free(&indexed);
+        size += (size_t)sprintf(text + size, "%s", random_below(&dice, 9) ? "\" , 1" : "");
+        bool valid;
+        size_t end = plain_string_end(text, size, pad, &valid);
+        struct source source = source_of(text, size);
+        struct json_walker walker = walk_from(&source, 0);
+        struct json_place place = walk_string(&walker);
+        if (valid != !walker.expected || (valid ? place.end : walker.failed_at) != end)
+            fail_msg("round %u: '%.*s' ends at %zu (%s), expected %zu (%s)", round, (int)size, text,
+                     walker.expected ? walker.failed_at : place.end, walker.expected ? walker.expected : "valid", end,
+                     valid ? "valid" : "malformed");
+        assert_int_equal(walker.at, valid ? space_end(text, end + 1) : size);
+        source_close(&source);
     }
-    free(text);
-    pool_free(pool);
 }
 
-/* The first mistake in a large text is found, in whichever chunk it is. */
-static void mistakes_are_found_in_any_chunk(void **state) {
+/* What is said, and of which byte: of several mistakes the first is told. */
+static void mistakes_are_told_in_their_order(void **state) {
     (void)state;
-    size_t size = 1200000;
-    char *text = malloc(size);
-    assert_non_null(text);
-    for (unsigned n_threads = 1; n_threads <= 4; n_threads += 3) {
-        struct pool *pool = pool_create(n_threads);
-        for (size_t at = 5; at < size; at += 149993)
-            for (int kind = 0; kind < 4; kind++) {
-                memset(text, 'a', size);
-                memcpy(text, "[\"", 2);
-                memcpy(text + size - 2, "\"]", 2);
-                text[at] = "\x01\x80\\\n"[kind];
-                struct indexed indexed = index_text(text, size, pool);
-                assert_int_equal(indexed.status, SUTRA_DATA);
-                assert_int_equal(indexed.error.offset, at + (kind == 2));
-                indexed_free(&indexed);
-            }
-        pool_free(pool);
+    static const struct {
+        const char *text;
+        size_t at;
+        const char *message;
+    } mistakes[] = {
+        {"[\"a\x01\"]", 3, "control character 0x01 in a string"},
+        {"[\"a\nb\"]", 3, "control character 0x0a in a string"},
+        {"[\"a\x80\"]", 3, "byte 0x80 is not valid UTF-8"},
+        {"[\"a\xc3\"]", 3, "byte 0xc3 is not valid UTF-8"},
+        {"[1, \x80]", 4, "byte 0x80 is not valid UTF-8"},
+        {"[1, \xc3\xa9]", 4, "a JSON value was expected"},
+        {"[\"a\\x\"]", 4, "bad escape in a string"},
+        {"[\"a\\\xc3\xa9\"]", 4, "bad escape in a string"},
+        {"[\"a\\u12\"]", 4, "bad escape in a string"},
+        {"[\"a\", \"b", 6, "this string is not closed before the end of the file"},
+        {"[\"a\", \"b\\", 6, "this string is not closed before the end of the file"},
+        {"[\"a\", \"b\\\"", 6, "this string is not closed before the end of the file"},
+        {"[1 2, \"\x01\"]", 3, "',' or ']' was expected"},
+        {"[\"\x01\", 1 2]", 2, "control character 0x01"},
+        {"[tru, \"\x80\"]", 1, "a JSON value was expected"},
+        {"{\"a\" 1, \"\x01\"}", 5, "':' after a key was expected"},
+        {"{\"\\q\" 1}", 3, "bad escape in a string"},
+        {"[1, ", 4, "the file ends here, cut off: a JSON value was expected"},
+    };
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct source source = source_of(mistakes[i].text, strlen(mistakes[i].text));
+        struct json_walker walker = walk_from(&source, 0);
+        struct sutra_error error = {0};
+        walk_value(&walker);
+        assert_int_equal(walk_error(&walker, &error), SUTRA_DATA);
+        if (!strstr(error.message, mistakes[i].message) || error.offset != mistakes[i].at)
+            fail_msg("%s: byte %zu: %s", mistakes[i].text, (size_t)error.offset, error.message);
+        source_close(&source);
     }
-    free(text);
 }
 
 /* Texts, and whether Python's json.loads() takes them. */
@@ -300,40 +260,34 @@ static const struct {
 };
 
 /* Whether a value and nothing else stands in the text. */
-static bool is_valid(const char *text, size_t size, struct pool *pool) {
-    struct indexed indexed = index_text(text, size, pool);
-    bool valid = indexed.status == SUTRA_OK;
-    if (valid) {
-        struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0);
-        walk_value(&walker);
-        valid = !walker.expected && walker.at == size;
-    }
-    indexed_free(&indexed);
+static bool is_valid(const char *text, size_t size) {
+    struct source source = source_of(text, size);
+    struct json_walker walker = walk_from(&source, 0);
+    walk_value(&walker);
+    bool valid = !walker.expected && walker.at == size;
+    source_close(&source);
     return valid;
 }
 
 static void the_grammar_is_pythons(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
         const char *text = documents[i].text;
-        if (is_valid(text, strlen(text), pool) != documents[i].valid)
+        if (is_valid(text, strlen(text)) != documents[i].valid)
             fail_msg("%s is %s", text, documents[i].valid ? "refused" : "taken");
         /* The same behind a block of spaces, and as an element. */
         char more[400];
         size_t size = (size_t)sprintf(more, "%70s%s", "", text);
-        if (is_valid(more, size, pool) != documents[i].valid)
+        if (is_valid(more, size) != documents[i].valid)
             fail_msg("%s is %s", more, documents[i].valid ? "refused" : "taken");
         size = (size_t)sprintf(more, "[\"%061d\",%s]", 0, text);
-        if (documents[i].valid && !is_valid(more, size, pool))
+        if (documents[i].valid && !is_valid(more, size))
             fail_msg("%s is refused", more);
     }
-    pool_free(pool);
 }
 
 static void nesting_is_limited(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     char *text = malloc(20 * DEPTH_MAX);
     assert_non_null(text);
     for (int object = 0; object < 2; object++)
@@ -343,10 +297,41 @@ static void nesting_is_limited(void **state) {
                 size += (size_t)sprintf(text + size, object ? "{\"a\":" : "[");
             size += (size_t)sprintf(text + size, "1");
             memset(text + size, object ? '}' : ']', depth);
-            assert_int_equal(is_valid(text, size + depth, pool), depth <= DEPTH_MAX);
+            assert_int_equal(is_valid(text, size + depth), depth <= DEPTH_MAX);
         }
     free(text);
-    pool_free(pool);
+}
+
+/* Lists of pieces that may or may not belong there, against the same ones so deep that they are walked token by token. */
+static void lists_are_checked_alike_at_any_depth(void **state) {
+    (void)state;
+    static const char *const pieces[] = {
+        "[",   "]",        ",",    ", ",           " ",  "1",  "0", "-", "12345",   "\"\"", "\"a,]\"",
+        "1.5", "\"\\\"\"", "true", "\"\xc3\xa9\"", "\n", "\"", "{", "}", "\"a\": 1"};
+    static const char *const likely[] = {"[]", "[1, 2]", "7", "\"x\"", "[[3], []]", "-1", "10"};
+    const size_t depth = DEPTH_MAX - 66;
+    struct random dice = {11};
+    unsigned n_valid = 0;
+    for (unsigned round = 0; round < 20000; round++) {
+        char list[400] = "[", deep[3000];
+        size_t size = 1;
+        for (size_t n = random_below(&dice, 12), i = 0; i < n; i++) {
+            if (i > 0 && random_below(&dice, 20))
+                size += (size_t)sprintf(list + size, "%s", random_below(&dice, 3) ? ", " : ",");
+            bool odd = random_below(&dice, 12) == 0;
+            size += (size_t)sprintf(list + size, "%s",
+                                    odd ? pieces[random_below(&dice, 20)] : likely[random_below(&dice, 7)]);
+        }
+        size += (size_t)sprintf(list + size, "]");
+        memset(deep, '[', depth);
+        memcpy(deep + depth, list, size);
+        memset(deep + depth + size, ']', depth);
+        bool valid = is_valid(list, size);
+        n_valid += valid;
+        if (valid != is_valid(deep, 2 * depth + size))
+            fail_msg("round %u: %s is %s", round, list, valid ? "taken" : "refused");
+    }
+    assert_true(n_valid > 5000 && n_valid < 15000);
 }
 
 /* Texts, and what Python writes for a list of that value: json.dumps([json.loads(text)], indent=4). */
@@ -400,10 +385,9 @@ static const struct {
     {"{\"a\":\"{[,:]}\"}", "[\n    {\n        \"a\": \"{[,:]}\"\n    }\n]"},
 };
 
-static void check_written(const char *text, const char *expected, struct pool *pool) {
-    struct indexed indexed = index_text(text, strlen(text), pool);
-    assert_int_equal(indexed.status, SUTRA_OK);
-    struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0);
+static void check_written(const char *text, const char *expected) {
+    struct source source = source_of(text, strlen(text));
+    struct json_walker walker = walk_from(&source, 0);
     struct buffer out = {0};
     struct json_emitter emitter = {.out = &out};
     buffer_append(&out, "[\n    ", 6);
@@ -414,21 +398,18 @@ static void check_written(const char *text, const char *expected, struct pool *p
         fail_msg("%s is written as\n%s, expected\n%s", text, out.bytes, expected);
     json_emitter_free(&emitter);
     buffer_free(&out);
-    indexed_free(&indexed);
+    source_close(&source);
 }
 
 static void values_are_written_as_python_does(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        check_written(values[i].text, values[i].written, pool);
-    pool_free(pool);
+        check_written(values[i].text, values[i].written);
 }
 
 /* Objects of many members, of which some repeat: the first place, the last value. */
 static void repeated_keys_of_large_objects_merge(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     for (size_t n = 1; n < 300; n = n * 2 + 1) {
         char *text = NULL, *expected = NULL;
         size_t text_size, expected_size;
@@ -446,17 +427,15 @@ static void repeated_keys_of_large_objects_merge(void **state) {
         fputs("\n    }\n]", out);
         fclose(in);
         fclose(out);
-        check_written(text, expected, pool);
+        check_written(text, expected);
         free(text);
         free(expected);
     }
-    pool_free(pool);
 }
 
 /* Keys that differ only in their middle, the last of them repeated: a wrong or slow comparison shows here. */
 static void keys_that_differ_in_their_middle_stay_apart(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     char *text = NULL, *expected = NULL;
     size_t text_size, expected_size;
     const size_t n = 30000;
@@ -471,10 +450,9 @@ static void keys_that_differ_in_their_middle_stay_apart(void **state) {
     fputs("\n    }\n]", out);
     fclose(in);
     fclose(out);
-    check_written(text, expected, pool);
+    check_written(text, expected);
     free(text);
     free(expected);
-    pool_free(pool);
 }
 
 /* A list of values that come again and again, in lists and objects of several levels. */
@@ -511,7 +489,6 @@ static void make_repetitive(FILE *out, struct random *dice, unsigned depth) {
 
 static void values_that_come_again_are_written_alike(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct random dice = {seed};
         char *text = NULL;
@@ -520,13 +497,13 @@ static void values_that_come_again_are_written_alike(void **state) {
         assert_non_null(file);
         make_repetitive(file, &dice, 5);
         fclose(file);
-        struct indexed indexed = index_text(text, size, pool);
+        struct source source = source_of(text, size);
         struct buffer plain = {0}, kept = {0};
         struct json_emitter emitter = {.out = &plain}, keeper = {.out = &kept};
         keeper.values = calloc(EMITTED_VALUES, sizeof *keeper.values);
         assert_non_null(keeper.values);
         for (unsigned level = 0; level < 3; level++) {
-            struct json_walker walker = walk_from(&indexed.source, &indexed.index, 0), again = walker;
+            struct json_walker walker = walk_from(&source, 0), again = walker;
             emit_value(&emitter, &walker, level);
             emit_value(&keeper, &again, level);
             assert_int_equal(again.at, size);
@@ -537,15 +514,13 @@ static void values_that_come_again_are_written_alike(void **state) {
         json_emitter_free(&keeper);
         buffer_free(&plain);
         buffer_free(&kept);
-        indexed_free(&indexed);
+        source_close(&source);
         free(text);
     }
-    pool_free(pool);
 }
 
 static void deep_values_are_written_on_their_lines(void **state) {
     (void)state;
-    struct pool *pool = pool_create(1);
     for (size_t depth = 60; depth <= 70; depth++) {
         char text[200] = "", expected[30000] = "[\n    ";
         memset(text, '[', depth);
@@ -556,9 +531,8 @@ static void deep_values_are_written_on_their_lines(void **state) {
         for (size_t i = depth - 1; i > 0; i--)
             sprintf(expected + strlen(expected), "\n%*s]", (int)(4 * i), "");
         strcat(expected, "\n]");
-        check_written(text, expected, pool);
+        check_written(text, expected);
     }
-    pool_free(pool);
 }
 
 static void check_source(const struct source *source, const char *text, size_t size) {
@@ -620,12 +594,11 @@ static void sources_are_whole_and_padded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_are_found_at_any_place_of_a_block),
-        cmocka_unit_test(backslashes_escape_across_blocks),
-        cmocka_unit_test(chunks_meet_anywhere),
-        cmocka_unit_test(mistakes_are_found_in_any_chunk),
+        cmocka_unit_test(strings_end_where_a_plain_walk_ends_them),
+        cmocka_unit_test(mistakes_are_told_in_their_order),
         cmocka_unit_test(the_grammar_is_pythons),
         cmocka_unit_test(nesting_is_limited),
+        cmocka_unit_test(lists_are_checked_alike_at_any_depth),
         cmocka_unit_test(values_are_written_as_python_does),
         cmocka_unit_test(repeated_keys_of_large_objects_merge),
         cmocka_unit_test(keys_that_differ_in_their_middle_stay_apart),

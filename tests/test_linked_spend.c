@@ -50,7 +50,6 @@ static void assert_spent(const struct linked_traces *traces) {
     assert_null(traces->linked->arena.newest);
     assert_null(traces->host->nodes.text);
     assert_null(traces->device->events.text);
-    assert_null(traces->device->document.index.marks);
 }
 
 static size_t read_file(const char *path, char *bytes, size_t size) {

@@ -53,8 +53,11 @@ static double parse(const char *text) {
     char *copy = padded(text);
     double value = double_parse(copy, strlen(text)), real = 0;
     int64_t integer = 0;
-    enum number_form form = number_parse_short(copy, &integer, &real);
+    size_t length;
+    enum number_form form = number_parse_short(copy, &integer, &real, &length);
     free(copy);
+    if (form != NUMBER_FORM_BAD)
+        assert_int_equal(length, strlen(text));
     if (form != NUMBER_FORM_BAD)
         assert_int_equal(bits_from(form == NUMBER_FORM_REAL ? real : (double)integer), bits_from(value));
     return value;
@@ -441,7 +444,8 @@ static void times_of_today_are_read_quickly(void **state) {
         char *copy = padded(cases[i].text);
         int64_t integer = 0;
         double real = 0;
-        assert_int_equal(number_parse_short(copy, &integer, &real), cases[i].form);
+        size_t length;
+        assert_int_equal(number_parse_short(copy, &integer, &real, &length), cases[i].form);
         if (cases[i].form != NUMBER_FORM_BAD)
             assert_true((cases[i].form == NUMBER_FORM_REAL ? real : (double)integer) == cases[i].value);
         free(copy);

@@ -183,7 +183,7 @@ static void find_fields(struct calls_reading *reading, row_t event) {
     memset(reading->fields, 0, sizeof reading->fields);
     if (!args.at || document->source.bytes[args.at] != '{')
         return;
-    struct json_walker walker = walk_from(&document->source, &document->index, args.at);
+    struct json_walker walker = walk_from(&document->source, args.at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker), value = walk_value(&walker);
         for (int i = 0; i < N_CALL_FIELDS; i++)
@@ -233,7 +233,7 @@ static size_t described_ranks(const struct document *document, const char *name,
     struct json_place groups = info ? document_member_of(document, info->value, "pg_config") : (struct json_place){0};
     if (!groups.at || document->source.bytes[groups.at] != '[')
         return 0;
-    struct json_walker walker = walk_from(&document->source, &document->index, groups.at);
+    struct json_walker walker = walk_from(&document->source, groups.at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
         struct json_place group = walk_value(&walker);
         struct json_place ranks = document_member_of(document, group.at, "ranks");
@@ -256,7 +256,7 @@ static const char *call_list(const struct calls_reading *reading, enum call_fiel
     if (place.at && *text == '"')
         *length = place.end - ++place.at; /* a text ends before its quote */
     else if (place.at && *text == '[')
-        *length = brackets_end(&document->source, &document->index, place.at).at - place.at;
+        *length = brackets_end(&document->source, place.at).at - place.at;
     return *length ? document->source.bytes + place.at : "";
 }
 

@@ -34,7 +34,7 @@ static void walk_attributes(const struct node_search *search, row_t row, size_t 
     const struct document *document = &search->trace->document;
     if (document->source.bytes[at] != '[')
         return;
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
         if (walk_char(&walker) != '{') {
             walk_value(&walker);
@@ -50,7 +50,7 @@ static void walk_attributes(const struct node_search *search, row_t row, size_t 
 static void walk_members(const struct node_search *search, row_t row) {
     const struct document *document = &search->trace->document;
     size_t at = search->trace->nodes.text[row];
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker), value = walk_value(&walker);
         take_place(search, row, key, value);

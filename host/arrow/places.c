@@ -100,7 +100,7 @@ static size_t end_of(const struct document *document, size_t at) {
         number_scan(text + at, &length);
         return at + length;
     }
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     walk_value(&walker);
     size_t end = walker.at;
     while (memchr(" \t\r\n", text[end - 1], 4))

@@ -14,6 +14,7 @@
 #include "base/options.h"
 
 #define THREADS_MAX 256
+#define PART_BYTES  ((size_t)1 << 18)
 
 const char *sutra_version(void) {
     return SUTRA_VERSION;
@@ -60,6 +61,7 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
     if (!made)
         return error_memory(error);
     made->options = taken;
+    made->part_bytes = PART_BYTES;
     unsigned n_threads = taken.n_threads ? taken.n_threads : processors();
     if (n_threads > THREADS_MAX)
         status = error_set(error, SUTRA_USAGE, "%u threads are too many: %d is the most", n_threads, THREADS_MAX);

@@ -25,6 +25,7 @@ struct sutra_context {
     double stage_began;
     const char *stage; /* the running one, or NULL */
     uint64_t stage_total;
+    size_t part_bytes;            /* threads share a file in parts of so many bytes at least */
     const struct rank_team *team; /* processes that share ranks (analyze/rank_tasks.h), or NULL */
     bool stage_held;              /* threads work in this stage: what they call begins and ends none */
 };

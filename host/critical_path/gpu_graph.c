@@ -94,7 +94,7 @@ static bool arguments_cast(struct path_work *work, struct json_walker *walker) {
 
 static bool row_casts(struct path_work *work, row_t event) {
     const struct document *document = &work->trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, work->events->text[event]);
+    struct json_walker walker = walk_from(&document->source, work->events->text[event]);
     bool cast = true;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);

@@ -72,17 +72,12 @@ static void read_peaks(struct json_walker *walker, struct device_peaks *peaks, s
         walk_fail(walker, "the end of the file");
 }
 
-static enum sutra_status read_source(struct sutra_context *context, const struct source *source,
-                                     struct device_peaks *peaks, char **name, struct sutra_error *error) {
-    struct json_index index;
+static enum sutra_status read_source(const struct source *source, struct device_peaks *peaks, char **name,
+                                     struct sutra_error *error) {
     struct json_place at = {0};
-    enum sutra_status status = json_index_build(&index, source, context->pool, error);
-    if (status)
-        return status;
-    struct json_walker walker = walk_from(source, &index, 0);
+    struct json_walker walker = walk_from(source, 0);
     read_peaks(&walker, peaks, &at);
-    status = walk_error(&walker, error);
-    json_index_free(&index);
+    enum sutra_status status = walk_error(&walker, error);
     if (!status && peaks->bytes_per_s <= 0)
         return error_file(error, SUTRA_DATA, source->name, "'" GIGABYTES_PER_S "' is missing: gigabytes a second");
     if (!status) {
@@ -99,7 +94,7 @@ enum sutra_status device_peaks_read(struct sutra_context *context, const char *p
     enum sutra_status status = source_open(&source, path, context->options.most_input_bytes, error);
     if (status)
         return status;
-    status = read_source(context, &source, &made, name, error);
+    status = read_source(&source, &made, name, error);
     source_close(&source);
     if (!status) {
         made.name = *name;

@@ -46,7 +46,7 @@ size_t device_limits_read(const struct sutra_device_trace *trace, struct device_
     size_t n = 0;
     if (!found || document->source.bytes[found->value] != '[')
         return 0;
-    struct json_walker walker = walk_from(&document->source, &document->index, found->value);
+    struct json_walker walker = walk_from(&document->source, found->value);
     for (bool more = walk_array(&walker); more && n < DEVICES_MOST; more = walk_element_end(&walker))
         read_limits(document, walk_value(&walker).at, &limits[n++]);
     return n;

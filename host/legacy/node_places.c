@@ -49,7 +49,7 @@ static void walk_attributes(struct json_walker *walker, struct json_place *tid) 
 void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
     *places = (struct node_places){0};
     struct json_place attribute = {0};
-    struct json_walker walker = walk_from(&host->document.source, &host->document.index, host->nodes.text[node]);
+    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
         if (!host->flat && place_is(walker.source, key, "attrs")) {

@@ -19,7 +19,7 @@ static void put_change(struct json_emitter *emitter, const struct member_change 
         emit_number(emitter->out, change->number);
         return;
     }
-    struct json_walker walker = walk_from(&change->document->source, &change->document->index, change->at);
+    struct json_walker walker = walk_from(&change->document->source, change->at);
     put_value(emitter, &walker);
 }
 
@@ -35,7 +35,7 @@ static size_t change_of(const struct source *source, struct json_place key, cons
 static uint32_t read_members(struct node_rewriter *rewriter, const struct document *document, size_t at,
                              const struct member_change *changes, size_t n) {
     struct json_emitter *emitter = &rewriter->emitter;
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     uint32_t met = 0;
     rewriter->text.length = 0;
     emitter->out = &rewriter->text;

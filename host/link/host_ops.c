@@ -70,7 +70,7 @@ static size_t whole_digits(double value, struct buffer *digits) {
 static size_t read_wide_id(const struct sutra_host_trace *trace, row_t row, struct wide_id *id, struct buffer *digits) {
     const char *source = trace->document.source.bytes;
     struct json_place place = {0};
-    struct json_walker walker = walk_from(&trace->document.source, &trace->document.index, trace->nodes.text[row]);
+    struct json_walker walker = walk_from(&trace->document.source, trace->nodes.text[row]);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker), value = walk_value(&walker);
         if (place_is(&trace->document.source, key, "id"))

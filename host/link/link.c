@@ -322,14 +322,12 @@ void linked_traces_spend_keys(const struct linked_traces *spent) {
     SPEND(spent->host->nodes.id);
     SPEND(spent->host->nodes.rf);
     SPEND(spent->host->nodes.end);
-    json_index_free(&spent->device->document.index);
 }
 
 void linked_traces_spend(const struct linked_traces *spent) {
     free_columns(spent->linked);
     host_nodes_free(&spent->host->nodes);
     device_events_free(&spent->device->events);
-    json_index_free(&spent->device->document.index);
 }
 
 void sutra_linked_free(struct sutra_linked *linked) {

@@ -55,7 +55,7 @@ static bool reserve_fields(struct node_template *template, size_t n) {
 
 void node_template_read(struct node_template *template, const struct sutra_host_trace *host, row_t node) {
     struct json_emitter *emitter = &template->emitter;
-    struct json_walker walker = walk_from(&host->document.source, &host->document.index, host->nodes.text[node]);
+    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
     template->text.length = 0;
     emitter->out = &template->text;
     if (!emitter->values) /* without them, for want of memory, it only takes longer */
@@ -107,7 +107,7 @@ static struct json_place event_field_place(const struct sutra_device_trace *devi
                                            enum event_field field) {
     const struct document *document = &device->document;
     struct event_places places;
-    struct json_walker walker = walk_from(&document->source, &document->index, device->events.text[event]);
+    struct json_walker walker = walk_from(&document->source, device->events.text[event]);
     if (walk_char(&walker) != '{')
         return (struct json_place){0};
     walk_event(&walker, NULL, &places);
@@ -125,7 +125,7 @@ static void write_from_event(struct node_template *template, const struct sutra_
                              enum event_field field, struct buffer *out) {
     struct json_place place = event_field_place(device, event, field);
     struct json_emitter emitter = {.out = out, .scratch = template->values};
-    struct json_walker walker = walk_from(&device->document.source, &device->document.index, place.at);
+    struct json_walker walker = walk_from(&device->document.source, place.at);
     emit_value(&emitter, &walker, NODE_LEVEL + 1);
     template->failed |= emitter.failed;
     template->values = emitter.scratch;

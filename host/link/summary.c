@@ -17,8 +17,7 @@
 enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
                                       struct sutra_error *error) {
     struct document document = {0};
-    const struct document_reader reader = {
-        .index_stage = "index trace", .read_stage = "look at trace", .looks_only = true};
+    const struct document_reader reader = {.read_stage = "look at trace", .looks_only = true};
     stage_begin(context, "open trace", 0);
     enum sutra_status status = document_open(&document, context, path, error);
     if (!status)

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "read/fields.h"
+#include "read/known_event.h"
 
 struct event_part {
     struct document_part part;
@@ -129,48 +129,70 @@ static uint8_t read_flags(const struct event_part *part, const struct event_plac
                      (places->field[FIELD_WAIT_STREAM].at || places->field[FIELD_WAIT_RECORD].at ? EVENT_HAS_WAIT : 0));
 }
 
-/* Appends the event that begins at `text` to the part's columns. */
-static void append_event(struct event_part *part, const struct event_places *places, size_t text) {
-    struct device_events *events = &part->events;
-    row_t row = part->part.n;
+/* The values at these places. */
+static struct event_row row_of(struct event_part *part, const struct event_places *places) {
+    struct event_row row = {.flags = read_flags(part, places)};
     size_t args = places->field[FIELD_ARGS].at;
     if (args && part->part.fields.source->bytes[args] != '{')
         wrong_type(part, FIELD_ARGS, args);
-    uint8_t flags = read_flags(part, places);
-    number_put(events->ts, row, read_number(part, places, FIELD_TS, EVENT_HAS_TS, &flags));
-    number_put(events->dur, row, read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &flags));
-    struct json_place name = places->field[FIELD_NAME];
-    if (flags & EVENT_NAME_NO_STRING)
-        name.at = 0;
-    events->name[row] = read_string(part, name);
-    events->category[row] = read_string(part, places->field[FIELD_CATEGORY]);
-    events->pid[row] = read_key(part, places, FIELD_PID, KEY_ABSENT);
-    events->tid[row] = read_tid(part, places);
-    events->external[row] = read_int(part, places, FIELD_EXTERNAL);
-    part->n_lower_external += places->field[FIELD_LOWER_EXTERNAL].at != 0;
+    row.ts = read_number(part, places, FIELD_TS, EVENT_HAS_TS, &row.flags);
+    row.dur = read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &row.flags);
+    if (!(row.flags & EVENT_NAME_NO_STRING))
+        row.name = places->field[FIELD_NAME];
+    row.category = places->field[FIELD_CATEGORY];
+    row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
+    row.tid = read_tid(part, places);
+    row.external = read_int(part, places, FIELD_EXTERNAL);
+    row.lower_external = places->field[FIELD_LOWER_EXTERNAL].at;
     read_int(part, places, FIELD_EVENT_INDEX); /* only its type matters */
-    events->rf[row] = read_key(part, places, FIELD_RF, KEY_NULL);
-    events->correlation[row] = read_key(part, places, FIELD_CORRELATION, -1);
-    events->stream[row] = read_key(part, places, FIELD_STREAM, KEY_ABSENT);
+    row.rf = read_key(part, places, FIELD_RF, KEY_NULL);
+    row.correlation = read_key(part, places, FIELD_CORRELATION, -1);
+    row.stream = read_key(part, places, FIELD_STREAM, KEY_ABSENT);
+    row.phase = read_phase(part, places->field[FIELD_PHASE]);
+    return row;
+}
+
+/* Appends the event that begins at `text` to the part's columns. */
+static void append_event(struct event_part *part, const struct event_row *values, size_t text) {
+    struct device_events *events = &part->events;
+    row_t row = part->part.n++;
+    number_put(events->ts, row, values->ts);
+    number_put(events->dur, row, values->dur);
+    events->name[row] = read_string(part, values->name);
+    events->category[row] = read_string(part, values->category);
+    events->pid[row] = values->pid;
+    events->tid[row] = values->tid;
+    events->external[row] = values->external;
+    events->rf[row] = values->rf;
+    events->correlation[row] = values->correlation;
+    events->stream[row] = values->stream;
     events->text[row] = text;
-    events->phase[row] = read_phase(part, places->field[FIELD_PHASE]);
-    events->flags[row] = flags;
-    part->part.n++;
+    events->phase[row] = values->phase;
+    events->flags[row] = values->flags;
+    part->n_lower_external += values->lower_external;
 }
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
     struct event_part *part = event_part(of);
-    struct event_places places;
+    struct event_places places = {0};
+    struct event_row row;
     size_t at = walker->at;
-    if (walk_char(walker) == '{') {
+    bool object = walk_char(walker) == '{';
+    if (object && known_event_read(walker, &part->learned.forms, &of->fields, &row)) {
+        if (document_row(of, at))
+            append_event(part, &row, at);
+        return;
+    }
+    if (object) {
         walk_event(walker, &part->learned, &places);
     } else {
-        places = (struct event_places){0};
         walk_value(walker);
         wrong_type(part, FIELD_NONE, at);
     }
-    if (!walker->expected && document_row(of, at))
-        append_event(part, &places, at);
+    if (walker->expected || !document_row(of, at))
+        return;
+    row = row_of(part, &places);
+    append_event(part, &row, at);
 }
 
 static void part_copy(struct document_part *of) {
@@ -236,7 +258,6 @@ static const struct document_reader device_reader = {
     .other_kind = "host trace",
     .too_many = "events: cut the trace",
     .open_stage = "open device trace",
-    .index_stage = "index device trace",
     .read_stage = "read device trace",
     .join_stage = "join device trace",
     .part_size = sizeof(struct event_part),
@@ -279,7 +300,7 @@ enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const 
 void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
                 struct event_places *places) {
     const struct document *document = &trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[event]);
+    struct json_walker walker = walk_from(&document->source, trace->events.text[event]);
     *places = (struct event_places){0};
     if (walk_char(&walker) == '{')
         walk_event(&walker, learned, places);

@@ -22,43 +22,78 @@ bool escaped_is(const char *raw, size_t length, const char *name) {
 /* How much of the nodes is looked at for marks of a link: many nodes, since not all are linked. */
 #define LINKED_LOOK ((size_t)1 << 20)
 
-/* Steps from a chunk's start to the first comma between elements of the array, inside that chunk. */
-static size_t find_first_comma(const struct json_index *index, size_t chunk, struct json_walker *walker) {
-    size_t end = chunk_word(index, chunk + 1) * 64;
-    int64_t depth = index->chunks[chunk].depth;
-    for (; walker->at < end && walker->at < walker->source->size; walk_next(walker)) {
-        char c = walk_char(walker);
-        if (c == ',' && depth == 2)
-            return walker->at;
-        if (c == '{' || c == '[')
-            depth++;
-        if (c == '}' || c == ']')
-            depth--;
-        if (c == '"')
-            walk_next(walker);
-    }
-    return SIZE_MAX;
+/* ---- Where parts begin ---- */
+
+/* Longest beginning of an element that parts are looked for by. */
+#define BEGINNING_MAX 64
+
+static bool is_letter(char c) {
+    return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* To the first element of the part; false: there is none. */
-static bool walk_to_part(const struct document_parts *parts, size_t number, struct document_part *part) {
-    const struct json_index *index = &parts->document->index;
-    size_t chunk = parts->first_chunk + number;
-    struct json_walker *walker = &part->walker;
-    *walker = walk_from(&parts->document->source, index, number ? chunk_word(index, chunk) * 64 : parts->open);
-    if (number == 0) {
-        part->first_comma = parts->open;
-        part->closed = !walk_array(walker);
-        return !part->closed;
+/* How the array's first element begins, up to its first key: {"ph", which cannot stand inside a string, for its first
+ * quote would close that, and a letter would be next. 0: it begins in another way. */
+static size_t element_beginning(const struct source *source, size_t open) {
+    const char *text = source->bytes;
+    size_t at = space_end(text, open + 1), quote = space_end(text, at + 1), end = quote + 1;
+    if (text[at] != '{' || text[quote] != '"')
+        return 0;
+    while (end - at < BEGINNING_MAX && is_letter(text[end]))
+        end++;
+    return text[end] == '"' && end > quote + 1 ? end + 1 - at : 0;
+}
+
+static bool is_behind_comma(const char *text, size_t at) {
+    return text[trim_end(text, at) - 1] == ',';
+}
+
+/* A part begins with the first element in its share of the text, or nowhere. */
+static void find_part(void *arg, size_t number) {
+    struct document_parts *parts = arg;
+    const struct source *source = &parts->document->source;
+    const char *text = source->bytes, *first = text + space_end(text, parts->open + 1);
+    size_t left = source->size - parts->open, at = parts->open + part_start(left, parts->n, number);
+    size_t end = parts->open + part_start(left, parts->n, number + 1) + parts->beginning - 1; /* it begins inside */
+    const char *found = text + at;
+    parts->begins[number] = SIZE_MAX;
+    while ((found = memmem(found, (size_t)(text + end - found), first, parts->beginning))) {
+        at = (size_t)(found - text);
+        if (is_behind_comma(text, at)) {
+            parts->begins[number] = at;
+            return;
+        }
+        found++;
     }
-    if (index->chunks[chunk].in_string)
-        walk_next(walker); /* the string's closing quote */
-    part->first_comma = find_first_comma(index, chunk, walker);
-    if (part->first_comma == SIZE_MAX)
+}
+
+/* Enough parts to keep all threads busy and to show progress. */
+static size_t wanted_parts(const struct document_parts *parts) {
+    size_t size = parts->document->source.size - parts->open, most = size / parts->context->part_bytes + 1;
+    size_t wanted = (size_t)pool_threads(parts->context->pool) * 4, shown = size >> 26;
+    if (wanted < shown)
+        wanted = shown;
+    return wanted < most ? wanted : most;
+}
+
+/* Finds where parts begin, of which there are parts->n then. False: out of memory. */
+static bool cut_parts(struct document_parts *parts, bool one) {
+    size_t n = 1;
+    parts->beginning = one ? 0 : element_beginning(&parts->document->source, parts->open);
+    parts->n = parts->beginning ? wanted_parts(parts) : 1;
+    parts->begins = malloc((parts->n + 1) * sizeof *parts->begins);
+    if (!parts->begins)
         return false;
-    walk_next(walker);
+    if (parts->n > 1)
+        pool_run(parts->context->pool, parts->n, find_part, parts);
+    parts->begins[0] = parts->open;
+    for (size_t i = 1; i < parts->n; i++)
+        if (parts->begins[i] != SIZE_MAX)
+            parts->begins[n++] = parts->begins[i];
+    parts->n = n;
     return true;
 }
+
+/* ---- Walking ---- */
 
 /* The text behind a part's walker is given back in pieces of so much: most of it is not looked at again. */
 #define GIVE_BACK_BYTES ((size_t)1 << 22)
@@ -66,42 +101,38 @@ static bool walk_to_part(const struct document_parts *parts, size_t number, stru
 /* Elements between two looks whether the work is cancelled. */
 #define LOOK_ELEMENTS 4096
 
+/* The first part begins at the array's bracket. */
 static void walk_part(void *arg, size_t number) {
     const struct document_parts *parts = arg;
     struct document_part *part = document_part_at(parts, number);
     struct json_walker *walker = &part->walker;
-    size_t end = parts->n == 1 ? SIZE_MAX : chunk_word(&parts->document->index, parts->first_chunk + number + 1) * 64;
-    if (context_is_cancelled(parts->context) || !walk_to_part(parts, number, part))
-        return;
-    size_t given_back = walker->at, n_elements = 0;
-    bool is_wanted;
-    do {
+    size_t end = number + 1 < parts->n ? parts->begins[number + 1] : SIZE_MAX, given_back = parts->begins[number];
+    size_t n_elements = 0;
+    *walker = walk_from(&parts->document->source, parts->begins[number]);
+    part->closed = number == 0 && !walk_array(walker);
+    while (!part->closed && walker->at < end) {
+        if (n_elements++ % LOOK_ELEMENTS == 0 && context_is_cancelled(parts->context))
+            return;
         parts->reader->element(part, walker);
-        part->last_comma = walker->at;
+        part->closed = !walk_element_end(walker);
         if (walker->at - given_back >= GIVE_BACK_BYTES) {
             source_give_back(&parts->document->source, given_back, walker->at);
             given_back = walker->at;
         }
-        is_wanted = ++n_elements % LOOK_ELEMENTS != 0 || !context_is_cancelled(parts->context);
-    } while (is_wanted && walk_element_end(walker) && part->last_comma < end);
-    part->closed = !walker->expected && walker->text[part->last_comma] == ']';
+    }
 }
 
 /* Whether the parts meet, up to the one that closes the array or fails; that one's number goes to *last. */
 static bool parts_meet(const struct document_parts *parts, size_t *last) {
-    size_t expected = parts->open;
     for (size_t i = 0; i < parts->n; i++) {
         const struct document_part *part = document_part_at(parts, i);
-        if (part->first_comma == SIZE_MAX)
-            continue;
-        if (part->first_comma != expected)
-            return false;
-        expected = part->last_comma;
         *last = i;
-        if (part->closed || part->walker.expected)
+        if (part->closed)
             return true;
+        if (i + 1 < parts->n && part->walker.at != parts->begins[i + 1])
+            return false;
     }
-    return false;
+    return true;
 }
 
 static void parts_free(struct document_parts *parts) {
@@ -111,56 +142,44 @@ static void parts_free(struct document_parts *parts) {
         buffer_free(&part->fields.scratch);
     }
     free(parts->list);
+    free(parts->begins);
     parts->list = NULL;
+    parts->begins = NULL;
 }
 
-/* Puts `n` new parts in place of those that there may be. */
-static bool parts_begin(struct document_parts *parts, size_t n) {
-    parts_free(parts);
-    parts->n = n;
-    parts->list = calloc(n, parts->reader->part_size);
-    for (size_t i = 0; i < n && parts->list; i++) {
+/* Puts new parts in place of those that there may be: where they begin is known. */
+static bool parts_begin(struct document_parts *parts) {
+    parts->list = calloc(parts->n, parts->reader->part_size);
+    for (size_t i = 0; i < parts->n && parts->list; i++) {
         struct document_part *part = document_part_at(parts, i);
         *part = (struct document_part){
             .fields = {.source = &parts->document->source, .values = &parts->context->values},
             .reader = parts->reader,
             .trace = parts->trace,
-            .size = parts->document->source.size / n,
-            .first_comma = SIZE_MAX,
+            .size = parts->document->source.size / parts->n,
         };
         part->fields.failed = !parts->reader->begin(part);
     }
     return parts->list;
 }
 
-/* Walks the array at *walker, which then stands behind it. Parts behind its end may have taken in what is not of it. */
-static enum sutra_status walk_parts(struct document_parts *parts, size_t n, struct json_walker *walker,
+/* Walks the array at *walker, which then stands behind it: in parts, unless one is wanted. Parts behind its end may have
+ * taken in what is not of it. */
+static enum sutra_status walk_parts(struct document_parts *parts, bool one, struct json_walker *walker,
                                     struct sutra_error *error) {
     size_t last = 0;
-    if (!parts_begin(parts, n))
+    parts_free(parts);
+    if (!cut_parts(parts, one) || !parts_begin(parts))
         return error_memory(error);
-    pool_run(parts->context->pool, n, walk_part, parts);
+    pool_run(parts->context->pool, parts->n, walk_part, parts);
     if (context_is_cancelled(parts->context))
         return context_gave_up(parts->context, error);
-    if (!parts_meet(parts, &last) && n > 1)
-        return walk_parts(parts, 1, walker, error);
+    if (!parts_meet(parts, &last))
+        return walk_parts(parts, true, walker, error);
     *walker = ((const struct document_part *)document_part_at(parts, last))->walker;
-    for (size_t i = last + 1; i < n; i++)
+    for (size_t i = last + 1; i < parts->n; i++)
         ((struct document_part *)document_part_at(parts, i))->n = 0;
     return SUTRA_OK;
-}
-
-/* In parts, unless the array was there before: each attempt may look at all of the file behind, so there is only one.
- */
-static enum sutra_status walk_the_array(struct document_parts *parts, struct json_walker *walker,
-                                        struct sutra_error *error) {
-    const struct json_index *index = &parts->document->index;
-    bool repeated = parts->list;
-    parts->open = walker->at;
-    parts->first_chunk = 0;
-    while (parts->first_chunk + 1 < index->n_chunks && chunk_word(index, parts->first_chunk + 1) * 64 <= walker->at)
-        parts->first_chunk++;
-    return walk_parts(parts, repeated ? 1 : index->n_chunks - parts->first_chunk, walker, error);
 }
 
 bool document_make_room(struct document_part *part, size_t at) {
@@ -192,7 +211,7 @@ static enum sutra_status add_member(struct document *document, struct json_place
 static enum sutra_status walk_members(struct document *document, struct document_parts *parts,
                                       struct sutra_error *error) {
     const char *array = parts->reader->array;
-    struct json_walker walker = walk_from(&document->source, &document->index, 0);
+    struct json_walker walker = walk_from(&document->source, 0);
     enum sutra_status status = SUTRA_OK;
     for (bool more = walk_object(&walker); more && !status; more = !status && walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
@@ -201,7 +220,9 @@ static enum sutra_status walk_members(struct document *document, struct document
         status = add_member(document, key, walker.at, error);
         if (!status && array && walk_char(&walker) == '[' && place_is(&document->source, key, array)) {
             document->array = document->n_members - 1;
-            status = walk_the_array(parts, &walker, error);
+            /* Each attempt at parts may look at all of the file behind, so there is only one. */
+            parts->open = walker.at;
+            status = walk_parts(parts, parts->list, &walker, error);
         } else if (!status) {
             walk_value(&walker);
         }
@@ -235,12 +256,11 @@ static enum sutra_status walk_document(struct document *document, struct documen
     struct sutra_context *context = parts->context;
     document->array = SIZE_MAX;
     enum sutra_status status = check_start(document, error);
-    stage_begin(context, parts->reader->index_stage, document->source.size);
-    if (!status)
-        status = json_index_build(&document->index, &document->source, context->pool, error);
     stage_begin(context, parts->reader->read_stage, document->source.size);
     if (!status)
         status = walk_members(document, parts, error);
+    if (!status)
+        status = context_go_on(context, error);
     stage_end(context);
     return status;
 }
@@ -294,7 +314,6 @@ static enum sutra_status read_text(struct document *document, struct document_pa
         name_remedy(document, error);
         return status;
     }
-    json_index_free(&document->index);
     parts_free(parts);
     document->n_members = 0;
     status = mend_source(document, parts, error);
@@ -309,7 +328,6 @@ enum sutra_status document_read(struct document *document, struct sutra_context 
 
 void document_free(struct document *document) {
     source_close(&document->source);
-    json_index_free(&document->index);
     free(document->members);
     *document = (struct document){0};
 }
@@ -325,7 +343,7 @@ struct json_place document_member_of(const struct document *document, size_t at,
     struct json_place found = {0};
     if (document->source.bytes[at] != '{')
         return found;
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         bool wanted = place_is(&document->source, walk_key(&walker), name);
         struct json_place value = walk_value(&walker);
@@ -340,7 +358,7 @@ static bool is_empty_value(const struct document *document, size_t at) {
     const char *text = document->source.bytes;
     if (text[at] == '"')
         return text[at + 1] == '"';
-    return text[at] == '{' && text[mark_behind(&document->index, at)] == '}';
+    return text[at] == '{' && text[space_end(text, at + 1)] == '}';
 }
 
 bool document_is_linked(const struct document *document) {

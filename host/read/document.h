@@ -4,9 +4,10 @@
  *     {"schema": "...", "nodes": [ {..}, {..}, {..}, {..}, {..} ], "finish_ts": 1}
  *                                  |--- part 0 --|--- part 1 --|
  *
- * Parts are walked in parallel; an element belongs to the part in whose chunk of the index the comma before it stands.
- * Where a chunk begins in the nesting is known if the text is well-formed; if it is not, the parts do not meet, and the
- * array is walked once more in one part, which finds the place of the mistake.
+ * Parts are walked in parallel. Each begins with an element that begins as the first one does, {"ph" for instance, behind
+ * a comma: in well-formed JSON that cannot stand inside a string. Where it is an object inside an element, or the text is
+ * malformed, the parts do not meet, and the array is walked once more in one part. Of several mistakes the first in the
+ * file is told: a part counts only if those before it are right.
  *
  * A reader of a format says what an element is. Each part takes its elements in as rows of its own; when all are there,
  * rows are numbered in the order of the file, the reader joins what parts have in common, and all parts are copied to
@@ -22,7 +23,6 @@
 #include "columns/row.h"
 #include "context/context.h"
 #include "read/fields.h"
-#include "read/json_index.h"
 #include "read/json_walk.h"
 #include "read/source.h"
 
@@ -34,7 +34,6 @@ struct document_member {
 
 struct document {
     struct source source;
-    struct json_index index;
     struct document_member *members; /* in file order, repeated keys included */
     size_t n_members, members_capacity;
     size_t array; /* the last member of the array's name that is an array, or SIZE_MAX */
@@ -46,14 +45,12 @@ struct document_reader;
 struct document_part {
     struct field_reader fields;
     const struct document_reader *reader;
-    void *trace;        /* what is read, as the reader was told */
-    row_t n, capacity;  /* rows; a reader's columns have room for so many */
-    row_t first_row;    /* of this part among those of all */
-    size_t first_text;  /* where its first row stands */
-    size_t size;        /* of its text, about */
-    size_t first_comma; /* the comma before its first element (the bracket for part 0), or SIZE_MAX: no element */
-    size_t last_comma;  /* the comma behind its last element, or the closing bracket */
-    bool closed;        /* the array ends in this part */
+    void *trace;       /* what is read, as the reader was told */
+    row_t n, capacity; /* rows; a reader's columns have room for so many */
+    row_t first_row;   /* of this part among those of all */
+    size_t first_text; /* where its first row stands */
+    size_t size;       /* of its text, about */
+    bool closed;       /* the array ends in this part, or what is malformed does not let it go on */
     struct json_walker walker;
 };
 
@@ -66,20 +63,21 @@ struct document_parts {
     char *list; /* n times what the reader makes of a part */
     size_t n;
     row_t n_rows;
-    size_t open;        /* the array's opening bracket */
-    size_t first_chunk; /* the chunk in which it stands: part p is chunk first_chunk + p */
+    size_t open;      /* the array's opening bracket */
+    size_t beginning; /* bytes of an element's beginning that parts are looked for by, or 0 */
+    size_t *begins;   /* where each part begins: the first at the bracket, others at an element */
 };
 
 /* How a format is read. */
 struct document_reader {
-    const char *array; /* the array's key; NULL: none is read, and but for two stages nothing below counts */
+    const char *array; /* the array's key; NULL: none is read, and but for the stage nothing below counts */
     const char *kind;  /* what a file with this array is called, and the other kind with its array */
     const char *other_array, *other_kind;
     const char *too_many; /* what there can be too many of, and what to do then: "nodes" */
     bool as_it_is;        /* text that is no JSON is not mended, also where the context is lenient */
     bool looks_only;      /* what is mended is told when the trace is read */
     bool empty_counts;    /* an empty object or string in the array's place stands for an empty array */
-    const char *open_stage, *index_stage, *read_stage, *join_stage;
+    const char *open_stage, *read_stage, *join_stage;
     size_t part_size; /* sizeof the reader's part */
     /* A part begins, all zeros but for what all parts have. False: out of memory. */
     bool (*begin)(struct document_part *part);
@@ -125,8 +123,8 @@ enum sutra_status document_read_rows(struct document *document, struct sutra_con
 enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
                                 struct sutra_error *error);
 
-/* Indexes the source, which the document then owns (also when this fails), and walks all of it, for the two stages of a
- * reader without an array. SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */
+/* Walks all of the source, which the document then owns (also when this fails), for the stage of a reader without an
+ * array. SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read(struct document *document, struct sutra_context *context,
                                 const struct document_reader *reader, struct sutra_error *error);
 void document_free(struct document *document);

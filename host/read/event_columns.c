@@ -183,7 +183,7 @@ static void find_by_name(const struct column_asking *asking, size_t at, bool out
     const struct document *document = &asking->trace->document;
     if (!asking->by_name[outside] || !at || document->source.bytes[at] != '{')
         return;
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker), value = walk_value(&walker);
         for (size_t i = 0; i < asking->n_fields; i++) {

@@ -122,7 +122,8 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct eve
     struct json_place place = {.at = at};
     size_t n_digits;
     if (*text == '"') {
-        place.end = mark_behind(walker->index, at);
+        walker->at = at;
+        place = walk_string(walker);
         *end = place.end + 1;
     } else if ((n_digits = short_number_length(text))) {
         place.end = *end = at + n_digits;

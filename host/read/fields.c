@@ -30,14 +30,15 @@ static bool is_number(const char *text) {
 bool field_number(const char *value, struct number *number) {
     int64_t integer;
     double real;
-    enum number_form form = number_parse_short(value, &integer, &real);
+    size_t length;
+    enum number_form form = number_parse_short(value, &integer, &real, &length);
     if (form != NUMBER_FORM_BAD) {
         *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
         return true;
     }
     if (!is_number(value))
         return read_boolean(value, number);
-    size_t length = number_length(value, &form);
+    length = number_length(value, &form);
     if (form == NUMBER_FORM_INTEGER) {
         if (!integer_parse(value, length, &integer) || integer >= NUMBER_INTEGER_LIMIT ||
             integer <= -NUMBER_INTEGER_LIMIT)
@@ -54,12 +55,13 @@ bool field_number(const char *value, struct number *number) {
 
 bool field_integer(const char *value, int64_t *integer) {
     double real;
-    enum number_form form = number_parse_short(value, integer, &real);
+    size_t length;
+    enum number_form form = number_parse_short(value, integer, &real, &length);
     if (form != NUMBER_FORM_BAD)
         return form == NUMBER_FORM_INTEGER;
     if (*value != '-' && (*value < '0' || *value > '9'))
         return false;
-    size_t length = number_length(value, &form);
+    length = number_length(value, &form);
     return form == NUMBER_FORM_INTEGER && integer_parse(value, length, integer);
 }
 
@@ -71,10 +73,11 @@ static value_key checked(struct field_reader *reader, value_key key) {
 static value_key number_key(struct field_reader *reader, const char *text) {
     int64_t integer;
     double real;
-    enum number_form form = number_parse_short(text, &integer, &real);
+    size_t length;
+    enum number_form form = number_parse_short(text, &integer, &real, &length);
     if (form == NUMBER_FORM_INTEGER)
         return integer;
-    size_t length = number_length(text, &form);
+    length = number_length(text, &form);
     if (form == NUMBER_FORM_REAL)
         return checked(reader, values_double(reader->values, double_parse(text, length)));
     if (integer_parse(text, length, &integer) && key_is_integer(integer))

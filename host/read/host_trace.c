@@ -218,7 +218,7 @@ static const char *read_schema(const struct document *document, struct field_rea
     *length = 0;
     if (!schema || document->source.bytes[schema->value] != '"')
         return "";
-    struct json_walker walker = walk_from(&document->source, &document->index, schema->value);
+    struct json_walker walker = walk_from(&document->source, schema->value);
     return field_string(reader, walk_string(&walker), length);
 }
 
@@ -318,7 +318,6 @@ static const struct document_reader host_reader = {
     .other_kind = "device trace",
     .too_many = "nodes",
     .open_stage = "open host trace",
-    .index_stage = "index host trace",
     .read_stage = "read host trace",
     .join_stage = "join host trace",
     .part_size = sizeof(struct node_part),

@@ -1,10 +1,12 @@
 /*
- * json_walk.h - walking the tokens of an indexed JSON text, checking the grammar on the way.
+ * json_walk.h - walking the tokens of a JSON text, checking the grammar, the strings and the numbers on the way.
  *
  * A walker stands on a token: `at` is the byte where it begins (the text's size at the end, where a zero byte stands).
- * Values are walked in one pass without recursion. Where the text is malformed, the walker notes what was expected, and
- * then stands at the end, so that loops end by themselves; walk_error() makes an error of it. No function here that is
- * not inlined gets the walker's address: a local one lives in registers.
+ * Values are walked in one pass without recursion, strings and white space 16 bytes at a time. Where the text is
+ * malformed, the walker notes what was expected, and then stands at the end, so that loops end by themselves;
+ * walk_error() makes an error of it. A string that a walker stepped over is known to be valid: UTF-8, no control
+ * characters, legal escapes. No function here that is not inlined gets the walker's address: a local one lives in
+ * registers.
  */
 #ifndef READ_JSON_WALK_H
 #define READ_JSON_WALK_H
@@ -13,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "read/json_index.h"
 #include "read/source.h"
 #include "text/number_text.h"
 #include "text/scan.h"
@@ -25,11 +26,8 @@
 
 struct json_walker {
     const struct source *source;
-    const struct json_index *index;
     const char *text;
     size_t at;
-    size_t word;
-    uint64_t bits;        /* marks of the current word that were not visited */
     const char *expected; /* what was expected at `failed_at`, or NULL: nothing malformed was seen */
     size_t failed_at;
 };
@@ -39,31 +37,25 @@ struct json_place {
     size_t at, end;
 };
 
-static inline void walk_next(struct json_walker *walker) {
-    while (!walker->bits) {
-        if (++walker->word >= walker->index->n_words) {
-            walker->word = walker->index->n_words;
-            walker->at = walker->source->size;
-            return;
-        }
-        walker->bits = walker->index->marks[walker->word];
-    }
-    walker->at = walker->word * 64 + (size_t)__builtin_ctzll(walker->bits);
-    walker->bits &= walker->bits - 1;
+/* Where something ends: the byte behind it; or the byte at which something else was expected. */
+struct json_end {
+    size_t at;
+    const char *expected; /* NULL: well-formed */
+};
+
+/* On to the first token at or behind byte `at`, where none has begun. */
+static inline void walk_to(struct json_walker *walker, size_t at) {
+    walker->at = space_end(walker->text, at);
 }
 
-/* On to the first token at or behind byte `at`. */
-static inline void walk_to(struct json_walker *walker, size_t at) {
-    walker->word = at / 64;
-    walker->bits = walker->index->marks[at / 64] & (UINT64_MAX << at % 64);
-    walk_next(walker);
+/* Over a bracket, a comma or a colon. */
+static inline void walk_next(struct json_walker *walker) {
+    walk_to(walker, walker->at + 1);
 }
 
 /* A walker on the first token at or behind byte `at`. */
-static inline struct json_walker walk_from(const struct source *source, const struct json_index *index, size_t at) {
-    struct json_walker walker = {.source = source, .index = index, .text = source->bytes};
-    walk_to(&walker, at);
-    return walker;
+static inline struct json_walker walk_from(const struct source *source, size_t at) {
+    return (struct json_walker){.source = source, .text = source->bytes, .at = space_end(source->bytes, at)};
 }
 
 static inline char walk_char(const struct json_walker *walker) {
@@ -76,8 +68,6 @@ static inline void walk_fail(struct json_walker *walker, const char *expected) {
         walker->expected = expected;
         walker->failed_at = walker->at;
     }
-    walker->bits = 0;
-    walker->word = walker->index->n_words;
     walker->at = walker->source->size;
 }
 
@@ -86,7 +76,7 @@ enum sutra_status walk_error(const struct json_walker *walker, struct sutra_erro
 
 /* Steps over the token if it is `c`; else an error that says so. */
 static inline bool walk_expect(struct json_walker *walker, char c, const char *what) {
-    if (walk_char(walker) != c || walker->at >= walker->source->size) {
+    if (walk_char(walker) != c) {
         walk_fail(walker, what);
         return false;
     }
@@ -94,8 +84,13 @@ static inline bool walk_expect(struct json_walker *walker, char c, const char *w
     return true;
 }
 
-/* Length of a number of the most frequent forms that stands right before a comma or a closing bracket: 12, 0, 12.5,
- * with up to 15 digits on either side of the point. 0: something else stands there. */
+/* Whether a number or a word may end before this character; a zero byte, which ends the last one, is not among them. */
+static inline bool scalar_may_end(char c) {
+    return c == ',' || c == '}' || c == ']' || c == '\n' || c == ' ' || c == '\r' || c == '\t';
+}
+
+/* Length of a number of the most frequent forms: 12, 0, 12.5, with up to 15 digits on either side of the point. 0:
+ * something else stands there. */
 static inline size_t short_number_length(const char *text) {
     size_t n = digit_run_short(text);
     if (n == 0 || n == SCAN_BYTES || (*text == '0' && n > 1))
@@ -106,58 +101,60 @@ static inline size_t short_number_length(const char *text) {
             return 0;
         n += 1 + n_fraction;
     }
-    return text[n] == ',' || text[n] == ']' || text[n] == '}' ? n : 0;
+    return scalar_may_end(text[n]) ? n : 0;
 }
 
-/* The first token behind byte `at`, which is not the last one. */
-static inline size_t mark_behind(const struct json_index *index, size_t at) {
-    size_t word = (at + 1) / 64;
-    uint64_t bits = index->marks[word] & (UINT64_MAX << (at + 1) % 64);
-    while (!bits)
-        bits = index->marks[++word];
-    return word * 64 + (size_t)__builtin_ctzll(bits);
-}
+/* The closing quote of the string that begins at byte `at`, of which the bytes before `from` are plain. */
+struct json_end string_end(const struct source *source, size_t at, size_t from);
 
-/* From the opening quote to behind the closing one. */
+/* The byte behind the number or word at byte `at`. */
+struct json_end scalar_end(const struct source *source, size_t at);
+
+/* The token behind the value that an opening bracket at byte `at` begins. */
+struct json_end brackets_end(const struct source *source, size_t at);
+
+/* From the opening quote to behind the closing one. An empty place, where the string is malformed. */
 static inline struct json_place walk_string(struct json_walker *walker) {
-    struct json_place place = {.at = walker->at};
-    walk_next(walker);
-    place.end = walker->at;
-    walk_next(walker);
+    struct json_place place = {walker->at, plain_end(walker->text, walker->at + 1)};
+    if (walker->text[place.end] != '"') {
+        struct json_end end = string_end(walker->source, place.at, place.end);
+        if (end.expected) {
+            walker->at = end.at;
+            walk_fail(walker, end.expected);
+            return (struct json_place){place.at, place.at + 1};
+        }
+        place.end = end.at;
+    }
+    walk_to(walker, place.end + 1);
     return place;
 }
 
-/* Where something ends: the byte behind it; or the byte at which something else was expected. */
-struct json_end {
-    size_t at;
-    const char *expected; /* NULL: well-formed */
-};
-
-/* The end of the value that an opening bracket at byte `at` begins. */
-struct json_end brackets_end(const struct source *source, const struct json_index *index, size_t at);
-
-/* What was expected at byte `at` if neither a number nor a word stands there, or NULL. */
-const char *scalar_fault(const struct source *source, size_t at);
+/* Over a number or a word. */
+static inline void walk_scalar(struct json_walker *walker) {
+    size_t length = short_number_length(walker->text + walker->at);
+    struct json_end end = {walker->at + length, NULL};
+    if (length == 0)
+        end = scalar_end(walker->source, walker->at);
+    if (end.expected)
+        walk_fail(walker, end.expected);
+    else
+        walk_to(walker, end.at);
+}
 
 /* Steps over a value of any kind, checking it, and returns its place. */
 __attribute__((always_inline)) static inline struct json_place walk_value(struct json_walker *walker) {
-    const char *text = walker->text + walker->at;
-    if (*text == '"')
+    char c = walk_char(walker);
+    if (c == '"')
         return walk_string(walker);
     struct json_place place = {.at = walker->at};
-    const char *fault = NULL;
-    if (*text == '{' || *text == '[') {
-        struct json_end end = brackets_end(walker->source, walker->index, walker->at);
-        walk_to(walker, end.at);
-        fault = end.expected;
+    if (c == '{' || c == '[') {
+        struct json_end end = brackets_end(walker->source, walker->at);
+        walker->at = end.at;
+        if (end.expected)
+            walk_fail(walker, end.expected);
     } else {
-        if (short_number_length(text) == 0)
-            fault = scalar_fault(walker->source, walker->at);
-        if (!fault)
-            walk_next(walker);
+        walk_scalar(walker);
     }
-    if (fault)
-        walk_fail(walker, fault);
     return place;
 }
 

@@ -53,7 +53,7 @@ static bool has_shared_id(uint8_t phase) {
 
 /* Where the value ends that begins at `at`, whatever it is. */
 static size_t end_of_value(const struct document *document, size_t at) {
-    struct json_walker walker = walk_from(&document->source, &document->index, at);
+    struct json_walker walker = walk_from(&document->source, at);
     walk_value(&walker);
     return trim_end(document->source.bytes, walker.at);
 }

@@ -20,8 +20,7 @@ struct sutra_repair {
 };
 
 /* A document of any kind, as it is. */
-static const struct document_reader any_reader = {
-    .index_stage = "check text", .read_stage = "check grammar", .as_it_is = true};
+static const struct document_reader any_reader = {.read_stage = "check text", .as_it_is = true};
 
 /* Takes the source over, also when this fails. */
 static enum sutra_status mend_source(struct sutra_context *context, struct sutra_repair *repair,

@@ -12,7 +12,6 @@ __extension__ typedef __int128 wide;
 
 struct tensor_sum {
     const struct source *source;
-    const struct json_index *index;
     wide total;
     bool nested;
 };
@@ -24,7 +23,7 @@ struct elements {
 };
 
 static struct elements elements_of(const struct tensor_sum *sum, size_t at) {
-    struct elements elements = {.walker = walk_from(sum->source, sum->index, at)};
+    struct elements elements = {.walker = walk_from(sum->source, at)};
     char c = walk_char(&elements.walker);
     elements.object = c == '{';
     elements.more = elements.object ? walk_object(&elements.walker) : c == '[' && walk_array(&elements.walker);
@@ -102,9 +101,8 @@ static bool add_value(struct tensor_sum *sum, struct field_reader *fields, size_
     return sum->source->bytes[at] == '[' && add_list(sum, at, LEVELS);
 }
 
-bool comm_bytes_read(struct field_reader *fields, const struct json_index *index, size_t values_at, size_t types_at,
-                     int64_t *bytes, bool *nested) {
-    struct tensor_sum sum = {.source = fields->source, .index = index};
+bool comm_bytes_read(struct field_reader *fields, size_t values_at, size_t types_at, int64_t *bytes, bool *nested) {
+    struct tensor_sum sum = {.source = fields->source};
     if (!values_at || !types_at)
         return false;
     struct elements values = elements_of(&sum, values_at), types = elements_of(&sum, types_at);

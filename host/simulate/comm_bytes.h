@@ -14,7 +14,6 @@
 
 /* The values and the types that stand at these bytes (0: nowhere). *nested: there is a list of lists. False: they are
  * none, or the sum does not fit. */
-bool comm_bytes_read(struct field_reader *fields, const struct json_index *index, size_t values_at, size_t types_at,
-                     int64_t *bytes, bool *nested);
+bool comm_bytes_read(struct field_reader *fields, size_t values_at, size_t types_at, int64_t *bytes, bool *nested);
 
 #endif

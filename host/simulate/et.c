@@ -34,7 +34,7 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     if (status)
         return status;
     stage_begin(context, "read .et", source->size);
-    status = input->lines ? et_lines_read(&et->file, context, error)
+    status = input->lines ? et_lines_read(&et->file, error)
                           : et_read(&et->file, damaged ? ET_TOLERANT : ET_WHOLE, context->pool, error);
     stage_end(context);
     return status;

@@ -102,8 +102,8 @@ static enum sutra_status take_groups(struct sutra_et_check *check, struct et_che
     for (row_t row = 0; row < nodes->n && !status; row++) {
         bool understood = true;
         if (nodes->type[row] == ET_METADATA)
-            status = et_groups_take(&check->groups, check->context, et_text_at(nodes->text[ET_INPUT_VALUES], row),
-                                    &check->arena, &understood, error);
+            status = et_groups_take(&check->groups, et_text_at(nodes->text[ET_INPUT_VALUES], row), &check->arena,
+                                    &understood, error);
         if (understood)
             continue;
         if (checking->n_puzzling < FOUND_IDS)

@@ -119,20 +119,14 @@ static void read_described_groups(struct groups_reading *reading) {
 }
 
 /* Reads the groups of a text, which is freed. */
-static enum sutra_status read_source(struct et_groups *groups, struct sutra_context *context, struct source *source,
+static enum sutra_status read_source(struct et_groups *groups, struct source *source,
                                      void (*read)(struct groups_reading *reading), struct arena *arena,
                                      struct sutra_error *error) {
-    struct json_index index;
-    struct groups_reading reading = {.groups = groups, .arena = arena};
-    enum sutra_status status = json_index_build(&index, source, context->pool, error);
-    if (!status) {
-        reading.walker = walk_from(source, &index, 0);
-        read(&reading);
-        if (!reading.walker.expected && reading.walker.at < source->size)
-            walk_fail(&reading.walker, "the end of the file");
-        status = reading.failed ? error_memory(error) : walk_error(&reading.walker, error);
-        json_index_free(&index);
-    }
+    struct groups_reading reading = {.groups = groups, .arena = arena, .walker = walk_from(source, 0)};
+    read(&reading);
+    if (!reading.walker.expected && reading.walker.at < source->size)
+        walk_fail(&reading.walker, "the end of the file");
+    enum sutra_status status = reading.failed ? error_memory(error) : walk_error(&reading.walker, error);
     source_close(source);
     return status;
 }
@@ -141,11 +135,11 @@ enum sutra_status et_groups_read(struct et_groups *groups, struct sutra_context 
                                  struct arena *arena, struct sutra_error *error) {
     struct source source;
     enum sutra_status status = source_open(&source, path, context->options.most_input_bytes, error);
-    return status ? status : read_source(groups, context, &source, read_file_groups, arena, error);
+    return status ? status : read_source(groups, &source, read_file_groups, arena, error);
 }
 
-enum sutra_status et_groups_take(struct et_groups *groups, struct sutra_context *context, struct et_text inputs,
-                                 struct arena *arena, bool *understood, struct sutra_error *error) {
+enum sutra_status et_groups_take(struct et_groups *groups, struct et_text inputs, struct arena *arena, bool *understood,
+                                 struct sutra_error *error) {
     struct source source;
     struct sutra_error reason;
     uint64_t n_before = groups->n;
@@ -154,7 +148,7 @@ enum sutra_status et_groups_take(struct et_groups *groups, struct sutra_context 
         return SUTRA_OK;
     enum sutra_status status = source_copy_any(&source, "process groups", inputs.bytes + 2, inputs.length - 4, &reason);
     if (!status)
-        status = read_source(groups, context, &source, read_described_groups, arena, &reason);
+        status = read_source(groups, &source, read_described_groups, arena, &reason);
     if (status == SUTRA_SYSTEM)
         return error_memory(error);
     *understood = status == SUTRA_OK;

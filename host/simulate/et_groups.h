@@ -33,8 +33,8 @@ enum sutra_status et_groups_read(struct et_groups *groups, struct sutra_context 
                                  struct arena *arena, struct sutra_error *error);
 
 /* Adds those of a metadata node's inputs; *understood tells whether ASTRA-sim could read them. */
-enum sutra_status et_groups_take(struct et_groups *groups, struct sutra_context *context, struct et_text inputs,
-                                 struct arena *arena, bool *understood, struct sutra_error *error);
+enum sutra_status et_groups_take(struct et_groups *groups, struct et_text inputs, struct arena *arena, bool *understood,
+                                 struct sutra_error *error);
 
 void et_groups_free(struct et_groups *groups);
 

@@ -452,19 +452,20 @@ static void read_objects(struct lines_reader *lines, const struct source *source
 }
 
 /* One pass, from the beginning. */
-static enum sutra_status pass(struct lines_reader *lines, const struct source *source, const struct json_index *index,
-                              struct sutra_error *error) {
-    lines->walker = walk_from(source, index, 0);
+static enum sutra_status pass(struct lines_reader *lines, const struct source *source, struct sutra_error *error) {
+    lines->walker = walk_from(source, 0);
     read_objects(lines, source);
     return walk_error(&lines->walker, error);
 }
 
-static enum sutra_status read_indexed(struct et_file *file, const struct json_index *index, struct sutra_error *error) {
+enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error) {
     struct lines_reader lines = {0};
+    file->has_metadata = true;
+    file->cut_at = file->empty_at = ET_NOWHERE;
     enum sutra_status status = et_fill_begin(&lines.filler, &file->nodes, error);
     struct arena_mark mark = arena_mark(&file->nodes.arena);
     if (!status)
-        status = pass(&lines, &file->source, index, error);
+        status = pass(&lines, &file->source, error);
     if (!status && file->nodes.arena.failed)
         status = error_memory(error);
     if (!status)
@@ -472,22 +473,10 @@ static enum sutra_status read_indexed(struct et_file *file, const struct json_in
     if (!status)
         status = et_fill_room(&lines.filler, error);
     if (!status)
-        status = pass(&lines, &file->source, index, error);
+        status = pass(&lines, &file->source, error);
     if (!status && (lines.list.failed || et_fill_failed(&lines.filler)))
         status = error_memory(error);
     buffer_free(&lines.list);
-    return status;
-}
-
-enum sutra_status et_lines_read(struct et_file *file, struct sutra_context *context, struct sutra_error *error) {
-    struct json_index index;
-    file->has_metadata = true;
-    file->cut_at = file->empty_at = ET_NOWHERE;
-    enum sutra_status status = json_index_build(&index, &file->source, context->pool, error);
-    if (status)
-        return status;
-    status = read_indexed(file, &index, error);
-    json_index_free(&index);
     return status;
 }
 

@@ -16,7 +16,7 @@
 
 /* Reads the text of `file->source`, which the caller has opened. The caller frees the file in any case. SUTRA_DATA:
  * malformed; the error has the byte and the line. SUTRA_SYSTEM: out of memory. */
-enum sutra_status et_lines_read(struct et_file *file, struct sutra_context *context, struct sutra_error *error);
+enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error);
 
 /* Bytes of which the beginning of such lines is told. */
 #define ET_LINES_BEGINNING 64

@@ -145,7 +145,7 @@ static void read_gpu(struct linked_reader *reading, row_t unit, row_t i, row_t g
 
 static void walk_node(struct linked_reader *reading, row_t row) {
     const struct plus_reader *reader = &reading->reader;
-    struct json_walker walker = walk_from(reader->source, reader->index, reading->linked->host->nodes.text[row]);
+    struct json_walker walker = walk_from(reader->source, reading->linked->host->nodes.text[row]);
     plus_places_walk(&reading->reader, &walker, &reading->places);
 }
 
@@ -175,10 +175,8 @@ static void read_units(void *arg, size_t task) {
     size_t n = linked->units.n_units;
     struct linked_reader reading = {.linked = linked, .groups = all->groups, .nodes = &all->trace->nodes};
     reading.fields = (struct field_reader){.source = &linked->host->document.source, .values = &all->context->values};
-    reading.reader = (struct plus_reader){.source = &linked->host->document.source,
-                                          .index = &linked->host->document.index,
-                                          .store = &all->trace->stores[task],
-                                          .fields = &reading.fields};
+    reading.reader = (struct plus_reader){
+        .source = &linked->host->document.source, .store = &all->trace->stores[task], .fields = &reading.fields};
     bool begun = plus_reader_begin(&reading.reader);
     for (size_t unit = part_start(n, all->n_tasks, task); begun && unit < part_start(n, all->n_tasks, task + 1); unit++)
         read_unit(&reading, (row_t)unit);

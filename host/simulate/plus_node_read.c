@@ -264,7 +264,7 @@ static double read_end(const char *value, double start) {
 /* An empty list or object. */
 static bool is_empty(const struct plus_reader *reader, size_t at) {
     const char *text = reader->source->bytes;
-    return text[mark_behind(reader->index, at)] == text[at] + 2;
+    return text[space_end(text, at + 1)] == text[at] + 2;
 }
 
 /* The key of a dependency, KEY_NULL for what is false to Python; false: it cannot be one. */
@@ -378,7 +378,7 @@ static struct plus_io flat_io(struct plus_reader *reader, const struct plus_plac
     const enum plus_field fields[] = {values, shapes, types};
     struct plus_io io = {.values_at = places->direct[values].at, .types_at = places->direct[types].at, .whole = true};
     for (int i = 0; i < 3; i++) {
-        struct json_walker walker = walk_from(reader->source, reader->index, places->direct[fields[i]].at);
+        struct json_walker walker = walk_from(reader->source, places->direct[fields[i]].at);
         io.whole = io.whole && places->direct[fields[i]].at && value_text(reader, &walker, &io.text[i]);
     }
     return io;
@@ -418,7 +418,7 @@ static struct plus_io read_side(struct plus_reader *reader, const struct plus_pl
     struct json_place attribute = places->attribute[inputs ? PLUS_INPUTS : PLUS_OUTPUTS];
     if (attribute.at) {
         struct plus_io io;
-        struct json_walker walker = walk_from(reader->source, reader->index, attribute.at);
+        struct json_walker walker = walk_from(reader->source, attribute.at);
         read_io(reader, &walker, &io);
         return io;
     }
@@ -444,8 +444,7 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     set_flag(node, PLUS_IS_COLLECTIVE, collective);
     if (collective)
         set_fault(node, PLUS_COMM_BYTES,
-                  !comm_bytes_read(reader->fields, reader->index, inputs.values_at, inputs.types_at, &node->comm_bytes,
-                                   &nested));
+                  !comm_bytes_read(reader->fields, inputs.values_at, inputs.types_at, &node->comm_bytes, &nested));
     set_flag(node, PLUS_IS_NESTED, nested);
 }
 

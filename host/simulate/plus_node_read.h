@@ -26,7 +26,6 @@ struct python_seen {
 /* What a thread needs; begin with zeros but for the first four. */
 struct plus_reader {
     const struct source *source;
-    const struct json_index *index;
     struct text_store *store;
     struct field_reader *fields; /* of the same source */
     struct python_text text;

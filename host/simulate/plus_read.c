@@ -1,5 +1,5 @@
 /*
- * plus_read.c - "nodes" in parallel parts, which are joined then. The index of tokens is given back before.
+ * plus_read.c - "nodes" in parallel parts, which are joined then.
  */
 #include "simulate/plus_read.h"
 
@@ -33,10 +33,8 @@ static bool part_begin(struct document_part *of) {
     struct plus_trace *trace = of->trace;
     part->no_id_at = SIZE_MAX;
     part->nodes.times = trace->nodes.times;
-    part->reader = (struct plus_reader){.source = &trace->document->source,
-                                        .index = &trace->document->index,
-                                        .store = &part->store,
-                                        .fields = &of->fields};
+    part->reader =
+        (struct plus_reader){.source = &trace->document->source, .store = &part->store, .fields = &of->fields};
     return true;
 }
 
@@ -80,7 +78,6 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         trace->stores[trace->n_stores++] = part->store;
         part->store = (struct text_store){0};
     }
-    json_index_free(&parts->document->index);
     if (!trace->stores || !plus_nodes_reserve(&trace->nodes, parts->n_rows + 1))
         return error_memory(error);
     trace->nodes.n = parts->n_rows;
@@ -103,7 +100,6 @@ static const struct document_reader plus_reader = {
     .too_many = "nodes",
     .empty_counts = true,
     .open_stage = "open",
-    .index_stage = "index",
     .read_stage = "read",
     .join_stage = "join",
     .part_size = sizeof(struct plus_part),

@@ -124,17 +124,12 @@ static inline void put_scalar(struct python_text *text, struct json_walker *walk
             memcpy(to, at, SCAN_BYTES);
             text->out.length += n;
         }
-        walk_next(walker);
+        walk_to(walker, walker->at + n);
         return;
     }
-    const char *fault = scalar_fault(walker->source, walker->at);
-    if (fault) {
-        walk_fail(walker, fault);
-        return;
-    }
-    if (!put_word(text, at))
+    walk_scalar(walker);
+    if (!walker->expected && !put_word(text, at))
         put_number(text, at);
-    walk_next(walker);
 }
 
 /* ---- objects ---- */

@@ -252,7 +252,7 @@ static double nearest(const struct decimal *x) {
 static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-enum number_form number_parse_short(const char *text, int64_t *integer, double *real) {
+enum number_form number_parse_short(const char *text, int64_t *integer, double *real, size_t *length) {
     size_t n = digit_run_short(text), n_fraction = 0;
     if (n == 0 || (n == SCAN_BYTES && is_digit(text[n])))
         return NUMBER_FORM_BAD;
@@ -270,6 +270,7 @@ enum number_form number_parse_short(const char *text, int64_t *integer, double *
     bool exact = digits <= (uint64_t)1 << 53;
     if (after == 'e' || after == 'E' || n + n_fraction > DIGITS_MAX || (n_fraction == 0 && !exact))
         return NUMBER_FORM_BAD;
+    *length = n + (n_fraction ? 1 + n_fraction : 0);
     if (n_fraction == 0) {
         *integer = (int64_t)digits;
         return NUMBER_FORM_INTEGER;

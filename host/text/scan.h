@@ -1,7 +1,7 @@
 /*
- * scan.h - looking at 16 bytes at once: how many digits there are, whether a short string is plain; and white space.
+ * scan.h - looking at 16 bytes at once: how many digits there are, where white space ends, how far a string is plain.
  *
- * The first two may read up to 16 bytes from where they begin; sources keep padding.
+ * All may read up to 16 bytes from where they begin or end; sources keep padding.
  */
 #ifndef TEXT_SCAN_H
 #define TEXT_SCAN_H
@@ -29,6 +29,48 @@ static inline size_t digit_run_short(const char *text) {
     while (n < SCAN_BYTES && text[n] >= '0' && text[n] <= '9')
         n++;
     return n;
+#endif
+}
+
+/* The first byte at or behind `at` that is not JSON's white space. The text ends in something else. */
+static inline size_t space_end(const char *text, size_t at) {
+    at += text[at] == ' ';
+    while ((unsigned char)text[at] <= ' ') {
+#ifdef __SSE2__
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(text + at));
+        __m128i space = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'))),
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'))));
+        unsigned n = (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(space));
+        at += n;
+        if (n < SCAN_BYTES)
+            return at;
+#else
+        if (text[at] != ' ' && text[at] != '\n' && text[at] != '\r' && text[at] != '\t')
+            return at;
+        at++;
+#endif
+    }
+    return at;
+}
+
+/* The first byte at or behind `at`, inside a string, that is a quote, a backslash, a control character or above 0x7f.
+ * The text ends in a zero. */
+static inline size_t plain_end(const char *text, size_t at) {
+#ifdef __SSE2__
+    for (;; at += SCAN_BYTES) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(text + at));
+        __m128i other = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+            _mm_cmplt_epi8(bytes, _mm_set1_epi8(' '))); /* signed: the highest bit, too */
+        unsigned mask = (unsigned)_mm_movemask_epi8(other);
+        if (mask)
+            return at + (unsigned)__builtin_ctz(mask);
+    }
+#else
+    while (text[at] != '"' && text[at] != '\\' && (unsigned char)text[at] - 0x20u < 0x60)
+        at++;
+    return at;
 #endif
 }
 

@@ -31,7 +31,7 @@ static inline const char *source_text(const struct input_source *source, size_t 
 }
 
 static inline struct json_walker source_walk(const struct input_source *source, size_t at) {
-    return walk_from(&source->document->source, &source->document->index, at);
+    return walk_from(&source->document->source, at);
 }
 
 static inline bool source_is_array(const struct input_source *source, struct json_place place) {

@@ -65,7 +65,7 @@ struct event_reader {
 };
 
 static struct json_walker walk_at(const struct event_reader *reader, size_t at) {
-    return walk_from(&reader->document.source, &reader->document.index, at);
+    return walk_from(&reader->document.source, at);
 }
 
 static const char *text_at(const struct event_reader *reader, struct json_place place) {
@@ -311,7 +311,7 @@ static void read_all(struct event_reader *reader, size_t array) {
 }
 
 static enum sutra_status read_document(struct event_reader *reader) {
-    const struct document_reader all = {.index_stage = "index events", .read_stage = "read events"};
+    const struct document_reader all = {.read_stage = "read events"};
     enum sutra_status status = document_read(&reader->document, reader->context, &all, reader->error);
     if (status)
         return status;

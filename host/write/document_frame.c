@@ -45,7 +45,7 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
             buffer_append(out, ",", 1);
         emit_newline(out, 1);
         comma = true;
-        struct json_walker walker = walk_from(&document->source, &document->index, document->members[i].key.at);
+        struct json_walker walker = walk_from(&document->source, document->members[i].key.at);
         emit_value(&emitter, &walker, 1);
         buffer_append(out, ": ", 2);
         if (keep[i] == document->array) {
@@ -54,7 +54,7 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
             buffer_append(out, empty ? "]" : "\n    ]", empty ? 1 : 6);
             continue;
         }
-        walker = walk_from(&document->source, &document->index, document->members[keep[i]].value);
+        walker = walk_from(&document->source, document->members[keep[i]].value);
         emit_value(&emitter, &walker, 1);
     }
     buffer_append(out, "\n}", 2);

@@ -102,12 +102,19 @@ static inline size_t short_integer_length(const char *text) {
     return whole && n < SCAN_BYTES && (*text != '0' || n == 1) ? n : 0;
 }
 
-/* A number or a word, with room for a line of this level behind it; NULL: out of memory. */
-static inline char *put_scalar(struct buffer *out, char *to, const char *text, unsigned level) {
+/* Writes the number or word at the walker, with room for a line of this level behind it, and steps over it; NULL: out
+ * of memory. */
+static inline char *put_scalar(struct buffer *out, char *to, struct json_walker *walker, unsigned level) {
+    const char *text = walker->text + walker->at;
     to = room(out, to, 4 * (size_t)level + 4 * SLACK);
     size_t n = short_integer_length(text);
-    if (!to || n == 0)
-        return to ? put_other_scalar(out, to, text, level) : NULL;
+    if (!to)
+        return NULL;
+    if (n == 0) {
+        walk_scalar(walker);
+        return put_other_scalar(out, to, text, level);
+    }
+    walk_to(walker, walker->at + n);
     memcpy(to, text, SCAN_BYTES);
     return to + n;
 }
@@ -353,9 +360,8 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
             *to++ = (char)(c + 2);
             walk_next(&walker);
         } else {
-            if (!(to = put_scalar(out, to, text + walker.at, level)))
+            if (!(to = put_scalar(out, to, &walker, level)))
                 return NULL;
-            walk_next(&walker);
         }
         /* Behind a value: close what ends here, then on to the next value. */
         while (frames->depth > 0 && text[walker.at] != ',') {

@@ -31,7 +31,7 @@ void trace_copy_value(const struct sutra_device_trace *trace, struct text_out *t
 
 size_t trace_events_end(const struct sutra_device_trace *trace) {
     const struct document *document = &trace->document;
-    struct json_walker walker = walk_from(&document->source, &document->index, trace->events.text[trace->events.n - 1]);
+    struct json_walker walker = walk_from(&document->source, trace->events.text[trace->events.n - 1]);
     walk_value(&walker);
     return walker.at;
 }

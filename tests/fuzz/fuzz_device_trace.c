@@ -4,6 +4,7 @@
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"
+#include "../plain_events.h"
 
 static void check_summary(const struct sutra_device_summary *summary) {
     uint64_t n = summary->n_cpu_ops + summary->n_launches + summary->n_gpu_ops + summary->n_arrows + summary->n_others;
@@ -33,12 +34,34 @@ static void check_full_path(struct sutra_context *context, const struct sutra_de
     sutra_full_path_free(path);
 }
 
+/* Its rows are those of a plain walk; the same in one part, or the same mistake. */
+static void check_rows(struct sutra_context *context, const struct sutra_device_trace *trace, enum sutra_status status,
+                       const struct sutra_error *error, const uint8_t *data, size_t size) {
+    struct sutra_context *alone = new_context(1);
+    struct sutra_device_trace *whole = NULL;
+    struct sutra_error why = {0};
+    check(sutra_device_trace_parse(alone, "device", data, size, &whole, &why) == status, "parts change no outcome");
+    check(!status || (strcmp(why.message, error->message) == 0 && why.offset == error->offset), "nor what is told");
+    for (row_t row = 0; trace && row < trace->events.n; row++) {
+        const char *what = plain_difference(context, trace, row);
+        check(!what, what);
+    }
+    if (trace) {
+        check(whole->events.n == trace->events.n && whole->strings.n == trace->strings.n, "nor how many there are");
+        check(whole->n_fields_dropped == trace->n_fields_dropped, "nor what is dropped");
+    }
+    sutra_device_trace_free(whole);
+    sutra_context_free(alone);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sutra_context *context = new_context(2);
+    context->part_bytes = 40;
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
     enum sutra_status status = sutra_device_trace_parse(context, "device", data, size, &trace, &error);
     check_outcome(status, &error, trace);
+    check_rows(context, trace, status, &error, data, size);
     if (trace) {
         struct sutra_device_summary summary = {.size = sizeof summary};
         status = sutra_device_trace_summary(context, trace, &summary, &error);

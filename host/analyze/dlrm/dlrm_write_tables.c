@@ -389,7 +389,7 @@ void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *out) {
     out_add(out, "{\"schemaVersion\": null, \"traceEvents\": [");
     for (row_t i = 0; i < dlrm->trimmed.n; i++) {
         size_t begin = dlrm->events->text[dlrm->trimmed.rows[i]];
-        struct json_walker walker = walk_from(&document->source, &document->index, begin);
+        struct json_walker walker = walk_from(&document->source, begin);
         walk_value(&walker);
         size_t end = walker.at;
         while (document->source.bytes[end - 1] != '}')

@@ -1,0 +1,90 @@
+/*
+ * plain_events.h - the rows of a device trace against a plain walk over each of its events, with nothing learned.
+ */
+#ifndef TESTS_PLAIN_EVENTS_H
+#define TESTS_PLAIN_EVENTS_H
+
+#include <string.h>
+
+#include "context/context.h"
+#include "read/device_trace.h"
+
+static inline bool plain_number(const char *bytes, struct json_place place, struct number found, bool is_there) {
+    struct number number = number_integer(0);
+    bool expected = place.at && field_number(bytes + place.at, &number);
+    return expected == is_there && number.bits == found.bits && number.kind == found.kind;
+}
+
+static inline bool plain_key(struct field_reader *reader, struct json_place place, value_key absent, value_key found) {
+    bool is_nan = place.at && reader->source->bytes[place.at] == 'N'; /* which is equal to none */
+    return is_nan || (place.at ? field_key(reader, place) : absent) == found;
+}
+
+static inline bool plain_string(struct field_reader *reader, const struct strings *strings, struct json_place place,
+                                bool may_be_other, uint32_t found) {
+    size_t length = 0;
+    const char *text = "";
+    if (place.at && reader->source->bytes[place.at] != '"' && !may_be_other)
+        return found == STRING_NONE;
+    if (place.at && reader->source->bytes[place.at] == '"')
+        text = field_string(reader, place, &length);
+    return found != STRING_NONE && strings_length(strings, found) == length &&
+           memcmp(strings_text(strings, found), text, length) == 0;
+}
+
+static inline uint8_t plain_phase(const char *bytes, struct json_place place) {
+    const char *text = bytes + place.at;
+    if (!place.at)
+        return 0;
+    return *text == '"' && place.end == place.at + 2 && text[1] > PHASE_OTHER && text[1] < 0x7f ? (uint8_t)text[1]
+                                                                                                : PHASE_OTHER;
+}
+
+/* What differs, or NULL. */
+static inline const char *plain_difference(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           row_t row) {
+    const struct device_events *events = &trace->events;
+    const char *bytes = trace->document.source.bytes;
+    struct field_reader reader = {.source = &trace->document.source, .values = &context->values};
+    struct event_places places;
+    event_find(trace, row, NULL, &places);
+    const struct json_place *field = places.field;
+    uint8_t flags = events->flags[row];
+    value_key external = -1, tid = field[FIELD_TID].at ? field_key(&reader, field[FIELD_TID]) : 0;
+    if (field[FIELD_EXTERNAL].at)
+        field_int(&reader, field[FIELD_EXTERNAL], &external);
+    const char *what = NULL;
+    if (!plain_number(bytes, field[FIELD_TS], number_at(events->ts, row), flags & EVENT_HAS_TS))
+        what = "ts";
+    if (!plain_number(bytes, field[FIELD_DUR], number_at(events->dur, row), flags & EVENT_HAS_DUR))
+        what = "dur";
+    if (!plain_string(&reader, &trace->strings, field[FIELD_NAME], true, events->name[row]))
+        what = "name";
+    if (!plain_string(&reader, &trace->strings, field[FIELD_CATEGORY], false, events->category[row]))
+        what = "cat";
+    if (!plain_key(&reader, field[FIELD_PID], KEY_ABSENT, events->pid[row]))
+        what = "pid";
+    if (bytes[field[FIELD_TID].at] != 'N' && events->tid[row] != (tid == KEY_UNHASHABLE ? 0 : tid))
+        what = "tid";
+    if (events->external[row] != external)
+        what = "External id";
+    if (!plain_key(&reader, field[FIELD_RF], KEY_NULL, events->rf[row]))
+        what = "Record function id";
+    if (!plain_key(&reader, field[FIELD_CORRELATION], -1, events->correlation[row]))
+        what = "correlation";
+    if (!plain_key(&reader, field[FIELD_STREAM], KEY_ABSENT, events->stream[row]))
+        what = "stream";
+    if (events->phase[row] != plain_phase(bytes, field[FIELD_PHASE]))
+        what = "ph";
+    size_t id = field[FIELD_ID].at, name = field[FIELD_NAME].at, stream = field[FIELD_STREAM].at;
+    bool waits = field[FIELD_WAIT_STREAM].at || field[FIELD_WAIT_RECORD].at;
+    if (!!(flags & EVENT_HAS_ID) != (id && bytes[id] != 'n') || !!(flags & EVENT_HAS_NAME) != !!name ||
+        !!(flags & EVENT_NAME_NO_STRING) != (name && bytes[name] != '"') ||
+        !!(flags & EVENT_HAS_TID) != !!field[FIELD_TID].at || !!(flags & EVENT_HAS_WAIT) != waits ||
+        ((flags & EVENT_STREAM_INTEGER) && !(stream && strchr("0123456789", bytes[stream]))))
+        what = "flags";
+    buffer_free(&reader.scratch);
+    return what;
+}
+
+#endif
