@@ -116,7 +116,7 @@ static void check_places(const struct event_places *places, const struct event_p
 
 /* Walks the list with and without learning; returns the number of events. */
 static size_t check_walks(const struct source *source, uint64_t seed) {
-    struct events_learned *known = calloc(1, sizeof *known);
+    struct event_forms *known = calloc(1, sizeof *known);
     struct json_walker plain = walk_from(source, 0), learned = plain;
     size_t n = 0;
     assert_non_null(known);
@@ -136,7 +136,7 @@ static size_t check_walks(const struct source *source, uint64_t seed) {
         more = walk_element_end(&plain);
         assert_int_equal(walk_element_end(&learned), more);
     }
-    event_forms_free(&known->forms);
+    event_forms_free(known);
     free(known);
     return n;
 }

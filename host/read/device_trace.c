@@ -17,7 +17,7 @@ struct event_part {
     struct document_part part;
     struct device_events events;
     struct strings strings;
-    struct events_learned learned;
+    struct event_forms learned;
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
     row_t bad_row;        /* the first event that has one, or ROW_NONE */
@@ -34,7 +34,7 @@ static void part_free(struct document_part *of) {
     struct event_part *part = event_part(of);
     device_events_free(&part->events);
     strings_free(&part->strings);
-    event_forms_free(&part->learned.forms);
+    event_forms_free(&part->learned);
     free(part->string_map);
     part->string_map = NULL;
 }
@@ -178,7 +178,7 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     struct event_row row;
     size_t at = walker->at;
     bool object = walk_char(walker) == '{';
-    if (object && known_event_read(walker, &part->learned.forms, &of->fields, &row)) {
+    if (object && known_event_read(walker, &part->learned, &of->fields, &row)) {
         if (document_row(of, at))
             append_event(part, &row, at);
         return;
@@ -297,7 +297,7 @@ enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const 
 
 /* ---- Looking at events again ---- */
 
-void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
+void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
                 struct event_places *places) {
     const struct document *document = &trace->document;
     struct json_walker walker = walk_from(&document->source, trace->events.text[event]);

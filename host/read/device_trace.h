@@ -28,7 +28,7 @@ struct sutra_device_trace {
 void device_trace_leave(struct sutra_device_trace *trace);
 
 /* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */
-void event_find(const struct sutra_device_trace *trace, row_t event, struct events_learned *learned,
+void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
                 struct event_places *places);
 
 /* The text from event `first` to event `last` was looked at again; as in source_give_back(). */

@@ -195,7 +195,7 @@ static void find_by_name(const struct column_asking *asking, size_t at, bool out
     }
 }
 
-static void find_places(const struct column_asking *asking, row_t event, struct events_learned *learned,
+static void find_places(const struct column_asking *asking, row_t event, struct event_forms *learned,
                         struct json_place *places) {
     struct event_places known;
     event_find(asking->trace, event, learned, &known);
@@ -266,7 +266,7 @@ static row_t first_of_part(const struct column_asking *asking, size_t number) {
 static void read_part(void *arg, size_t number) {
     const struct column_asking *asking = arg;
     struct asking_part *part = &asking->parts[number];
-    struct events_learned learned = {0};
+    struct event_forms learned = {0};
     struct json_place places[ASK_MAX] = {0};
     part->reader = (struct field_reader){.source = &asking->trace->document.source, .values = asking->values};
     part->reader.failed = asking->strings && !strings_init(&part->strings);
@@ -280,7 +280,7 @@ static void read_part(void *arg, size_t number) {
     }
     if (begin < end)
         events_passed(asking->trace, asking->events[begin], asking->events[end - 1]);
-    event_forms_free(&learned.forms);
+    event_forms_free(&learned);
 }
 
 /* From the strings of a part to those of all. */

@@ -116,26 +116,16 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
 }
 
 /* Walks the value at byte `at`, before which there may be white space; *end is the byte behind it. */
-static inline struct json_place walk_leaf(struct json_walker *walker, struct events_learned *learned, size_t at,
-                                          size_t *end) {
-    const char *text = walker->text + at;
-    struct json_place place = {.at = at};
-    size_t n_digits;
-    if (*text == '"') {
+static inline struct json_place walk_leaf(struct json_walker *walker, size_t at, size_t *end) {
+    struct json_place place;
+    at = space_end(walker->text, at);
+    *end = value_end(walker, at, &place);
+    if (*end == 0) {
         walker->at = at;
-        place = walk_string(walker);
-        *end = place.end + 1;
-    } else if ((n_digits = short_number_length(text))) {
-        place.end = *end = at + n_digits;
-    } else if (learned && (*text == '[' || *text == '{')) {
-        place.end = *end = seen_end(&learned->seen, walker, at);
-    } else {
-        walk_to(walker, at);
-        place = walk_value(walker);
-        *end = trim_end(walker->text, walker->at);
-        if (walker->text[place.at] != '"')
-            place.end = *end;
+        walk_value(walker);
     }
+    if (walker->text[at] != '"')
+        place.end = *end;
     return place;
 }
 
@@ -146,10 +136,10 @@ static inline void begin_args(struct event_places *places, size_t at) {
         places->field[field].at = 0;
 }
 
-void walk_event(struct json_walker *walker, struct events_learned *learned, struct event_places *places) {
+void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places) {
     struct json_walker local = *walker; /* which stays in registers */
     struct form unknown = {0};
-    struct form *form = learned ? &learned->forms.begin : &unknown;
+    struct form *form = learned ? &learned->begin : &unknown;
     size_t begin = local.at, at = begin;
     for (int field = 0; field < FIELD_NONE; field++)
         places->field[field].at = 0;
@@ -161,7 +151,7 @@ void walk_event(struct json_walker *walker, struct events_learned *learned, stru
             if (local.expected)
                 break;
             if (form != &unknown && unknown.field != FIELD_ARGS) /* which may as well be an object */
-                event_forms_learn(&learned->forms, form, local.text + at, &unknown);
+                event_forms_learn(learned, form, local.text + at, &unknown);
             next = &unknown;
         }
         form = next;
@@ -172,7 +162,7 @@ void walk_event(struct json_walker *walker, struct events_learned *learned, stru
             walk_to(&local, at);
             break;
         }
-        struct json_place place = walk_leaf(&local, learned, at, &at);
+        struct json_place place = walk_leaf(&local, at, &at);
         if (local.expected)
             break;
         if (form->field == FIELD_ARGS)

@@ -6,7 +6,6 @@
 
 #include "read/event_forms.h"
 #include "read/json_walk.h"
-#include "read/seen_values.h"
 
 enum event_field {
     FIELD_ID,
@@ -51,14 +50,8 @@ static inline size_t event_place_length(const char *text, struct json_place plac
     return place.end + (text[place.at] == '"') - place.at;
 }
 
-/* What makes walking faster where many events are walked, for one thread and text; all zeros at first. */
-struct events_learned {
-    struct event_forms forms;
-    struct seen_values seen;
-};
-
 /* Walks one event, an object. Of repeated keys the last counts. `learned` may be NULL. */
-void walk_event(struct json_walker *walker, struct events_learned *learned, struct event_places *places);
+void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places);
 
 /* The field of this name, in the event or in its "args"; FIELD_NONE: we do not know it. */
 enum event_field event_field_named(const char *name, bool outside);

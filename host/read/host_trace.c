@@ -12,9 +12,8 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "read/attribute.h"
+#include "read/event_forms.h"
 #include "read/fields.h"
-#include "read/seen_values.h"
 #include "text/string_text.h"
 
 enum host_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
@@ -23,6 +22,22 @@ static const char *const field_names[] = {"'id'", "'parent'", "'ctrl_deps'", "'r
 
 struct host_places {
     struct json_place field[NODE_FIELDS];
+    bool later; /* the node has the form of later schemas */
+};
+
+/* Most values of a node that is learned. */
+#define LEAVES_MAX 64
+
+/* The values of a node between which the same bytes stand in others: all but names in "attrs", which say what an
+ * attribute is. */
+struct node_leaves {
+    struct {
+        size_t at, end;
+        enum host_field field; /* NODE_FIELDS: any other */
+    } list[LEAVES_MAX];
+    unsigned n;
+    size_t attributes; /* where "attrs" begins, or 0 */
+    bool unusual;      /* its form is not to be learned */
 };
 
 /* A field of a wrong type: the first one of a kind in a part. */
@@ -36,7 +51,7 @@ struct node_part {
     struct document_part part;
     struct host_nodes nodes;
     value_key *rf_attribute;
-    struct seen_values seen;
+    struct event_forms forms;
     struct mismatch mismatches[NODE_FIELDS];
     uint64_t n_mismatches[NODE_FIELDS];
     uint64_t n_with_attributes; /* nodes of the form of later schemas */
@@ -49,6 +64,7 @@ static struct node_part *node_part(struct document_part *part) {
 static void part_free(struct document_part *of) {
     struct node_part *part = node_part(of);
     host_nodes_free(&part->nodes);
+    event_forms_free(&part->forms);
     free(part->rf_attribute);
     part->rf_attribute = NULL;
 }
@@ -89,69 +105,148 @@ static enum host_field field_of(const struct json_walker *walker, struct json_pl
     }
 }
 
-/* The list of attributes; the last rf_id counts. Others are kept in `seen`. */
-static inline struct json_place walk_attributes(struct json_walker *walker, struct seen_values *seen) {
+/* ---- Walking a node token by token ---- */
+
+static inline void add_leaf(struct node_leaves *leaves, const struct json_walker *walker, size_t at,
+                            enum host_field field) {
+    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
+    if (leaves->unusual)
+        return;
+    leaves->list[leaves->n].at = at;
+    leaves->list[leaves->n].end = trim_end(walker->text, walker->at);
+    leaves->list[leaves->n++].field = field;
+}
+
+static inline struct json_place walk_leaf(struct json_walker *walker, struct node_leaves *leaves,
+                                          enum host_field field) {
+    struct json_place value = walk_value(walker);
+    add_leaf(leaves, walker, value.at, field);
+    return value;
+}
+
+/* {"name": "rf_id", "type": "uint64", "value": 883}: the place of its value if it is the rf_id. */
+static struct json_place walk_attribute(struct json_walker *walker, struct node_leaves *leaves) {
+    struct json_place name = {0}, value = {0};
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_place key = walk_key(walker);
+        if (!key.at)
+            break;
+        bool is_name = place_is(walker->source, key, "name"), is_value = place_is(walker->source, key, "value");
+        leaves->unusual |= (is_name && (name.at || value.at)) || (is_value && (!name.end || value.at));
+        if (is_value) {
+            bool rf = name.end && place_is(walker->source, name, "rf_id");
+            value = walk_leaf(walker, leaves, rf ? NODE_RF_ATTRIBUTE : NODE_FIELDS);
+        } else {
+            struct json_place other = walk_value(walker);
+            name = is_name ? other : name;
+        }
+    }
+    return name.end && place_is(walker->source, name, "rf_id") ? value : (struct json_place){0};
+}
+
+/* The list of attributes; the last rf_id counts. */
+static struct json_place walk_attributes(struct json_walker *walker, struct node_leaves *leaves) {
     struct json_place rf = {0};
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
-        size_t at = walker->at;
-        struct seen_value *other = &seen->list[seen_slot(walker->text + at, SEEN_VALUES)];
         if (walk_char(walker) != '{') {
+            leaves->unusual = true;
             walk_value(walker);
-        } else if (seen_stands(other, walker->source, at)) {
-            walk_to(walker, at + other->length);
-        } else {
-            struct json_place found = walk_attribute(walker, "rf_id");
-            if (found.at)
-                rf = found;
-            else
-                *other = seen_walked(walker, at);
+            continue;
         }
+        struct json_place found = walk_attribute(walker, leaves);
+        rf = found.at ? found : rf;
     }
     return rf;
 }
 
-/* A value that is not looked into. Of an object the lists are likely to have been seen. */
-static inline void walk_other(struct json_walker *walker, struct seen_values *seen) {
-    if (walk_char(walker) == '[') {
-        walk_to(walker, seen_end(seen, walker, walker->at));
-        return;
-    }
-    if (walk_char(walker) != '{') {
-        walk_value(walker);
-        return;
-    }
+/* An object that is not looked into, but for its values: inputs or outputs. */
+static void walk_object_of_leaves(struct json_walker *walker, struct node_leaves *leaves) {
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         walk_key(walker);
-        if (walk_char(walker) == '[')
-            walk_to(walker, seen_end(seen, walker, walker->at));
-        else
-            walk_value(walker);
+        walk_leaf(walker, leaves, NODE_FIELDS);
     }
 }
 
-/* Walks a node; true if it has the form of later schemas. */
-static bool walk_node(struct json_walker *walker, struct seen_values *seen, struct host_places *places) {
-    struct json_walker local = *walker; /* which stays in registers */
-    bool later = false;
-    for (bool more = walk_object(&local); more; more = walk_member_end(&local)) {
-        struct json_place key = walk_key(&local);
+static void walk_node(struct json_walker *walker, struct host_places *places, struct node_leaves *leaves) {
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_place key = walk_key(walker);
         if (!key.at)
             break;
-        enum host_field field = field_of(&local, key);
-        later |= field == NODE_RF_ATTRIBUTE || field == NODE_CTRL_DEPS;
-        struct json_place value = {0};
-        if (field == NODE_RF_ATTRIBUTE && walk_char(&local) == '[')
-            value = walk_attributes(&local, seen);
-        else if (field == NODE_RF_ATTRIBUTE || field == NODE_FIELDS)
-            walk_other(&local, seen);
-        else
-            value = walk_value(&local);
-        if (field != NODE_FIELDS)
-            places->field[field] = value;
+        enum host_field field = field_of(walker, key);
+        places->later |= field == NODE_RF_ATTRIBUTE || field == NODE_CTRL_DEPS;
+        if (field == NODE_RF_ATTRIBUTE && walk_char(walker) == '[') {
+            leaves->unusual |= leaves->attributes != 0;
+            leaves->attributes = walker->at;
+            places->field[field] = walk_attributes(walker, leaves);
+        } else if (field == NODE_RF_ATTRIBUTE) { /* which nothing is read of */
+            leaves->unusual = true;
+            places->field[field] = (struct json_place){0};
+            walk_value(walker);
+        } else if (field == NODE_FIELDS && walk_char(walker) == '{') {
+            walk_object_of_leaves(walker, leaves);
+        } else {
+            struct json_place value = walk_leaf(walker, leaves, field);
+            if (field != NODE_FIELDS)
+                places->field[field] = value;
+        }
     }
-    *walker = local;
-    return later;
 }
+
+/* ---- Nodes that are written as others before ---- */
+
+/* Learns what stands between the values of a node that ends at byte `end`. Where another form begins alike, the rest is
+ * not learned. */
+static void learn_node(struct event_forms *forms, const char *text, size_t at, size_t end,
+                       const struct node_leaves *leaves) {
+    struct form *parent = &forms->begin;
+    for (unsigned i = 0; i <= leaves->n && parent; i++) {
+        bool ends = i == leaves->n;
+        size_t to = ends ? end : leaves->list[i].at, attributes = leaves->attributes;
+        struct form form = {.length = to - at, .field = ends ? NODE_FIELDS : (uint8_t)leaves->list[i].field};
+        form.ends = ends;
+        form.args = attributes >= at && attributes < to ? attributes - at : 0;
+        struct form *known = form_find(parent, text + at);
+        if (!known) {
+            event_forms_learn(forms, parent, text + at, &form);
+            known = form_find(parent, text + at);
+        }
+        parent = known && known->length == form.length && known->ends == ends ? known : NULL;
+        at = ends ? end : leaves->list[i].end;
+    }
+}
+
+/* Finds the fields of a node that is written as one that was learned, and steps behind it. False: it is not, or has a
+ * field twice; the walker did not move, and the places are undefined. */
+static bool known_node(struct json_walker *walker, const struct event_forms *forms, struct host_places *places) {
+    const struct json_walker local = *walker;
+    const struct form *form = &forms->begin;
+    size_t at = local.at;
+    unsigned seen = 0;
+    do {
+        form = form_find(form, local.text + at);
+        if (!form)
+            return false;
+        at += form->length;
+        places->later |= form->args > 0;
+        if (form->ends)
+            break;
+        struct json_place place;
+        size_t end = value_end(&local, at, &place);
+        if (form->field != NODE_FIELDS) {
+            if (seen >> form->field & 1)
+                return false;
+            seen |= 1u << form->field;
+            places->field[form->field] = place;
+        }
+        at = end;
+    } while (at);
+    places->later |= seen >> NODE_CTRL_DEPS & 1;
+    if (at)
+        walk_to(walker, at);
+    return at;
+}
+
+/* ---- Rows ---- */
 
 static void mismatch(struct node_part *part, enum host_field field, size_t at) {
     part->n_mismatches[field]++;
@@ -208,7 +303,14 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         walk_fail(walker, "a node, which is an object,");
         return;
     }
-    part->n_with_attributes += walk_node(walker, &part->seen, &places);
+    if (!known_node(walker, &part->forms, &places)) {
+        struct node_leaves leaves = {.n = 0};
+        places = (struct host_places){0};
+        walk_node(walker, &places, &leaves);
+        if (!walker->expected && !leaves.unusual)
+            learn_node(&part->forms, walker->text, text, trim_end(walker->text, walker->at), &leaves);
+    }
+    part->n_with_attributes += places.later && !walker->expected;
     if (!walker->expected && document_row(of, text))
         append_node(part, &places, text, trim_end(walker->text, walker->at));
 }

@@ -7,6 +7,10 @@
 
 #include "text/string_text.h"
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 /* Digits that Python reads in one integer, as text. */
 #define INTEGER_DIGITS_TEXT "4300"
 
@@ -113,12 +117,12 @@ struct json_end scalar_end(const struct source *source, size_t at) {
     return ends ? (struct json_end){at + length, NULL} : (struct json_end){at, "a JSON value"};
 }
 
-/* ---- Short lists ---- */
+/* ---- Plain lists ---- */
 
-/* Lists of so many bytes are looked at as a whole. */
-#define LIST_BYTES 64
+/* Lists are looked at in blocks of 64 bytes, up to so many: what is longer, or not plain, is walked token by token. */
+#define LIST_BLOCKS 4
 
-/* Bit i stands for byte i of LIST_BYTES. */
+/* Bit i stands for byte i of a block. */
 struct list_block {
     uint64_t quote, comma, space, open, close, digit, zero, minus, other;
 };
@@ -131,9 +135,10 @@ static inline uint64_t equal_bits(__m128i bytes, char c) {
 
 static inline struct list_block list_block(const char *text) {
     struct list_block block = {0};
-    for (unsigned i = 0; i < LIST_BYTES; i += SCAN_BYTES) {
+    for (unsigned i = 0; i < 64; i += SCAN_BYTES) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(text + i)), less = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
         __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(less, _mm_set1_epi8(9)), less);
+        __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')); /* signed: the highest bit, too */
         block.quote |= equal_bits(bytes, '"') << i;
         block.comma |= equal_bits(bytes, ',') << i;
         block.space |= equal_bits(bytes, ' ') << i;
@@ -142,18 +147,34 @@ static inline struct list_block list_block(const char *text) {
         block.zero |= equal_bits(bytes, '0') << i;
         block.minus |= equal_bits(bytes, '-') << i;
         block.digit |= (uint64_t)(unsigned)_mm_movemask_epi8(digit) << i;
-        block.other |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')),
-                                                                          _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))))
-                       << i;
+        block.other |= (equal_bits(bytes, '\\') | (unsigned)_mm_movemask_epi8(low)) << i;
     }
     return block;
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw")))
+
+AVX512 static inline struct list_block list_block_avx512(const char *text) {
+    __m512i bytes = _mm512_loadu_si512(text), less = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
+    return (struct list_block){
+        .quote = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('"')),
+        .comma = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(',')),
+        .space = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(' ')),
+        .open = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('[')),
+        .close = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(']')),
+        .digit = _mm512_cmple_epu8_mask(less, _mm512_set1_epi8(9)),
+        .zero = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('0')),
+        .minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('-')),
+        .other = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\\')) |
+                 _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(' ')),
+    };
 }
 
 #else
 
 static struct list_block list_block(const char *text) {
     struct list_block block = {0};
-    for (unsigned i = 0; i < LIST_BYTES; i++) {
+    for (unsigned i = 0; i < 64; i++) {
         uint64_t bit = (uint64_t)1 << i;
         char c = text[i];
         block.quote |= c == '"' ? bit : 0;
@@ -180,45 +201,88 @@ static inline uint64_t prefix_xor(uint64_t bits) {
     return bits ^ bits << 32;
 }
 
-/* The bracket that closes the first one, as a bit; 0: there is none. */
-static inline uint64_t closing_bit(uint64_t open, uint64_t close) {
-    for (uint64_t left = open | close, depth = 0; left; left &= left - 1) {
+/* What one block hands to the next: of the last byte, but for the depth and `in_string`, which is all ones or zeros. */
+struct list_state {
+    uint64_t depth, in_string;
+    uint64_t value, digit, zero, minus, open, comma, space;
+};
+
+/* The bits of the bytes behind those of `bits`. */
+static inline uint64_t behind(uint64_t bits, uint64_t *carry) {
+    uint64_t next = bits << 1 | *carry;
+    *carry = bits >> 63;
+    return next;
+}
+
+/* The bracket that closes the first one, as a bit; 0: it is not in this block. */
+static inline uint64_t closing_bit(uint64_t open, uint64_t close, uint64_t *depth) {
+    for (uint64_t left = open | close; left; left &= left - 1) {
         uint64_t bit = left & -left;
-        depth += open & bit ? 1 : UINT64_MAX;
-        if (depth == 0)
+        *depth += open & bit ? 1 : UINT64_MAX;
+        if (*depth == 0)
             return bit;
     }
     return 0;
 }
 
-/* Whether each byte up to `last`, a bit, may stand behind the one before it: strings of plain characters and integers,
- * a comma and at most a space between them, in brackets. The bits of all but quotes are those outside strings. */
-static inline bool is_plain_list(const struct list_block *block, uint64_t in_string, uint64_t last) {
-    uint64_t digit = block->digit, first = digit & ~(digit << 1 | block->minus << 1);
-    uint64_t begin = (block->quote & in_string) | first | block->minus | block->open;
-    uint64_t end = (block->quote & ~in_string) | (digit & ~(digit >> 1)) | block->close;
-    uint64_t zero = block->zero & digit & ~(digit << 1), after_comma = block->comma << 1;
-    uint64_t known =
-        in_string | block->quote | block->comma | block->space | block->open | block->close | digit | block->minus;
-    uint64_t wrong = ~known | (block->other & known) | (end << 1 & ~(block->comma | block->close)) |
-                     (block->open << 1 & ~(begin | block->close)) | (after_comma & ~(block->space | begin)) |
-                     (block->space & ~after_comma) | (block->space << 1 & ~begin) | (block->minus << 1 & ~digit) |
-                     (zero << 1 & digit);
-    return !(wrong & (last | (last - 1)));
+/* The bracket that closes the list, as a bit, or 0: it goes on. *plain: each byte up to there may stand behind the one
+ * before it: strings of plain characters and integers, a comma and at most a space between them, in brackets. */
+__attribute__((always_inline)) static inline uint64_t list_step(struct list_state *state,
+                                                                const struct list_block *block, bool *plain) {
+    uint64_t in_string = prefix_xor(block->quote) ^ state->in_string; /* with the opening quote, without the closing */
+    uint64_t comma = block->comma & ~in_string, space = block->space & ~in_string, minus = block->minus & ~in_string;
+    uint64_t open = block->open & ~in_string, close = block->close & ~in_string, digit = block->digit & ~in_string;
+    uint64_t last = closing_bit(open, close, &state->depth);
+    uint64_t behind_digit = behind(digit, &state->digit), behind_minus = behind(minus, &state->minus);
+    uint64_t behind_comma = behind(comma, &state->comma);
+    uint64_t begin = (block->quote & in_string) | open | minus | (digit & ~behind_digit & ~behind_minus);
+    uint64_t zero = block->zero & digit & ~behind_digit;
+    uint64_t known = in_string | block->quote | comma | space | open | close | digit | minus;
+    uint64_t wrong = ~known | (block->other & in_string) | (space & ~behind_comma) | (behind_minus & ~digit);
+    wrong |= behind((block->quote & ~in_string) | close, &state->value) & ~(comma | close);
+    wrong |= behind_digit & ~(digit | comma | close);
+    wrong |= behind(zero, &state->zero) & digit;
+    wrong |= behind(open, &state->open) & ~(begin | close);
+    wrong |= behind_comma & ~(space | begin);
+    wrong |= behind(space, &state->space) & ~begin;
+    state->in_string = -(in_string >> 63);
+    *plain = !(wrong & (last ? last | (last - 1) : UINT64_MAX));
+    return last;
 }
 
-/* The byte behind the list at byte `at`, if it is one of the most frequent kind; else 0. */
-static size_t short_list_end(const char *text, size_t at) {
-    struct list_block block = list_block(text + at);
-    uint64_t in_string = prefix_xor(block.quote); /* with the opening quote, without the closing one */
-    block.comma &= ~in_string;
-    block.space &= ~in_string;
-    block.open &= ~in_string;
-    block.close &= ~in_string;
-    block.digit &= ~in_string;
-    block.minus &= ~in_string;
-    uint64_t last = closing_bit(block.open, block.close);
-    return last && is_plain_list(&block, in_string, last) ? at + (size_t)__builtin_ctzll(last) + 1 : 0;
+/* The byte behind the list at byte `at`, or 0. Zeros behind the text are not plain. */
+static size_t plain_list_end(const char *text, size_t at) {
+    struct list_state state = {0};
+    bool plain = true;
+    for (size_t end = at + LIST_BLOCKS * 64; at < end && plain; at += 64) {
+        struct list_block block = list_block(text + at);
+        uint64_t last = list_step(&state, &block, &plain);
+        if (last)
+            return plain ? at + (size_t)__builtin_ctzll(last) + 1 : 0;
+    }
+    return 0;
+}
+
+#ifdef __SSE2__
+AVX512 static size_t plain_list_end_avx512(const char *text, size_t at) {
+    struct list_state state = {0};
+    bool plain = true;
+    for (size_t end = at + LIST_BLOCKS * 64; at < end && plain; at += 64) {
+        struct list_block block = list_block_avx512(text + at);
+        uint64_t last = list_step(&state, &block, &plain);
+        if (last)
+            return plain ? at + (size_t)__builtin_ctzll(last) + 1 : 0;
+    }
+    return 0;
+}
+#endif
+
+static inline size_t list_end(const char *text, size_t at) {
+#ifdef __SSE2__
+    if (__builtin_cpu_supports("avx512bw"))
+        return plain_list_end_avx512(text, at);
+#endif
+    return plain_list_end(text, at);
 }
 
 /* ---- Brackets ---- */
@@ -248,7 +312,8 @@ static inline bool enter_value(struct json_walker *walker, struct kinds *kinds) 
     if (c == '"') {
         walk_string(walker);
     } else if (c == '{' || c == '[') {
-        size_t end = c == '[' && kinds->depth + LIST_BYTES < DEPTH_MAX ? short_list_end(walker->text, walker->at) : 0;
+        bool list = c == '[' && kinds->depth + 64 * LIST_BLOCKS < DEPTH_MAX;
+        size_t end = list ? list_end(walker->text, walker->at) : 0;
         if (end) {
             walk_to(walker, end);
             return false;

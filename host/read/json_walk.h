@@ -158,6 +158,25 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
     return place;
 }
 
+/* The byte behind the value at byte `at`, and its place; 0: it is malformed, and walk_value() says how. */
+static inline size_t value_end(const struct json_walker *walker, size_t at, struct json_place *place) {
+    const char *text = walker->text;
+    *place = (struct json_place){.at = at};
+    size_t length = short_number_length(text + at);
+    if (length)
+        return at + length;
+    if (text[at] == '"') {
+        struct json_end end = {plain_end(text, at + 1), NULL};
+        if (text[end.at] != '"')
+            end = string_end(walker->source, at, end.at);
+        place->end = end.at;
+        return end.expected ? 0 : end.at + 1;
+    }
+    struct json_end end =
+        text[at] == '[' || text[at] == '{' ? brackets_end(walker->source, at) : scalar_end(walker->source, at);
+    return end.expected ? 0 : trim_end(text, end.at);
+}
+
 /*
  * Members of an object, one after the other:
  *

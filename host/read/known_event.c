@@ -40,38 +40,20 @@ static inline size_t read_integer(const char *text, size_t at, value_key *key) {
 }
 
 static inline size_t read_string(const struct json_walker *walker, size_t at, struct json_place *place) {
-    *place = (struct json_place){at, plain_end(walker->text, at + 1)};
-    if (walker->text[at] != '"')
-        return 0;
-    if (walker->text[place->end] != '"') {
-        struct json_end end = string_end(walker->source, at, place->end);
-        if (end.expected)
-            return 0;
-        place->end = end.at;
-    }
-    return place->end + 1;
+    return walker->text[at] == '"' ? value_end(walker, at, place) : 0;
 }
 
-/* Any value. */
 static inline size_t skip(const struct json_walker *walker, size_t at) {
-    const char *text = walker->text;
     struct json_place place;
-    if (text[at] == '"')
-        return read_string(walker, at, &place);
-    size_t length = short_number_length(text + at);
-    if (length)
-        return at + length;
-    struct json_end end =
-        text[at] == '[' || text[at] == '{' ? brackets_end(walker->source, at) : scalar_end(walker->source, at);
-    return end.expected ? 0 : trim_end(text, end.at);
+    return value_end(walker, at, &place);
 }
 
 static inline size_t read_key(const struct json_walker *walker, size_t at, struct field_reader *fields,
                               value_key *key) {
     size_t end = read_integer(walker->text, at, key);
-    struct json_place place = {.at = at};
+    struct json_place place;
     if (!end) {
-        end = walker->text[at] == '"' ? read_string(walker, at, &place) : skip(walker, at);
+        end = value_end(walker, at, &place);
         if (end)
             *key = field_key(fields, place);
     }

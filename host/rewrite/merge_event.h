@@ -26,7 +26,7 @@ static inline unsigned merge_id_bits(uint64_t n_ranks) {
 /* What becomes of the events of a rank. */
 struct merge_changes {
     const struct sutra_device_trace *trace;
-    struct events_learned learned;
+    struct event_forms learned;
     int64_t shift_ns; /* is added to times */
     struct merge_ids ids;
 };

@@ -168,7 +168,7 @@ enum sutra_status merge_rank_work(void *arg, struct rank_run *run, size_t number
         buffer_free(&writing.held[i].packed);
     free(writing.held);
     buffer_free(&writing.out);
-    event_forms_free(&writing.changes.learned.forms);
+    event_forms_free(&writing.changes.learned);
     arena_free(&arena);
     sutra_device_trace_free(trace);
     return status;

@@ -64,7 +64,7 @@ enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error 
     enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, error);
     if (status)
         return status;
-    struct events_learned learned = {0};
+    struct event_forms learned = {0};
     struct input_source source = {.document = &trace->document, .inputs = profile->inputs, .error = error};
     for (row_t row = 0; row < profile->n && !source.status; row++) {
         struct event_places places;
@@ -73,7 +73,7 @@ enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error 
         event_find(trace, profile->event[row], &learned, &places);
         add_operator(&source, &places);
     }
-    event_forms_free(&learned.forms);
+    event_forms_free(&learned);
     buffer_free(&source.sizes);
     return source.status;
 }

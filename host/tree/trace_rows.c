@@ -113,7 +113,7 @@ static void read_arguments(struct reading *reading, struct row_part *part, row_t
     rows->memory[event] = (uint64_t)address;
 }
 
-static void read_event(struct reading *reading, struct row_part *part, struct events_learned *learned, row_t event) {
+static void read_event(struct reading *reading, struct row_part *part, struct event_forms *learned, row_t event) {
     struct trace_rows *rows = reading->rows;
     struct event_places places;
     rows->role[event] = (uint8_t)role_of(reading, event);
@@ -130,7 +130,7 @@ static void read_event(struct reading *reading, struct row_part *part, struct ev
 
 static void read_part(void *arg, size_t number) {
     struct reading *reading = arg;
-    struct events_learned learned = {0};
+    struct event_forms learned = {0};
     row_t n = reading->trace->events.n;
     row_t begin = (row_t)part_start(n, reading->n_parts, number);
     row_t end = (row_t)part_start(n, reading->n_parts, number + 1);
@@ -138,7 +138,7 @@ static void read_part(void *arg, size_t number) {
         read_event(reading, &reading->parts[number], &learned, event);
     if (begin < end)
         events_passed(reading->trace, begin, end - 1);
-    event_forms_free(&learned.forms);
+    event_forms_free(&learned);
 }
 
 /* Numbers threads by process and tid, in the order of events. */

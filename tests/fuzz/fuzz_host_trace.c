@@ -1,15 +1,35 @@
 /*
  * fuzz_host_trace.c - the input as a host trace: it is read or refused with a reason.
  */
+#include "../plain_nodes.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 
+/* Its rows are those of each node alone; the same in one part, or the same mistake. */
+static void check_rows(struct sutra_context *context, const struct sutra_host_trace *trace, enum sutra_status status,
+                       const struct sutra_error *error, const uint8_t *data, size_t size) {
+    struct sutra_context *alone = new_context(1);
+    struct sutra_host_trace *whole = NULL;
+    struct sutra_error why = {0};
+    check(sutra_host_trace_parse(alone, "host", data, size, &whole, &why) == status, "parts change no outcome");
+    check(!status || (strcmp(why.message, error->message) == 0 && why.offset == error->offset), "nor what is told");
+    check(!trace || whole->nodes.n == trace->nodes.n, "nor how many there are");
+    for (row_t row = 0; trace && row < trace->nodes.n; row++) {
+        const char *what = node_difference(context, trace, row);
+        check(!what, what);
+    }
+    sutra_host_trace_free(whole);
+    sutra_context_free(alone);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sutra_context *context = new_context(2);
+    context->part_bytes = 40;
     struct sutra_host_trace *trace = NULL;
     struct sutra_error error = {0};
     enum sutra_status status = sutra_host_trace_parse(context, "host", data, size, &trace, &error);
     check_outcome(status, &error, trace);
+    check_rows(context, trace, status, &error, data, size);
     if (trace) {
         struct sutra_host_summary summary = {.size = sizeof summary};
         sutra_host_trace_summary(trace, &summary);

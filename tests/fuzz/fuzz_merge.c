@@ -45,7 +45,7 @@ static row_t write_rank(const struct sutra_device_trace *trace, const struct mer
             merge_event_write(&changes, event, merge_process_of(lanes, POSITION, event), out);
         }
     buffer_append(out, "]}", 2);
-    event_forms_free(&changes.learned.forms);
+    event_forms_free(&changes.learned);
     return n_metadata;
 }
 

@@ -50,7 +50,7 @@ static void read_part(void *arg, size_t number) {
     struct shape_part *part = &reader->parts[number];
     const char *bytes = trace->document.source.bytes;
     row_t end = first_node(reader, number + 1);
-    struct events_learned learned = {0};
+    struct event_forms learned = {0};
     part->failed = !strings_init(&part->texts);
     for (row_t node = first_node(reader, number); node < end && !part->failed; node++) {
         struct event_places places = {0};
@@ -59,7 +59,7 @@ static void read_part(void *arg, size_t number) {
         reader->shapes->input[node] = read_shape(part, bytes, places.field[FIELD_INPUT_DIMS]);
         reader->shapes->output[node] = read_shape(part, bytes, places.field[FIELD_OUTPUT_DIMS]);
     }
-    event_forms_free(&learned.forms);
+    event_forms_free(&learned);
 }
 
 static bool number_part(struct dlrm_work *work, struct shape_part *part) {
