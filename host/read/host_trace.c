@@ -372,19 +372,21 @@ static enum sutra_status type_error(const struct node_part *part, enum host_fiel
                         field == NODE_ID ? "" : " (--lenient takes such fields as absent)");
 }
 
-/* The first field of a wrong type among those that matter for this schema is an error, unless such are to be taken as
- * absent; a node without an id is always one. */
+/* Fields of a wrong type that matter for this schema are counted. The first of the part is an error, unless such are to
+ * be taken as absent; a node without an id is always one. */
 static enum sutra_status check_types(const struct node_part *part, struct sutra_host_trace *trace, bool lenient,
                                      struct sutra_error *error) {
+    int first = NODE_FIELDS;
     for (int field = 0; field < NODE_FIELDS; field++) {
         bool matters = field == NODE_ID || field == NODE_CTRL_DEPS || trace->flat != (field == NODE_RF_ATTRIBUTE);
         if (part->mismatches[field].row == ROW_NONE || !matters)
             continue;
         trace->n_fields_dropped += part->n_mismatches[field];
-        if (!lenient || field == NODE_ID)
-            return type_error(part, (enum host_field)field, error);
+        bool before = first == NODE_FIELDS || part->mismatches[field].at < part->mismatches[first].at;
+        if (before && (!lenient || field == NODE_ID))
+            first = field;
     }
-    return SUTRA_OK;
+    return first == NODE_FIELDS ? SUTRA_OK : type_error(part, (enum host_field)first, error);
 }
 
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
