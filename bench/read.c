@@ -115,9 +115,10 @@ int main(int argc, char **argv) {
     options.n_threads = (unsigned)atoi(argv[2]);
     if (options.n_threads == 0 || sutra_context_create(&options, &together, &error))
         fail("so many threads cannot be had");
-    printf("| trace | MB | one thread, s | of processors, s | %u threads, s | of processors, s | sum of bytes, s | GB/s on "
-           "one thread | serial |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
-           options.n_threads);
+    printf(
+        "| trace | MB | one thread, s | of processors, s | %u threads, s | of processors, s | sum of bytes, s | GB/s on "
+        "one thread | serial |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        options.n_threads);
     for (int i = 3; i < argc; i++)
         measure(alone, together, argv[i], atoi(argv[1]), options.n_threads);
     sutra_context_free(alone);
