@@ -119,7 +119,7 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
 static inline struct json_place walk_leaf(struct json_walker *walker, size_t at, size_t *end) {
     struct json_place place;
     at = space_end(walker->text, at);
-    *end = value_end(walker, at, &place);
+    *end = leaf_end(walker, at, &place);
     if (*end == 0) {
         walker->at = at;
         walk_value(walker);

@@ -231,7 +231,7 @@ static bool known_node(struct json_walker *walker, const struct event_forms *for
         if (form->ends)
             break;
         struct json_place place;
-        size_t end = value_end(&local, at, &place);
+        size_t end = leaf_end(&local, at, &place);
         if (form->field != NODE_FIELDS) {
             if (seen >> form->field & 1)
                 return false;

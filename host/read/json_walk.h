@@ -159,7 +159,7 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
 }
 
 /* The byte behind the value at byte `at`, and its place; 0: it is malformed, and walk_value() says how. */
-static inline size_t value_end(const struct json_walker *walker, size_t at, struct json_place *place) {
+static inline size_t leaf_end(const struct json_walker *walker, size_t at, struct json_place *place) {
     const char *text = walker->text;
     *place = (struct json_place){.at = at};
     size_t length = short_number_length(text + at);

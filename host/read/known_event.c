@@ -40,12 +40,12 @@ static inline size_t read_integer(const char *text, size_t at, value_key *key) {
 }
 
 static inline size_t read_string(const struct json_walker *walker, size_t at, struct json_place *place) {
-    return walker->text[at] == '"' ? value_end(walker, at, place) : 0;
+    return walker->text[at] == '"' ? leaf_end(walker, at, place) : 0;
 }
 
 static inline size_t skip(const struct json_walker *walker, size_t at) {
     struct json_place place;
-    return value_end(walker, at, &place);
+    return leaf_end(walker, at, &place);
 }
 
 static inline size_t read_key(const struct json_walker *walker, size_t at, struct field_reader *fields,
@@ -53,7 +53,7 @@ static inline size_t read_key(const struct json_walker *walker, size_t at, struc
     size_t end = read_integer(walker->text, at, key);
     struct json_place place;
     if (!end) {
-        end = value_end(walker, at, &place);
+        end = leaf_end(walker, at, &place);
         if (end)
             *key = field_key(fields, place);
     }
