@@ -2,9 +2,9 @@
  * fuzz_device_trace.c - the input as a device trace: it is read and summed up, or refused with a reason; and the path
  * through it by full rules, which has no gaps.
  */
+#include "../plain_events.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
-#include "../plain_events.h"
 
 static void check_summary(const struct sutra_device_summary *summary) {
     uint64_t n = summary->n_cpu_ops + summary->n_launches + summary->n_gpu_ops + summary->n_arrows + summary->n_others;
