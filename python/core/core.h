@@ -146,7 +146,8 @@ struct job {
     uint64_t number;
 };
 
-PyObject *core_run(PyObject *self, PyObject *arguments);
+/* Does it with all arguments of core_run(); NULL: an exception is set. */
+PyObject *job_do(const struct operation *operation, PyObject *arguments);
 
 /* What an operation gives is typed there, and a plain pointer here. */
 #define GIVE(job, call, type)                                                                                          \
@@ -169,8 +170,7 @@ bool take_numbers(struct job *job, PyObject *numbers);
 extern const struct operation trace_operations[], analysis_operations[], finding_operations[], rewrite_operations[],
     simulation_operations[];
 
-/* NULL: an exception is set. */
-const struct operation *operation_named(const char *name);
+PyObject *core_run(PyObject *self, PyObject *arguments);
 
 /* ---- Reports ---- */
 

@@ -169,17 +169,14 @@ enum sutra_status job_fail(struct job *job, enum sutra_status status, const char
     return status;
 }
 
-/* run(operation, context, things, texts, numbers, progress) */
-PyObject *core_run(PyObject *self, PyObject *arguments) {
-    const char *name;
+PyObject *job_do(const struct operation *operation, PyObject *arguments) {
     PyObject *context, *things, *texts, *numbers, *progress, *result = NULL;
-    (void)self;
+    const char *name;
     if (!PyArg_ParseTuple(arguments, "sOOOOO", &name, &context, &things, &texts, &numbers, &progress))
         return NULL;
-    const struct operation *operation = operation_named(name);
-    struct job *job = operation ? calloc(1, sizeof *job) : NULL;
+    struct job *job = calloc(1, sizeof *job);
     if (!job)
-        return operation ? PyErr_NoMemory() : NULL;
+        return PyErr_NoMemory();
     job->operation = operation;
     atomic_store(&job->holders, 1);
     pthread_mutex_init(&job->mutex, NULL);

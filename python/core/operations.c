@@ -39,7 +39,7 @@ static const struct operation operations_of_all[] = {
     {0},
 };
 
-const struct operation *operation_named(const char *name) {
+static const struct operation *operation_named(const char *name) {
     static const struct operation *const lists[] = {trace_operations,   analysis_operations,   finding_operations,
                                                     rewrite_operations, simulation_operations, operations_of_all};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -48,4 +48,13 @@ const struct operation *operation_named(const char *name) {
                 return operation;
     PyErr_Format(PyExc_ValueError, "there is no operation %s", name);
     return NULL;
+}
+
+/* run(operation, context, things, texts, numbers, progress) */
+PyObject *core_run(PyObject *self, PyObject *arguments) {
+    (void)self;
+    PyObject *first = PyTuple_GetItem(arguments, 0), *name = first ? PyUnicode_AsUTF8String(first) : NULL;
+    const struct operation *operation = name ? operation_named(PyBytes_AsString(name)) : NULL;
+    Py_XDECREF(name);
+    return operation ? job_do(operation, arguments) : NULL;
 }
