@@ -51,7 +51,7 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     for (int i = 0; i < 2 && !status; i++)
         status = rank_collectives_take(context, &overview, i, &ranks[i], error);
     if (!status)
-        status = stragglers_find(list, 2, &scratch, &found, error);
+        status = stragglers_find(list, 2, &scratch, &found, NULL, error);
     run->n_findings = findings.n;
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);

@@ -4,12 +4,15 @@ and dark.
 
 The page itself must load without a word on the console. A copy of it, with a script that measures, tells whether the page is
 wider than the window, texts of charts leave their chart or lie on each other, whether texts and bars stand out, whether what is
-read in tables is what they hold, and whether a click on a heading sorts.
+read in tables is what they hold, and whether a click on a heading sorts. The numbers of an overview, as the browser has them, are
+those of the files beside it.
 """
 import os
 import subprocess
 import sys
 import tempfile
+
+import report_check
 
 MEASURE = """
 const found = [];
@@ -85,6 +88,11 @@ def look(browser, folder):
     if "</footer>" not in dom:
         raise RuntimeError("the browser shows nothing")
     problems += console
+    if os.path.exists(os.path.join(folder, "overview_ranks.csv")):
+        try:
+            report_check.check_overview(report_check.Page(dom[dom.index("<html"):]), folder)
+        except AssertionError as error:
+            problems.append(f"numbers of the page are not those of the tables: {error}")
     with open(path, encoding="utf-8") as file:
         text = file.read()
     start = text.index("<meta http-equiv")

@@ -272,7 +272,7 @@ def check_operators(page, folder, whole=True):
     def summed(rows, group, count, value):
         sums = {}
         for row in rows:
-            key = row["name"] if "name" in row else row["module"], row[group]
+            key = next(row[name] for name in ("full_name", "name", "module") if name in row), row[group]
             into = sums.setdefault(key, {"name": key[0], "group": key[1], "count": 0, "device_us": 0.0})
             into["count"] += int(row[count])
             into["device_us"] += number(row[value])
@@ -300,7 +300,9 @@ def check_operators(page, folder, whole=True):
     only_kernels = whole and os.path.exists(os.path.join(folder, "kernels.csv"))
     made = kernels if only_kernels else operators if whole else kernels | operators
     for name, expected in made.items():
-        if expected:
+        shown_there = any(row["device_us"] > 0 for row in expected)
+        check((name in page.tables) == shown_there, name, "is missing, or should be")
+        if shown_there:
             same_rows(page, name, expected)
     for name in of_kernels if only_kernels else of_operators if whole else of_kernels + of_operators:
         expected = table(name)
@@ -367,6 +369,9 @@ def check_overview(page, folder):
         slowest = max(steps, key=lambda row: number(row["time_us"]))
         same_rows(page, "steps", by_rank[slowest["rank"]])
         same_rows(page, "step_ranks", table("step_ranks"))
+    check(("overview_waits" in page.tables) == (len(table("overview_waits")) > 1), "waits")
+    if len(table("overview_waits")) > 1:
+        same_rows(page, "overview_waits", table("overview_waits"))
     check_operators(page, folder, False)
     check_hta(page, folder, False)
 
@@ -454,7 +459,7 @@ def check_bars(name, by_row, page):
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
               "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules",
               "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
-    tables |= {"time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks"} if page.most == 60 else {}
+    tables |= {"time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
     if name not in tables:
@@ -465,7 +470,7 @@ def check_bars(name, by_row, page):
     for row, bars in by_row.items():
         for column, value in bars if int(row) < page.most else ():
             check(near(rows[int(row)][column], value), name, row, column, value)
-    most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "steps": 48}.get(
+    most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "waited_for": 512, "steps": 48}.get(
         name, 20 if "st" == name[:2] or name[0] == "o" else 16)
     if name[:4] == "top_" or tables[name] == "kernels":  # what takes no time has no bar
         column = next(iter(by_row.values()))[0][0]

@@ -78,7 +78,7 @@ static bool find_late(const struct made_job *job, struct job_findings *found, do
         list[i] = &ranks[i];
         assert_int_equal(rank_collectives_take(made[i].context, &made[i].overview, i, &ranks[i], &error), SUTRA_OK);
     }
-    assert_int_equal(stragglers_find(list, (size_t)job->n_ranks, &made[0].scratch, found, &error), SUTRA_OK);
+    assert_int_equal(stragglers_find(list, (size_t)job->n_ranks, &made[0].scratch, found, NULL, &error), SUTRA_OK);
     for (int i = 0; i < job->n_ranks; i++) {
         waits[i] = ranks[i].wait_percent;
         collective_calls_free(&ranks[i].calls);

@@ -235,8 +235,8 @@ static const struct page_section sections[] = {
      "shorter than that.",
      show_overheads},
     {"missing", "What is not here",
-     "Time by compute, communication and copies, idle time, queues and other ranks are another analysis: sutra "
-     "analyze hta TRACE... -o DIR",
+     "Why steps are not faster, with time by compute, communication and copies, idle time, queues and other ranks: "
+     "sutra analyze TRACE... -o DIR.",
      NULL},
     {0},
 };

@@ -142,8 +142,8 @@ static const struct page_section sections[] = {
      "take is mostly not moving bytes.",
      hta_copies_show},
     {"missing", "What is not here",
-     "Operators of the host, their overheads and what they consist of are another analysis: "
-     "sutra analyze dlrm TRACE -o DIR",
+     "Why steps are not faster, with these tables and those of operators: sutra analyze TRACE -o DIR. Operators of the "
+     "host, their overheads and what they consist of: sutra analyze dlrm TRACE -o DIR.",
      NULL},
     {0},
 };

@@ -4,6 +4,7 @@
 #include "report/operators_sections.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "report/operators_tables.h"
 #include "report/rates_section.h"
@@ -50,8 +51,17 @@ static enum colour colour_of_row(const struct sutra_table *table, uint64_t row, 
     return colour == COLOUR_COMPUTE && !kernels ? colour_of_operator(group, n_group) : colour;
 }
 
+/* Whether there is time to show. */
+static bool takes_time(const struct sutra_table *table) {
+    for (uint64_t row = 0; row < table->n_rows; row++)
+        if (table_get_real(table, SUMMED_VALUE, row) > 0)
+            return true;
+    return false;
+}
+
 static void show_areas(struct page *page, struct sutra_table *table, const struct summed_words *words) {
     summed_cut(table, AREAS_SHOWN - 1);
+    page_subtitle(page, words->areas.title);
     const struct treemap map = {.table = table,
                                 .n_rows = (uint32_t)table->n_rows,
                                 .label = SUMMED_NAME,
@@ -61,11 +71,21 @@ static void show_areas(struct page *page, struct sutra_table *table, const struc
     page_chart(page, words->areas.name, words->areas.title, words->areas.description, treemap_draw, &map);
 }
 
-static void show_summed(struct page *page, const struct sutra_table *from, const struct summed_columns *columns,
-                        const struct summed_words *words) {
+static void show_summed(struct page *page, const struct operators_source *source, const struct sutra_table *from,
+                        const struct summed_columns *columns, const struct summed_words *words) {
     struct sutra_table table;
     int colours[BARS_SHOWN];
+    struct bars_words told = words->bars;
+    char caption[64];
+    snprintf(caption, sizeof caption, "%s%s", told.caption,
+             sutra_operators_ranks_at(source->ranks, 1) ? ", all ranks together" : "");
+    told.caption = caption;
     summed_table(&table, words->bars.name, from, columns);
+    if (!table.failed && !takes_time(&table)) {
+        page_missing(page, caption, "none of them has work on a device");
+        table_free(&table);
+        return;
+    }
     for (uint64_t row = 0; row < table.n_rows && row < BARS_SHOWN; row++)
         colours[row] = (int)colour_of_row(&table, row, words->kernels);
     const struct bars bars = {.table = &table,
@@ -76,7 +96,7 @@ static void show_summed(struct page *page, const struct sutra_table *from, const
                               .n_values = 1,
                               .row_colours = colours,
                               .unit = UNIT_US};
-    page_bars(page, bars, BARS_SHOWN, &words->bars);
+    page_bars(page, bars, BARS_SHOWN, &told);
     if (words->areas.name && table.n_rows)
         show_areas(page, &table, words);
     page_check(page, &table);
@@ -87,14 +107,14 @@ void operators_show_operators(struct page *page, const void *of) {
     static const struct summed_columns columns = {"name", "category", "calls", "device_us"};
     static const struct summed_words words = {
         {"top_operators", "Device time of operators", "One bar for each operator, of the work that it launched.", NULL,
-         "Operators, all ranks together", "operators"},
+         "Operators", "operators"},
         {"operator_areas", "Device time of operators by category",
          "An area for each operator, as large as the time of its work; operators of one category stand together."},
         false};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_NAME);
     if (table)
-        show_summed(page, table, &columns, &words);
+        show_summed(page, source, table, &columns, &words);
     else
         page_missing(page, "Operators", "the traces have none");
 }
@@ -107,8 +127,7 @@ void operators_show_modules(struct page *page, const void *of) {
     static const struct summed_columns columns = {"module", "kind", "calls", "own_us"};
     static const struct summed_words words = {
         {"top_modules", "Device time of modules",
-         "One bar for each module, of the work in it and in no module below it.", NULL, "Modules, all ranks together",
-         "modules"},
+         "One bar for each module, of the work in it and in no module below it.", NULL, "Modules", "modules"},
         {"module_areas", "Device time of modules by kind",
          "An area for each module, as large as the time of the work in it and in no module below it, forward and "
          "backward; modules of one kind stand together."},
@@ -116,7 +135,7 @@ void operators_show_modules(struct page *page, const void *of) {
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_MODULE);
     if (table)
-        show_summed(page, table, &columns, &words);
+        show_summed(page, source, table, &columns, &words);
     else
         page_missing(page, "Modules", "no nn.Module was recorded; record with_stack=True to have them");
 }
@@ -136,17 +155,17 @@ void operators_show_annotations(struct page *page, const void *of) {
 }
 
 void operators_show_kernels(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"name", "operator", "kernels", "device_us"};
+    static const struct summed_columns columns = {"full_name", "operator", "kernels", "device_us"};
     static const struct summed_words words = {
         {"top_kernels", "Time of kernels", "One bar for each kernel, copy or set of memory, by its name.", NULL,
-         "Kernels, all ranks together", "kernels"},
+         "Kernels", "kernels"},
         {"kernel_areas", "Time of kernels by operator",
          "An area for each kernel, as large as its time; kernels of one operator stand together."},
         true};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_KERNELS_BY_NAME);
     if (table)
-        show_summed(page, table, &columns, &words);
+        show_summed(page, source, table, &columns, &words);
     else
         page_missing(page, "Kernels", "the traces have none");
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/overview/steps.h"
+#include "analyze/overview/stragglers.h"
 #include "report/hta_page.h"
 #include "report/operators_sections.h"
 #include "report/operators_tables.h"
@@ -49,7 +50,9 @@ static void show_findings(struct page *page, const void *of) {
     for (size_t i = 0; sutra_overview_finding(source->overview, i, &finding); i++)
         page_finding(page, finding.rule, finding.win_percent, finding.text);
     page_findings_end(page);
-    if (!sutra_overview_finding(source->overview, 0, &finding))
+    if (!table_of(source, SUTRA_OVERVIEW_KERNELS)->n_rows)
+        page_words(page, "No work of a device is in the trace: record it with ProfilerActivity.CUDA.");
+    else if (!sutra_overview_finding(source->overview, 0, &finding))
         page_words(page, "No rule has found anything of which it is sure. Where the time went stands below.");
 }
 
@@ -212,10 +215,37 @@ static void show_rates(struct page *page, const void *of) {
     operators_show_rates(page, &((const struct overview_source *)of)->operators);
 }
 
+static void show_waits(struct page *page, const struct sutra_table *waits) {
+    static const struct bars_words words = {"waited_for",
+                                            "How long others wait for each rank",
+                                            "One bar for each rank: how long the others wait for it in collectives to "
+                                            "which it comes last.",
+                                            NULL,
+                                            "Waiting for ranks",
+                                            "overview_waits"};
+    const struct bars bars = {.table = waits,
+                              .n_labels = 1,
+                              .values = {{WAITS_FOR, "waited for", COLOUR_COMMUNICATION}},
+                              .n_values = 1,
+                              .unit = UNIT_US};
+    if (waits->n_rows < 2) {
+        page_missing(page, "Waiting for ranks",
+                     "no two ranks have the same collective: it takes the traces of several ranks");
+        return;
+    }
+    page_subtitle(page, words.title);
+    if (sum_of(waits, WAITS_FOR) > 0) {
+        page_bars(page, bars, RANKS_AS_BARS, &words);
+        return;
+    }
+    page_words(page, "All ranks come to their collectives at the same time.");
+    page_table(page, waits, words.caption, words.file);
+}
+
 static void show_communication(struct page *page, const void *of) {
-    const struct hta_source *source = &((const struct overview_source *)of)->hta;
-    hta_overlap_show(page, source);
-    hta_stragglers_show(page, source);
+    const struct overview_source *source = of;
+    hta_overlap_show(page, &source->hta);
+    show_waits(page, table_of(source, SUTRA_OVERVIEW_WAITS));
 }
 
 static void show_streams(struct page *page, const void *of) {
@@ -253,8 +283,8 @@ static const struct page_section sections[] = {
     {"modules", "Modules", "Work by module, forward and backward.", show_modules},
     {"communication", "Communication",
      "How much of the communication compute hides, and who comes late to it. Only what is not hidden (exposed) costs time. "
-     "A rank is late by how much shorter it is in collectives than the one that waits longest; clocks of ranks need not "
-     "agree for that.",
+     "All ranks of a collective leave it at once, when the last of them has come: what the others wait for that one, on "
+     "average, is added up. Clocks of ranks that are apart are set right by these ends.",
      show_communication},
     {"streams", "Streams",
      "What each stream waits for between its kernels, and how many kernels wait in its queue. Host wait: the next kernel "

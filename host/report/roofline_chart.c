@@ -93,16 +93,20 @@ static void power_text(int power, char *text, size_t size) {
         snprintf(text, size, "1e%d", power);
 }
 
+/* The last number of the axis ends where the axis does, so that it takes more room towards the one before. */
+#define LAST_ROOM 66
+
 static void draw_axes(const struct svg *svg, const struct roofline_layout *layout) {
     char text[64];
     double bottom = layout->top + PLOT_HEIGHT, room = layout->width / (layout->x.last - layout->x.first);
-    int every = room < 44 ? (int)ceil(44 / room) : 1;
+    int every = room < 44 ? (int)ceil(44 / room) : 1, all = layout->x.last - layout->x.first;
     for (int power = layout->x.first; power <= layout->x.last; power++) {
         double x = x_at(layout, pow(10, power));
         enum anchor anchor = power == layout->x.last ? ANCHOR_END : ANCHOR_MIDDLE;
         svg_line(svg, power == layout->x.first ? "base" : "grid", x, layout->top, x, bottom);
         power_text(power, text, sizeof text);
-        if ((power - layout->x.first) % every == 0)
+        bool below_last = power < layout->x.last && all % every == 0 && (layout->x.last - power) * room < LAST_ROOM;
+        if ((power - layout->x.first) % every == 0 && !below_last)
             svg_text(svg, "small", anchor, x, bottom + 15, name_of(text), 0);
     }
     for (int power = layout->y.first; power <= layout->y.last; power++) {

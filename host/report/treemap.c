@@ -13,6 +13,8 @@
 #include <math.h>
 
 #include "report/chart.h"
+#include "text/kernel_name.h"
+#include "text/short_name.h"
 
 #define TREEMAP_HEIGHT 380.0
 
@@ -133,15 +135,31 @@ static void lay_out_group(const struct treemap *map, struct treemap_layout *layo
 
 /* ---- Drawing ---- */
 
+/* Columns of a name in the widest area; a name of a kernel has more before it is reduced, those of operators have less. */
+#define NAME_COLUMNS 100
+#define LONG_NAME    48
+
+/* A name in as few words as it needs. */
+static struct shortened plain_name(const struct sutra_table *table, uint32_t column, uint64_t row) {
+    static const char module[] = "nn.Module: ";
+    size_t length, n = sizeof module - 1;
+    const char *text = table_get_text(table, column, row, &length);
+    text += strncmp(text, module, n) == 0 ? n : 0;
+    if (strlen(text) < LONG_NAME)
+        return short_text(text, NAME_COLUMNS);
+    char reduced[KERNEL_NAME_MAX];
+    kernel_name_reduce(text, reduced);
+    return short_text(reduced, NAME_COLUMNS);
+}
+
 /* The name of a group stands on its largest area. */
 static void draw_words(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
                        bool first) {
-    struct name name = {0}, group = {0};
     double y = area->y + 14, room = area->width - 10;
     if (area->width <= 44 || area->height <= 18)
         return;
-    name.bytes = table_get_text(map->table, map->label, row, &name.length);
-    group.bytes = table_get_text(map->table, map->group, row, &group.length);
+    struct shortened names[] = {plain_name(map->table, map->label, row), plain_name(map->table, map->group, row)};
+    const struct name name = name_of(names[0].text), group = name_of(names[1].text);
     if (first && group.length > 0 && area->height > 36) {
         svg_text(svg, "on strong", ANCHOR_START, area->x + 5, y, group, room);
         y += LINE_HEIGHT - 2;

@@ -72,6 +72,7 @@ enum sutra_overview_table {
     SUTRA_OVERVIEW_STEP_RANKS,  /* rank: mean step, spread, slowest step and why */
     SUTRA_OVERVIEW_STEP_PLACES, /* n-th step of all ranks: mean, spread, slowest rank and why; of one rank empty */
     SUTRA_OVERVIEW_FINDINGS,    /* the findings: rule, win, text */
+    SUTRA_OVERVIEW_WAITS,       /* rank: how long it waits in collectives, and is waited for; of one rank empty */
     SUTRA_OVERVIEW_N_TABLES
 };
 

@@ -65,7 +65,7 @@ static void check_ranks(struct made *made) {
     struct sutra_error error;
     for (int i = 0; i < 2; i++)
         check(rank_collectives_take(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
-    check(stragglers_find(list, 2, &made->scratch, &found, &error) == SUTRA_OK, "late ranks");
+    check(stragglers_find(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");
     check(!found.is_late, "who is the same is not late");
     for (int i = 0; i < 2; i++)
         collective_calls_free(&ranks[i].calls);

@@ -295,6 +295,7 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
     double busy = 0;
     size_t n = 0;
     enum sutra_status status = arena_status(&scratch, error);
+    waits_table_init(&overview->tables[SUTRA_OVERVIEW_WAITS]);
     for (size_t i = 0; i < overview->tasks.n && !status; i++) {
         struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
         if (rank->made) {
@@ -303,7 +304,7 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
         }
     }
     if (!status)
-        status = stragglers_find(ranks, n, &scratch, &found, error);
+        status = stragglers_find(ranks, n, &scratch, &found, &overview->tables[SUTRA_OVERVIEW_WAITS], error);
     for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
         if (rule != FINDING_SLOW_COLLECTIVE || !found.links_used)
             join_rule(overview, (enum finding_rule)rule);

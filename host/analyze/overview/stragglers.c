@@ -139,8 +139,27 @@ static double shortest_window(const struct late_search *search) {
     return shortest;
 }
 
+void waits_table_init(struct sutra_table *table) {
+    static const struct column_spec columns[] = {
+        {"rank", SUTRA_COLUMN_INTEGER},       {"collectives", SUTRA_COLUMN_INTEGER},
+        {"waited_us", SUTRA_COLUMN_REAL},     {"waited_for_us", SUTRA_COLUMN_REAL},
+        {"times_last", SUTRA_COLUMN_INTEGER}, {"times_first", SUTRA_COLUMN_INTEGER}};
+    table_init(table, "overview_waits", columns, sizeof columns / sizeof *columns);
+}
+
+static void put_waits(const struct job_collectives *job, const struct rank_waits *sums, struct sutra_table *table) {
+    for (row_t i = 0; i < job->n_clocks && table; i++) {
+        table_integer(table, job->clocks[i].rank);
+        table_integer(table, (int64_t)sums[i].n);
+        table_real(table, sums[i].waited_ns / 1000);
+        table_real(table, sums[i].waited_for_ns / 1000);
+        table_integer(table, (int64_t)sums[i].n_last);
+        table_integer(table, (int64_t)sums[i].n_first);
+    }
+}
+
 static enum sutra_status search_late(struct late_search *search, struct arena *scratch, struct job_findings *found,
-                                     struct sutra_error *error) {
+                                     struct sutra_table *waits, struct sutra_error *error) {
     row_t n = search->job.n_clocks;
     struct rank_waits *sums = arena_zeros(scratch, n, sizeof *sums);
     search->waits = arena_zeros(scratch, n, sizeof *search->waits);
@@ -153,6 +172,7 @@ static enum sutra_status search_late(struct late_search *search, struct arena *s
         struct collective_moments moments = collective_moments_of(&search->job, match);
         rank_waits_add(&search->job, match, &moments, sums);
     }
+    put_waits(&search->job, sums, waits);
     search->blamed = rank_waits_most(sums, n);
     double span = shortest_window(search);
     found->is_late = span > 0 && rank_waits_hold_up(sums, n, search->blamed, span);
@@ -199,7 +219,7 @@ static enum sutra_status find_ranks(struct rank_collectives *const *ranks, size_
 
 static enum sutra_status look_at_job(struct rank_collectives *const *ranks, size_t n,
                                      const struct collective_calls *calls, struct arena *scratch,
-                                     struct job_findings *found, struct sutra_error *error) {
+                                     struct job_findings *found, struct sutra_table *waits, struct sutra_error *error) {
     struct collective_matches matches;
     struct rank_clock *clocks = NULL;
     struct late_search search = {.job = {.calls = calls, .matches = &matches}};
@@ -212,14 +232,14 @@ static enum sutra_status look_at_job(struct rank_collectives *const *ranks, size
     search.job.clock_set = rank_clocks_set(calls, &matches, clocks, search.job.n_clocks, scratch, NULL);
     status = search.job.clock_set ? find_ranks(ranks, n, &search, scratch, error) : error_memory(error);
     if (!status)
-        status = search_late(&search, scratch, found, error);
+        status = search_late(&search, scratch, found, waits, error);
     if (!status)
         found->links_used = links_are_used(&search);
     return status;
 }
 
 enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                  struct job_findings *found, struct sutra_error *error) {
+                                  struct job_findings *found, struct sutra_table *waits, struct sutra_error *error) {
     struct collective_calls calls;
     struct arena_mark mark = arena_mark(scratch);
     bool ok = collective_calls_init(&calls);
@@ -228,7 +248,7 @@ enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t 
     *found = (struct job_findings){.is_late = false};
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     if (!status && n > 1 && calls.n > 0)
-        status = look_at_job(ranks, n, &calls, scratch, found, error);
+        status = look_at_job(ranks, n, &calls, scratch, found, waits, error);
     collective_calls_free(&calls);
     arena_release(scratch, mark);
     return status;

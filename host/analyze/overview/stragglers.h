@@ -14,6 +14,7 @@
 
 #include "analyze/overview/findings.h"
 #include "analyze/rank_waits.h"
+#include "analyze/table.h"
 
 /* Of one rank. */
 struct rank_collectives {
@@ -36,8 +37,12 @@ struct job_findings {
     bool links_used;              /* large collectives are quick once all have come: links are not what is slow */
 };
 
-/* Ranks rise. */
+/* Columns of the table of waits, a row for each rank that has collectives. */
+enum { WAITS_RANK, WAITS_N, WAITS_WAITED, WAITS_FOR, WAITS_LAST, WAITS_FIRST };
+void waits_table_init(struct sutra_table *table);
+
+/* Ranks rise. `waits` (may be NULL) takes the rows. */
 enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
-                                  struct job_findings *found, struct sutra_error *error);
+                                  struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
 
 #endif
