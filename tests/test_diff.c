@@ -254,8 +254,8 @@ static void operators_are_told_by_name(void **state) {
 
 static void collectives_are_told_by_kind_and_size(void **state) {
     (void)state;
-    static const char *const columns[] = {"collective",     "type",      "elements", "ranks",
-                                          "device_diff_us", "mean_b_us", NULL};
+    static const char *const columns[] = {"collective", "type",      "elements",   "ranks",      "device_diff_us",
+                                          "mean_b_us",  "wait_a_us", "bus_a_gbps", "bus_b_gbps", NULL};
 #define REDUCE(n, dur)                                                                                                 \
     "{\"traceEvents\":[" EVENT("kernel", "ncclDevKernel_AllReduce", 0, 7, 10, dur,                                     \
                                "\"stream\":7,\"correlation\":1,\"Collective name\":\"allreduce\",\"dtype\":"           \
@@ -263,7 +263,8 @@ static void collectives_are_told_by_kind_and_size(void **state) {
     char a[] = REDUCE(1024, 10), b[] = REDUCE(1024, 14), *texts[2] = {a, b}, text[256];
     struct sutra_diff *diff = compare_texts(texts, NULL, 1);
     tell_changes(sutra_diff_table(diff, SUTRA_DIFF_COLLECTIVES), columns, text);
-    assert_string_equal(text, "allreduce; Float; 1024.0; 8.0; 4.0; 14.0");
+    /* 4,096 bytes in 10 us, 14 of 8 of them on each link */
+    assert_string_equal(text, "allreduce; Float; 1024.0; 8.0; 4.0; 14.0; -; 0.7168; 0.512");
     sutra_diff_free(diff);
 }
 

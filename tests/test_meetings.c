@@ -19,6 +19,7 @@
 
 /* A job that a test fills; times of the job are microseconds. */
 struct made_job {
+    bool clockless; /* nothing is known of clocks */
     struct collective_calls calls;
     struct meeting_rank ranks[RANKS];
     int64_t ahead_us[RANKS], start_us[RANKS]; /* of clocks; of ranks, by the clock of the job */
@@ -79,7 +80,7 @@ static void job_find(struct made_job *job) {
                                    .calls = &job->calls,
                                    .matches = &matches,
                                    .clocks = clocks,
-                                   .n_clocks = n_clocks,
+                                   .n_clocks = job->clockless ? 0 : n_clocks,
                                    .world_size = job->world_size,
                                    .per_stream = job->per_stream};
     assert_int_equal(job_meetings_find(&of, &job->arena, &job->meetings, &error), SUTRA_OK);
@@ -158,6 +159,48 @@ static void a_far_end_is_that_of_the_others(void **state) {
     for (int rank = 0; rank < 3; rank++)
         for (int i = 0; i < 3; i++)
             assert_int_equal(node_of(&job, rank, i)->duration_us, 50);
+    job_end(&job);
+}
+
+/* Of clocks that are 5 ms apart: the last one is not ready for longer than it takes. */
+static void without_clocks_the_shortest_time_counts(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    job.clockless = true;
+    job.ahead_us[1] = 5000;
+    add(&job, 0, "[0, 1]", "allreduce", 0, 100, 110, 300);
+    add(&job, 1, "[0, 1]", "allreduce", 0, 220, 225, 300);
+    job_find(&job);
+    for (int rank = 0; rank < 2; rank++) {
+        assert_int_equal(node_of(&job, rank, 0)->duration_us, 80);
+        assert_int_equal(node_of(&job, rank, 0)->run_ns, 75000);
+        assert_int_equal(node_of(&job, rank, 0)->meeting, 0);
+    }
+    job_end(&job);
+}
+
+/* The clock of rank 1 gains 1 us in 1,000: its collectives end together with those of rank 0 all the same. */
+static void a_clock_that_drifts_is_set_right(void **state) {
+    struct made_job job;
+    (void)state;
+    job_begin(&job, 2);
+    for (int i = 0; i < 20; i++) {
+        add(&job, 0, "[0, 1]", "allreduce", i, 10000 + i * 10000, 10000 + i * 10000, 11000 + i * 10000);
+        job.ahead_us[1] = 11 + i * 10; /* a thousandth of the time of its end */
+        add(&job, 1, "[0, 1]", "allreduce", i, 10900 + i * 10000, 10900 + i * 10000, 11000 + i * 10000);
+        struct collective_call *call = &job.calls.list[job.calls.n - 1];
+        call->ready_us = call->start_ns / 1000;
+        call->done_us = call->end_ns / 1000;
+    }
+    job.ahead_us[1] = 0;
+    job_find(&job);
+    for (int i = 0; i < 20; i++)
+        for (int rank = 0; rank < 2; rank++) {
+            const uint64_t us = node_of(&job, rank, i)->duration_us;
+            if (us < 98 || us > 102)
+                fail_msg("rank %d, collective %d: %d us", rank, i, (int)us);
+        }
     job_end(&job);
 }
 
@@ -275,6 +318,8 @@ int main(void) {
         cmocka_unit_test(waits_are_in_no_duration),
         cmocka_unit_test(ranks_start_by_the_clock_of_the_job),
         cmocka_unit_test(a_far_end_is_that_of_the_others),
+        cmocka_unit_test(without_clocks_the_shortest_time_counts),
+        cmocka_unit_test(a_clock_that_drifts_is_set_right),
         cmocka_unit_test(ranks_without_files_do_not_count),
         cmocka_unit_test(one_resource_takes_them_in_the_order_of_their_ends),
         cmocka_unit_test(a_send_meets_its_receive),

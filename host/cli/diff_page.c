@@ -20,6 +20,7 @@
 /* Places of columns, as the tables have them: of steps, of rows with a name, of paths. */
 enum { STEP_PART, STEP_A, STEP_B, STEP_DIFFERENCE, STEP_PERCENT, STEP_CLEAR = 8 };
 enum { PATH_A, PATH_B, PATH_KERNELS_A, PATH_KERNELS_B };
+enum { MET_WAIT_A = 17, MET_WAIT_B, MET_WAIT_DIFFERENCE, MET_BUS_A, MET_BUS_B };
 enum { OF_CHANGE, OF_CALLS_A, OF_CALLS_B, OF_DEVICE_A, OF_DEVICE_B, OF_DIFFERENCE, OF_PERCENT }; /* behind the key */
 
 double diff_growth(const struct sutra_diff_summary *summary) {
@@ -195,6 +196,21 @@ static struct figure elements_words(double n, const char *type) {
     return figure;
 }
 
+/* How long ranks waited for each other, and how fast data moved, where both sides tell. */
+static void print_met(const struct sutra_table *table, uint64_t row) {
+    double wait_a = real_at(table, MET_WAIT_A, row), wait_b = real_at(table, MET_WAIT_B, row);
+    double bus_a = real_at(table, MET_BUS_A, row), bus_b = real_at(table, MET_BUS_B, row);
+    bool waits = !isnan(wait_a) && !isnan(wait_b), moves = !isnan(bus_a) && !isnan(bus_b);
+    if (!waits && !moves)
+        return;
+    printf("%26s", "");
+    if (waits)
+        printf("waits %s -> %s%s", time_text(wait_a).text, time_text(wait_b).text, moves ? ", " : "");
+    if (moves)
+        printf("%.4g -> %.4g GB/s", bus_a, bus_b);
+    putchar('\n');
+}
+
 static void print_collectives(const struct sutra_table *table) {
     uint32_t key = 4;
     uint64_t n = rows_that_differ(table, key);
@@ -207,6 +223,7 @@ static void print_collectives(const struct sutra_table *table) {
         printf(" %-21s ", elements_words(real_at(table, 2, row), text_at(table, 1, row)).text);
         print_change(table, key, row);
         putchar('\n');
+        print_met(table, row);
     }
     print_rest(n);
 }

@@ -40,9 +40,9 @@ static bool is_wanted(const struct sutra_diff_options *options, int64_t rank) {
 
 /* What stays of a trace of a side. */
 static enum sutra_status compare_trace(struct sutra_context *context, const struct sutra_device_trace *trace, int side,
-                                       const struct sutra_diff_options *options, struct compared *compared,
-                                       struct sutra_error *error) {
-    const struct part_options part_options = {.side = side, .diff = *options};
+                                       int64_t rank, const struct sutra_diff_options *options,
+                                       struct compared *compared, struct sutra_error *error) {
+    const struct part_options part_options = {.side = side, .rank = rank, .diff = *options};
     compared->wanted = true;
     if (options->compat)
         return hta_names_take(context, trace, options->step[side], &compared->names, error);
@@ -62,7 +62,7 @@ static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t numb
     enum sutra_status status = SUTRA_OK;
     (void)run;
     if (is_wanted(work->options, task->rank))
-        status = compare_trace(context, trace, work->side, work->options, compared_of(work, number), error);
+        status = compare_trace(context, trace, work->side, task->rank, work->options, compared_of(work, number), error);
     if (status)
         error_name_file(error, status, task->path);
     sutra_device_trace_free(trace);
@@ -105,6 +105,8 @@ static enum sutra_status join_side(struct side_work *work, struct part *whole, s
         if (!work->tasks.list[number].status && compared_of(work, number)->wanted)
             status = join(whole, compared_of(work, number), work->side, diff, error);
     }
+    if (!status)
+        status = collective_waits_find(whole, work->side, error);
     return status;
 }
 
@@ -219,7 +221,7 @@ enum sutra_status sutra_diff_make_of(struct sutra_context *context, const struct
     struct sutra_diff *made = NULL;
     enum sutra_status status = begin(options, &taken, &made, error);
     for (int side = 0; side < 2 && !status; side++)
-        status = compare_trace(context, traces[side], side, &taken, &compared[side], error);
+        status = compare_trace(context, traces[side], side, 0, &taken, &compared[side], error);
     if (!status)
         status = compare_pair(compared, made, error);
     for (int side = 0; side < 2; side++)

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "compare/diff.h"
 #include "compare/diff_rows.h"
+#include "facts/collective_kind.h"
 
 #define NS_PER_US 1000
 
@@ -82,7 +83,12 @@ static const struct diff_table_spec specs[SUTRA_DIFF_N_TABLES] = {
                                  TIME_COLUMNS,
                                  CLEAR_COLUMNS,
                                  {"mean_a_us", REAL},
-                                 {"mean_b_us", REAL}}},
+                                 {"mean_b_us", REAL},
+                                 {"wait_a_us", REAL},
+                                 {"wait_b_us", REAL},
+                                 {"wait_diff_us", REAL},
+                                 {"bus_a_gbps", REAL},
+                                 {"bus_b_gbps", REAL}}},
     [SUTRA_DIFF_PATHS] =
         {"diff_paths",
          {{"path_a", TEXT}, {"path_b", TEXT}, {"kernels_a", TEXT}, {"kernels_b", TEXT}, CALL_COLUMNS, TIME_COLUMNS}},
@@ -122,6 +128,8 @@ struct diff_row {
     uint64_t calls[2];
     wide_t device[2], host[2];
     struct spread samples[2];
+    uint64_t n_met[2]; /* of collectives */
+    wide_t wait[2];
     const char *change; /* NULL: calls tell */
 };
 
@@ -324,6 +332,8 @@ static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger i
             row->device[side] = sum->device;
             row->host[side] = sum->host;
             row->samples[side] = sum->samples;
+            row->n_met[side] = sum->n_met;
+            row->wait[side] = sum->wait;
         }
     rows->n = keys->n;
     rows->is_text = ledger_key_texts[id];
@@ -345,6 +355,33 @@ static void put_means(struct sutra_table *table, const struct diff_row *row) {
     for (int side = 0; side < 2; side++)
         table_real(table,
                    row->calls[side] ? (double)row->device[side] / (double)row->calls[side] / NS_PER_US : (double)NAN);
+}
+
+/* Of a step; NaN where no call is known on several ranks. */
+static double wait_us(const struct part *whole, const struct diff_row *row, int side) {
+    return row->n_met[side] ? diff_side_us(whole, row->wait, side) : (double)NAN;
+}
+
+/* What each link carries while data moves, in GB/s: of calls whose waits are known, without these. */
+static double bus_gbps(const struct part *whole, const struct diff_row *row, int side) {
+    const enum comm_kind kind = collective_kind_of(strings_text(&whole->texts, (uint32_t)row->key.part[0]));
+    const unsigned size = collective_type_bytes(strings_text(&whole->texts, (uint32_t)row->key.part[1]));
+    const int64_t n_ranks =
+        collective_is_message(strings_text(&whole->texts, (uint32_t)row->key.part[0])) ? 2 : row->key.part[3];
+    const int64_t n = collective_elements(kind, row->key.part[2], row->key.part[2], n_ranks);
+    const double moved_ns = (double)(row->device[side] - row->wait[side]);
+    if (n <= 0 || size == 0 || n_ranks < 2 || !(moved_ns > 0))
+        return (double)NAN;
+    return (double)n * size * (double)row->calls[side] / moved_ns * collective_bus_share(kind, n_ranks);
+}
+
+static void put_waits(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
+    const double a = wait_us(whole, row, 0), b = wait_us(whole, row, 1);
+    table_real(table, a);
+    table_real(table, b);
+    table_real(table, b - a);
+    for (int side = 0; side < 2; side++)
+        table_real(table, bus_gbps(whole, row, side));
 }
 
 static void put_key(struct sutra_table *table, const struct part *whole, enum part_ledger id, const struct tuple *key) {
@@ -377,8 +414,10 @@ static void put_ledger(struct sutra_table *table, const struct diff_rows *rows, 
         put_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));
         if (id == LEDGER_OPERATORS)
             put_host(table, whole, row);
-        if (id == LEDGER_COLLECTIVES)
+        if (id == LEDGER_COLLECTIVES) {
             put_means(table, row);
+            put_waits(table, whole, row);
+        }
     }
 }
 

@@ -68,6 +68,8 @@ bool ledger_join(struct ledger *ledger, struct tuple key, const struct ledger_su
     to->calls += sum->calls;
     to->device += sum->device;
     to->host += sum->host;
+    to->n_met += sum->n_met;
+    to->wait += sum->wait;
     spread_join(&to->samples, &sum->samples);
     return true;
 }

@@ -30,6 +30,8 @@ struct ledger_sum {
     wide_t device;         /* nanoseconds of work */
     wide_t host;           /* of operators, without those that they call */
     struct spread samples; /* of the device's time, where there was any */
+    uint64_t n_met;        /* calls of collectives that are known on several ranks, */
+    wide_t wait;           /* and what they took longer than the shortest of them */
     row_t sample;          /* the one at hand, + 1, */
     wide_t device_now;     /* and the time in it */
 };

@@ -15,6 +15,7 @@ static const char nobody[] = "(no operator)";
 bool part_init(struct part *part) {
     *part = (struct part){0};
     return strings_init(&part->texts) && strings_intern(&part->texts, "", 0) == 0 &&
+           collective_calls_init(&part->sides[0].calls) && collective_calls_init(&part->sides[1].calls) &&
            path_fold_init(&part->sides[0].fold) && path_fold_init(&part->sides[1].fold);
 }
 
@@ -22,6 +23,7 @@ static void side_free(struct part_side *side) {
     for (int k = 0; k < N_LEDGERS; k++)
         ledger_free(&side->ledgers[k]);
     path_fold_free(&side->fold);
+    collective_calls_free(&side->calls);
 }
 
 void part_free(struct part *part) {
@@ -359,7 +361,7 @@ enum sutra_status part_join(struct part *whole, const struct part *part, int sid
     bool ok = paths;
     for (int k = 0; k < N_LEDGERS && ok; k++)
         ok = join_ledger(&to->ledgers[k], &from->ledgers[k], ledger_key_texts[k], texts);
-    ok = ok && join_tree(whole, &from->fold, side, texts, paths);
+    ok = ok && join_tree(whole, &from->fold, side, texts, paths) && collective_calls_append(&to->calls, &from->calls);
     to->n_samples += from->n_samples;
     to->has_steps |= from->has_steps;
     to->device_ns += from->device_ns;

@@ -10,6 +10,7 @@
 #ifndef COMPARE_PART_H
 #define COMPARE_PART_H
 
+#include "analyze/collective_calls.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/steps.h"
 #include "columns/strings.h"
@@ -42,7 +43,8 @@ struct part_side {
     wide_t parts_ns[N_DIFF_PARTS]; /* of all steps, and how they vary */
     struct spread parts[N_DIFF_PARTS];
     struct ledger ledgers[N_LEDGERS];
-    struct path_fold fold; /* the steps' call paths */
+    struct collective_calls calls; /* in the steps */
+    struct path_fold fold;         /* the steps' call paths */
 };
 
 /* Of one trace, or of both sides. */
@@ -54,6 +56,7 @@ struct part {
 
 struct part_options {
     int side;
+    int64_t rank;
     struct sutra_diff_options diff;
 };
 
@@ -97,6 +100,10 @@ enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *
 
 /* part_collectives.c: the key of each row of devices that is a collective; TUPLE_NONE: others. */
 enum sutra_status part_collectives_find(struct part_work *work, uint32_t *keys, struct sutra_error *error);
+
+/* collective_waits.c: of a side of the whole, how long calls of collectives took longer than the same on another rank;
+ * SUTRA_SYSTEM: out of memory. */
+enum sutra_status collective_waits_find(struct part *whole, int side, struct sutra_error *error);
 
 /* path_steps.c: the trees of all steps. */
 enum sutra_status path_steps_make(struct part_work *work, struct sutra_error *error);

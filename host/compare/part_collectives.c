@@ -24,23 +24,36 @@ static uint32_t take_key(struct part_work *work, const struct collective_calls *
                        (struct tuple){{what, type, n, calls->groups[call->group].size}});
 }
 
+/* Keeps those in steps whose group the trace tells. */
+static void keep_in_steps(struct part_work *work, const row_t *row_of) {
+    struct collective_calls *calls = &work->side->calls;
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < calls->n; i++) {
+        row_t row = row_of[calls->list[i].event];
+        if (row != ROW_NONE && work->device_sample[row] != ROW_NONE && calls->groups[calls->list[i].group].size > 1)
+            calls->list[n++] = calls->list[i];
+    }
+    calls->n = n;
+}
+
 enum sutra_status part_collectives_find(struct part_work *work, uint32_t *keys, struct sutra_error *error) {
     const struct device_rows *devices = &work->reading.devices;
-    struct collective_calls calls;
+    struct collective_calls *calls = &work->side->calls;
     row_t *row_of = rows_none(&work->scratch, work->reading.events->n);
-    bool ok = collective_calls_init(&calls) && row_of;
-    calls.keep_untold = true;
+    calls->keep_untold = true;
     enum sutra_status status =
-        ok ? collective_calls_take(&calls, work->context, work->trace, 0, error) : error_memory(error);
+        row_of ? collective_calls_take(calls, work->context, work->trace, work->options->rank, error)
+               : error_memory(error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         keys[i] = TUPLE_NONE;
         row_of[devices->event[i]] = i;
     }
-    for (uint64_t i = 0; i < calls.n && !status; i++) {
-        row_t row = row_of[calls.list[i].event];
-        if (row != ROW_NONE && (keys[row] = take_key(work, &calls, &calls.list[i])) == TUPLE_NONE)
+    for (uint64_t i = 0; i < calls->n && !status; i++) {
+        row_t row = row_of[calls->list[i].event];
+        if (row != ROW_NONE && (keys[row] = take_key(work, calls, &calls->list[i])) == TUPLE_NONE)
             status = error_memory(error);
     }
-    collective_calls_free(&calls);
+    if (!status)
+        keep_in_steps(work, row_of);
     return status;
 }

@@ -43,6 +43,24 @@ cp b.json jobs/b/rank0.json
 quietly sutra diff jobs/a jobs/b | head -n 5
 quietly sutra diff jobs/a jobs/b --rank 1 -q
 
+# Of a job, how long ranks waited in a collective, which the last one to come does not, and how fast data moved.
+rank() {
+    printf '{"distributedInfo": {"rank": %d, "world_size": 2}, "traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": %d, "dur": %d, "args": {
+        "stream": 7, "correlation": 1, "Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1000000,
+        "Out msg nelems": 1000000, "Group size": 2, "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Seq": 1}}]}' "$@"
+}
+mkdir met met/a met/b
+rank 0 100 900 >met/a/0.json
+rank 1 900 100 >met/a/1.json
+rank 0 100 300 >met/b/0.json
+rank 1 200 200 >met/b/1.json
+quietly sutra diff met/a met/b | sed -n '/^collectives/,/^$/p'
+quietly sutra diff met/a met/b -q -o waited
+cut -d, -f1-4,7-9,15- waited/diff_collectives.csv
+quietly sutra diff met/b met/b -q -o even
+cut -d, -f9,16- even/diff_collectives.csv
+
 quietly sutra diff a.json b.json --compat hta -o compat -q
 ls compat
 cat compat/hta_compare_gpu_short.csv compat/hta_ops_diff_cpu.json
