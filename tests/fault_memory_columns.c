@@ -1,6 +1,6 @@
 /*
- * fault_memory_columns.c - runs out of memory at every allocation, one after the other, while events, nodes and a table
- * become columns and are read.
+ * fault_memory_columns.c - runs out of memory at every allocation, one after the other, while events, nodes, a table, a
+ * repair and a simulation become columns and are read.
  *
  * Each such run must end with SUTRA_SYSTEM and nothing, or with all columns; the sanitizers watch for leaks.
  */
@@ -62,6 +62,34 @@ static enum sutra_status run_traces(struct sutra_context *context, struct sutra_
     return status;
 }
 
+static enum sutra_status run_repair(struct sutra_context *context, struct sutra_error *error) {
+    static const char text[] = "{\"traceEvents\":[{\"ts\":NaN}]}";
+    struct sutra_repair *repair = NULL;
+    struct ArrowArrayStream stream;
+    enum sutra_status status = sutra_repair_parse(context, "text", text, strlen(text), &repair, error);
+    if (!status && !(status = sutra_repair_arrow(repair, &stream, error)))
+        status = drain(&stream, error);
+    sutra_repair_free(repair);
+    return status;
+}
+
+static enum sutra_status run_simulation(struct sutra_context *context, struct sutra_error *error) {
+    static const char lines[] = "{}\n{\"id\":\"1\",\"name\":\"a\",\"type\":\"COMP_NODE\",\"durationMicros\":\"9\"}\n";
+    struct sutra_simulation *simulation = NULL;
+    struct sutra_et *et = NULL;
+    struct ArrowArrayStream stream;
+    enum sutra_status status = sutra_et_parse_lines(context, "lines", lines, strlen(lines), &et, error);
+    const struct sutra_et *const ets[] = {et};
+    if (!status)
+        status = sutra_simulate(context, ets, NULL, 1, NULL, &simulation, error);
+    for (int which = 0; which < SUTRA_SIMULATED_N_COLUMNS && !status; which++)
+        if (!(status = sutra_simulation_arrow(simulation, (enum sutra_simulated_columns)which, &stream, error)))
+            status = drain(&stream, error);
+    sutra_simulation_free(simulation);
+    sutra_et_free(et);
+    return status;
+}
+
 static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
@@ -69,6 +97,10 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
         status = run_traces(context, error);
+    if (!status)
+        status = run_repair(context, error);
+    if (!status)
+        status = run_simulation(context, error);
     sutra_context_free(context);
     return status;
 }
