@@ -21,7 +21,9 @@ static inline struct file_stamp file_stamp_of(const struct stat *found) {
 /* Zeros where there is no such file. */
 static inline struct file_stamp file_stamp_at(const char *path) {
     struct stat found;
-    return stat(path, &found) ? (struct file_stamp){0} : file_stamp_of(&found);
+    if (stat(path, &found))
+        return (struct file_stamp){0};
+    return file_stamp_of(&found);
 }
 
 static inline bool file_stamps_differ(struct file_stamp a, struct file_stamp b) {

@@ -199,6 +199,8 @@ static void part_copy(struct document_part *of) {
     struct event_part *part = event_part(of);
     struct sutra_device_trace *trace = of->trace;
     struct device_events *events = &part->events;
+    if (!part->string_map)
+        return; /* it was the only one */
     events->n = of->n;
     for (row_t i = 0; i < events->n; i++) {
         events->name[i] = part->string_map[events->name[i]];
@@ -229,19 +231,29 @@ static enum sutra_status type_error(const struct event_part *part, struct sutra_
                         event_field_name(part->bad), expected);
 }
 
+/* Moves what the only part holds. False: out of memory. */
+static bool take_part(struct sutra_device_trace *trace, struct event_part *part) {
+    strings_free(&trace->strings);
+    trace->strings = part->strings;
+    trace->events = part->events;
+    part->strings = (struct strings){0};
+    part->events = (struct device_events){0};
+    return device_events_reserve(&trace->events, part->part.n + 1);
+}
+
 /* Joins the parts' strings, and sums up what was dropped; that is an error, unless fields of a wrong type are to be
  * taken as absent. */
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
-    if (!device_events_reserve(&trace->events, parts->n_rows + 1))
+    bool one = parts->n == 1 && parts->n_rows > 0;
+    if (one ? !take_part(trace, document_part_at(parts, 0)) : !device_events_reserve(&trace->events, parts->n_rows + 1))
         return error_memory(error);
     trace->events.n = parts->n_rows;
     for (size_t i = 0; i < parts->n; i++) {
         struct event_part *part = document_part_at(parts, i);
         if (part->part.n == 0)
             continue;
-        part->string_map = strings_join(&trace->strings, &part->strings);
-        if (!part->string_map)
+        if (!one && !(part->string_map = strings_join(&trace->strings, &part->strings)))
             return error_memory(error);
         trace->n_fields_dropped += part->n_dropped;
         trace->n_lower_external += part->n_lower_external;

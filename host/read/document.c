@@ -69,7 +69,7 @@ static void find_part(void *arg, size_t number) {
 /* Enough parts to keep all threads busy and to show progress. */
 static size_t wanted_parts(const struct document_parts *parts) {
     size_t size = parts->document->source.size - parts->open, most = size / parts->context->part_bytes + 1;
-    size_t wanted = (size_t)pool_threads(parts->context->pool) * 4, shown = size >> 26;
+    size_t threads = pool_threads(parts->context->pool), wanted = threads > 1 ? 4 * threads : 1, shown = size >> 26;
     if (wanted < shown)
         wanted = shown;
     return wanted < most ? wanted : most;

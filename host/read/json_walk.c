@@ -113,8 +113,9 @@ struct json_end scalar_end(const struct source *source, size_t at) {
             return (struct json_end){at, "an integer of at most " INTEGER_DIGITS_TEXT " digits (as Python reads)"};
     }
     char c = text[length];
-    bool ends = scalar_may_end(c) || at + length == source->size || (c && strchr(":\"[{", c)); /* others tell that */
-    return ends ? (struct json_end){at + length, NULL} : (struct json_end){at, "a JSON value"};
+    if (scalar_may_end(c) || at + length == source->size || (c && strchr(":\"[{", c))) /* others tell what is wrong */
+        return (struct json_end){at + length, NULL};
+    return (struct json_end){at, "a JSON value"};
 }
 
 /* ---- Plain lists ---- */
