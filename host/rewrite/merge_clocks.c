@@ -43,7 +43,7 @@ static void share_offset(struct merge_rank **ranks, size_t n) {
         apart = own > apart ? own : apart;
         residual = ranks[i]->residual_ns > residual ? ranks[i]->residual_ns : residual;
     }
-    if (apart > RANK_CLOCK_CLEARLY * (double)residual)
+    if ((double)apart > RANK_CLOCK_CLEARLY * (double)residual)
         return;
     for (size_t i = 0; i < n; i++) {
         int64_t own = moment_size(moment_minus(ranks[i]->offset_ns, median));
