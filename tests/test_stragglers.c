@@ -170,6 +170,22 @@ static void who_comes_last_holds_the_others_up(void **state) {
     assert_int_equal(n_right, n);
 }
 
+/* Pairs of many ranks wait a little for one of them, each beside the others; all wait for one rank, or for none. */
+static void waits_of_many_groups_do_not_hide_who_holds_all_up(void **state) {
+    enum { N = 512 };
+    static struct rank_waits waits[N];
+    (void)state;
+    for (int i = 0; i < N; i++)
+        waits[i] = (struct rank_waits){.waited_for_ns = 25e3, .held_ns = 25e3};
+    assert_false(rank_waits_hold_up(waits, N, rank_waits_most(waits, N), 1e5));
+    waits[7] = (struct rank_waits){.waited_for_ns = 8e6, .held_ns = 8e6 * (N - 1)};
+    assert_int_equal(rank_waits_most(waits, N), 7);
+    assert_true(rank_waits_hold_up(waits, N, 7, 11e6));
+    assert_false(rank_waits_hold_up(waits, N, 7, 200e6)); /* not for long */
+    waits[9] = (struct rank_waits){.waited_for_ns = 7e6, .held_ns = 9e6 * (N - 1)};
+    assert_false(rank_waits_hold_up(waits, N, 7, 11e6)); /* nor mostly */
+}
+
 /* ---- Beside what single ranks say ---- */
 
 /* A hundred megabytes between two ranks, whose links give 450 GB/s. */
@@ -257,7 +273,8 @@ static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_for_a_rank_is_not_called_a_slow_link),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_of_many_groups_do_not_hide_who_holds_all_up),
+                                       cmocka_unit_test(waiting_for_a_rank_is_not_called_a_slow_link),
                                        cmocka_unit_test(who_comes_last_holds_the_others_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ bool rank_waits_add(const struct job_collectives *job, const struct collective_m
             continue;
         of->n_last++;
         of->waited_for_ns += moments->wait_ns / (match->n - 1);
-        of->ahead_ns += (double)moment_minus(moments->arrival_ns, moments->before_ns);
+        of->held_ns += moments->wait_ns;
     }
     return met;
 }
@@ -101,13 +101,15 @@ row_t rank_waits_most(const struct rank_waits *waits, row_t n) {
     return most;
 }
 
-/* Without an order: half of all ranks are waited for at most a part of what the one is. */
+/* Groups wait beside each other, so that what is waited for is added up over those who wait. Without an order: half of all
+ * ranks are waited for at most a part of what the one is. */
 bool rank_waits_hold_up(const struct rank_waits *waits, row_t n, row_t most, double span_ns) {
     double held = waits[most].waited_for_ns, all = 0;
     row_t n_little = 0;
     for (row_t i = 0; i < n; i++) {
-        all += waits[i].waited_for_ns;
+        all += waits[i].held_ns;
         n_little += waits[i].waited_for_ns * HELD_UP_TIMES <= held;
     }
-    return held > 0 && held * 100 >= span_ns * HELD_UP_PERCENT && held >= all - held && n_little >= (n + 1) / 2;
+    return held > 0 && held * 100 >= span_ns * HELD_UP_PERCENT && waits[most].held_ns * 2 >= all &&
+           n_little >= (n + 1) / 2;
 }

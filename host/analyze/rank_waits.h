@@ -6,8 +6,8 @@
  *     rank 1       |- waits |==============|          comes last but one: so early could all be without rank 2
  *     rank 2                |==============|          comes last, and takes the shortest time for it
  *
- * A rank holds the others up if they wait for it, on average, for at least HELD_UP_PERCENT of the time, for as long as for
- * all other ranks together, and for HELD_UP_TIMES as long as for half of all ranks. Cost: O(n log ranks) for n calls.
+ * A rank holds the others up if they wait for it, on average, for at least HELD_UP_PERCENT of the time, and for
+ * HELD_UP_TIMES as long as for half of all ranks, and if at least half of all that ranks wait is for it. Cost: O(n log ranks) for n calls.
  */
 #ifndef ANALYZE_RANK_WAITS_H
 #define ANALYZE_RANK_WAITS_H
@@ -63,7 +63,7 @@ struct rank_waits {
     uint64_t n, n_last, n_first;
     double in_ns, waited_ns;
     double waited_for_ns; /* by the others, on average */
-    double ahead_ns;      /* of that, what they would not have waited had it come when the last but one did */
+    double held_ns;       /* the same, of all of them together */
 };
 
 /* Adds a match to what begins as zeros; whether it is met. */
