@@ -94,7 +94,7 @@ bool collective_places_find(struct sutra_collectives *of);
 /* Works out a match. O(ranks log ranks). */
 struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match);
 
-/* ---- Tables ---- */
+/* ---- Tables (table_specs.c) ---- */
 
 /* Sets a table up, under its name and with its columns. */
 struct sutra_table *collective_table_begin(struct sutra_collectives *of, enum sutra_collectives_table id);
