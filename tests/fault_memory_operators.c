@@ -42,15 +42,18 @@ static const char text[] = TRACE(
                                                                                                                                                                       7,
                                                                                                                                                                       20));
 
-static const struct sutra_operators_options variants[] = {
-    {.size = sizeof variants[0]},
-    {.size = sizeof variants[0], .kernels = true},
-    {.size = sizeof variants[0], .compat = true},
-    {.size = sizeof variants[0], .step = "1", .category = "GEMM"},
-};
+#define OF(part, ...)                                                                                                  \
+    { {.size = sizeof(struct sutra_operators_options), __VA_ARGS__}, part }
+
+static const struct sutra_restriction a_part = {.size = sizeof a_part, .step = "1", .category = "GEMM"};
+
+static const struct variant {
+    struct sutra_operators_options options;
+    const struct sutra_restriction *part;
+} variants[] = {OF(NULL, .rank = 0), OF(NULL, .kernels = true), OF(NULL, .compat = true), OF(&a_part, .rank = 0)};
 
 struct run {
-    const struct sutra_operators_options *options;
+    const struct variant *variant;
     unsigned n_tables;
 };
 
@@ -64,7 +67,9 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     if (!status)
         status = sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, error);
     if (!status)
-        status = sutra_operators_make(context, trace, run->options, &operators, error);
+        status = sutra_device_trace_restrict(context, trace, run->variant->part, error);
+    if (!status)
+        status = sutra_operators_make(context, trace, &run->variant->options, &operators, error);
     run->n_tables = 0;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
         run->n_tables += sutra_operators_table(operators, (enum sutra_operators_table)id) != NULL;
@@ -83,7 +88,7 @@ static void check(void *arg, long n, enum sutra_status status) {
 static void any_allocation_may_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        struct run run = {.options = &variants[i]};
+        struct run run = {.variant = &variants[i]};
         const struct refusable refusable = {&run, run_once, check};
         struct sutra_error error;
         assert_int_equal(run_once(&run, &error), SUTRA_OK);

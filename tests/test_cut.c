@@ -57,12 +57,12 @@ struct cut_case {
 
 static const struct cut_case cases[] = {
     {"all", {0}, "m a p b l s k f Pr Pr c g L S F nc Pr d h nc", "ro th a b c x d y"},
-    {"a step: by calls, operators that run at its start, annotations on streams by the host's; arrows are whole",
+    {"a step: by calls, operators and Python that run at its start, annotations on streams by the host's; arrows are whole",
      {.step = "1"},
-     "m b Pr Pr c L S F nc",
+     "m p b Pr Pr c L S F nc",
      "ro th b c x"},
-    {"the next step has the backward end of an arrow only", {.step = "2"}, "m Pr d nc", "ro d y"},
-    {"two steps have it all", {.step = "1-2"}, "m b Pr Pr c g L S F nc Pr d h nc", "ro th b c x d y"},
+    {"the next step has the backward end of an arrow only", {.step = "2"}, "m p Pr d nc", "ro d y"},
+    {"two steps have it all", {.step = "1-2"}, "m p b Pr Pr c g L S F nc Pr d h nc", "ro th b c x d y"},
     {"times count from the first event; work comes with its call", {.from_us = 85, .to_us = 90}, "m b l s k f", NULL},
     {"until a time", {.to_us = 80}, "m a", "ro th a"},
     {"steps and times", {.step = "1", .from_us = 155}, "m Pr c L S F nc", NULL},
@@ -238,7 +238,7 @@ static void what_is_kept_is_counted(void **state) {
     assert_int_equal(sutra_cut_make(context, pair.device, pair.host, &selection, &cut, NULL), SUTRA_OK);
     sutra_cut_report(cut, &report);
     assert_int_equal(report.n_events, 20);
-    assert_int_equal(report.n_events_kept, 9);
+    assert_int_equal(report.n_events_kept, 10);
     assert_int_equal(report.n_operators, 4);
     assert_int_equal(report.n_operators_kept, 2);
     assert_int_equal(report.n_work, 2);

@@ -234,7 +234,7 @@ static void kernels_tell_how_they_were_launched(void **state) {
                                                                                                               5, 9))
 
 /* Names, calls and device time of what is left. */
-static void tell_operators(const struct sutra_operators_options *options, const char *events, char *text) {
+static void tell_operators(const struct sutra_restriction *part, const char *events, char *text) {
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = NULL;
     struct sutra_operators *operators = NULL;
@@ -242,7 +242,8 @@ static void tell_operators(const struct sutra_operators_options *options, const 
     struct sutra_error error;
     assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, &error), SUTRA_OK);
     *text = 0;
-    if (sutra_operators_make(context, trace, options, &operators, &error)) {
+    if (sutra_device_trace_restrict(context, trace, part, &error) ||
+        sutra_operators_make(context, trace, NULL, &operators, &error)) {
         strcpy(text, error.message);
     } else {
         const struct sutra_table *table = sutra_operators_table(operators, SUTRA_OPERATORS_BY_NAME);
@@ -259,30 +260,38 @@ static void tell_operators(const struct sutra_operators_options *options, const 
 }
 
 #define ONLY(...)                                                                                                      \
-    { .size = sizeof(struct sutra_operators_options), __VA_ARGS__ }
+    { .size = sizeof(struct sutra_restriction), __VA_ARGS__ }
 
 static void a_part_of_the_work_can_be_asked_for(void **state) {
     (void)state;
     static const struct {
-        struct sutra_operators_options options;
+        struct sutra_restriction part;
         const char *expected;
     } cases[] = {
-        {ONLY(.rank = 0), "aten::mm 2 40, aten::relu 1 10"},
+        {ONLY(.n_ranks = 0), "aten::mm 2 40, aten::relu 1 10"},
         {ONLY(.step = "1"), "aten::mm 1 10, aten::relu 1 10"},
         {ONLY(.step = "2"), "aten::mm 1 30"},
         {ONLY(.step = "1-2"), "aten::mm 2 40, aten::relu 1 10"},
-        {ONLY(.step = "12"), "no annotation is called ProfilerStep#12"},
+        {ONLY(.step = "12"), "no annotation is called ProfilerStep#12; there are steps from 1 to 2"},
         {ONLY(.from_us = 40, .to_us = 100), "aten::relu 1 10"},
-        {ONLY(.from_us = 20), "aten::mm 1 30, aten::relu 1 10"},
+        {ONLY(.from_us = 20), "aten::mm 2 30, aten::relu 1 10"},
         {ONLY(.name = "relu"), "aten::relu 1 10, aten::mm 2 0"},
         {ONLY(.stream = "7"), "aten::mm 2 40, aten::relu 1 0"},
         {ONLY(.category = "gemm"), "aten::mm 2 40, aten::relu 1 0"},
-        {ONLY(.category = "gem"), "no category of operators is called gem"},
+        {ONLY(.category = "gem"), "no category of operators is called gem; there are: other, CONV_bwd"},
+        {ONLY(.category = "reduce"), "no operator of the category reduce launched work; those that did: other, GEMM"},
+        {ONLY(.stream = "9"), "nothing runs on the stream '9'; streams with work: 7, 8"},
+        {ONLY(.name = "softmax"),
+         "neither work of the device nor an operator that launched some has 'softmax' in its name"},
+        {ONLY(.name = "relu", .stream = "7"),
+         "no work of the device is of the name, the stream and the category at once"},
+        {ONLY(.from_us = 5000), "nothing lies in the stretch of time; the trace is 305 us long"},
         {ONLY(.step = "1", .category = "GEMM"), "aten::mm 1 10, aten::relu 1 0"},
     };
     char text[1024];
     for (size_t i = 0; i < N(cases); i++) {
-        tell_operators(&cases[i].options, TWO_STEPS, text);
+        tell_operators(&cases[i].part, TWO_STEPS, text);
+        text[strlen(cases[i].expected)] = '\0'; /* a message may go on */
         assert_string_equal(text, cases[i].expected);
     }
 }

@@ -295,6 +295,10 @@ static enum sutra_status use_selection(const void *options, struct sutra_error *
     return status;
 }
 
+static enum sutra_status use_restriction(const void *options, struct sutra_error *error) {
+    return sutra_device_trace_restrict(all.context, all.device, options, error);
+}
+
 static enum sutra_status use_hta_of_ranks(const void *options, struct sutra_error *error) {
     return use_hta_ranks(
         &(struct sutra_hta_ranks_options){.size = sizeof(struct sutra_hta_ranks_options), .hta = options}, error);
@@ -383,14 +387,15 @@ static const struct {
     {FIRST(sutra_hta_ranks_options, arg), use_hta_ranks},
     {FIRST(sutra_columns_options, n_args), use_columns},
     {FIRST(sutra_overview_options, arg), use_overview},
-    {FIRST(sutra_operators_options, category), use_operators},
-    {FIRST(sutra_operators_options, category), use_operators_of_ranks},
-    {FIRST(sutra_operators_ranks_options, n_only), use_operators_ranks},
+    {FIRST(sutra_operators_options, kernels), use_operators},
+    {FIRST(sutra_operators_options, kernels), use_operators_of_ranks},
+    {FIRST(sutra_operators_ranks_options, arg), use_operators_ranks},
     {FIRST(sutra_collectives_options, link_gb_per_s), use_collectives},
     {FIRST(sutra_diff_options, category), use_diff},
     {FIRST(sutra_merge_options, no_arrows), use_merge},
     {FIRST(sutra_selection, no_python), use_merged_selection},
     {FIRST(sutra_selection, no_python), use_selection},
+    {FIRST(sutra_restriction, category), use_restriction},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm},
     {FIRST(sutra_dlrm_options, iteration_us), use_dlrm_of_ranks},
     {FIRST(sutra_dlrm_ranks_options, arg), use_dlrm_ranks},

@@ -3,11 +3,12 @@
  */
 #include "analyze/rank_number.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "read/fields.h"
+#include "read/trace_head.h"
 
 #define RANK_DIGITS_MAX 9
 
@@ -51,4 +52,14 @@ int64_t rank_number(const struct sutra_device_trace *trace, const char *path, si
     else if (rank_of_name(path, &rank))
         *source = SUTRA_RANK_NAME;
     return rank;
+}
+
+bool rank_number_of_file(const char *path, int64_t *rank) {
+    struct trace_head head;
+    struct stat found;
+    if (stat(path, &found) || !S_ISREG(found.st_mode) || trace_head_read(path, &head, NULL) ||
+        head.side != SIDE_DEVICE || head.rank < 0)
+        return false;
+    *rank = head.rank;
+    return true;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/rank_list.h"
 #include "analyze/rank_number.h"
 #include "base/error.h"
 #include "columns/pair_table.h"
@@ -118,6 +119,8 @@ static bool put_result(struct rank_run *run, size_t number, struct buffer *out) 
     const struct rank_task *task = &run->tasks->list[number];
     spool_put_text(out, task->path);
     spool_put(out, task->stamp);
+    restriction_put(&run->tasks->restriction, out);
+    spool_put(out, task->is_unwanted);
     spool_put(out, task->rank);
     spool_put(out, task->source);
     spool_put(out, task->status);
@@ -164,8 +167,14 @@ static enum sutra_status take_warnings(struct rank_task *task, struct spool_read
 static enum sutra_status take_bytes(struct rank_run *run, size_t number, const struct source *source) {
     struct rank_task *task = &run->tasks->list[number];
     struct spool_reader reader = {.at = source->bytes, .end = source->bytes + source->size};
+    struct buffer restriction = {0};
     bool same = spool_take_same(&reader, task->path);
     spool_take(&reader, task->stamp);
+    restriction_put(&run->tasks->restriction, &restriction);
+    bool whole = (size_t)(reader.end - reader.at) > restriction.length;
+    if (!spool_take_these(&reader, &restriction) && same && whole)
+        return error_file(&task->error, SUTRA_DATA, task->path, "was analyzed with other options");
+    task->is_unwanted = spool_take_bool(&reader);
     spool_take(&reader, task->rank);
     spool_take(&reader, task->source);
     spool_take(&reader, task->status);
@@ -203,13 +212,43 @@ static void take_result(struct rank_run *run, size_t number) {
 
 /* ---- A task with its context ---- */
 
+/* Leaves a trace out if nobody asked for its rank. */
+static enum sutra_status check_rank(const struct rank_run *run, struct rank_task *task) {
+    task->is_unwanted = !restriction_has_rank(&run->tasks->restriction, task->rank);
+    return task->is_unwanted ? error_set(&task->error, SUTRA_DATA, "nobody asked for the rank") : SUTRA_OK;
+}
+
+/* Reads what is wanted of it. */
+static enum sutra_status read_part(const struct rank_run *run, size_t number, struct sutra_context *context,
+                                   struct sutra_device_trace **trace) {
+    struct rank_task *task = &run->tasks->list[number];
+    enum sutra_status status = SUTRA_OK;
+    if (run->tasks->restriction.n_ranks && rank_number_of_file(task->path, &task->rank)) {
+        task->source = SUTRA_RANK_INFO;
+        status = check_rank(run, task);
+    }
+    if (!status)
+        status = sutra_device_trace_read(context, task->path, trace, &task->error);
+    if (!status) {
+        task->rank = rank_number(*trace, task->path, number, &task->source);
+        status = check_rank(run, task);
+    }
+    if (!status && restriction_is_part(&run->tasks->restriction)) {
+        status = sutra_device_trace_restrict(context, *trace, &run->tasks->restriction, &task->error);
+        status = error_name_file(&task->error, status, task->path);
+    }
+    return status;
+}
+
 static void run_with(struct rank_run *run, size_t number, struct sutra_context *context) {
     struct rank_task *task = &run->tasks->list[number];
     struct sutra_device_trace *trace = NULL;
     task->stamp = file_stamp_at(task->path); /* of before: what changes while it is read has changed since */
-    task->status = sutra_device_trace_read(context, task->path, &trace, &task->error);
-    if (!task->status)
-        task->rank = rank_number(trace, task->path, number, &task->source);
+    task->status = read_part(run, number, context, &trace);
+    if (task->status) {
+        sutra_device_trace_free(trace);
+        trace = NULL;
+    }
     if (run->team) { /* ranks are claimed where all are taken */
         if (!task->status)
             task->status = run->work(run->arg, run, number, context, trace, &task->error);
@@ -268,13 +307,27 @@ static enum sutra_status hand_on(const struct rank_run *run, bool told, struct s
             hand_warnings_on(run, task);
         bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || task->status == SUTRA_CANCELLED ||
                         run->context->options.strict;
-        if (task->status && ends_all) {
+        if (task->status && ends_all && !task->is_unwanted) {
             if (error)
                 *error = task->error;
             return task->status;
         }
     }
     return SUTRA_OK;
+}
+
+/* Why there is nothing: as the first trace says that was asked for, if there is one. */
+static enum sutra_status tell_failure(const struct rank_tasks *tasks, struct sutra_error *error) {
+    struct rank_list ranks = {0};
+    for (size_t i = 0; i < tasks->n; i++)
+        if (!tasks->list[i].is_unwanted) {
+            *error = tasks->list[i].error;
+            return tasks->list[i].status;
+        }
+    for (size_t i = 0; i < tasks->n; i++)
+        rank_list_add(&ranks, tasks->list[tasks->order[i]].rank);
+    return error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for; there are traces of %s",
+                     rank_list_text(&ranks));
 }
 
 /* Decides whether the work as a whole failed. */
@@ -286,14 +339,11 @@ static enum sutra_status judge(struct rank_run *run, struct sutra_error *error) 
         return status;
     for (size_t i = 0; i < tasks->n; i++)
         n_good += !tasks->list[i].status;
-    if (n_good == 0) {
-        if (error)
-            *error = tasks->list[0].error;
-        return tasks->list[0].status;
-    }
+    if (n_good == 0)
+        return tell_failure(run->tasks, error);
     for (size_t i = 0; i < tasks->n && !tasks->again; i++) {
         char text[sizeof tasks->list[i].error.message + 512];
-        if (!tasks->list[i].status)
+        if (!tasks->list[i].status || tasks->list[i].is_unwanted)
             continue;
         sutra_error_text(&tasks->list[i].error, text, sizeof text);
         context_warn(run->context, "left out: %s", text);
@@ -307,7 +357,9 @@ static int compare_tasks(const void *left, const void *right, void *arg) {
     const struct rank_task *a = &tasks[i], *b = &tasks[j];
     if (!a->status != !b->status)
         return a->status ? 1 : -1;
-    if (!a->status && a->rank != b->rank)
+    if (a->is_unwanted != b->is_unwanted)
+        return a->is_unwanted ? 1 : -1;
+    if ((!a->status || a->is_unwanted) && a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return (i > j) - (i < j);
 }
@@ -415,9 +467,11 @@ enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context 
     pthread_mutex_destroy(&run.visiting);
     pthread_mutex_destroy(&run.mutex);
     pair_table_free(&run.claims);
+    qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
+    for (size_t i = 0; i < tasks->n; i++)
+        tasks->n_wanted += !tasks->list[i].is_unwanted;
     if (!status && !tasks->is_elsewhere)
         status = judge(&run, error);
-    qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
     return status;
 }
 

@@ -5,6 +5,9 @@
  * kept and handed on in the order of the list, so that nothing depends on which thread was faster. Ranks are claimed in
  * that order as well: tasks begin in rising order, so those that a task waits for are under way.
  *
+ * Traces of ranks that are not asked for are not read where their beginning tells the rank; of those that are, only the
+ * part that is asked for is worked on.
+ *
  * A trace that cannot be read or worked on, or whose rank an earlier one has, is left out with a warning; in a strict
  * context that is an error, as it is if no trace is left.
  */
@@ -13,6 +16,7 @@
 
 #include <stdbool.h>
 
+#include "analyze/restriction.h"
 #include "analyze/spool.h"
 #include "base/arena.h"
 #include "base/buffer.h"
@@ -29,6 +33,7 @@ struct rank_task {
     enum sutra_status status; /* SUTRA_OK, or why it is left out */
     struct sutra_error error;
     bool ends_all;          /* the error is that of a visitor: the others are in vain */
+    bool is_unwanted;       /* the rank was not asked for, which is what the status says */
     struct buffer warnings; /* lines, each with a NUL */
 };
 
@@ -36,11 +41,13 @@ struct rank_tasks {
     struct arena arena; /* of all that follows, and of what else lives as long */
     size_t n;
     struct rank_task *list;
-    size_t *order;                  /* tasks by rank, those that were left out last */
+    size_t *order;                  /* tasks by rank, then those that were left out, last those that nobody asked for */
+    size_t n_wanted;                /* without these */
     void *results;                  /* what an analysis keeps of each task, in the order of the list; zeros at first */
     const struct rank_spool *spool; /* set before: NULL: the work cannot be shared */
     bool is_elsewhere;              /* the results are another process's; there are none here */
-    const char *stage;              /* set before: what the work is called; NULL: "analyze ranks" */
+    struct sutra_restriction restriction; /* set before: the ranks, and what of each trace is worked on; zeros: all */
+    const char *stage;                    /* set before: what the work is called; NULL: "analyze ranks" */
     bool again; /* set before: the traces were read before, and what there is to warn of was said then */
 };
 

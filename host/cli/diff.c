@@ -20,9 +20,8 @@ enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
 struct diff_values {
     struct analysis_values analysis;
     int format, compat;
-    const char *step, *step_b, *name, *stream, *category, *fail_above;
-    uint64_t from_us, to_us;
-    struct word_list ranks, map;
+    const char *step_b, *fail_above;
+    struct word_list map;
 };
 
 /* What lives while sides are compared. */
@@ -33,7 +32,7 @@ struct diff_job {
     char *const *names; /* of the sides, as they were given */
     struct sutra_diff *diff;
     struct result_folder results;
-    int64_t only[WORDS_MAX];
+    struct analysis_part part;
     struct sutra_rename renames[WORDS_MAX];
     double fail_above; /* percent; NaN: it never fails */
 };
@@ -70,7 +69,7 @@ static int take_limit(struct diff_job *job) {
 }
 
 static int take_values(struct diff_job *job) {
-    if (!analysis_ranks_take(&job->values->ranks, job->only))
+    if (analysis_part_take(&job->values->analysis.wanted, &job->part))
         return SUTRA_USAGE;
     if (job->values->compat && !job->values->analysis.job.output)
         return message_fail(SUTRA_USAGE, "--compat needs --output: its tables are not printed");
@@ -123,18 +122,19 @@ static enum sutra_status write_report(struct diff_job *job, struct sutra_error *
 static enum sutra_status job_run(void *arg, struct sutra_error *error) {
     struct diff_job *job = arg;
     const struct diff_values *values = job->values;
+    const struct sutra_restriction *part = &job->part.restriction;
     const struct sutra_diff_options options = {.size = sizeof options,
                                                .compat = values->compat == DIFF_COMPAT_HTA,
                                                .renames = job->renames,
                                                .n_renames = values->map.n,
-                                               .only = job->only,
-                                               .n_only = values->ranks.n,
-                                               .step = {values->step, values->step_b ? values->step_b : values->step},
-                                               .from_us = (double)values->from_us,
-                                               .to_us = (double)values->to_us,
-                                               .name = values->name,
-                                               .stream = values->stream,
-                                               .category = values->category};
+                                               .ranks = part->ranks,
+                                               .n_ranks = part->n_ranks,
+                                               .step = {part->step, values->step_b ? values->step_b : part->step},
+                                               .from_us = part->from_us,
+                                               .to_us = part->to_us,
+                                               .name = part->name,
+                                               .stream = part->stream,
+                                               .category = part->category};
     enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
         status =
@@ -231,10 +231,8 @@ static const char *const compats[] = {"none", "hta", NULL}; /* in the order of e
 #define AT(field) .offset = offsetof(struct diff_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
-     .help = "of the tables: csv, or json, an array of rows (default: csv)"},
+    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_FORMAT,
     {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(fail_above),
      .help = "exit with 1, and say why, if a step of B clearly takes more than PERCENT longer than one of A"},
     {"map", 0, OPTION_WORDS, "OLD=NEW", AT(map),
@@ -243,11 +241,9 @@ static const struct option_row options[] = {
      .help =
          "hta: the tables of TraceDiff of Holistic Trace Analysis, of the first step of the first rank of each side "
          "(default: none)"},
-    RESTRICTION_ROWS,
+    ANALYSIS_ROWS_PART,
     {"step-b", 0, OPTION_TEXT, "N", AT(step_b), .help = "of B the step N instead of that of --step"},
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };

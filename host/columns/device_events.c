@@ -49,3 +49,18 @@ void device_events_copy(struct device_events *to, row_t row, const struct device
     DEVICE_EVENT_COLUMNS(X)
 #undef X
 }
+
+void device_events_keep(struct device_events *events, const uint8_t *kept) {
+    row_t n = 0;
+    for (row_t row = 0; row < events->n; row++) {
+        if (!kept[row])
+            continue;
+        number_put(events->ts, n, number_at(events->ts, row));
+        number_put(events->dur, n, number_at(events->dur, row));
+#define X(type, name) events->name[n] = events->name[row];
+        DEVICE_EVENT_COLUMNS(X)
+#undef X
+        n++;
+    }
+    events->n = n;
+}

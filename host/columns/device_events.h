@@ -62,6 +62,9 @@ struct device_events {
 bool device_events_reserve(struct device_events *events, row_t capacity);
 void device_events_free(struct device_events *events);
 
+/* Leaves the rows only whose byte is not 0, in their order. */
+void device_events_keep(struct device_events *events, const uint8_t *kept);
+
 /* Copies all rows of `from` to the rows of `to` from `row` on. */
 void device_events_copy(struct device_events *to, row_t row, const struct device_events *from);
 

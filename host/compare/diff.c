@@ -31,13 +31,6 @@ static struct compared *compared_of(const struct side_work *work, size_t number)
     return (struct compared *)work->tasks.results + number;
 }
 
-static bool is_wanted(const struct sutra_diff_options *options, int64_t rank) {
-    for (size_t i = 0; i < options->n_only; i++)
-        if (options->only[i] == rank)
-            return true;
-    return options->n_only == 0;
-}
-
 /* What stays of a trace of a side. */
 static enum sutra_status compare_trace(struct sutra_context *context, const struct sutra_device_trace *trace, int side,
                                        int64_t rank, const struct sutra_diff_options *options,
@@ -59,10 +52,9 @@ static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t numb
                                     struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct side_work *work = arg;
     const struct rank_task *task = &work->tasks.list[number];
-    enum sutra_status status = SUTRA_OK;
     (void)run;
-    if (is_wanted(work->options, task->rank))
-        status = compare_trace(context, trace, work->side, task->rank, work->options, compared_of(work, number), error);
+    enum sutra_status status =
+        compare_trace(context, trace, work->side, task->rank, work->options, compared_of(work, number), error);
     if (status)
         error_name_file(error, status, task->path);
     sutra_device_trace_free(trace);
@@ -71,14 +63,13 @@ static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t numb
 
 static enum sutra_status read_side(struct sutra_context *context, const char *const *paths, size_t n,
                                    struct side_work *work, struct sutra_error *error) {
+    work->tasks.restriction = (struct sutra_restriction){
+        .size = sizeof work->tasks.restriction, .ranks = work->options->ranks, .n_ranks = work->options->n_ranks};
     enum sutra_status status =
         rank_tasks_run(&work->tasks, context, paths, n, sizeof(struct compared), take_trace, work, error);
-    for (size_t i = 0; i < work->tasks.n && !status; i++)
-        if (compared_of(work, i)->wanted && !work->tasks.list[i].status)
-            return SUTRA_OK;
-    return status ? status
-                  : error_set(error, SUTRA_DATA, "none of the traces of %s is of a rank that is asked for",
-                              work->side ? "B" : "A");
+    if (status == SUTRA_DATA && error && work->tasks.n_wanted == 0)
+        error_name_file(error, status, work->side ? "B" : "A");
+    return status;
 }
 
 static void side_work_free(struct side_work *work) {

@@ -263,22 +263,17 @@ static enum sutra_status make_sums(struct part_work *work, struct sutra_error *e
 static enum sutra_status read_work(struct part_work *work, const struct sutra_device_trace *trace,
                                    struct sutra_error *error) {
     const struct sutra_diff_options *diff = &work->options->diff;
-    struct op_input input = {.context = work->context,
-                             .reading = &work->reading,
-                             .options = {.size = sizeof input.options,
-                                         .step = diff->step[work->options->side],
-                                         .from_us = diff->from_us,
-                                         .to_us = diff->to_us,
-                                         .name = diff->name,
-                                         .stream = diff->stream,
-                                         .category = diff->category}};
-    uint8_t *categories = NULL;
+    const struct sutra_restriction restriction = {.size = sizeof restriction,
+                                                  .step = diff->step[work->options->side],
+                                                  .from_us = diff->from_us,
+                                                  .to_us = diff->to_us,
+                                                  .name = diff->name,
+                                                  .stream = diff->stream,
+                                                  .category = diff->category};
     enum sutra_status status =
         op_reading_make(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
-    if (!status && diff->category)
-        status = op_charges_categorize(&work->reading, &work->arena, &work->scratch, &categories, error);
-    input.categories = categories;
-    return status ? status : op_restrict(&input, &work->reading, &work->arena, &work->scratch, error);
+    return status ? status
+                  : op_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch, error);
 }
 
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,

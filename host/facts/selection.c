@@ -12,7 +12,6 @@
 #include "facts/device_class.h"
 #include "facts/exact_times.h"
 #include "facts/names.h"
-#include "facts/stretch.h"
 
 /* Names of the host, and of annotations on streams, that stand for communication. */
 #define NAME_COMMUNICATES NAME_OWN
@@ -25,11 +24,11 @@ struct selecting {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     const struct sutra_selection *wish;
+    const uint8_t *fits; /* by event, or NULL: of events on devices, those that may stay */
     struct string_roles *roles;
     struct selection *selection;
     struct arena *arena; /* given back at the end */
     struct exact_times times;
-    struct time_stretch stretch;
     bool in_time;       /* only a stretch */
     row_t *decides;     /* by event, if in_time: whose moment counts, or ROW_NONE: its own */
     bool *communicates; /* by name: as a kernel; if that is asked for */
@@ -88,7 +87,7 @@ static enum sutra_status find_stretch(struct selecting *work, struct sutra_error
     const struct stretch_wish wish = {work->wish->step, work->wish->from_us, work->wish->to_us};
     const struct device_events *events = work->events;
     int64_t first = INT64_MAX;
-    work->stretch = stretch_of_all();
+    struct time_stretch *stretch = &work->selection->stretch;
     enum sutra_status status = exact_times_find(work->context, work->trace, NULL, work->arena, &work->times, error);
     for (row_t event = 0; event < events->n && !status; event++) {
         if (!counts_as_first(work, event))
@@ -96,10 +95,10 @@ static enum sutra_status find_stretch(struct selecting *work, struct sutra_error
         int64_t start = start_of(work, event);
         first = start < first ? start : first;
         if (work->selection->kind[event] == SELECTED_NOTE && wish.steps &&
-            stretch_is_step(&work->trace->strings, events->name[event], &wish))
-            stretch_add_step(&work->stretch, start, stop_of(work, event));
+            stretch_is_step(stretch, &work->trace->strings, events->name[event], &wish))
+            stretch_add_step(stretch, start, stop_of(work, event));
     }
-    return status ? status : stretch_settle(&work->stretch, &wish, first == INT64_MAX ? 0 : first, error);
+    return status ? status : stretch_settle(stretch, &wish, first == INT64_MAX ? 0 : first, error);
 }
 
 /* Work is decided about by its call. */
@@ -152,15 +151,20 @@ static enum sutra_status find_moments(struct selecting *work, struct sutra_error
     return status;
 }
 
+/* Whether what runs when the stretch begins is kept, for the sake of what it does in it. */
+static bool is_around(const struct selection *selection, row_t event) {
+    return selected_is_operation(selection, event) || selection->kind[event] == SELECTED_PYTHON;
+}
+
 static bool is_in_time(const struct selecting *work, row_t event) {
     const struct device_events *events = work->events;
     row_t decides = work->decides[event] == ROW_NONE ? event : work->decides[event];
     if (!exact_time_is_known(events, decides))
         return !(events->flags[decides] & EVENT_HAS_TS);
-    if (stretch_has(&work->stretch, start_of(work, decides)))
+    if (stretch_has(&work->selection->stretch, start_of(work, decides)))
         return true;
-    return selected_is_operation(work->selection, event) && start_of(work, event) < work->stretch.from &&
-           stop_of(work, event) > work->stretch.from;
+    int64_t from = work->selection->stretch.from;
+    return is_around(work->selection, event) && start_of(work, event) < from && stop_of(work, event) > from;
 }
 
 /* ---- Sides ---- */
@@ -212,7 +216,8 @@ static bool is_long_enough(const struct selecting *work, row_t event) {
 static bool is_kept(const struct selecting *work, row_t event) {
     uint8_t kind = work->selection->kind[event];
     return kind == SELECTED_METADATA ||
-           (!(kind == SELECTED_PYTHON && work->wish->no_python) && is_long_enough(work, event) &&
+           (!(kind == SELECTED_PYTHON && work->wish->no_python) &&
+            !(is_on_device(kind) && work->fits && !work->fits[event]) && is_long_enough(work, event) &&
             is_of_side(work, event) && (!work->in_time || is_in_time(work, event)));
 }
 
@@ -245,16 +250,18 @@ static enum sutra_status choose_some(struct selecting *work, struct sutra_error 
 }
 
 enum sutra_status selection_make(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                 const struct sutra_selection *wish, struct arena *arena, struct selection *selection,
-                                 struct sutra_error *error) {
+                                 const struct sutra_selection *wish, const uint8_t *fits, struct arena *arena,
+                                 struct selection *selection, struct sutra_error *error) {
     const struct stretch_wish times = {wish->step, wish->from_us, wish->to_us};
     row_t n = trace->events.n;
-    *selection = (struct selection){.kept = arena_take(arena, n, 1), .kind = arena_take(arena, n, 1)};
+    *selection = (struct selection){
+        .kept = arena_take(arena, n, 1), .kind = arena_take(arena, n, 1), .stretch = stretch_of_all()};
     struct arena_mark mark = arena_mark(arena);
     struct selecting work = {.context = context,
                              .trace = trace,
                              .events = &trace->events,
                              .wish = wish,
+                             .fits = fits,
                              .roles = names_find(&trace->strings, READER_TREE, arena),
                              .selection = selection,
                              .arena = arena,
@@ -264,7 +271,7 @@ enum sutra_status selection_make(struct sutra_context *context, const struct sut
         return status;
     count_kinds(&work);
     memset(selection->kept, 1, n);
-    if (work.in_time || wish->only != SUTRA_ONLY_ALL || wish->no_python || wish->min_us > 0)
+    if (work.in_time || fits || wish->only != SUTRA_ONLY_ALL || wish->no_python || wish->min_us > 0)
         status = choose_some(&work, error);
     for (row_t event = 0; event < n && !status; event++)
         selection->n_kept[selection->kind[event]] += selection->kept[event];

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "context/context.h"
+#include "facts/stretch.h"
 #include "read/device_trace.h"
 #include "sutra/rewrite.h"
 
@@ -33,6 +34,7 @@ struct selection {
     row_t n[SELECTED_N_KINDS];      /* events of each kind */
     row_t n_kept[SELECTED_N_KINDS]; /* and those of them that are kept */
     row_t n_broken_arrows;          /* ends that are left out for another end of theirs */
+    struct time_stretch stretch;    /* what is kept of time */
 };
 
 /* Whether it stands for an operation of the host, which nodes of the host trace may be: an operator or an annotation. */
@@ -40,10 +42,10 @@ static inline bool selected_is_operation(const struct selection *selection, row_
     return selection->kind[event] == SELECTED_OPERATOR || selection->kind[event] == SELECTED_NOTE;
 }
 
-/* Makes the selection, in the arena. SUTRA_DATA: there is no such step. SUTRA_SYSTEM: out of memory. */
+/* Makes the selection, in the arena. `fits` (by event; NULL: all) says which events on devices may stay at all. SUTRA_DATA: there is no such step. SUTRA_SYSTEM: out of memory. */
 enum sutra_status selection_make(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                 const struct sutra_selection *wish, struct arena *arena, struct selection *selection,
-                                 struct sutra_error *error);
+                                 const struct sutra_selection *wish, const uint8_t *fits, struct arena *arena,
+                                 struct selection *selection, struct sutra_error *error);
 
 /* Takes over what a caller set. */
 enum sutra_status selection_take(const struct sutra_selection *given, struct sutra_selection *taken,

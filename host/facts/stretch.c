@@ -3,6 +3,7 @@
  */
 #include "facts/stretch.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -21,9 +22,19 @@ static bool is_among(const char *number, const char *steps) {
     return integer_parse(number, strlen(number), &n) && first <= n && n <= last;
 }
 
-bool stretch_is_step(const struct strings *strings, uint32_t name, const struct stretch_wish *wish) {
+bool stretch_is_step(struct time_stretch *stretch, const struct strings *strings, uint32_t name,
+                     const struct stretch_wish *wish) {
     const char *found = strstr(strings_text(strings, name), STEP_NAME "#");
-    return found && is_among(found + strlen(STEP_NAME "#"), wish->steps);
+    const char *number = found ? found + strlen(STEP_NAME "#") : NULL;
+    int64_t n;
+    if (!number || is_among(number, wish->steps))
+        return number != NULL;
+    if (integer_parse(number, strlen(number), &n)) {
+        stretch->n_steps++;
+        stretch->first_step = n < stretch->first_step ? n : stretch->first_step;
+        stretch->last_step = n > stretch->last_step ? n : stretch->last_step;
+    }
+    return false;
 }
 
 void stretch_add_step(struct time_stretch *stretch, int64_t start, int64_t stop) {
@@ -32,10 +43,20 @@ void stretch_add_step(struct time_stretch *stretch, int64_t start, int64_t stop)
     stretch->found = true;
 }
 
+static enum sutra_status no_step(const struct time_stretch *stretch, const struct stretch_wish *wish,
+                                 struct sutra_error *error) {
+    if (stretch->n_steps == 0)
+        return error_set(error, SUTRA_DATA, "no annotation is called " STEP_NAME "#%.100s; there are no steps",
+                         wish->steps);
+    return error_set(error, SUTRA_DATA,
+                     "no annotation is called " STEP_NAME "#%.100s; there are steps from %" PRId64 " to %" PRId64,
+                     wish->steps, stretch->first_step, stretch->last_step);
+}
+
 enum sutra_status stretch_settle(struct time_stretch *stretch, const struct stretch_wish *wish, int64_t first,
                                  struct sutra_error *error) {
     if (wish->steps && !stretch->found)
-        return error_set(error, SUTRA_DATA, "no annotation is called " STEP_NAME "#%.100s", wish->steps);
+        return no_step(stretch, wish, error);
     int64_t from = first + (int64_t)wish->from_us * NS_PER_US, to = first + (int64_t)wish->to_us * NS_PER_US;
     if (wish->from_us > 0 && from > stretch->from)
         stretch->from = from;

@@ -52,7 +52,7 @@ static size_t count_ranks(const struct sutra_operators_ranks *ranks, const struc
     const struct sutra_operators_rank *rank;
     size_t n = 0;
     for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++)
-        if (rank->wanted && n++ == 0)
+        if (!rank->reason && n++ == 0)
             *first = rank;
     return n;
 }

@@ -112,7 +112,7 @@ static enum sutra_status fill_cut(struct sutra_context *context, struct sutra_cu
                          "a pair that is to be linked needs all events of its stretch: only Python's functions may be "
                          "left out");
     stage_begin(context, "cut", cut->device->events.n);
-    enum sutra_status status = selection_make(context, cut->device, wish, &cut->arena, &cut->selection, error);
+    enum sutra_status status = selection_make(context, cut->device, wish, NULL, &cut->arena, &cut->selection, error);
     if (!status && cut->host)
         status = cut_nodes(cut, error);
     stage_end(context);

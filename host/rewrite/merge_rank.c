@@ -120,7 +120,7 @@ static enum sutra_status choose_events(struct merge_writing *writing, struct sut
     row_t n = writing->trace->events.n;
     if (writing->merged->selects) {
         enum sutra_status status =
-            selection_make(context, writing->trace, &writing->merged->selection, arena, &selection, error);
+            selection_make(context, writing->trace, &writing->merged->selection, NULL, arena, &selection, error);
         *kept = selection.kept;
         return status;
     }

@@ -155,7 +155,8 @@ struct sutra_hta_ranks_options {
     const struct sutra_hta_options *hta; /* of each rank; `rank` is not read; may be NULL */
     sutra_hta_visit *visit;              /* may be NULL */
     void *arg;
-    sutra_hta_visit_trace *visit_trace; /* may be NULL; called before `visit` */
+    sutra_hta_visit_trace *visit_trace;          /* may be NULL; called before `visit` */
+    const struct sutra_restriction *restriction; /* may be NULL; the last of the steps that it names is kept */
 };
 
 /* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is

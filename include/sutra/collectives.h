@@ -33,6 +33,7 @@ struct sutra_collectives_options {
     bool arrivals;           /* also the table with a row for each rank of each collective */
     uint64_t ranks_per_host; /* 0: as many as a host has GPUs, where the traces tell that */
     double link_gb_per_s; /* what a GPU's links do at most in one direction; 0: as data sheets have it inside hosts */
+    const struct sutra_restriction *restriction; /* may be NULL */
 };
 
 /* The tables, in the order in which they are written. */

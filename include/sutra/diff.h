@@ -40,10 +40,10 @@ struct sutra_diff_options {
     bool compat; /* the tables of TraceDiff of Holistic Trace Analysis 0.5.0 ("HTA") instead of ours */
     const struct sutra_rename *renames;
     size_t n_renames;
-    const int64_t *only; /* ranks that are wanted, `n_only` of them; 0: all, with `compat` the lowest */
-    size_t n_only;
+    const struct sutra_rank_range *ranks; /* that are wanted, `n_ranks` of them; 0: all, with `compat` the lowest */
+    size_t n_ranks;
     const char *step[2];   /* of A and B: of the steps this one; with `compat` the lowest unless it is given */
-    double from_us, to_us; /* of ours: a part of the work only, as in struct sutra_operators_options */
+    double from_us, to_us; /* of ours: a part of the work only, as in struct sutra_restriction */
     const char *name, *stream, *category;
 };
 

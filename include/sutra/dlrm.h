@@ -217,6 +217,7 @@ struct sutra_dlrm_ranks_options {
     const struct sutra_dlrm_options *dlrm; /* of each rank; may be NULL */
     sutra_dlrm_visit *visit;               /* may be NULL */
     void *arg;
+    const struct sutra_restriction *restriction; /* may be NULL */
 };
 
 /* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is

@@ -41,13 +41,6 @@ struct sutra_operators_options {
     const char
         *peaks;   /* a file with what the device can do at most; NULL: what data sheets say of the one in the trace */
     bool kernels; /* of ours, those of kernels instead of those of operators */
-    /* Of ours, a part of the work only. A moment is that at which the work's call begins, else its own start; host
-     * events count that begin in the stretch. NULL and 0: no restriction. With `compat` SUTRA_USAGE. */
-    const char *step;      /* from the start to the end of "ProfilerStep#" with this number, or of several: "3-5" */
-    double from_us, to_us; /* from here on, before there; whole microseconds from the first start of the trace */
-    const char *name;      /* of the work or its operator: contains this */
-    const char *stream;    /* is this */
-    const char *category;  /* of its operator, in any case of letters: "GEMM" */
 };
 
 /* The tables, in the order in which they are written. */
@@ -105,8 +98,7 @@ struct sutra_operators_ranks_options {
     const struct sutra_operators_options *operators; /* of each rank; `rank` is not read; may be NULL */
     sutra_operators_visit *visit;                    /* may be NULL */
     void *arg;
-    const int64_t *only; /* ranks that are wanted, `n_only` of them; 0: all */
-    size_t n_only;
+    const struct sutra_restriction *restriction; /* may be NULL */
 };
 
 /* Reads and analyzes the device traces of `n_paths` ranks, several at a time, each freed before the next: memory is
@@ -123,11 +115,10 @@ struct sutra_operators_rank {
     const char *path;
     int64_t rank;
     enum sutra_rank_source source;
-    const char *reason; /* why the trace is left out; NULL: it is not, or was not asked for */
-    bool wanted;
+    const char *reason; /* why the trace is left out; NULL: it is not */
 };
 
-/* The ranks by rising number, and behind them the traces that were left out; NULL where `i` is too large. */
+/* The ranks that were asked for by rising number, and behind them the traces that were left out; NULL where `i` is too large. */
 const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i);
 
 /* A table of all ranks, or NULL where it was not made, as those of TraceLens are not: they are tables of one rank. */

@@ -35,6 +35,7 @@ struct sutra_overview_options {
     const char *peaks; /* see struct sutra_operators_options */
     sutra_hta_visit *visit; /* called for the tables of HTA of each rank while they are whole; may be NULL */
     void *arg;
+    const struct sutra_restriction *restriction; /* may be NULL */
 };
 
 /* Reads the device traces of `n_paths` ranks, several at a time. A trace that cannot be read, or whose rank an earlier

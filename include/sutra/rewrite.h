@@ -29,8 +29,8 @@ enum sutra_only { SUTRA_ONLY_ALL, SUTRA_ONLY_GPU, SUTRA_ONLY_CPU, SUTRA_ONLY_COM
  *
  * A moment decides whether an event is inside of the steps and times: for work on the device that at which its call
  * (the one with its correlation) began, for annotations on streams that at which the annotation of the host with their
- * name and external id began, for all others their own start. Operators and annotations of the host that run when the
- * stretch begins are kept, too, so that work launched in it has its operator. Metadata and events without a time are
+ * name and external id began, for all others their own start. Operators, annotations and functions of Python that run
+ * when the stretch begins are kept, too, so that work launched in it has its operator and its module. Metadata and events without a time are
  * always kept. Arrows are kept if all their ends begin at events that are kept (those that begin at none: if they are
  * inside, and the host's events are kept), else no end is. */
 struct sutra_selection {

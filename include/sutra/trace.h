@@ -3,7 +3,7 @@
  * device trace (Kineto's timeline).
  *
  * Files may be plain, gzip or zstd, told by their first bytes. Reading validates all of the JSON; a trace that was
- * read is whole, and does not change any more.
+ * read is whole, and does not change any more, unless it is restricted to a part of it.
  */
 #ifndef SUTRA_TRACE_H
 #define SUTRA_TRACE_H
@@ -45,6 +45,34 @@ enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const 
 
 void sutra_host_trace_free(struct sutra_host_trace *trace);
 void sutra_device_trace_free(struct sutra_device_trace *trace);
+
+/* Ranks from one to another, both included. */
+struct sutra_rank_range {
+    int64_t first, last;
+};
+
+/* A part of the traces of a job: of some ranks, steps, a stretch of time, some work of the device. Zero every field that
+ * you do not set; `size` is sizeof the struct as the caller knows it.
+ *
+ * Of steps and times what sutra_cut_make() (sutra/rewrite.h) keeps is kept. Of the work of the device in them that stays
+ * whose name, stream and operator fit; all that passes on the host stays. */
+struct sutra_restriction {
+    size_t size;
+    const struct sutra_rank_range *ranks; /* `n_ranks` of them, in any order; 0: all. Not read for a single trace */
+    size_t n_ranks;
+    const char *step;      /* from the start to the end of "ProfilerStep#" with this number, or of several: "3-5" */
+    double from_us, to_us; /* from here on, before there; whole microseconds from the first start of each trace */
+    const char *name;      /* of the work, or of the operator that launched it: contains this */
+    const char *stream;    /* is this */
+    const char *category;  /* of the operator, as in the table operator_categories, in any case of letters: "GEMM" */
+};
+
+/* Takes all events that are outside of the restriction away from a trace that nothing else was made of yet, so that
+ * analyses see but the rest; the bytes of the trace stay. SUTRA_DATA: there is no such step, stream, work or time in it,
+ * and the message says what there is. SUTRA_USAGE: no such category. SUTRA_SYSTEM: out of memory. After an error the trace
+ * is as it was. */
+enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, struct sutra_device_trace *trace,
+                                              const struct sutra_restriction *restriction, struct sutra_error *error);
 
 /* Which kind of trace a file is, from its top-level keys ("nodes" or "traceEvents"). */
 enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,

@@ -140,10 +140,6 @@ static struct sutra_operators_options operators_options(const struct job *job) {
         .compat = job->numbers[0] != 0,
         .kernels = job->numbers[1] != 0,
         .peaks = job->texts[0],
-        .step = job->texts[1],
-        .name = job->texts[2],
-        .stream = job->texts[3],
-        .category = job->texts[4],
     };
 }
 
@@ -154,7 +150,13 @@ static enum sutra_status run_operators(struct job *job, struct sutra_context *co
 
 static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
     const struct sutra_operators_options each = operators_options(job);
-    const struct sutra_operators_ranks_options options = {.size = sizeof options, .operators = &each};
+    const struct sutra_restriction restriction = {.size = sizeof restriction,
+                                                  .step = job->texts[1],
+                                                  .name = job->texts[2],
+                                                  .stream = job->texts[3],
+                                                  .category = job->texts[4]};
+    const struct sutra_operators_ranks_options options = {
+        .size = sizeof options, .operators = &each, .restriction = &restriction};
     GIVE(job,
          sutra_operators_ranks_make(context, (const char *const *)job->texts + 5, job->n_texts - 5, &options, &made,
                                     &job->error),

@@ -1,6 +1,6 @@
 /*
- * fuzz_operators.c - the input as a device trace, of which the tables of operators and kernels are made, ours and TraceLens', by
- * one thread and by two: equal ones.
+ * fuzz_operators.c - the input as a device trace, of which the tables of operators and of a part of the kernels are made,
+ * ours and TraceLens', by one thread and by two: equal ones.
  */
 #include "fuzz.h"
 #include "fuzz_tables.h"
@@ -18,6 +18,12 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bo
     struct sutra_error error = {0};
     enum sutra_status status = sutra_device_trace_parse(made.context, "device", data, size, &trace, &error);
     check_outcome(status, &error, trace);
+    if (trace && kernels) { /* what is refused is analyzed as a whole */
+        const struct sutra_restriction part = {
+            .size = sizeof part, .step = size % 2 ? "1-9" : NULL, .from_us = (double)(size % 3), .name = "e"};
+        status = sutra_device_trace_restrict(made.context, trace, &part, &error);
+        check_outcome(status, &error, status ? NULL : trace);
+    }
     if (trace) {
         status = sutra_operators_make(made.context, trace, &options, &made.operators, &error);
         check_outcome(status, &error, made.operators);

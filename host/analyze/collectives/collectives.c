@@ -118,7 +118,7 @@ static void name_ranks(struct sutra_collectives *of) {
                                             .source = task->source,
                                             .reason = task->status ? task->error.message : NULL};
         of->summary.n_ranks += !task->status;
-        of->summary.n_left_out += task->status != SUTRA_OK;
+        of->summary.n_left_out += task->status && !task->is_unwanted;
     }
 }
 
@@ -138,8 +138,11 @@ static enum sutra_status make(struct sutra_collectives *of, struct sutra_context
     if (!collective_calls_init(&of->calls))
         return error_memory(error);
     of->tasks.spool = &spool;
-    enum sutra_status status =
-        rank_tasks_run(&of->tasks, context, paths, n_paths, sizeof(struct collective_part), take_part, of, error);
+    enum sutra_status status = restriction_take(of->options.restriction, &of->tasks.restriction, error);
+    of->options.restriction = NULL; /* the caller's */
+    if (!status)
+        status =
+            rank_tasks_run(&of->tasks, context, paths, n_paths, sizeof(struct collective_part), take_part, of, error);
     return status || of->tasks.is_elsewhere ? status : collectives_join(of, context, error);
 }
 
@@ -187,7 +190,7 @@ const struct sutra_table *sutra_collectives_table(const struct sutra_collectives
 }
 
 const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *collectives, size_t i) {
-    return i < collectives->tasks.n ? &collective_part_at(collectives, i)->rank : NULL;
+    return i < collectives->tasks.n_wanted ? &collective_part_at(collectives, i)->rank : NULL;
 }
 
 void sutra_collectives_summary(const struct sutra_collectives *collectives, struct sutra_collectives_summary *summary) {

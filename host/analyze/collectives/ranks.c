@@ -163,7 +163,7 @@ static void put_checks(struct sutra_collectives *of) {
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_CHECKS);
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[of->tasks.order[i]];
-        if (task->status)
+        if (task->status && !task->is_unwanted)
             put_check(of, table,
                       &(struct collective_check){.severity = CHECK_ERROR,
                                                  .rule = "left out",

@@ -211,8 +211,10 @@ enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const cha
     if (!work.ranks)
         return error_memory(error);
     work.ranks->tasks.spool = &spool;
-    status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze, &work,
-                            error);
+    status = restriction_take(work.options.restriction, &work.ranks->tasks.restriction, error);
+    if (!status)
+        status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze,
+                                &work, error);
     if (!status && work.ranks->tasks.is_elsewhere) {
         sutra_dlrm_ranks_free(work.ranks);
         *ranks = NULL;
@@ -240,7 +242,7 @@ void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
 }
 
 const struct sutra_dlrm_rank *sutra_dlrm_ranks_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
-    return i < ranks->tasks.n ? &analyzed_at(ranks, i)->rank : NULL;
+    return i < ranks->tasks.n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n) {

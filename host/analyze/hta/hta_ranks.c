@@ -296,14 +296,19 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
                                        const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_ranks_options, arg);
-    struct hta_work work;
+    struct hta_work work = {.of_each = {.rank = 0}};
+    struct sutra_restriction restriction = {.step = NULL};
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = hta_options_take(work.options.hta, &work.of_each, error);
     if (!status)
+        status = restriction_take(work.options.restriction, &restriction, error);
+    work.of_each.last_step |= restriction.step != NULL;
+    if (!status)
         status = ranks_begin(n_paths, &work.of_each, &work.ranks, error);
     if (status)
         return status;
+    work.ranks->own.restriction = restriction;
     work.ranks->own.spool = work.options.visit_trace ? NULL : &spool; /* traces do not go from one process to another */
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
     if (!status && work.ranks->own.is_elsewhere) {
@@ -368,7 +373,7 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
 }
 
 const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i) {
-    return i < ranks->tasks->n ? &analyzed_at(ranks, i)->rank : NULL;
+    return i < ranks->tasks->n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,

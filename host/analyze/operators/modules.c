@@ -196,7 +196,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
     table->around = arena_take(arena, reading->hosts.n, sizeof *table->around);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++)
-        if (marked[row] && op_is_inside(reading, reading->hosts.start[row])) {
+        if (marked[row]) {
             keys[table->n].part[0] = host_name(reading, row);
             table->host[table->n++] = row;
         }
@@ -253,7 +253,7 @@ static enum sutra_status find_own(struct frame_table *table, bool backward, stru
         for (int way = 0; way < 1 + backward; way++) {
             wide_t device = lists[way]->up_to[lists[way]->first[end]] - lists[way]->up_to[lists[way]->first[host]];
             table->own[i] += device;
-            if (around != ROW_NONE && op_is_inside(table->reading, table->reading->hosts.start[around]))
+            if (around != ROW_NONE)
                 table->own[place_of[around]] -= device;
         }
     }

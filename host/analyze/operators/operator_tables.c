@@ -83,13 +83,12 @@ static enum sutra_status add_host_times(struct name_table *table, struct arena *
             continue;
         struct host_sum *sum = &table->hosts[table->of_host[row]];
         int64_t total = hosts->stop[row] - hosts->start[row];
-        bool inside = op_is_inside(reading, hosts->start[row]);
-        sum->calls += inside;
-        sum->total += inside ? total : 0;
-        sum->self += inside ? total : 0;
+        sum->calls++;
+        sum->total += total;
+        sum->self += total;
         sum->name = host_name(reading, row);
         sum->kind = (enum host_kind)hosts->kind[row];
-        if (around[row] != ROW_NONE && op_is_inside(reading, hosts->start[around[row]])) {
+        if (around[row] != ROW_NONE) {
             int64_t end = hosts->stop[around[row]] < hosts->stop[row] ? hosts->stop[around[row]] : hosts->stop[row];
             table->hosts[table->of_host[around[row]]].self -= end - hosts->start[row];
         }

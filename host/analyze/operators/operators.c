@@ -361,14 +361,7 @@ static enum sutra_status make_ours(struct op_work *work, const struct sutra_devi
                                    struct sutra_operators *made, struct sutra_error *error) {
     struct op_input *input = &work->input;
     struct op_reading *reading = &work->reading;
-    uint8_t *categories = NULL;
     enum sutra_status status = op_reading_make(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
-    if (!status)
-        status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
-    input->reading = input->framed = reading;
-    input->categories = categories;
-    if (!status)
-        status = op_restrict(input, reading, &work->arena, &work->scratch, error);
     if (status)
         return status;
     return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
@@ -395,15 +388,8 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
 
 enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_operators_options, category);
-    enum sutra_status status = options_take(&form, given, taken, error);
-    if (status)
-        return status;
-    bool part =
-        taken->step || taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category;
-    if (taken->compat && part)
-        return error_set(error, SUTRA_USAGE, "the tables of TraceLens are those of all work: not of a part of it");
-    return SUTRA_OK;
+    static const struct options_form form = OPTIONS_FORM(sutra_operators_options, kernels);
+    return options_take(&form, given, taken, error);
 }
 
 enum sutra_status sutra_operators_make(struct sutra_context *context, const struct sutra_device_trace *trace,

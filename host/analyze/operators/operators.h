@@ -5,6 +5,7 @@
 #define ANALYZE_OPERATORS_OPERATORS_H
 
 #include "analyze/operators/tables.h"
+#include "analyze/restriction.h"
 #include "sutra/operators.h"
 
 /* What the makers look at. */
@@ -40,10 +41,11 @@ struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra
 /* The stream of a piece of work, as a text. */
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);
 
-/* Takes away what the options do not ask for, and charges the rest anew. SUTRA_DATA: there is no such step.
- * SUTRA_USAGE: no such category. */
-enum sutra_status op_restrict(const struct op_input *input, struct op_reading *reading, struct arena *arena,
-                              struct arena *scratch, struct sutra_error *error);
+/* Takes the work away that is outside of the restriction, and charges the rest anew. Of the host's events none is taken
+ * away; reading->from and to say which are inside. Errors as of sutra_device_trace_restrict(). */
+enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
+                              struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                              struct sutra_error *error);
 
 /* Makers of tables; what they need on the way comes from the arena and is given back. */
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,

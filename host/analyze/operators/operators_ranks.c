@@ -46,13 +46,6 @@ static enum sutra_status visit(void *arg, size_t number, struct sutra_context *c
     return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->operators, error);
 }
 
-static bool is_wanted(const struct sutra_operators_ranks_options *options, int64_t rank) {
-    for (size_t i = 0; i < options->n_only; i++)
-        if (options->only[i] == rank)
-            return true;
-    return options->n_only == 0;
-}
-
 /* What is done about a rank when it is analyzed. */
 static enum sutra_status show(struct ops_work *work, struct rank_run *run, size_t number, struct sutra_error *error) {
     struct sutra_operators *operators = analyzed_of(work->ranks, number)->operators;
@@ -69,13 +62,7 @@ static void put_options(const struct ops_work *work, struct buffer *out) {
     const struct sutra_operators_options *options = &work->of_each;
     spool_put(out, options->compat);
     spool_put(out, options->kernels);
-    spool_put(out, options->from_us);
-    spool_put(out, options->to_us);
-    const char *const texts[] = {options->peaks, options->step, options->name, options->stream, options->category};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        spool_put_text(out, texts[i]);
-    for (size_t i = 0; i < work->options.n_only; i++)
-        spool_put(out, work->options.only[i]);
+    spool_put_text(out, options->peaks);
 }
 
 /* Whether the options are these. */
@@ -152,10 +139,6 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_operators_options options = work->of_each;
     options.rank = work->ranks->own.list[number].rank;
-    if (!is_wanted(&work->options, options.rank)) {
-        sutra_device_trace_free(trace);
-        return SUTRA_OK;
-    }
     enum sutra_status status = sutra_operators_make(context, trace, &options, &analyzed->operators, error);
     sutra_device_trace_free(trace);
     return status || rank_run_is_shared(run) ? status : show(work, run, number, error);
@@ -180,19 +163,12 @@ static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id,
 static void name_ranks(struct sutra_operators_ranks *ranks) {
     for (size_t i = 0; i < ranks->tasks->n; i++) {
         const struct rank_task *task = &ranks->tasks->list[i];
-        analyzed_of(ranks, i)->rank = (struct sutra_operators_rank){.path = task->path,
-                                                                    .rank = task->rank,
-                                                                    .source = task->source,
-                                                                    .reason = task->status ? task->error.message : NULL,
-                                                                    .wanted = analyzed_of(ranks, i)->operators != NULL};
+        analyzed_of(ranks, i)->rank =
+            (struct sutra_operators_rank){.path = task->path,
+                                          .rank = task->rank,
+                                          .source = task->source,
+                                          .reason = task->status ? task->error.message : NULL};
     }
-}
-
-static bool any_is_wanted(const struct sutra_operators_ranks *ranks) {
-    for (size_t i = 0; i < ranks->tasks->n; i++)
-        if (analyzed_of(ranks, i)->operators)
-            return true;
-    return false;
 }
 
 static enum sutra_status join_all(struct sutra_operators_ranks *ranks, struct sutra_error *error) {
@@ -221,24 +197,26 @@ static enum sutra_status ranks_begin(size_t n, struct sutra_operators_ranks **ra
 enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                              const struct sutra_operators_ranks_options *options,
                                              struct sutra_operators_ranks **ranks, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, n_only);
+    static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, arg);
     struct ops_work work;
+    struct sutra_restriction restriction;
     enum sutra_status status = options_take(&form, options, &work.options, error);
     if (!status)
         status = op_options_take(work.options.operators, &work.of_each, error);
+    if (!status)
+        status = restriction_take(work.options.restriction, &restriction, error);
     if (!status)
         status = ranks_begin(n_paths, &work.ranks, error);
     if (status)
         return status;
     work.ranks->own.spool = &spool;
+    work.ranks->own.restriction = restriction;
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
     if (!status && work.ranks->own.is_elsewhere) {
         sutra_operators_ranks_free(work.ranks);
         *ranks = NULL;
         return SUTRA_OK;
     }
-    if (!status && !any_is_wanted(work.ranks))
-        status = error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for");
     if (!status)
         status = join_all(work.ranks, error);
     if (status)
@@ -280,7 +258,7 @@ void sutra_operators_ranks_free(struct sutra_operators_ranks *ranks) {
 }
 
 const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i) {
-    return i < ranks->tasks->n ? &analyzed_at(ranks, i)->rank : NULL;
+    return i < ranks->tasks->n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
 const struct sutra_table *sutra_operators_ranks_table(const struct sutra_operators_ranks *ranks,

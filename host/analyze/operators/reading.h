@@ -95,7 +95,7 @@ struct op_reading {
     struct device_rows devices;
     struct call_links links;
     struct op_charges charges;
-    int64_t from, to;     /* host events count that begin at or behind the one and before the other */
+    int64_t from, to;     /* of a part of it (op_restrict()), what is inside */
     uint64_t n_bad_times; /* events that are left out: without a start, of a negative duration, too large */
 };
 

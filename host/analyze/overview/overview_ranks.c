@@ -195,7 +195,10 @@ static enum sutra_status make_tables(struct sutra_overview *overview, struct ran
                                      struct arena *scratch, struct sutra_error *error) {
     const struct rank_task *task = &overview->tasks.list[number];
     struct rank_overview *rank = rank_of(overview, number);
-    const struct sutra_hta_options hta = {.size = sizeof hta, .rank = task->rank, .only_joined = true};
+    const struct sutra_hta_options hta = {.size = sizeof hta,
+                                          .rank = task->rank,
+                                          .last_step = overview->tasks.restriction.step != NULL,
+                                          .only_joined = true};
     enum sutra_status status =
         operators_make_of(context, reading, task->rank, overview->options.peaks, scratch, &rank->operators, error);
     if (!status)
@@ -383,7 +386,10 @@ enum sutra_status sutra_overview_make(struct sutra_context *context, const char 
         return error_memory(error);
     made->options = taken;
     made->tasks.spool = &spool;
-    status = rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
+    status = restriction_take(taken.restriction, &made->tasks.restriction, error);
+    if (!status)
+        status =
+            rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
     if (!status && made->tasks.is_elsewhere) {
         sutra_overview_free(made);
         *overview = NULL;

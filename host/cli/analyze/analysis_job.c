@@ -24,13 +24,43 @@ int analysis_values_check(const struct analysis_values *values, const struct ope
     return SUTRA_OK;
 }
 
-bool analysis_ranks_take(const struct word_list *words, int64_t ranks[WORDS_MAX]) {
+/* "3", or "3-5". */
+static bool read_range(const char *text, size_t length, struct sutra_rank_range *range) {
+    const char *dash = memchr(text, '-', length);
+    size_t first = dash ? (size_t)(dash - text) : length;
+    if (!integer_parse(text, first, &range->first))
+        return false;
+    range->last = range->first;
+    return !dash || (integer_parse(dash + 1, length - first - 1, &range->last) && range->first <= range->last);
+}
+
+static bool read_ranges(const struct word_list *words, struct analysis_part *part) {
     for (size_t i = 0; i < words->n; i++)
-        if (!integer_parse(words->words[i], strlen(words->words[i]), &ranks[i])) {
-            message_fail(SUTRA_USAGE, "--rank '%s': a number was expected", words->words[i]);
-            return false;
+        for (const char *at = words->words[i], *end; at; at = *end ? end + 1 : NULL) {
+            end = at + strcspn(at, ",");
+            if (part->restriction.n_ranks == ANALYSIS_RANGES_MAX ||
+                !read_range(at, (size_t)(end - at), &part->ranks[part->restriction.n_ranks++])) {
+                message_fail(SUTRA_USAGE, "--rank '%s': ranks such as 0-3,8 were expected", words->words[i]);
+                return false;
+            }
         }
     return true;
+}
+
+int analysis_part_take(const struct part_values *values, struct analysis_part *part) {
+    *part = (struct analysis_part){.restriction = {.size = sizeof part->restriction,
+                                                   .step = values->step,
+                                                   .from_us = (double)values->from_us,
+                                                   .to_us = (double)values->to_us,
+                                                   .name = values->name,
+                                                   .stream = values->stream,
+                                                   .category = values->category}};
+    if (!read_ranges(&values->ranks, part))
+        return SUTRA_USAGE;
+    if (values->to_us && values->to_us <= values->from_us)
+        return message_fail(SUTRA_USAGE, "--to does not stand behind --from");
+    part->restriction.ranks = part->ranks;
+    return SUTRA_OK;
 }
 
 /* The same trace would count as two ranks. */

@@ -14,19 +14,39 @@
 #include "cli/tool/job.h"
 #include "cli/tool/trace_list.h"
 
+/* Ranges of ranks at most. */
+#define ANALYSIS_RANGES_MAX 256
+
+/* What of a job is analyzed. */
+struct part_values {
+    struct word_list ranks;
+    const char *step, *name, *stream, *category;
+    uint64_t from_us, to_us;
+};
+
+/* The same as the library takes it. */
+struct analysis_part {
+    struct sutra_restriction restriction;
+    struct sutra_rank_range ranks[ANALYSIS_RANGES_MAX];
+};
+
 /* First member, `analysis`, of the values of such a command. */
 struct analysis_values {
     struct job_values job; /* output: a folder */
-    const char *part;      /* of those who share the ranks */
+    struct part_values wanted;
+    const char *part; /* of those who share the ranks */
     bool no_report, open, finish;
     bool may_meet; /* a trace may stand twice among the inputs */
 };
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define ANALYSIS_ROWS_WHERE                                                                                            \
-    {"open", 0, OPTION_FLAG, AT(analysis.open),                                                                        \
-     .help = "print the path of the report, and its address for a browser"},                                           \
-        WHERE_ROWS(analysis.job.where)
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},                            \
+        {"open", 0, OPTION_FLAG, AT(analysis.open),                                                                    \
+         .help = "print the path of the report, and its address for a browser"},                                       \
+        WHERE_ROWS(analysis.job.where), {                                                                              \
+        "strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"      \
+    }
 #define ANALYSIS_ROWS_HOW                                                                                              \
     JOB_ROW_LENIENT(analysis.job), JOB_ROW_INPUT(analysis.job.most_input_bytes), JOB_ROW_FORCE(analysis.job.force),    \
         JOB_ROW_STATS(analysis.job),                                                                                   \
@@ -48,12 +68,64 @@ struct analysis_values {
             .help = "read no trace, but take what the parts have left in DIR; all else as they were called"            \
     }
 
+/* What a trace's analysis writes, of tables. */
+#define ANALYSIS_ROW_OUTPUT                                                                                            \
+    {                                                                                                                  \
+        "output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),                                                    \
+            .help = "write a file for each table into the folder DIR, and report.html with its charts"                 \
+    }
+#define ANALYSIS_ROW_FORMAT                                                                                            \
+    {                                                                                                                  \
+        "format", 'f', OPTION_CHOICE, "FORMAT", AT(format),                                                            \
+            .choices = table_formats, .help = "of the tables: csv, or json, an array of rows (default: csv)"           \
+    }
+
+/* Those that restrict an analysis to a part of the job. */
+#define ANALYSIS_ROWS_PART                                                                                             \
+    {"rank",                                                                                                           \
+     0,                                                                                                                \
+     OPTION_WORDS,                                                                                                     \
+     "LIST",                                                                                                           \
+     AT(analysis.wanted.ranks),                                                                                        \
+     .help = "only traces of these ranks, 0-3,8 for instance; may be repeated"},                                       \
+        {"step",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_TEXT,                                                                                                  \
+         "N",                                                                                                          \
+         AT(analysis.wanted.step),                                                                                     \
+         .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},                                       \
+        {"from",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_NUMBER,                                                                                                \
+         "US",                                                                                                         \
+         AT(analysis.wanted.from_us),                                                                                  \
+         .maximum = UINT32_MAX,                                                                                        \
+         .help = "only what is launched from so many microseconds after the first event on"},                          \
+        {"to",                                                                                                         \
+         0,                                                                                                            \
+         OPTION_NUMBER,                                                                                                \
+         "US",                                                                                                         \
+         AT(analysis.wanted.to_us),                                                                                    \
+         .minimum = 1,                                                                                                 \
+         .maximum = UINT32_MAX,                                                                                        \
+         .help = "only what is launched before so many microseconds after the first event"},                           \
+        {"name",                                                                                                       \
+         0,                                                                                                            \
+         OPTION_TEXT,                                                                                                  \
+         "TEXT",                                                                                                       \
+         AT(analysis.wanted.name),                                                                                     \
+         .help = "only kernels, copies and sets whose name, or whose operator's name, contains TEXT"},                 \
+        {"stream", 0, OPTION_TEXT, "ID", AT(analysis.wanted.stream), .help = "only what runs on the stream ID"}, {     \
+        "category", 0, OPTION_TEXT, "NAME", AT(analysis.wanted.category),                                              \
+            .help = "only work of operators of a category: GEMM, SDPA_fwd, elementwise, ..."                           \
+    }
+
 /* Whether there is a trace and the flags go together: SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,
                           const struct command *command);
 
-/* The numbers of --rank; false after it has said what is wrong. */
-bool analysis_ranks_take(const struct word_list *words, int64_t ranks[WORDS_MAX]);
+/* The restriction that the values stand for: SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */
+int analysis_part_take(const struct part_values *values, struct analysis_part *part);
 
 /* Of one trace, and of many. */
 extern const struct stage_share analysis_stages[];

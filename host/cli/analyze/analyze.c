@@ -57,10 +57,9 @@ static const struct option_row options[] = {
      .help = "steps are the annotations NAME (default: those of the profiler, else what repeats)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
      .help = "what the device can do at most (default: the data sheet of the device in the trace)"},
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };

@@ -25,10 +25,8 @@ static const char *const compats[] = {"none", "tracelens", NULL}; /* in this ord
 #define AT(field) .offset = offsetof(struct collectives_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
-     .help = "of the tables: csv, or json, an array of rows (default: csv)"},
+    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_FORMAT,
     {"arrivals", 0, OPTION_FLAG, AT(arrivals),
      .help = "write collective_arrivals, too: a row for each rank of each collective"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = INT32_MAX,
@@ -39,10 +37,9 @@ static const struct option_row options[] = {
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
      .help = "tracelens: the tables of TraceLens, with its rules, its arithmetic and its columns: ranks are the places "
              "of their files, collectives meet by order, GB are GiB (default: none)"},
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };
@@ -55,6 +52,7 @@ struct collectives_job {
     struct sutra_collectives *collectives;
     struct result_folder results;
     struct analysis_share share;
+    struct analysis_part part;
 };
 
 static enum sutra_status write_tables(struct collectives_job *job, struct sutra_error *error) {
@@ -83,7 +81,8 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                    .compat = values->compat == COLLECTIVES_TRACELENS,
                                                    .arrivals = values->arrivals,
                                                    .ranks_per_host = values->ranks_per_host,
-                                                   .link_gb_per_s = (double)values->link_peak};
+                                                   .link_gb_per_s = (double)values->link_peak,
+                                                   .restriction = &job->part.restriction};
     enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
         analysis_share_with(&job->share, job->analysis.context);
@@ -125,7 +124,9 @@ static int job_tell(struct collectives_job *job) {
 
 static int run_job(struct collectives_job *job, struct collectives_values *values, const struct operands *operands,
                    const struct job_team *processes) {
-    int exit_code = trace_list_make(&job->traces, operands);
+    int exit_code = analysis_part_take(&values->analysis.wanted, &job->part);
+    if (exit_code == SUTRA_OK)
+        exit_code = trace_list_make(&job->traces, operands);
     exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
     if (exit_code == SUTRA_OK)
         exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);

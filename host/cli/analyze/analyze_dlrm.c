@@ -52,10 +52,9 @@ static const struct option_row options[] = {
              "which leaves out some calls (default: '## ', or ProfilerStep where no name begins so, and all threads)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the results"},
+    ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };
@@ -116,6 +115,7 @@ struct dlrm_job {
     struct sutra_dlrm_options options;
     struct analysis_share share;
     bool no_report;
+    struct analysis_part part;
 };
 
 static enum sutra_status write_results(struct dlrm_job *job, struct sutra_context *context,
@@ -135,11 +135,18 @@ static enum sutra_status run_one(struct dlrm_job *job, const struct sutra_dlrm_o
     struct sutra_context *context = job->analysis.context;
     enum sutra_status status = sutra_device_trace_read(context, input, &job->trace, error);
     if (!status)
+        status = sutra_device_trace_restrict(context, job->trace, &job->part.restriction, error);
+    if (!status)
         status = sutra_dlrm_analyze(context, job->trace, options_of_dlrm, &job->dlrm, error);
     return !status && output ? write_results(job, context, job->dlrm, input, job->results.path, error) : status;
 }
 
 /* ---- Many ranks ---- */
+
+/* Which rank a trace is of does not matter, unless somebody asks for one. */
+static bool is_one(const struct dlrm_job *job) {
+    return job->traces.n == 1 && job->part.restriction.n_ranks == 0;
+}
 
 /* One rank is done: here, or (without an analysis) in another process. */
 static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_dlrm *dlrm,
@@ -166,7 +173,8 @@ static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_
     const struct sutra_dlrm_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                            .dlrm = options_of_dlrm,
                                                            .visit = output || job->share.is_on ? on_rank : NULL,
-                                                           .arg = job};
+                                                           .arg = job,
+                                                           .restriction = &job->part.restriction};
     uint64_t n_bytes = 0;
     analysis_share_with(&job->share, job->analysis.context);
     enum sutra_status status = sutra_dlrm_ranks_make(job->analysis.context, (const char *const *)job->traces.paths,
@@ -182,7 +190,7 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
     struct dlrm_job *job = arg;
     enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
-        status = (job->traces.n == 1 ? run_one : run_many)(job, &job->options, error);
+        status = (is_one(job) ? run_one : run_many)(job, &job->options, error);
     progress_clear(&job->analysis.watch.progress);
     return status;
 }
@@ -258,10 +266,12 @@ static int job_tell(struct dlrm_job *job) {
 static int list_traces(struct dlrm_job *job, const struct operands *operands, bool is_shared) {
     int exit_code = read_options(job->values, &job->options);
     if (exit_code == SUTRA_OK)
+        exit_code = analysis_part_take(&job->values->analysis.wanted, &job->part);
+    if (exit_code == SUTRA_OK)
         exit_code = trace_list_make(&job->traces, operands);
-    if (exit_code == SUTRA_OK && job->values->analysis.open && job->traces.n > 1)
+    if (exit_code == SUTRA_OK && job->values->analysis.open && !is_one(job))
         exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
-    if (exit_code == SUTRA_OK && is_shared && job->traces.n == 1)
+    if (exit_code == SUTRA_OK && is_shared && is_one(job))
         exit_code = message_fail(SUTRA_USAGE, "%s: one trace is nothing to share", job->traces.paths[0]);
     return exit_code;
 }

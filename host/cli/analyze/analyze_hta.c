@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "analyze/restriction.h"
 #include "cli/analyze/analysis_share.h"
 #include "cli/analyze/hta_page.h"
 #include "cli/analyze/shared_analyses.h"
@@ -30,8 +31,7 @@ static const char *const endings[] = {"json", "json.gz", "json.zst", NULL};
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
+    ANALYSIS_ROW_OUTPUT,
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
      .help =
          "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
@@ -63,10 +63,9 @@ static const struct option_row options[] = {
          "the share of time that the GPU works as counters, for Perfetto"},
     {"no-series", 0, OPTION_FLAG, AT(no_series),
      .help = "leave out the tables that have a row for each launch or kernel of a rank"},
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };
@@ -80,6 +79,7 @@ struct hta_job {
     struct sutra_report *report; /* NULL: none is written */
     struct result_folder results;
     struct analysis_share share;
+    struct analysis_part part;
 };
 
 /* Writes a table to its file; `rank` may be RANK_ALL. */
@@ -182,7 +182,8 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                           .visit = output ? on_rank : NULL,
                                                           .arg = job,
                                                           .visit_trace =
-                                                              output && values->counters >= 0 ? on_trace : NULL};
+                                                              output && values->counters >= 0 ? on_trace : NULL,
+                                                          .restriction = &job->part.restriction};
     enum sutra_status status = job_open(analysis, NULL, error);
     if (!status)
         analysis_share_with(&job->share, analysis->context);
@@ -246,6 +247,13 @@ static int run_job(struct hta_job *job, struct hta_values *values, const struct 
     return exit_code == SUTRA_OK ? ended : exit_code;
 }
 
+static int take_part(struct hta_job *job) {
+    int exit_code = analysis_part_take(&job->values->analysis.wanted, &job->part);
+    if (exit_code == SUTRA_OK && job->values->counters >= 0 && restriction_is_part(&job->part.restriction))
+        return message_fail(SUTRA_USAGE, "--counters writes whole traces: 'sutra cut' makes one of a part");
+    return exit_code;
+}
+
 int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct hta_values values = {.analysis.job.stages = analysis_stages, .counters = -1};
     struct operands operands;
@@ -259,7 +267,9 @@ int hta_run_shared(const struct command *command, int argc, char **argv, const s
     if (values.counters >= 0 && analysis_is_shared(&values.analysis, processes))
         return message_fail(SUTRA_USAGE, "--counters needs the traces themselves: let one process do it");
     struct hta_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &values, &operands, processes);
+    exit_code = take_part(&job);
+    if (exit_code == SUTRA_OK)
+        exit_code = run_job(&job, &values, &operands, processes);
     sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);
     sutra_context_free(job.analysis.context);

@@ -10,15 +10,11 @@
 #define AT(field) .offset = offsetof(struct operators_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
-     .help = "of the tables: csv, or json, an array of rows (default: csv)"},
-    RESTRICTION_ROWS,
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_FORMAT,
+    ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };

@@ -12,20 +12,16 @@ static const char *const compats[] = {"none", "tracelens", NULL}; /* in the orde
 #define AT(field) .offset = offsetof(struct operators_values, field)
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write a file for each table into the folder DIR, and report.html with its charts"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
-     .help = "of the tables: csv, or json, an array of rows (default: csv)"},
+    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_FORMAT,
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
      .help = "tracelens: the tables of TraceLens, with its rules, its arithmetic and its columns (default: none)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
      .help = "take what the device can do at most from FILE, {\"mem_bw_gbps\": N, \"max_achievable_tflops\": "
              "{\"matrix_bf16\": N, ...}}, instead of data sheets"},
-    RESTRICTION_ROWS,
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
-    {"strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"},
     ANALYSIS_ROWS_HOW,
     {0},
 };

@@ -22,7 +22,7 @@ struct operators_job {
     struct sutra_operators_ranks *ranks;
     struct result_folder results;
     struct analysis_share share;
-    int64_t only[WORDS_MAX]; /* ranks */
+    struct analysis_part part;
 };
 
 static enum sutra_status write_table(struct operators_job *job, const struct sutra_table *table, int64_t rank,
@@ -72,19 +72,12 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
     const struct sutra_operators_options of_each = {.size = sizeof of_each,
                                                     .compat = values->compat == COMPAT_TRACELENS,
                                                     .kernels = job->kernels,
-                                                    .peaks = values->peaks,
-                                                    .step = values->step,
-                                                    .from_us = (double)values->from_us,
-                                                    .to_us = (double)values->to_us,
-                                                    .name = values->name,
-                                                    .stream = values->stream,
-                                                    .category = values->category};
+                                                    .peaks = values->peaks};
     const struct sutra_operators_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                                 .operators = &of_each,
                                                                 .visit = output ? on_rank : NULL,
                                                                 .arg = job,
-                                                                .only = job->only,
-                                                                .n_only = values->ranks.n};
+                                                                .restriction = &job->part.restriction};
     enum sutra_status status = job_open(analysis, NULL, error);
     if (!status)
         analysis_share_with(&job->share, analysis->context);
@@ -104,7 +97,7 @@ static void print_stats(FILE *file, const void *result) {
     const struct sutra_operators_rank *rank;
     uint64_t n_ranks = 0, n_left_out = 0;
     for (size_t i = 0; (rank = sutra_operators_ranks_at(job->ranks, i)); i++) {
-        n_ranks += rank->wanted;
+        n_ranks += !rank->reason;
         n_left_out += rank->reason != NULL;
     }
     const struct named_count counts[] = {{"n_ranks", n_ranks}, {"n_left_out", n_left_out}};
@@ -146,8 +139,9 @@ int operators_run_shared(const struct command *command, int argc, char **argv, c
     struct operators_job job = {.values = &values,
                                 .kernels = command == &analyze_kernels_command,
                                 .analysis = analysis_job_start(&values.analysis)};
-    exit_code =
-        analysis_ranks_take(&values.ranks, job.only) ? run_job(&job, &values, &operands, processes) : SUTRA_USAGE;
+    exit_code = analysis_part_take(&values.analysis.wanted, &job.part);
+    if (exit_code == SUTRA_OK)
+        exit_code = run_job(&job, &values, &operands, processes);
     sutra_operators_ranks_free(job.ranks);
     sutra_context_free(job.analysis.context);
     trace_list_free(&job.traces);

@@ -92,22 +92,14 @@ static void print_timeline(const struct sutra_operators_ranks *ranks, int64_t ra
     print_part(ranks, rank, "", "charged to nobody", all_us, "to nobody: its call is not in the trace");
 }
 
-/* The first rank with tables. */
-static const struct sutra_operators_rank *first_rank(const struct sutra_operators_ranks *ranks) {
-    size_t i = 0;
-    while (!sutra_operators_ranks_at(ranks, i)->wanted)
-        i++;
-    return sutra_operators_ranks_at(ranks, i);
-}
-
 static void print_head(const struct sutra_operators_ranks *ranks) {
     const struct sutra_operators_rank *rank;
     uint64_t n = 0, n_left_out = 0;
     for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++) {
-        n += rank->wanted;
+        n += !rank->reason;
         n_left_out += rank->reason != NULL;
     }
-    rank = first_rank(ranks);
+    rank = sutra_operators_ranks_at(ranks, 0);
     printf("rank %" PRId64 ": %s\n", rank->rank, short_path(rank->path, 70).text);
     if (n > 1)
         printf("the first of %s ranks; the tables have all\n", count_text(n).text);
@@ -119,7 +111,7 @@ static void print_head(const struct sutra_operators_ranks *ranks) {
 
 static void print_page(const struct sutra_operators_ranks *ranks, const struct page_block *blocks, size_t n,
                        const char *folder, const char *command) {
-    int64_t rank = first_rank(ranks)->rank;
+    int64_t rank = sutra_operators_ranks_at(ranks, 0)->rank;
     double all_us = timeline_us(ranks, rank, "all work");
     print_head(ranks);
     print_timeline(ranks, rank);

@@ -18,6 +18,7 @@ struct overview_job {
     struct sutra_overview *overview;
     struct sutra_report *report; /* NULL: none is written */
     struct analysis_share share;
+    struct analysis_part part;
 };
 
 static enum sutra_status write_table(struct overview_job *job, const struct sutra_table *table,
@@ -65,7 +66,8 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                    .tables = output || job->share.is_on,
                                                    .peaks = values->peaks,
                                                    .visit = job->report ? sutra_report_visit : NULL,
-                                                   .arg = job->report};
+                                                   .arg = job->report,
+                                                   .restriction = &job->part.restriction};
     if (!status)
         analysis_share_with(&job->share, analysis->context);
     if (!status)
@@ -121,7 +123,9 @@ int overview_run_shared(const struct command *command, int argc, char **argv, co
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
     struct overview_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &values, &operands, processes);
+    exit_code = analysis_part_take(&values.analysis.wanted, &job.part);
+    if (exit_code == SUTRA_OK)
+        exit_code = run_job(&job, &values, &operands, processes);
     sutra_report_free(job.report);
     sutra_overview_free(job.overview);
     sutra_context_free(job.analysis.context);

@@ -183,8 +183,8 @@ static const char *const description[] = {
     "Python's functions, without what is short. What is kept stays as it is, byte for byte, and all that stands around "
     "the events, too.",
     "Work on the device belongs to the moment at which its call began, an annotation on a stream to that of the "
-    "host's annotation, all else to its own start. Operators and annotations that run when the stretch begins are kept "
-    "as well, so that work launched in it has its operator. Metadata is always kept; arrows are kept whole or not at "
+    "host's annotation, all else to its own start. Operators, annotations and functions of Python that run when the "
+    "stretch begins are kept as well, so that work launched in it has its operator and its module. Metadata is always kept; arrows are kept whole or not at "
     "all.",
     "With the host trace of the same run both can be linked: of it the nodes are kept that belong to operators and "
     "annotations which are kept, and those above them.",
