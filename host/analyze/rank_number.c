@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "read/fields.h"
 #include "read/trace_head.h"
@@ -56,9 +55,7 @@ int64_t rank_number(const struct sutra_device_trace *trace, const char *path, si
 
 bool rank_number_of_file(const char *path, int64_t *rank) {
     struct trace_head head;
-    struct stat found;
-    if (stat(path, &found) || !S_ISREG(found.st_mode) || trace_head_read(path, &head, NULL) ||
-        head.side != SIDE_DEVICE || head.rank < 0)
+    if (trace_head_read(path, false, &head, NULL) || head.side != SIDE_DEVICE || head.rank < 0)
         return false;
     *rank = head.rank;
     return true;

@@ -13,9 +13,11 @@
 #include "match/key_index.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
+#include "read/trace_head.h"
 
-enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
-                                      struct sutra_error *error) {
+/* From the keys of all of it. */
+static enum sutra_status kind_by_all(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
+                                     struct sutra_error *error) {
     struct document document = {0};
     const struct document_reader reader = {.read_stage = "look at trace", .looks_only = true};
     stage_begin(context, "open trace", 0);
@@ -35,6 +37,15 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
     stage_end(context);
     document_free(&document);
     return status;
+}
+
+enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
+                                      struct sutra_error *error) {
+    struct trace_head head;
+    if (trace_head_read(path, false, &head, NULL) || head.side == SIDE_UNKNOWN)
+        return kind_by_all(context, path, kind, error);
+    *kind = head.side == SIDE_HOST ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
+    return SUTRA_OK;
 }
 
 /* What linking has added. */

@@ -31,7 +31,7 @@ struct trace_head {
 };
 
 /* Looks at the file; one that does not tell its side and process at first is mended where it is `lenient`.
- * SUTRA_NO_INPUT: it cannot be read. */
+ * SUTRA_NO_INPUT: it cannot be read, or is a pipe and the like, which stays as it is. */
 enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error);
 
 /* The same of a text; fills what it tells. */

@@ -182,11 +182,42 @@ static bool take_ends(struct link_search *search, struct arrow_tables *tables) {
     return true;
 }
 
+/* Leaves, before ids are read, the arrows that end at work without a call, and where there are some, all that begin. */
+static bool choose_arrows(struct link_search *search, row_t *arrows, row_t *n) {
+    const struct device_events *events = search->reading->events;
+    const struct device_rows *devices = &search->reading->devices;
+    struct pair_table work;
+    row_t n_ends = 0, n_left = 0;
+    bool ok = pair_table_init(&work);
+    for (row_t i = 0; i < devices->n && ok; i++) {
+        struct pair_entry *entry = devices->call[i] == ROW_NONE ? moment_of(search, &work, devices->event[i]) : NULL;
+        ok = devices->call[i] != ROW_NONE || entry;
+        if (entry)
+            entry->number = i;
+    }
+    for (row_t i = 0; i < *n && ok; i++) {
+        row_t arrow = arrows[i];
+        bool is_end = events->phase[arrow] == 'f';
+        uint32_t thread = is_end ? thread_of(search, arrow) : 0;
+        double ts = number_as_double(number_at(events->ts, arrow));
+        ok = thread != PAIR_NONE;
+        bool ends = is_end && ok && pair_table_find(&work, double_sort_key(ts), thread) != PAIR_NONE;
+        if (ends || events->phase[arrow] == 's')
+            arrows[n_left++] = arrow;
+        n_ends += ends;
+    }
+    pair_table_free(&work);
+    *n = n_ends ? n_left : 0;
+    return ok;
+}
+
 static enum sutra_status link_by_arrows(struct link_search *search, struct sutra_error *error) {
     struct arrow_tables tables = {0};
     row_t *arrows, n;
     const value_key *ids = NULL;
     enum sutra_status status = list_arrows(search, &arrows, &n, error);
+    if (!status && !choose_arrows(search, arrows, &n))
+        status = error_memory(error);
     if (status || n == 0)
         return status;
     bool ok = pair_table_init(&tables.calls) && pair_table_init(&tables.ids) && pair_table_init(&tables.ends);

@@ -108,6 +108,21 @@ static enum sutra_status sort_by(struct host_list *list, const uint64_t *key_of,
     return cpu_sort_keys(NULL, &(struct sort_keys_step){keys, list->order, list->n}, error);
 }
 
+/* Events of one start by falling length. These are few where events have times of their own, so that the order of the
+ * file, which mostly is that of time, is kept as it is. */
+static enum sutra_status sort_equal(struct host_list *list, uint64_t *keys, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (row_t begin = 0, end; begin < list->n && !status; begin = end) {
+        int64_t start = list->start[list->order[begin]];
+        for (end = begin; end < list->n && list->start[list->order[end]] == start; end++)
+            keys[end] = ~((uint64_t)list->stop[list->order[end]] - (uint64_t)start);
+        if (end > begin + 1)
+            status =
+                cpu_sort_keys(NULL, &(struct sort_keys_step){keys + begin, list->order + begin, end - begin}, error);
+    }
+    return status;
+}
+
 /* By thread, start, and (by our rules) falling length. */
 static enum sutra_status sort_list(const struct op_reading *reading, struct host_list *list, struct arena *scratch,
                                    struct sutra_error *error) {
@@ -116,14 +131,12 @@ static enum sutra_status sort_list(const struct op_reading *reading, struct host
     enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < list->n && !status; i++) {
         list->order[i] = i;
-        of[i] = ~((uint64_t)list->stop[i] - (uint64_t)list->start[i]);
-    }
-    if (!status && !(reading->rules & READING_REFERENCE))
-        status = sort_by(list, of, keys, error);
-    for (row_t i = 0; i < list->n && !status; i++)
         of[i] = integer_sort_key(list->start[i]);
+    }
     if (!status)
         status = sort_by(list, of, keys, error);
+    if (!status && !(reading->rules & READING_REFERENCE))
+        status = sort_equal(list, keys, error);
     for (row_t i = 0; i < list->n && !status; i++)
         of[i] = list->thread[i];
     if (!status)
