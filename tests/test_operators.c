@@ -279,7 +279,7 @@ static void a_part_of_the_work_can_be_asked_for(void **state) {
         {ONLY(.stream = "7"), "aten::mm 2 40, aten::relu 1 0"},
         {ONLY(.category = "gemm"), "aten::mm 2 40, aten::relu 1 0"},
         {ONLY(.category = "gem"), "no category of operators is called gem; there are: other, CONV_bwd"},
-        {ONLY(.category = "reduce"), "no operator of the category reduce launched work; those that did: other, GEMM"},
+        {ONLY(.category = "reduce"), "no operator of the category reduce launched work; those that did: elementwise, GEMM"},
         {ONLY(.stream = "9"), "nothing runs on the stream '9'; streams with work: 7, 8"},
         {ONLY(.name = "softmax"),
          "neither work of the device nor an operator that launched some has 'softmax' in its name"},
