@@ -272,7 +272,8 @@ def check_operators(page, folder, whole=True):
     def summed(rows, group, count, value):
         sums = {}
         for row in rows:
-            key = next(row[name] for name in ("full_name", "name", "module") if name in row), row[group]
+            name = next(row[name] for name in ("full_name", "name", "module") if name in row)
+            key = name.replace("nn.Module: ", "", 1) if "module" in row else name, row[group]
             into = sums.setdefault(key, {"name": key[0], "group": key[1], "count": 0, "device_us": 0.0})
             into["count"] += int(row[count])
             into["device_us"] += number(row[value])

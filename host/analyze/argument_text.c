@@ -5,38 +5,33 @@
 #include "analyze/argument_text.h"
 
 #include "read/json_walk.h"
+#include "text/list_text.h"
 #include "text/number_text.h"
 #include "text/string_text.h"
 
 struct argument_writer {
     struct buffer *out;
+    const char *end; /* of the JSON */
     size_t depth;
     bool comma[DEPTH_MAX + 2]; /* whether the list of this depth needs none behind its element */
 };
 
-/* Length of the string at `text`, with its quotes. */
-static size_t string_length(const char *text) {
-    size_t n = 1;
-    while (text[n] != '"')
-        n += text[n] == '\\' ? 2 : 1;
-    return n + 1;
+/* Length of the string, or the object, at `text`. */
+static size_t value_length(const char *text, const char *end) {
+    struct list_cursor cursor = {text, end};
+    if (*text == '"')
+        list_skip_string(&cursor);
+    else
+        list_skip_value(&cursor);
+    while (list_is_space(cursor.at[-1]))
+        cursor.at--;
+    return (size_t)(cursor.at - text);
 }
 
 static size_t scalar_length(const char *text) {
     size_t n = 0;
     while (!strchr(",]} \n\r\t", text[n]))
         n++;
-    return n;
-}
-
-/* Length of the object at `json`. */
-static size_t object_length(const char *json) {
-    size_t depth = 0, n = 0;
-    do {
-        depth += json[n] == '[' || json[n] == '{';
-        depth -= json[n] == ']' || json[n] == '}';
-        n += json[n] == '"' ? string_length(json + n) : 1;
-    } while (depth);
     return n;
 }
 
@@ -91,7 +86,7 @@ static size_t append_token(struct argument_writer *writer, const char *text) {
         append_text(writer->out, writer->comma[writer->depth--] || is_empty(writer->out) ? ")" : ",)");
         return 1;
     case '{':
-        length = object_length(text);
+        length = value_length(text, writer->end);
         buffer_append(writer->out, text, length);
         return length;
     case ',':
@@ -99,7 +94,7 @@ static size_t append_token(struct argument_writer *writer, const char *text) {
         append_text(writer->out, ", ");
         return 1;
     case '"':
-        length = string_length(text);
+        length = value_length(text, writer->end);
         append_string(writer->out, text, length, writer->depth == 0);
         return length;
     default:
@@ -108,7 +103,7 @@ static size_t append_token(struct argument_writer *writer, const char *text) {
 }
 
 void argument_append(struct buffer *out, const char *json, size_t length) {
-    struct argument_writer writer = {.out = out};
+    struct argument_writer writer = {.out = out, .end = json + length};
     for (size_t i = 0; i < length;)
         i += append_token(&writer, json + i);
 }

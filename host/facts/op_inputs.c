@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "text/list_text.h"
+
 /* An element of the list of shapes, or of strides: its numbers, or its members, which are the records behind it. */
 struct shape_record {
     uint32_t first, n;
@@ -22,96 +24,14 @@ struct shape_list {
     bool there;
 };
 
-struct cursor {
-    const char *at, *end;
-};
-
 /* Also over a text that is not there. */
-static struct cursor over(struct input_text text) {
+static struct list_cursor over(struct input_text text) {
     const char *at = text.at ? text.at : "";
-    return (struct cursor){at, at + (text.at ? text.length : 0)};
-}
-
-static bool is_space(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool opens(char c) {
-    return c == '[' || c == '(' || c == '{';
-}
-
-static bool closes(char c) {
-    return c == ']' || c == ')' || c == '}';
-}
-
-static bool quotes(char c) {
-    return c == '"' || c == '\'';
-}
-
-static void skip_space(struct cursor *cursor) {
-    while (cursor->at < cursor->end && is_space(*cursor->at))
-        cursor->at++;
-}
-
-/* Behind the string at the cursor. */
-static void skip_string(struct cursor *cursor) {
-    char quote = *cursor->at++;
-    while (cursor->at < cursor->end && *cursor->at != quote)
-        cursor->at += *cursor->at == '\\' && cursor->end - cursor->at > 1 ? 2 : 1;
-    cursor->at += cursor->at < cursor->end;
-}
-
-/* Behind the value at the cursor, whatever it is, and however deep. */
-static void skip_value(struct cursor *cursor) {
-    size_t depth = 0;
-    while (cursor->at < cursor->end) {
-        char c = *cursor->at;
-        if (depth == 0 && (c == ',' || closes(c)))
-            return;
-        if (quotes(c)) {
-            skip_string(cursor);
-            continue;
-        }
-        depth += opens(c) ? 1 : 0;
-        depth -= closes(c) ? 1 : 0;
-        cursor->at++;
-    }
-}
-
-/* Goes into the list at the cursor; false: there is none. */
-static bool enter(struct cursor *cursor) {
-    skip_space(cursor);
-    if (cursor->at == cursor->end || !opens(*cursor->at))
-        return false;
-    cursor->at++;
-    return true;
-}
-
-/* Whether another element begins at the cursor, behind what was read of the one before; else leaves the list. */
-static bool more(struct cursor *cursor) {
-    skip_value(cursor);
-    skip_space(cursor);
-    if (cursor->at < cursor->end && *cursor->at == ',') {
-        cursor->at++;
-        skip_space(cursor);
-    }
-    if (cursor->at < cursor->end && !closes(*cursor->at))
-        return true;
-    cursor->at += cursor->at < cursor->end;
-    return false;
-}
-
-/* Whether the list that was just entered has an element. */
-static bool first(struct cursor *cursor) {
-    skip_space(cursor);
-    if (cursor->at < cursor->end && !closes(*cursor->at))
-        return true;
-    cursor->at += cursor->at < cursor->end;
-    return false;
+    return (struct list_cursor){at, at + (text.at ? text.length : 0)};
 }
 
 /* A whole number of at most 18 digits; anything else is no size. */
-static bool read_number(struct cursor *cursor, int64_t *number) {
+static bool read_number(struct list_cursor *cursor, int64_t *number) {
     const char *at = cursor->at;
     bool negative = at < cursor->end && *at == '-';
     at += negative;
@@ -119,7 +39,7 @@ static bool read_number(struct cursor *cursor, int64_t *number) {
     int64_t value = 0;
     while (at < cursor->end && *at >= '0' && *at <= '9' && at - digits < 18)
         value = value * 10 + (*at++ - '0');
-    if (at == digits || (at < cursor->end && !closes(*at) && *at != ',' && !is_space(*at)))
+    if (at == digits || (at < cursor->end && !list_closes(*at) && *at != ',' && !list_is_space(*at)))
         return false;
     cursor->at = at;
     *number = negative ? -value : value;
@@ -127,9 +47,9 @@ static bool read_number(struct cursor *cursor, int64_t *number) {
 }
 
 /* The numbers of the list that was just entered, into a record. */
-static void read_numbers(struct op_inputs_parser *parser, struct cursor *cursor, struct shape_record *record) {
+static void read_numbers(struct op_inputs_parser *parser, struct list_cursor *cursor, struct shape_record *record) {
     record->first = (uint32_t)(parser->numbers.length / sizeof(int64_t));
-    for (bool there = first(cursor); there; there = more(cursor)) {
+    for (bool there = list_first(cursor); there; there = list_more(cursor)) {
         int64_t number;
         if (read_number(cursor, &number)) {
             buffer_append(&parser->numbers, &number, sizeof number);
@@ -139,21 +59,21 @@ static void read_numbers(struct op_inputs_parser *parser, struct cursor *cursor,
 }
 
 /* The element at the cursor, and its members behind it. */
-static uint32_t read_shape(struct op_inputs_parser *parser, struct cursor *cursor) {
+static uint32_t read_shape(struct op_inputs_parser *parser, struct list_cursor *cursor) {
     struct shape_record record = {0};
     size_t place = parser->shapes.length;
     buffer_append(&parser->shapes, &record, sizeof record);
-    if (!enter(cursor))
+    if (!list_enter(cursor))
         return 0;
-    struct cursor inside = *cursor;
-    skip_space(&inside);
-    record.is_list = inside.at < inside.end && opens(*inside.at);
+    struct list_cursor inside = *cursor;
+    list_skip_space(&inside);
+    record.is_list = inside.at < inside.end && list_opens(*inside.at);
     if (!record.is_list) {
         read_numbers(parser, cursor, &record);
     } else {
-        for (bool there = first(cursor); there; there = more(cursor)) {
+        for (bool there = list_first(cursor); there; there = list_more(cursor)) {
             struct shape_record member = {0};
-            if (enter(cursor))
+            if (list_enter(cursor))
                 read_numbers(parser, cursor, &member);
             buffer_append(&parser->shapes, &member, sizeof member);
             record.n_members++;
@@ -166,28 +86,28 @@ static uint32_t read_shape(struct op_inputs_parser *parser, struct cursor *curso
 
 static struct shape_list read_shapes(struct op_inputs_parser *parser, struct input_text text) {
     struct shape_list list = {.first_record = parser->shapes.length / sizeof(struct shape_record)};
-    struct cursor cursor = over(text);
-    if (!enter(&cursor))
+    struct list_cursor cursor = over(text);
+    if (!list_enter(&cursor))
         return list;
     list.there = true;
-    for (bool there = first(&cursor); there; there = more(&cursor), list.n++)
+    for (bool there = list_first(&cursor); there; there = list_more(&cursor), list.n++)
         list.n_members += read_shape(parser, &cursor);
     return list;
 }
 
 /* The value at the cursor: a string without its quotes, anything else as it is, without white space behind it. */
-static struct input_text read_text(struct cursor *cursor) {
+static struct input_text read_text(struct list_cursor *cursor) {
     struct input_text text = {.at = cursor->at};
-    if (quotes(*cursor->at)) {
-        skip_string(cursor);
+    if (list_quotes(*cursor->at)) {
+        list_skip_string(cursor);
         text.at++;
         bool closed = cursor->at - text.at > 0 && cursor->at[-1] == text.at[-1];
         text.length = (size_t)(cursor->at - text.at) - (closed ? 1 : 0);
         return text;
     }
-    skip_value(cursor);
+    list_skip_value(cursor);
     const char *end = cursor->at;
-    while (end > text.at && is_space(end[-1]))
+    while (end > text.at && list_is_space(end[-1]))
         end--;
     text.length = (size_t)(end - text.at);
     return text;
@@ -195,11 +115,11 @@ static struct input_text read_text(struct cursor *cursor) {
 
 /* Places that the text has; where `to` is given, sets the type or the value of these inputs. */
 static uint32_t read_texts(struct input_text list, struct operator_input *to, bool types) {
-    struct cursor cursor = over(list);
+    struct list_cursor cursor = over(list);
     uint32_t n = 0;
-    if (!enter(&cursor))
+    if (!list_enter(&cursor))
         return 0;
-    for (bool there = first(&cursor); there; there = more(&cursor), n++) {
+    for (bool there = list_first(&cursor); there; there = list_more(&cursor), n++) {
         struct input_text text = read_text(&cursor);
         if (to && types)
             to[n].type = text;
@@ -294,7 +214,7 @@ bool input_is(struct input_text value, const char *word) {
 }
 
 /* The number or the word at the cursor. */
-static bool read_numeral(struct cursor *cursor, int64_t *number) {
+static bool read_numeral(struct list_cursor *cursor, int64_t *number) {
     if (read_number(cursor, number))
         return true;
     struct input_text word = read_text(cursor);
@@ -303,12 +223,12 @@ static bool read_numeral(struct cursor *cursor, int64_t *number) {
 }
 
 bool input_numbers(struct input_text value, int64_t *numbers, uint32_t most, uint32_t *n) {
-    struct cursor cursor = over(value);
+    struct list_cursor cursor = over(value);
     uint32_t found = 0;
     if (!value.length)
         return false;
-    bool list = enter(&cursor);
-    for (bool there = first(&cursor); there; there = list && more(&cursor), found++)
+    bool list = list_enter(&cursor);
+    for (bool there = list_first(&cursor); there; there = list && list_more(&cursor), found++)
         if (found == most || !read_numeral(&cursor, &numbers[found]))
             return false;
     *n = found;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/operators/tables.h"
 #include "report/operators_tables.h"
 #include "report/rates_section.h"
 
@@ -104,7 +105,7 @@ static void show_summed(struct page *page, const struct operators_source *source
 }
 
 void operators_show_operators(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"name", "category", "calls", "device_us"};
+    static const struct summed_columns columns = {"name", "category", "calls", "device_us", NULL};
     static const struct summed_words words = {
         {"top_operators", "Device time of operators", "One bar for each operator, of the work that it launched.", NULL,
          "Operators", "operators"},
@@ -124,7 +125,7 @@ void operators_show_categories(struct page *page, const void *of) {
 }
 
 void operators_show_modules(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"module", "kind", "calls", "own_us"};
+    static const struct summed_columns columns = {"module", "kind", "calls", "own_us", MODULE_PREFIX};
     static const struct summed_words words = {
         {"top_modules", "Device time of modules",
          "One bar for each module, of the work in it and in no module below it.", NULL, "Modules", "modules"},
@@ -155,7 +156,7 @@ void operators_show_annotations(struct page *page, const void *of) {
 }
 
 void operators_show_kernels(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"full_name", "operator", "kernels", "device_us"};
+    static const struct summed_columns columns = {"full_name", "operator", "kernels", "device_us", NULL};
     static const struct summed_words words = {
         {"top_kernels", "Time of kernels", "One bar for each kernel, copy or set of memory, by its name.", NULL,
          "Kernels", "kernels"},

@@ -31,6 +31,15 @@ static bool find_column(const struct sutra_table *table, const char *name, uint3
     return false;
 }
 
+static uint32_t name_of(struct rank_sums *summing, const struct sutra_table *from, uint32_t column, const char *prefix,
+                        uint64_t row) {
+    size_t length, n = prefix ? strlen(prefix) : 0;
+    const char *text = table_get_text(from, column, row, &length);
+    bool begins = n < length && memcmp(text, prefix ? prefix : "", n) == 0;
+    return begins ? strings_intern(&summing->texts, text + n, length - n)
+                  : strings_intern(&summing->texts, text, length);
+}
+
 static uint32_t text_of(struct rank_sums *summing, const struct sutra_table *from, uint32_t column, bool there,
                         uint64_t row) {
     size_t length = 0;
@@ -90,9 +99,10 @@ void summed_table(struct sutra_table *table, const char *name, const struct sutr
     bool ok = find_column(from, columns->name, &name_at) && find_column(from, columns->value, &value_at) &&
               strings_init(&summing.texts);
     for (uint64_t row = 0; row < from->n_rows && ok; row++)
-        ok = add_row(
-            &summing, text_of(&summing, from, name_at, true, row), text_of(&summing, from, group_at, grouped, row),
-            counted ? (uint64_t)table_get_integer(from, count_at, row) : 1, table_get_real(from, value_at, row));
+        ok = add_row(&summing, name_of(&summing, from, name_at, columns->prefix, row),
+                     text_of(&summing, from, group_at, grouped, row),
+                     counted ? (uint64_t)table_get_integer(from, count_at, row) : 1,
+                     table_get_real(from, value_at, row));
     if (ok && summing.keys.n)
         qsort(summing.rows, summing.keys.n, sizeof *summing.rows, by_value);
     if (ok)

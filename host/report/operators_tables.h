@@ -8,9 +8,10 @@
 #include "analyze/table.h"
 #include "sutra/operators.h"
 
-/* Columns by name of a table of the analysis that are added up; `group` and `count` may be NULL. */
+/* Columns by name of a table of the analysis that are added up; `group` and `count` may be NULL. `prefix`, which may be
+ * NULL, is what names begin with and are shown without. */
 struct summed_columns {
-    const char *name, *group, *count, *value;
+    const char *name, *group, *count, *value, *prefix;
 };
 
 /* Rows by name and group, those with the largest sums first: name, group (""), count, device_us, share_pctg of all. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "simulate/et_values.h"
 #include "simulate/kernel_names.h"
+#include "text/list_text.h"
 
 /* How far above a kernel is looked for what describes it. */
 #define LEVELS 4
@@ -20,43 +21,17 @@
 
 /* ---- lists as Python writes them ---- */
 
-/* The next element of the list that goes on at *at; *at is then behind it. False: there is none. */
-static bool next_item(const char **at, const char *end, struct et_text *item) {
-    while (*at < end && (**at == ',' || **at == ' '))
-        ++*at;
-    const char *begin = *at;
-    int depth = 0;
-    char quote = 0;
-    for (; *at < end; ++*at) {
-        char c = **at;
-        if (quote) {
-            if (c == '\\' && *at + 1 < end)
-                ++*at;
-            else if (c == quote)
-                quote = 0;
-        } else if (c == '\'' || c == '"') {
-            quote = c;
-        } else if (c == '[' || c == '{') {
-            depth++;
-        } else if (c == ']' || c == '}') {
-            if (--depth < 0)
-                break;
-        } else if (c == ',' && depth == 0) {
-            break;
-        }
-    }
-    *item = (struct et_text){begin, (uint32_t)(*at - begin)};
-    return *at > begin;
-}
-
 /* Up to `most` elements of a list's text; returns how many. */
 static unsigned read_items(struct et_text list, struct et_text *items, unsigned most) {
     if (list.length == 0 || *list.bytes != '[')
         return 0;
-    const char *at = list.bytes + 1, *end = list.bytes + list.length;
+    struct list_cursor cursor = {list.bytes, list.bytes + list.length};
     unsigned n = 0;
-    while (n < most && next_item(&at, end, &items[n]))
-        n++;
+    for (bool more = list_enter(&cursor) && list_first(&cursor); more && n < most; more = list_more(&cursor)) {
+        const char *begin = cursor.at;
+        list_skip_value(&cursor);
+        items[n++] = (struct et_text){begin, (uint32_t)(cursor.at - begin)};
+    }
     return n;
 }
 
