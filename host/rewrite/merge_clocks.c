@@ -36,7 +36,7 @@ static void share_offset(struct merge_rank **ranks, size_t n) {
     int64_t apart = 0, residual = 0;
     if (n < 2)
         return;
-    qsort(ranks, n, sizeof *ranks, compare_offsets);
+    qsort(ranks, n, sizeof(struct merge_rank *), compare_offsets);
     int64_t median = ranks[(n - 1) / 2]->offset_ns;
     for (size_t i = 0; i < n; i++) {
         int64_t own = moment_size(moment_minus(ranks[i]->offset_ns, median));

@@ -51,8 +51,8 @@ static enum sutra_status make_rank(struct rank_sources *sources, uint32_t r, str
     struct sutra_error *error = &sources->errors[r];
     if (!pool || !strings_init(&names->names) || !strings_init(&names->groups))
         return error_memory(error);
-    return sources->paths ? read_graph(sources, r, pool, error)
-                          : make_graph(sources, r, &sources->ets[r]->file.nodes, pool, error);
+    return sources->ets ? make_graph(sources, r, &sources->ets[r]->file.nodes, pool, error)
+                        : read_graph(sources, r, pool, error);
 }
 
 /* ---- All ranks ---- */

@@ -67,26 +67,33 @@ static enum sutra_status copy_file(struct sutra_context *context, const char *fr
     return status;
 }
 
+static enum sutra_status copy_folder(struct sutra_context *context, const char *from, const char *to,
+                                     struct sutra_error *error);
+
+static enum sutra_status copy_entry(struct sutra_context *context, const char *from, const char *to, const char *name,
+                                    struct sutra_error *error) {
+    char *file = NULL, *place = NULL;
+    bool named = asprintf(&file, "%s/%s", from, name) >= 0 && asprintf(&place, "%s/%s", to, name) >= 0;
+    enum sutra_status status = named ? SUTRA_OK : error_memory(error);
+    if (named && name[0] != '.')
+        status = (path_is_folder(file) ? copy_folder : copy_file)(context, file, place, error);
+    free(file);
+    free(place);
+    return status;
+}
+
 /* Folders in it are those that we made, one deep. */
 static enum sutra_status copy_folder(struct sutra_context *context, const char *from, const char *to,
                                      struct sutra_error *error) {
     DIR *list = path_make_folder(to) ? opendir(from) : NULL;
     const struct dirent *entry;
-    enum sutra_status status = list ? SUTRA_OK : error_file(error, SUTRA_NO_OUTPUT, to, "%s", strerror(errno));
+    enum sutra_status status = SUTRA_OK;
+    if (!list)
+        return error_file(error, SUTRA_NO_OUTPUT, to, "%s", strerror(errno));
     /* cppcheck-suppress readdirCalled; nobody else reads this list */
-    while (!status && (entry = readdir(list))) {
-        char *file = NULL, *place = NULL;
-        bool named =
-            asprintf(&file, "%s/%s", from, entry->d_name) >= 0 && asprintf(&place, "%s/%s", to, entry->d_name) >= 0;
-        if (!named)
-            status = error_memory(error);
-        else if (entry->d_name[0] != '.')
-            status = (path_is_folder(file) ? copy_folder : copy_file)(context, file, place, error);
-        free(file);
-        free(place);
-    }
-    if (list)
-        closedir(list);
+    while (!status && (entry = readdir(list)))
+        status = copy_entry(context, from, to, entry->d_name, error);
+    closedir(list);
     return status;
 }
 
