@@ -94,9 +94,10 @@ void sutra_et_free(struct sutra_et *et) {
     free(et);
 }
 
-enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error) {
+enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
+                                 struct sutra_error *error) {
     struct source source;
-    enum sutra_status status = source_open_other(&source, path, 0, error);
+    enum sutra_status status = source_open_other(&source, path, context->options.most_input_bytes, error);
     if (status)
         return status;
     *known = et_looks_like(source.bytes, source.size);

@@ -43,8 +43,10 @@ void sutra_et_free(struct sutra_et *et);
 
 uint64_t sutra_et_nodes(const struct sutra_et *et);
 
-/* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed. */
-enum sutra_status sutra_et_known(const char *path, bool *known, struct sutra_error *error);
+/* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed, or stands
+ * for more than the context's `most_input_bytes`. */
+enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
+                                 struct sutra_error *error);
 
 /* Reads the JSON lines of sutra_et_write_json(), or what chakra_jsonizer writes. Errors as those of sutra_et_read(), with
  * the line. */

@@ -9,6 +9,12 @@ echo "-- more than 1,000 times the compressed bytes, unless that is meant"
 try sutra tree spaces.zst -q -f text | sed -E 's/[0-9]+ compressed/N compressed/'
 try sutra tree spaces.zst -q -f text --max-input 50M
 try sutra info spaces.zst -q --max-input 50M | grep -e events -e exit
+# a node whose name is 40,000,000 spaces
+sutra link host.json device.json -o small.et -q
+{ cat small.et; printf '\205\264\211\023\022\200\264\211\023'
+  head -c 40000000 /dev/zero | tr '\0' ' '; } | zstd -qc >named.et.zst
+rm small.et
+try sutra info named.et.zst -q --max-input 50M | grep -e bytes -e exit
 echo "-- less, where that is wanted"
 gzip -c device.json >device.gz
 refused() {
