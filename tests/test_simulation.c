@@ -495,10 +495,12 @@ struct rank_files {
 };
 
 static struct rank_files files_write(struct simulated_job *job) {
-    struct rank_files files = {.folder = P_tmpdir "/sutra_XXXXXX", .n = job->n};
-    assert_non_null(mkdtemp(files.folder));
+    char folder[] = P_tmpdir "/sutra_XXXXXX";
+    struct rank_files files = {.n = job->n};
+    assert_non_null(mkdtemp(folder));
+    snprintf(files.folder, sizeof files.folder, "%s", folder);
     for (uint32_t r = 0; r < job->n; r++) {
-        snprintf(files.paths[r], PATH_SIZE, "%s/rank.%u.et", files.folder, r);
+        snprintf(files.paths[r], PATH_SIZE, "%s/rank.%u.et", folder, r);
         if (sutra_et_write(job->context, job->ets[r], files.paths[r], NULL, &job->error))
             fail_msg("%s", job->error.message);
     }
