@@ -142,7 +142,7 @@ static int compare_keys(const void *left, const void *right) {
 
 /* The streams that work runs on, "7, 20, 24". */
 static void list_streams(const struct restricting *work, char *list, size_t size) {
-    value_key found[STREAMS_TOLD];
+    value_key found[STREAMS_TOLD] = {0};
     size_t n = 0, length = 0, text_length;
     bool more = false;
     char room[NUMBER_TEXT_MAX];
