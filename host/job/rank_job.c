@@ -163,10 +163,15 @@ static enum sutra_status link_rank(struct rank_at_hand *at_hand, struct sutra_co
     return status ? status : outcome.status;
 }
 
-/* What a rank has freed is the system's again: else each thread's heap would keep the room of its largest rank. */
+/* What a rank has freed is the system's again: else each thread's heap would keep the room of its largest rank. One
+   thread at a time: where another allocator is in malloc's place (jemalloc, a sanitizer's), the first call sets up the C
+   library's own, and a second beside it would find that half done. */
 static void give_back(void) {
 #ifdef __GLIBC__
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one_at_a_time);
     malloc_trim(0);
+    pthread_mutex_unlock(&one_at_a_time);
 #endif
 }
 
