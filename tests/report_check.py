@@ -266,6 +266,24 @@ def csv_tables(folder):
     return table
 
 
+def check_durations(page, rows):
+    """The bins of all ranks, by where they end."""
+    bins = defaultdict(lambda: {"kernels": 0, "device_us": 0.0})
+    for row in rows:
+        bins[number(row["below_us"])]["kernels"] += int(row["kernels"])
+        bins[number(row["below_us"])]["device_us"] += number(row["device_us"])
+    check(("durations" in page.tables) == bool(bins), "durations are missing, or should be")
+    if not bins:
+        return
+    seen = page.rows("durations")
+    check(len(seen) == len(bins), "durations has", len(seen), "rows of", len(bins))
+    n, us = (sum(row[column] for row in bins.values()) for column in ("kernels", "device_us"))
+    for row, (_, want) in zip(seen, sorted(bins.items())):
+        check(row["kernels"] == want["kernels"] and near(row["device_us"], want["device_us"]), row, want)
+        check(near(row["percent"], 100 * want["kernels"] / n), row, want)
+        check(us == 0 or near(row["device_percent"], 100 * want["device_us"] / us), row, want)
+
+
 def check_operators(page, folder, whole=True):
     table = csv_tables(folder)
 
@@ -296,9 +314,11 @@ def check_operators(page, folder, whole=True):
     kernels = {"top_kernels": summed(table("kernels"), "operator", "kernels", "device_us")}
     operators = {"top_operators": summed(table("operators"), "category", "calls", "device_us"),
                  "top_modules": summed(table("modules"), "kind", "calls", "own_us")}
-    of_kernels, of_operators = ["kernel_durations", "kernel_configurations"], [
-        "operator_categories", "operators_by_arguments", "annotations"]
+    of_kernels = ["kernel_configurations"]
+    of_operators = ["operator_categories", "operators_by_arguments", "annotations"]
     only_kernels = whole and os.path.exists(os.path.join(folder, "kernels.csv"))
+    if only_kernels or not whole:
+        check_durations(page, table("kernel_durations"))
     made = kernels if only_kernels else operators if whole else kernels | operators
     for name, expected in made.items():
         shown_there = any(row["device_us"] > 0 for row in expected)
@@ -459,7 +479,7 @@ def check_bars(name, by_row, page):
     tables = {"time_by_rank": "time", "kernel_types": "gpu_kernel_breakdown_mem.types", "top_kernels": "kernels",
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
               "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules",
-              "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
+              "kernel_durations": "durations", "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
     tables |= {"time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
@@ -471,7 +491,8 @@ def check_bars(name, by_row, page):
     for row, bars in by_row.items():
         for column, value in bars if int(row) < page.most else ():
             check(near(rows[int(row)][column], value), name, row, column, value)
-    most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "waited_for": 512, "steps": 48}.get(
+    most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "waited_for": 512, "steps": 48,
+            "kernel_durations": 64}.get(
         name, 20 if "st" == name[:2] or name[0] == "o" else 16)
     if name[:4] == "top_" or tables[name] == "kernels":  # what takes no time has no bar
         column = next(iter(by_row.values()))[0][0]

@@ -1,5 +1,5 @@
 /*
- * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, queues over time.
+ * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, durations, queues over time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 #include "report/figure.h"
 #include "report/headings.h"
 #include "report/markup.h"
+#include "report/operators_tables.h"
 #include "report/queue_series.h"
 #include "report/svg.h"
 #include "report/table_order.h"
@@ -214,6 +215,49 @@ static void rows_are_sorted_by_sums(void **state) {
     table_free(&table);
 }
 
+/* Bins of two ranks, of which the second one's begin earlier, go over one another. */
+static void durations_of_ranks_are_added_up(void **state) {
+    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},       {"from_us", SUTRA_COLUMN_REAL},
+                                               {"below_us", SUTRA_COLUMN_REAL},      {"kernels", SUTRA_COLUMN_INTEGER},
+                                               {"percent", SUTRA_COLUMN_REAL},       {"device_us", SUTRA_COLUMN_REAL},
+                                               {"device_percent", SUTRA_COLUMN_REAL}};
+    static const struct {
+        double from_us, below_us;
+        int64_t kernels;
+    } bins[] = {{2, 5, 3}, {5, 10, 4}, {0.5, 1, 8}, {1, 2, 0}, {2, 5, 1}};
+    static const struct {
+        const char *takes;
+        int64_t kernels;
+    } expected[] = {{"0.50 \u00b5s to 1 \u00b5s", 8},
+                    {"1 \u00b5s to 2 \u00b5s", 0},
+                    {"2 \u00b5s to 5 \u00b5s", 4},
+                    {"5 \u00b5s to 10 \u00b5s", 4}};
+    struct sutra_table from, table;
+    (void)state;
+    table_init(&from, "kernel_durations", specs, sizeof specs / sizeof *specs);
+    for (size_t i = 0; i < sizeof bins / sizeof *bins; i++) {
+        table_integer(&from, i > 1);
+        table_real(&from, bins[i].from_us);
+        table_real(&from, bins[i].below_us);
+        table_integer(&from, bins[i].kernels);
+        table_real(&from, 0);
+        table_real(&from, (double)bins[i].kernels * bins[i].from_us);
+        table_real(&from, 0);
+    }
+    durations_table(&table, &from);
+    assert_false(table.failed);
+    assert_int_equal(table.n_rows, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        size_t length;
+        assert_string_equal(table_get_text(&table, BIN_TAKES, i, &length), expected[i].takes);
+        assert_int_equal(table_get_integer(&table, BIN_KERNELS, i), expected[i].kernels);
+    }
+    assert_true(table_get_real(&table, BIN_TIME, 2) == 8);
+    assert_true(table_get_real(&table, BIN_SHARE, 2) == 25);
+    table_free(&table);
+    table_free(&from);
+}
+
 /* ---- Queues ---- */
 
 static void a_queue_is_averaged_over_time(void **state) {
@@ -393,6 +437,7 @@ int main(void) {
         cmocka_unit_test(axes_have_marks_at_round_numbers),
         cmocka_unit_test(what_is_far_away_is_drawn_at_an_end),
         cmocka_unit_test(rows_are_sorted_by_sums),
+        cmocka_unit_test(durations_of_ranks_are_added_up),
         cmocka_unit_test(a_queue_is_averaged_over_time),
         cmocka_unit_test(of_many_queues_the_longest_are_kept),
         cmocka_unit_test(queues_are_what_samples_of_them_say),

@@ -172,7 +172,29 @@ void operators_show_kernels(struct page *page, const void *of) {
 }
 
 void operators_show_durations(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_KERNELS_DURATIONS, "Kernels by duration", "the traces have none");
+    static const struct bars_words words = {
+        "kernel_durations",
+        "Kernels by duration",
+        "One bar for each stretch of durations: how many kernels of all ranks take as long.",
+        NULL,
+        "Kernels by duration",
+        "kernel_durations"};
+    const struct sutra_table *from = table_of(of, SUTRA_KERNELS_DURATIONS);
+    struct sutra_table table;
+    if (!from) {
+        page_missing(page, words.caption, "the traces have none");
+        return;
+    }
+    durations_table(&table, from);
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .values = {{BIN_KERNELS, "kernels", COLOUR_COMPUTE}},
+                              .n_values = 1,
+                              .unit = UNIT_COUNT};
+    if (page->charted)
+        page_subtitle(page, words.title); /* where it is all of a section, that has a title */
+    page_bars(page, bars, DURATION_BINS_MOST, &words);
+    table_free(&table);
 }
 
 void operators_show_configurations(struct page *page, const void *of) {

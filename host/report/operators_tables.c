@@ -4,11 +4,14 @@
 #include "report/operators_tables.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "columns/column.h"
 #include "columns/strings.h"
 #include "columns/tuples.h"
+#include "report/figure.h"
 
 struct summed_row {
     uint32_t name, group;
@@ -135,6 +138,68 @@ void summed_cut(struct sutra_table *table, uint64_t n) {
     made.failed |= table->failed;
     table_free(table);
     *table = made;
+}
+
+/* ---- Durations ---- */
+
+struct bin {
+    double from_us, below_us, device_us;
+    int64_t kernels;
+};
+
+/* Puts the bin among those before it, by its end; `n` are there. */
+static uint64_t add_bin(struct bin *bins, uint64_t n, struct bin bin) {
+    uint64_t at = n;
+    while (at > 0 && bins[at - 1].below_us > bin.below_us)
+        at--;
+    if (at > 0 && bins[at - 1].below_us >= bin.below_us) {
+        bins[at - 1].kernels += bin.kernels;
+        bins[at - 1].device_us += bin.device_us;
+        return n;
+    }
+    if (n == DURATION_BINS_MOST)
+        return n;
+    memmove(bins + at + 1, bins + at, (n - at) * sizeof *bins);
+    bins[at] = bin;
+    return n + 1;
+}
+
+static uint64_t sum_bins(const struct sutra_table *durations, struct bin *bins) {
+    enum { RANK, FROM, BELOW, KERNELS, PERCENT, TIME };
+    uint64_t n = 0;
+    for (uint64_t row = 0; row < durations->n_rows; row++)
+        n = add_bin(bins, n,
+                    (struct bin){table_get_real(durations, FROM, row), table_get_real(durations, BELOW, row),
+                                 table_get_real(durations, TIME, row), table_get_integer(durations, KERNELS, row)});
+    return n;
+}
+
+static void put_bin(const struct bin *bin, const struct bin *all, struct sutra_table *table) {
+    char takes[2 * sizeof(struct shown) + 8];
+    snprintf(takes, sizeof takes, "%s to %s", shown_figure(bin->from_us, UNIT_US).text,
+             shown_figure(bin->below_us, UNIT_US).text);
+    table_words(table, takes);
+    table_integer(table, bin->kernels);
+    table_real(table, all->kernels > 0 ? (double)bin->kernels / (double)all->kernels * 100 : (double)NAN);
+    table_real(table, bin->device_us);
+    table_real(table, all->device_us > 0 ? bin->device_us / all->device_us * 100 : (double)NAN);
+}
+
+void durations_table(struct sutra_table *table, const struct sutra_table *durations) {
+    static const struct column_spec specs[] = {{"takes", SUTRA_COLUMN_TEXT},
+                                               {"kernels", SUTRA_COLUMN_INTEGER},
+                                               {"percent", SUTRA_COLUMN_REAL},
+                                               {"device_us", SUTRA_COLUMN_REAL},
+                                               {"device_percent", SUTRA_COLUMN_REAL}};
+    struct bin bins[DURATION_BINS_MOST], all = {0};
+    uint64_t n = sum_bins(durations, bins);
+    table_init(table, "durations", specs, sizeof specs / sizeof *specs);
+    for (uint64_t i = 0; i < n; i++) {
+        all.kernels += bins[i].kernels;
+        all.device_us += bins[i].device_us;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        put_bin(&bins[i], &all, table);
 }
 
 /* ---- The timeline ---- */
