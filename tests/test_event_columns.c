@@ -116,6 +116,32 @@ static void values_have_the_form_that_was_asked_for(void **state) {
     sutra_context_free(context);
 }
 
+/* One name in two forms and on both sides; "args" that come again replace those before. */
+static void a_name_counts_where_it_was_asked_for(void **state) {
+    (void)state;
+    static const char text[] = "{\"traceEvents\":[{\"k\":1,\"args\":{\"k\":2,\"k\":\"3\"}},"
+                               "{\"args\":{\"k\":4},\"args\":{\"l\":{\"k\":5}},\"\\u006b\":6},"
+                               "{\"args\":{\"k\":7},\"args\":{}},{\"k\":9,\"args\":{\"k\":10,\"k\":\"11\"}},{}]}";
+    static const value_key outer[] = {1, 6, KEY_ABSENT, 9, KEY_ABSENT};
+    static const value_key inner[] = {3, KEY_ABSENT, KEY_ABSENT, 11, KEY_ABSENT};
+    static const char *const inner_text[] = {"\"3\"", NULL, NULL, "\"11\"", NULL};
+    static const struct asked_field three[] = {{"k", ASK_INT, true}, {"k", ASK_INT, false}, {"k", ASK_TEXT, false}};
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
+    struct asked_column columns[3];
+    assert_int_equal(event_columns_ask(context, trace, three, 3, NULL, 5, columns, NULL), SUTRA_OK);
+    for (row_t event = 0; event < 5; event++) {
+        assert_int_equal(columns[0].key[event], outer[event]);
+        assert_int_equal(columns[1].key[event], inner[event]);
+        uint32_t number = columns[2].string[event];
+        assert_int_equal(number == STRING_NONE, inner_text[event] == NULL);
+        if (inner_text[event])
+            assert_string_equal(strings_text(event_columns_strings(trace), number), inner_text[event]);
+    }
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
 static void what_is_known_is_not_read_again(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
@@ -177,6 +203,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_the_bytes_of_the_file),
         cmocka_unit_test(values_have_the_form_that_was_asked_for),
+        cmocka_unit_test(a_name_counts_where_it_was_asked_for),
         cmocka_unit_test(what_is_known_is_not_read_again),
         cmocka_unit_test(numbers_of_strings_do_not_depend_on_threads),
     };

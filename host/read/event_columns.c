@@ -16,7 +16,9 @@
 #include "read/device_trace.h"
 #include "read/fields.h"
 
-#define EVENTS_A_PART 4096
+/* A part learns the forms of events anew, so that few and large ones are best; some are handed out late. */
+#define EVENTS_A_PART    4096
+#define PARTS_PER_THREAD 16
 
 /* One column, of which only what its form needs is there. */
 struct kept_column {
@@ -41,6 +43,7 @@ struct kept_columns {
 struct found_field {
     uint64_t column;        /* in the list */
     enum event_field field; /* FIELD_NONE: by name */
+    size_t named;           /* its number among the names, then */
 };
 
 struct column_asking {
@@ -50,9 +53,9 @@ struct column_asking {
     struct kept_column *list;
     struct found_field fields[ASK_MAX];
     size_t n_fields;
-    bool by_name[2]; /* whether some field is found by its name in args, and in the event itself */
-    bool strings;    /* whether some field is a string or a text */
-    row_t *events;   /* those that are new */
+    struct named_fields named;
+    bool strings;  /* whether some field is a string or a text */
+    row_t *events; /* those that are new */
     row_t n_events;
     struct asking_part *parts;
     size_t n_parts;
@@ -171,41 +174,18 @@ static void list_new(struct column_asking *asking, const row_t *events, row_t n_
 
 /* ---- Reading ---- */
 
-/* The place of a value behind which the walker stands. */
-static struct json_place place_with_end(const struct json_walker *walker, struct json_place value) {
-    if (walker->text[value.at] != '"')
-        value.end = trim_end(walker->text, walker->at);
-    return value;
-}
-
-/* Finds those fields by their names that are members of the object at byte `at`. */
-static void find_by_name(const struct column_asking *asking, size_t at, bool outside, struct json_place *places) {
-    const struct document *document = &asking->trace->document;
-    if (!asking->by_name[outside] || !at || document->source.bytes[at] != '{')
-        return;
-    struct json_walker walker = walk_from(&document->source, at);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), value = walk_value(&walker);
-        for (size_t i = 0; i < asking->n_fields; i++) {
-            const struct kept_column *column = &asking->list[asking->fields[i].column];
-            if (asking->fields[i].field == FIELD_NONE && column->outside == outside &&
-                place_is(&document->source, key, column->name))
-                places[i] = place_with_end(&walker, value);
-        }
-    }
-}
-
 static void find_places(const struct column_asking *asking, row_t event, struct event_forms *learned,
                         struct json_place *places) {
-    struct event_places known;
-    event_find(asking->trace, event, learned, &known);
+    const struct sutra_device_trace *trace = asking->trace;
+    struct event_places known = {0};
+    struct json_place named[NAMED_MAX] = {0};
+    struct json_walker walker = walk_from(&trace->document.source, trace->events.text[event]);
+    if (walk_char(&walker) == '{')
+        walk_event_named(&walker, learned, &asking->named, &known, named);
     for (size_t i = 0; i < asking->n_fields; i++) {
-        places[i].at = 0;
-        if (asking->fields[i].field != FIELD_NONE)
-            places[i] = known.field[asking->fields[i].field];
+        struct found_field asked = asking->fields[i];
+        places[i] = asked.field == FIELD_NONE ? named[asked.named] : known.field[asked.field];
     }
-    find_by_name(asking, known.field[FIELD_ARGS].at, false, places);
-    find_by_name(asking, asking->trace->events.text[event], true, places);
 }
 
 static value_key int_at(struct field_reader *reader, struct json_place place) {
@@ -298,7 +278,9 @@ static void map_part(void *arg, size_t number) {
 /* Reads the new events; false: out of memory. */
 static bool read_new(struct column_asking *asking, struct strings *strings) {
     bool ok = true;
+    size_t most = (size_t)PARTS_PER_THREAD * pool_threads(asking->pool);
     asking->n_parts = asking->n_events / EVENTS_A_PART + 1;
+    asking->n_parts = asking->n_parts < most ? asking->n_parts : most;
     asking->parts = calloc(asking->n_parts, sizeof *asking->parts);
     if (!asking->parts)
         return false;
@@ -320,6 +302,17 @@ static bool read_new(struct column_asking *asking, struct strings *strings) {
 
 /* ---- A question ---- */
 
+/* The number of a field among those that are found by name, which it joins. */
+static size_t name_field(struct named_fields *named, const struct asked_field *field) {
+    size_t i = 0;
+    while (i < named->n && (named->outside[i] != field->outside || strcmp(named->name[i], field->name) != 0))
+        i++;
+    named->name[i] = field->name;
+    named->outside[i] = field->outside;
+    named->n += i == named->n;
+    return i;
+}
+
 /* False: out of memory. */
 static bool find_columns(struct column_asking *asking, struct kept_columns *columns, const struct asked_field *fields,
                          size_t n_fields) {
@@ -328,7 +321,8 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
         if (!find_column(columns, &fields[i], asking->trace->events.n, &asked->column))
             return false;
         asked->field = event_field_named(fields[i].name, fields[i].outside);
-        asking->by_name[fields[i].outside] |= asked->field == FIELD_NONE;
+        if (asked->field == FIELD_NONE)
+            asked->named = name_field(&asking->named, &fields[i]);
         asking->strings |= fields[i].form == ASK_STRING || fields[i].form == ASK_TEXT;
     }
     asking->list = columns->list;

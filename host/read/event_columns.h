@@ -21,7 +21,7 @@
 #include "columns/row.h"
 #include "columns/strings.h"
 #include "context/context.h"
-#include "read/json_walk.h"
+#include "read/event_places.h"
 #include "sutra/trace.h"
 
 /* What a field's value becomes. */
@@ -50,7 +50,7 @@ struct asked_column {
 };
 
 /* Most fields of one question. */
-#define ASK_MAX 32
+#define ASK_MAX NAMED_MAX
 
 /* Fills columns[0..n_fields). `events` may be NULL for the first n_events events, need no order, and may hold some more
  * than once, or ROW_NONE. Ids are those of the context. SUTRA_SYSTEM: out of memory. */

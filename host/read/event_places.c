@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "read/document.h"
 #include "text/string_text.h"
 
 static inline bool same(const char *key, const char *name, size_t length) {
@@ -77,8 +78,8 @@ static enum event_field inner_field(const char *key, size_t length) {
 /* Longest raw form of a key that we know: all of its characters as \uXXXX. */
 #define KEY_RAW_MAX (33 * 6)
 
-static inline enum event_field field_of(const struct json_walker *walker, struct json_place key,
-                                        enum event_field (*known)(const char *key, size_t length)) {
+static inline enum event_field known_field(const struct json_walker *walker, struct json_place key, bool inside) {
+    enum event_field (*known)(const char *, size_t) = inside ? inner_field : outer_field;
     const char *raw = walker->text + key.at + 1;
     size_t length = key.end - key.at - 1;
     enum event_field field = known(raw, length);
@@ -88,9 +89,20 @@ static inline enum event_field field_of(const struct json_walker *walker, struct
     return known(decoded, string_decode(raw, length, decoded));
 }
 
+/* An enum event_field, or FIELD_NAMED and the number of a named one. */
+static inline unsigned field_of(const struct json_walker *walker, struct json_place key, bool inside,
+                                const struct named_fields *named) {
+    enum event_field field = known_field(walker, key, inside);
+    for (size_t i = 0; field == FIELD_NONE && named && i < named->n; i++)
+        if (named->outside[i] != inside && place_is(walker->source, key, named->name[i]))
+            return FIELD_NAMED + (unsigned)i;
+    return field;
+}
+
 /* Walks the tokens from byte `at`, the event's opening bracket or the one behind a value, to the next value, and says
  * what they mean. */
-static inline void walk_form(struct json_walker *walker, size_t at, bool begins, bool inside, struct form *form) {
+static inline void walk_form(struct json_walker *walker, size_t at, bool begins, bool inside,
+                             const struct named_fields *named, struct form *form) {
     *form = (struct form){.inside = inside};
     for (;;) {
         size_t bracket = walker->at;
@@ -106,7 +118,7 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
             return;
         }
         struct json_place key = walk_key(walker);
-        form->field = (uint8_t)field_of(walker, key, form->inside ? inner_field : outer_field);
+        form->field = (uint8_t)field_of(walker, key, form->inside, named);
         form->length = walker->at - at;
         if (form->field != FIELD_ARGS || walk_char(walker) != '{')
             return;
@@ -129,25 +141,50 @@ static inline struct json_place walk_leaf(struct json_walker *walker, size_t at,
     return place;
 }
 
+/* What a walk finds. */
+struct event_finding {
+    struct event_places *places;
+    const struct named_fields *named; /* NULL: none */
+    struct json_place *found;
+};
+
 /* "args" is at this place; it replaces another that came before. */
-static inline void begin_args(struct event_places *places, size_t at) {
-    places->field[FIELD_ARGS] = (struct json_place){.at = at};
+static inline void begin_args(struct event_finding finding, size_t at) {
+    finding.places->field[FIELD_ARGS] = (struct json_place){.at = at};
     for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
-        places->field[field].at = 0;
+        finding.places->field[field].at = 0;
+    for (size_t i = 0; finding.named && i < finding.named->n; i++)
+        if (!finding.named->outside[i])
+            finding.found[i].at = 0;
 }
 
-void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places) {
+static inline void begin_event(struct event_finding finding) {
+    for (int field = 0; field < FIELD_NONE; field++)
+        finding.places->field[field].at = 0;
+    for (size_t i = 0; finding.named && i < finding.named->n; i++)
+        finding.found[i].at = 0;
+}
+
+static inline void put_place(struct event_finding finding, unsigned field, struct json_place place) {
+    if (field == FIELD_ARGS)
+        begin_args(finding, place.at);
+    else if (field < FIELD_NONE)
+        finding.places->field[field] = place;
+    else if (field >= FIELD_NAMED)
+        finding.found[field - FIELD_NAMED] = place;
+}
+
+static inline void find_all(struct json_walker *walker, struct event_forms *learned, struct event_finding finding) {
     struct json_walker local = *walker; /* which stays in registers */
     struct form unknown = {0};
     struct form *form = learned ? &learned->begin : &unknown;
     size_t begin = local.at, at = begin;
-    for (int field = 0; field < FIELD_NONE; field++)
-        places->field[field].at = 0;
+    begin_event(finding);
     for (;;) {
         struct form *next = form_find(form, local.text + at);
         if (!next) {
             walk_to(&local, at);
-            walk_form(&local, at, at == begin, form->inside, &unknown);
+            walk_form(&local, at, at == begin, form->inside, finding.named, &unknown);
             if (local.expected)
                 break;
             if (form != &unknown && unknown.field != FIELD_ARGS) /* which may as well be an object */
@@ -156,7 +193,7 @@ void walk_event(struct json_walker *walker, struct event_forms *learned, struct 
         }
         form = next;
         if (form->args)
-            begin_args(places, at + form->args);
+            begin_args(finding, at + form->args);
         at += form->length;
         if (form->ends) {
             walk_to(&local, at);
@@ -165,12 +202,18 @@ void walk_event(struct json_walker *walker, struct event_forms *learned, struct 
         struct json_place place = walk_leaf(&local, at, &at);
         if (local.expected)
             break;
-        if (form->field == FIELD_ARGS)
-            begin_args(places, place.at);
-        else if (form->field != FIELD_NONE)
-            places->field[form->field] = place;
+        put_place(finding, form->field, place);
     }
     *walker = local;
+}
+
+void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places) {
+    find_all(walker, learned, (struct event_finding){.places = places});
+}
+
+void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
+                      struct event_places *places, struct json_place *found) {
+    find_all(walker, learned, (struct event_finding){places, named, found});
 }
 
 enum event_field event_field_named(const char *name, bool outside) {

@@ -36,7 +36,8 @@ enum event_field {
     FIELD_INPUT_TYPES,
     FIELD_INPUT_SHAPES,
     FIELD_INPUT_STRIDES,
-    FIELD_NONE, /* any other */
+    FIELD_NONE,  /* any other */
+    FIELD_NAMED, /* from here on: the first of those that are found by name */
 };
 
 /* A place whose `at` is 0 is absent. `end` is that of json_place for strings, else the byte behind the value, but for
@@ -50,8 +51,21 @@ static inline size_t event_place_length(const char *text, struct json_place plac
     return place.end + (text[place.at] == '"') - place.at;
 }
 
+/* Fields to be found by their names, beyond those that we know. No name stands twice. */
+#define NAMED_MAX 32
+struct named_fields {
+    const char *name[NAMED_MAX];
+    bool outside[NAMED_MAX]; /* a member of the event itself, not of its "args" */
+    size_t n;
+};
+
 /* Walks one event, an object. Of repeated keys the last counts. `learned` may be NULL. */
 void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places);
+
+/* The same, with the places of named fields: found[0..named->n), as those of event_places. What `learned` holds was
+ * learned with the same names. */
+void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
+                      struct event_places *places, struct json_place *found);
 
 /* The field of this name, in the event or in its "args"; FIELD_NONE: we do not know it. */
 enum event_field event_field_named(const char *name, bool outside);
