@@ -40,12 +40,20 @@ const light = colour => {
 };
 const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
 const section = document.querySelector('section'), paper = getComputedStyle(section).backgroundColor;
-for (const [what, least] of [['p', 4.5], ['a', 4.5], ['caption', 4.5], ['.chart text', 4.5], ['.chart .small', 4.5], ['.c0', 3],
+for (const [what, least] of [['p', 4.5], ['a', 4.5], ['caption', 4.5], ['.chart text:not(.on)', 4.5], ['.chart .small', 4.5], ['.c0', 3],
      ['.c1', 3], ['.c2', 3], ['.c3', 3], ['.c4', 3], ['.c5', 3], ['.c6', 2.9], ['.c7', 3]])
   for (const e of document.querySelectorAll('section ' + what)) {
     const style = getComputedStyle(e), colour = what[0] == '.' ? style.fill : style.color;
     if (contrast(colour, paper) < least) { found.push(what + ' does not stand out: ' + colour + ' on ' + paper); break; }
   }
+const numbers = colour => colour.match(/[0-9.]+/g).map(Number);
+for (const e of document.querySelectorAll('.chart .on')) { // words on areas: the one before them
+  let area = e.previousElementSibling;
+  while (area.tagName != 'rect') area = area.previousElementSibling;
+  const style = getComputedStyle(area), share = Number(style.fillOpacity), below = numbers(paper);
+  const mixed = 'rgb(' + numbers(style.fill).map((v, i) => share * v + (1 - share) * below[i]).join(', ') + ')';
+  if (contrast(getComputedStyle(e).fill, mixed) < 4.3) { found.push(e.textContent + ' does not stand out on ' + mixed); break; }
+}
 for (const cell of document.querySelectorAll('[data-value]')) {
   if (cell.tagName != 'TD' || cell.dataset.value == 'NaN') continue;
   const text = cell.textContent.replaceAll(',', ''), decimals = (text.split('.')[1] || '').length, value = Number(cell.dataset.value);
@@ -81,14 +89,14 @@ def browse(browser, path, width, scheme):
     return done.stdout, console
 
 
-def look(browser, folder):
-    path = os.path.abspath(os.path.join(folder, "report.html"))
+def look(browser, folder, name="report.html"):
+    path = os.path.abspath(os.path.join(folder, name))
     problems, seen = [], []
     dom, console = browse(browser, path, 1280, 1)
     if "</footer>" not in dom:
         raise RuntimeError("the browser shows nothing")
     problems += console
-    if os.path.exists(os.path.join(folder, "overview_ranks.csv")):
+    if name == "report.html" and os.path.exists(os.path.join(folder, "overview_ranks.csv")):
         try:
             report_check.check_overview(report_check.Page(dom[dom.index("<html"):]), folder)
         except AssertionError as error:
@@ -111,15 +119,19 @@ def look(browser, folder):
                 problems.append(f"{width} {name}: the page is {result[0]}")
             seen.append(f"{width} {name}")
             problems += [f"{width} {name}: {problem}" for problem in result[1:] if problem]
-    print(f"{os.path.basename(folder)}: {result[0].split(',')[0]}, looked at {', '.join(seen)}")
+    print(f"{os.path.basename(folder)}/{name}: {result[0].split(',')[0]}, looked at {', '.join(seen)}")
     for problem in problems:
-        print("FAILED", os.path.basename(folder), problem)
+        print("FAILED", os.path.basename(folder), name, problem)
     return not problems
+
+
+def look_at_all(browser, folder):
+    return all([look(browser, folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".html")])
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(0 if all([look(sys.argv[1], folder.rstrip("/")) for folder in sys.argv[2:]]) else 1)
+        sys.exit(0 if all([look_at_all(sys.argv[1], folder.rstrip("/")) for folder in sys.argv[2:]]) else 1)
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(f"{sys.argv[1]} does not run here: {error}")
         sys.exit(77)

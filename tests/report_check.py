@@ -38,7 +38,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open, self.ids, self.references, self.links = [], [], [], []
         self.tables, self.figures, self.term, self.cell = {}, {}, None, None
-        self.findings, self.most = [], 200
+        self.findings, self.most, self.pages = [], 200, []
         self.feed(text)
         self.close()
         check(not self.open, "left open:", self.open)
@@ -55,12 +55,15 @@ class Page(HTMLParser):
         check(tag not in ("iframe", "object", "embed", "img", "image", "use", "base", "form"), "a tag", tag)
         check(not any(name.startswith("on") or name == "style" for name in given), "attributes", given)
         for name in ("href", "src", "xlink:href", "action"):
-            check(given.get(name, "#")[0] == "#" or given[name] == "data:,", "loads", given.get(name))
+            leads = tag == "a" and given.get(name) in ("report.html", "hta.html")
+            check(given.get(name, "#")[0] == "#" or given[name] == "data:," or leads, "loads", given.get(name))
         if "id" in given:
             self.ids.append(given["id"])
         self.references += given.get("aria-labelledby", "").split()
-        if tag == "a":
+        if tag == "a" and given["href"][0] == "#":
             self.links.append(given["href"][1:])
+        elif tag == "a":
+            self.pages.append(given["href"])
         if tag == "svg":
             check(given.get("role") == "img" and "aria-labelledby" in given, "a chart without a name")
         if tag == "table":
@@ -387,9 +390,16 @@ def check_overview(page, folder):
     check(len(table("step_ranks")) == len(by_rank) and len(table("step_places")) == (len(by_place) if len(by_rank) > 1 else 0),
           "ranks or places of steps")
     if steps:
-        slowest = max(steps, key=lambda row: number(row["time_us"]))
-        same_rows(page, "steps", by_rank[slowest["rank"]])
-        same_rows(page, "step_ranks", table("step_ranks"))
+        slowest, several = max(steps, key=lambda row: number(row["time_us"])), len(steps) > len(by_rank)
+        same_rows(page, "steps", by_rank[slowest["rank"]] if several else steps)
+        check(("step_ranks" in page.tables) == several, "steps of ranks")
+        if several:
+            same_rows(page, "step_ranks", table("step_ranks"))
+    streams = sorted(table("overview_streams"), key=lambda row: -number(row["work_us"]))
+    for row in streams:
+        check(near(number(row["work_us"]), sum(number(row[kind + "_us"]) for kind in ("compute", "communication", "copies"))), row)
+    if streams:
+        same_rows(page, "overview_streams", streams)
     check(("overview_waits" in page.tables) == (len(table("overview_waits")) > 1), "waits")
     if len(table("overview_waits")) > 1:
         same_rows(page, "overview_waits", table("overview_waits"))
@@ -480,7 +490,7 @@ def check_bars(name, by_row, page):
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
               "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules",
               "kernel_durations": "durations", "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
-    tables |= {"time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
+    tables |= {"stream_work": "overview_streams", "time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
     if name not in tables:
@@ -492,7 +502,7 @@ def check_bars(name, by_row, page):
         for column, value in bars if int(row) < page.most else ():
             check(near(rows[int(row)][column], value), name, row, column, value)
     most = {"time_by_rank": 512, "overlap": 512, "time_of_ranks": 512, "mean_steps": 512, "waited_for": 512, "steps": 48,
-            "kernel_durations": 64}.get(
+            "kernel_durations": 64, "stream_work": 16}.get(
         name, 20 if "st" == name[:2] or name[0] == "o" else 16)
     if name[:4] == "top_" or tables[name] == "kernels":  # what takes no time has no bar
         column = next(iter(by_row.values()))[0][0]
@@ -501,8 +511,9 @@ def check_bars(name, by_row, page):
     return sum(len(bars) for bars in by_row.values())
 
 
-def check_folder(folder):
-    path = os.path.join(folder, "report.html")
+def check_page(folder, name, check_numbers, charts, prefix=""):
+    """One page of the folder, whose charts are those with the prefix."""
+    path = os.path.join(folder, name)
     check(os.path.getsize(path) <= SIZE_MAX, "the page has", os.path.getsize(path), "bytes")
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -511,32 +522,43 @@ def check_folder(folder):
     check("http:" not in text and "https:" not in text and "url(" not in text and "@import" not in text, "loads")
     check(len(page.ids) == len(set(page.ids)), "an id twice")
     check(set(page.references) | set(page.links) <= set(page.ids), "a reference to nothing")
+    check(all(os.path.exists(os.path.join(folder, other)) for other in page.pages), "leads nowhere", page.pages)
     scripts = ["".join(script.itertext()) for script in root.iter("script")]
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
     check(len(scripts) == 1 and f"script-src 'sha256-{digest}'" in text, "a script that the page does not allow")
     check(root.find("head/title").text and root.get("lang") == "en", "no title or language")
     check(root.findall(".//h1") and all(section.find("h2") is not None for section in root.findall(".//section")), "headings")
-    analyses = {"overview_ranks.csv": check_overview, "gpu_timeline.csv": check_operators, "qps.json": check_dlrm,
-                "rank_summary.csv": check_hta,
-                "diff_steps.csv": check_diff}
-    next(analyses[name] for name in analyses if os.path.exists(os.path.join(folder, name)))(page, folder)
-    charts = sorted(os.listdir(os.path.join(folder, "charts")))
+    check_numbers(page, folder)
     inline = defaultdict(list)
     for svg in root.iter("svg"):
         inline[svg.get("aria-labelledby").split("-" + svg.get("class").split()[1])[0]].append(
             [rectangle.get("data-value") for rectangle in svg.iter("rect") if rectangle.get("data-value")])
     n_bars = 0
     for chart in charts:
-        by_row = check_chart(os.path.join(folder, "charts", chart), page)
-        n_bars += check_bars(chart[:-4], by_row, page)
+        chart_path, drawn = os.path.join(folder, "charts", prefix + chart), chart[:-4]
+        by_row = check_chart(chart_path, page)
+        n_bars += check_bars(drawn, by_row, page)
         if chart == "roofline.svg":
             with open(os.path.join(folder, "rates.csv"), encoding="utf-8", newline="") as file:
-                check_points(ET.parse(os.path.join(folder, "charts", chart)).getroot(), list(csv.DictReader(file)))
-        name = chart[:-4]
-        if name in inline:  # charts of an earlier run may lie in the folder
-            check(len(inline[name]) == 2 and inline[name][0] == inline[name][1], name, "differs in a narrow window")
+                check_points(ET.parse(chart_path).getroot(), list(csv.DictReader(file)))
+        if drawn in inline:  # charts of an earlier run may lie in the folder
+            check(len(inline[drawn]) == 2 and inline[drawn][0] == inline[drawn][1], drawn, "differs in a narrow window")
     check(set(inline) <= {chart[:-4] for chart in charts}, "charts without files")
-    print(f"{os.path.basename(folder)}: {len(page.tables)} kinds of tables, {len(charts)} charts, {n_bars} bars are right")
+    print(f"{os.path.basename(folder)}/{name}: {len(page.tables)} kinds of tables, {len(charts)} charts, {n_bars} bars are right")
+    return page
+
+
+def check_folder(folder):
+    analyses = {"overview_ranks.csv": check_overview, "gpu_timeline.csv": check_operators, "qps.json": check_dlrm,
+                "rank_summary.csv": check_hta,
+                "diff_steps.csv": check_diff}
+    check_numbers = next(analyses[name] for name in analyses if os.path.exists(os.path.join(folder, name)))
+    charts = sorted(os.listdir(os.path.join(folder, "charts")))
+    beside = [chart for chart in charts if chart.startswith("hta_")]
+    page = check_page(folder, "report.html", check_numbers, [chart for chart in charts if chart not in beside])
+    if check_numbers is check_overview:
+        other = check_page(folder, "hta.html", check_hta, [chart[4:] for chart in beside], "hta_")
+        check(page.pages == ["hta.html"] and other.pages == ["report.html"], "pages do not lead to each other")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * test_overview.c - the time of a window row by row: on traces so small that the answer is plain, and on random ones
  * that all of the window is there once.
  */
+#include "analyze/overview/overview_ranks.h"
 #include "generate/random.h"
 #include "overview_trace.h"
 
@@ -128,6 +129,32 @@ static void cropping_leaves_what_lies_behind(void **state) {
     overview_forget(&made);
 }
 
+/* Of the step from 10 to 60; the busiest stream first, work outside of the window not at all. */
+static void streams_are_summed_by_kind_within_the_window(void **state) {
+    (void)state;
+    char text[1024] = "", *at = text;
+    struct overviewed made;
+    struct sutra_table table = {0};
+    struct sutra_error error;
+    overview_of(
+        TRACE(STEP(1, 10, 50) "," KERNEL("early", 7, 0, 15, 1) "," KERNEL("ncclKernel", 20, 15, 30, 2) "," KERNEL(
+            "k", 7, 20, 4, 3) "," COPY("Memcpy HtoD", 7, 30, 2, 4, 1) "," KERNEL("gone", 9, 0, 5, 5)),
+        1, &made);
+    assert_int_equal(overview_streams_add(&made.overview, &made.context->values, 3, &made.scratch, &table, &error),
+                     SUTRA_OK);
+    for (uint64_t row = 0; row < table.n_rows; row++) {
+        size_t length;
+        at += sprintf(at, "%lld stream %s: %lld", (long long)table_get_integer(&table, 0, row),
+                      table_get_text(&table, 1, row, &length), (long long)table_get_integer(&table, 2, row));
+        for (uint32_t column = 3; column < 7; column++)
+            at += sprintf(at, " %g", table_get_real(&table, column, row));
+        at += sprintf(at, "\n");
+    }
+    assert_string_equal(text, "3 stream 20: 1 0 30 0 30\n3 stream 7: 3 9 0 2 11\n");
+    table_free(&table);
+    overview_forget(&made);
+}
+
 /* ---- Random traces ---- */
 
 static void add_events(struct random *random, char *text) {
@@ -218,6 +245,7 @@ int main(void) {
         cmocka_unit_test(the_window_is_that_of_the_steps_and_their_work),
         cmocka_unit_test(gaps_are_split_by_what_held_the_next_launch_up),
         cmocka_unit_test(cropping_leaves_what_lies_behind),
+        cmocka_unit_test(streams_are_summed_by_kind_within_the_window),
         cmocka_unit_test(all_of_the_window_is_there_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

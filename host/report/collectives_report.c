@@ -284,7 +284,7 @@ static void write_page(struct page *page, const struct collectives_source *sourc
     snprintf(title, sizeof title, "Collectives of %s rank%s", shown_decimal((double)n, 0).text, n == 1 ? "" : "s");
     if (n > 1)
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    page_head(page, title, first->path, more, sections);
+    page_head(page, title, first->path, more, sections, NULL);
     page_warning_count(page, source->summary.n_left_out, "traces are left out");
     show_cards(page, source);
     page_sections(page, sections, source);

@@ -306,7 +306,7 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
     source.clear = table_get_text(steps, column_of(steps, "clear"), 0, &length);
     page_open(&page, context, folder, error);
     snprintf(more, sizeof more, " (A) and %s (B)", b);
-    page_head(&page, "Two traces side by side", a, more, sections);
+    page_head(&page, "Two traces side by side", a, more, sections, NULL);
     show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);

@@ -248,7 +248,8 @@ enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const s
     struct page page;
     sutra_dlrm_report(dlrm, &source.report);
     page_open(&page, context, folder, error);
-    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections);
+    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections,
+              NULL);
     show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);

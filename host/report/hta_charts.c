@@ -13,7 +13,7 @@
 #define BARS_SHOWN 16
 
 /* Panels of the chart of queues. */
-#define QUEUES_SHOWN 10
+#define QUEUES_SHOWN 8
 
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption) {
     const char *reason;
@@ -44,7 +44,8 @@ void hta_time_show(struct page *page, const void *of) {
         "time_by_rank",
         "Time of each rank",
         "For each rank compute, exposed communication, exposed copies, other work and idle time.",
-        NULL,
+        "Exposed is what nothing hides: whatever runs beside compute counts as compute, and exposed communication runs "
+        "beside neither compute nor copies.",
         "Parts of the time of each rank",
         "rank_summary"};
     if (!page_bars(page, bars, RANKS_AS_BARS, &words)) {
@@ -242,20 +243,39 @@ void hta_overlap_show(struct page *page, const void *of) {
 
 /* ---- Queues ---- */
 
+/* Whether more than one piece of work ever waits at once. */
+static bool piles_up(const struct line_series *series) {
+    for (uint32_t i = 0; i < series->n; i++)
+        if (series->most[i] > 1)
+            return true;
+    return false;
+}
+
+/* Queues in which nothing piles up have no panel: they would all look alike. */
 static void show_queue_chart(struct page *page, const struct hta_source *source) {
     struct line_series series[QUEUES_SHOWN];
     struct chart_lines lines = {series, queue_list_longest(source->queues, series, QUEUES_SHOWN)};
+    uint64_t n_all = source->queues->n_all;
     char words[200];
-    if (lines.n_series == 0)
+    if (n_all == 0)
         return;
+    page_subtitle(page, "Length of queues over time");
+    while (lines.n_series > 0 && !piles_up(&series[lines.n_series - 1]))
+        lines.n_series--;
+    if (lines.n_series == 0) {
+        page_words(page, "Never does more than one kernel wait in a queue.");
+        return;
+    }
     page_chart(page, "queue_length", "Length of queues over time",
                "A panel for each stream: the most kernels that waited in each stretch of time, and the mean.",
                lines_draw, &lines);
-    if (lines.n_series < source->queues->n_all) {
-        snprintf(words, sizeof words, "The chart shows the %d longest of %s queues.", QUEUES_SHOWN,
-                 shown_decimal((double)source->queues->n_all, 0).text);
-        page_words(page, words);
-    }
+    if (lines.n_series == n_all)
+        return;
+    snprintf(words, sizeof words,
+             lines.n_series < QUEUES_SHOWN ? "In the other %s of %s queues never more than one kernel waits."
+                                           : "Another %s of %s queues are shorter.",
+             shown_decimal((double)(n_all - lines.n_series), 0).text, shown_decimal((double)n_all, 0).text);
+    page_words(page, words);
 }
 
 void hta_queues_show(struct page *page, const void *of) {

@@ -34,6 +34,10 @@ static void show_of_rank(struct page *page, const struct hta_source *source, enu
     const char *reason = "there is none", *why;
     const struct sutra_table *table = NULL;
     const struct sutra_hta *hta = NULL;
+    if (source->other) { /* it was made with the tables of all ranks only */
+        page_missing(page, what, "sutra analyze hta TRACE -o DIR makes them");
+        return;
+    }
     for (size_t i = 0; !table && (hta = hta_ranks_of(source->ranks, i)); i++)
         if (!(table = sutra_hta_table(hta, id, &why)) && i == 0)
             reason = why;
@@ -79,9 +83,7 @@ static void show_rules(struct page *page, const struct hta_source *source) {
 }
 
 static const struct page_section sections[] = {
-    {"time", "Time of each rank",
-     "What the time between the first and the last kernel of each rank went to. Exposed is what nothing hides: whatever "
-     "runs beside compute counts as compute, and exposed communication runs beside neither compute nor copies.",
+    {"time", "Time of each rank", "What the time between the first and the last kernel of each rank went to.",
      hta_time_show},
     {"steps", "Profiler steps",
      "How long each step took on the host, and what the GPU did of what the step launched. Good for finding slow "
@@ -160,24 +162,34 @@ static void write_page(struct page *page, const struct hta_source *source) {
     } else {
         snprintf(title, sizeof title, "GPU time of rank %" PRId64, first->rank);
     }
-    page_head(page, title, first->path, more, sections);
+    page_head(page, title, first->path, more, sections, source->other);
     show_warnings(page, source);
     hta_cards_show(page, source);
     show_rules(page, source);
     page_sections(page, sections, source);
 }
 
+enum sutra_status hta_page_write(struct sutra_context *context, const struct hta_source *source, const char *folder,
+                                 const char *name, uint64_t *n_bytes, struct sutra_error *error) {
+    struct page page;
+    page_open(&page, context, folder, error);
+    page.name = name;
+    write_page(&page, source);
+    enum sutra_status status = page_close(&page);
+    if (!status)
+        *n_bytes += page.n_bytes;
+    return status;
+}
+
 enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error) {
     struct hta_source source = {.queues = &report->queues, .ranks = ranks, .sums.size = sizeof source.sums};
-    struct page page;
+    uint64_t n_written = 0;
     sutra_hta_ranks_sum(ranks, &source.sums);
-    page_open(&page, context, folder, error);
-    write_page(&page, &source);
-    enum sutra_status status = page_close(&page);
+    enum sutra_status status = hta_page_write(context, &source, folder, PAGE_FIRST, &n_written, error);
     if (!status && n_bytes)
-        *n_bytes = page.n_bytes;
+        *n_bytes = n_written;
     return status;
 }
 

@@ -88,7 +88,7 @@ static void write_page(struct page *page, const struct operators_source *source,
                  shown_decimal((double)n, 0).text);
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     }
-    page_head(page, title, first->path, more, sections);
+    page_head(page, title, first->path, more, sections, NULL);
     show_warnings(page, source->ranks);
     show_cards(page, source, n);
     page_sections(page, sections, source);

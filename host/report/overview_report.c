@@ -15,10 +15,12 @@
 #include "report/operators_sections.h"
 #include "report/operators_tables.h"
 #include "report/overview_tables.h"
+#include "report/table_order.h"
 #include "sutra/report.h"
 
-/* Steps as bars, and traces that were left out, by name. */
+/* Steps and streams as bars, and traces that were left out, by name. */
 #define STEPS_SHOWN    48
+#define STREAMS_SHOWN  16
 #define LEFT_OUT_SHOWN 50
 
 /* What the page is made from. */
@@ -95,18 +97,30 @@ static void show_cards(struct page *page, const struct overview_source *source) 
 
 /* ---- Time and steps ---- */
 
+#define EXPOSED_WORDS                                                                                                  \
+    "Exposed communication is that without compute beside it, exposed copies those without either: what is hidden "    \
+    "costs no time."
+
 static void show_time(struct page *page, const void *of) {
     const struct overview_source *source = of;
     static const struct bars_words words = {"time_of_ranks",
                                             "Where the time went",
                                             "For each rank compute, exposed communication, exposed copies, and idle "
                                             "time by what the device waited for.",
-                                            NULL,
+                                            EXPOSED_WORDS,
                                             "Parts of the time of each rank",
                                             NULL};
     if (!page_bars(page, split_bars(&source->split, SPLIT_PARTS), RANKS_AS_BARS, &words))
         page_missing(page, "Time", "the traces have neither work nor calls");
     page_table(page, table_of(source, SUTRA_OVERVIEW_TIMELINE), "Time by what happened", "overview_timeline");
+}
+
+/* Whether the time of each rank is that of one step, which the chart of time shows. */
+static bool has_single_steps(const struct sutra_table *ranks) {
+    for (uint64_t row = 0; row < ranks->n_rows; row++)
+        if (table_get_integer(ranks, STEP_RANKS_N, row) > 1)
+            return false;
+    return true;
 }
 
 /* The steps of the rank that has the slowest. */
@@ -180,11 +194,19 @@ static void show_steps(struct page *page, const void *of) {
                      "--annotation NAME takes annotations as steps");
         return;
     }
-    say_slowest(page, ranks);
-    if (source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS)
+    bool several = !has_single_steps(ranks), bars = several && source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS;
+    if (several)
+        say_slowest(page, ranks);
+    else
+        page_words(page, source->n_ranks > 1 ? "Each rank has one step: the bars above are theirs."
+                                             : "There is one step: the bar above is its.");
+    if (bars)
         page_bars(page, split_bars(ranks, STEP_RANKS_PARTS), RANKS_AS_BARS, &words);
-    show_step_list(page, steps, source->n_ranks);
-    if (source->n_ranks == 1 || source->n_ranks > RANKS_AS_BARS)
+    if (several)
+        show_step_list(page, steps, source->n_ranks);
+    else
+        page_table(page, steps, "Steps", "steps");
+    if (several && !bars)
         page_table(page, ranks, words.caption, words.file);
     if (places->n_rows)
         page_table(page, places, "Steps over ranks: mean, spread, slowest rank and why", "step_places");
@@ -248,10 +270,47 @@ static void show_communication(struct page *page, const void *of) {
     show_waits(page, table_of(source, SUTRA_OVERVIEW_WAITS));
 }
 
+/* Streams of all ranks, the busiest first. */
+static void show_work(struct page *page, const struct overview_source *source) {
+    static const struct bars_words words = {"stream_work",
+                                            "What streams do",
+                                            "One bar for each stream, of compute, communication and copies; those with "
+                                            "most work first.",
+                                            NULL,
+                                            "Work of each stream, the busiest first",
+                                            "overview_streams"};
+    struct sutra_table streams;
+    table_init_like(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
+    table_append(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
+    table_sort_falling(&streams, STREAMS_WORK, STREAMS_WORK);
+    struct bars bars = {.table = &streams,
+                        .labels = {STREAMS_STREAM},
+                        .n_labels = 1,
+                        .label_prefix = "stream ",
+                        .values = {{STREAMS_COMPUTE, "compute", COLOUR_COMPUTE},
+                                   {STREAMS_COMMUNICATION, "communication", COLOUR_COMMUNICATION},
+                                   {STREAMS_COPIES, "copies and sets of memory", COLOUR_COPIES}},
+                        .n_values = 3,
+                        .unit = UNIT_US};
+    if (source->n_ranks > 1) {
+        bars.labels[0] = STREAMS_RANK;
+        bars.labels[bars.n_labels++] = STREAMS_STREAM;
+    }
+    page_subtitle(page, words.title);
+    page_bars(page, bars, STREAMS_SHOWN, &words);
+    table_free(&streams);
+}
+
 static void show_streams(struct page *page, const void *of) {
-    const struct hta_source *source = &((const struct overview_source *)of)->hta;
-    hta_idle_show(page, source);
-    hta_queues_show(page, source);
+    const struct overview_source *source = of;
+    if (!table_of(source, SUTRA_OVERVIEW_STREAMS)->n_rows) {
+        page_missing(page, "Streams", "no work of a device is on a stream");
+        return;
+    }
+    show_work(page, source);
+    page_subtitle(page, "What they wait for");
+    hta_idle_show(page, &source->hta);
+    hta_queues_show(page, &source->hta);
 }
 
 static void show_launches(struct page *page, const void *of) {
@@ -267,8 +326,7 @@ static const struct page_section sections[] = {
      show_findings},
     {"time", "Where the time went",
      "What the device did between the first step and the end of the last one, or in all of the trace where there are no "
-     "steps, and what it waited for when it did nothing. Exposed communication runs beside no compute, exposed copies "
-     "beside neither: what is hidden costs no time. Waiting for the host: the next work was not launched yet. Launched, "
+     "steps, and what it waited for when it did nothing. Waiting for the host: the next work was not launched yet. Launched, "
      "but not begun: it was, and the device did not begin: it waits for other streams, or is not recorded.",
      show_time},
     {"steps", "Steps",
@@ -287,7 +345,7 @@ static const struct page_section sections[] = {
      "average, is added up. Clocks of ranks that are apart are set right by these ends.",
      show_communication},
     {"streams", "Streams",
-     "What each stream waits for between its kernels, and how many kernels wait in its queue. Host wait: the next kernel "
+     "What each stream does, what it waits for between its kernels, and how many kernels wait in its queue. Host wait: the next kernel "
      "was launched only after the last one had ended. Kernel wait: it was launched before, and the gap is short. A queue "
      "that is empty most of the time means that the stream waits for the host.",
      show_streams},
@@ -316,6 +374,9 @@ static void show_warnings(struct page *page, const struct overview_source *sourc
     page_warning_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
 }
 
+/* The two pages of the folder, which lead to each other. */
+static const struct page_link to_hta = {PAGE_HTA, "Tables of HTA"}, to_overview = {PAGE_FIRST, "What was found"};
+
 static void write_page(struct page *page, const struct overview_source *source) {
     const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->operators.ranks, 0);
     char title[96], more[96] = "";
@@ -326,7 +387,7 @@ static void write_page(struct page *page, const struct overview_source *source) 
     } else {
         snprintf(title, sizeof title, "Where the time of rank %" PRId64 " goes", first->rank);
     }
-    page_head(page, title, first->path, more, sections);
+    page_head(page, title, first->path, more, sections, &to_hta);
     show_warnings(page, source);
     page_section(page, &sections[0], source);
     show_cards(page, source);
@@ -353,6 +414,9 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     table_free(&source.split);
     table_free(&source.operators.lines);
     enum sutra_status status = page_close(&page);
+    source.hta.other = &to_overview;
+    if (!status)
+        status = hta_page_write(context, &source.hta, folder, PAGE_HTA, &page.n_bytes, error);
     if (!status && n_bytes)
         *n_bytes = page.n_bytes;
     return status;

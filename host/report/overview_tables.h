@@ -12,6 +12,17 @@
 enum { SPLIT_RANK, SPLIT_PARTS, N_SPLIT_PARTS = 8 };
 void split_table(struct sutra_table *table, const struct sutra_table *timeline);
 
+/* Columns of the analysis's table of streams. */
+enum {
+    STREAMS_RANK,
+    STREAMS_STREAM,
+    STREAMS_KERNELS,
+    STREAMS_COMPUTE,
+    STREAMS_COMMUNICATION,
+    STREAMS_COPIES,
+    STREAMS_WORK
+};
+
 /* Bars of these parts, which begin at a column of a table. */
 struct bars split_bars(const struct sutra_table *table, uint32_t first_part);
 

@@ -73,7 +73,7 @@ static void write_file(struct page *page, const char *path, struct markup *marku
 }
 
 void page_open(struct page *page, struct sutra_context *context, const char *folder, struct sutra_error *error) {
-    *page = (struct page){.context = context, .folder = folder, .error = error};
+    *page = (struct page){.context = context, .folder = folder, .name = PAGE_FIRST, .error = error};
     page->markup.title_room = TITLE_ROOM;
     make_folder(page, folder);
     char *charts = page->status ? NULL : path_in(page, "charts");
@@ -85,12 +85,13 @@ void page_open(struct page *page, struct sutra_context *context, const char *fol
 enum sutra_status page_close(struct page *page) {
     out_format(
         out_of(page),
-        "</main>\n<footer><p>Made by sutra %s. A click on the head of a column sorts a table by it.</p></footer>\n"
+        "</main>\n<footer><p>Made by sutra %s.<span class=\"screen\"> A click on the head of a column sorts a table by "
+        "it.</span></p></footer>\n"
         "<script>",
         sutra_version());
     out_add(out_of(page), script_page);
     out_add(out_of(page), "</script>\n</body>\n</html>\n");
-    char *path = page->status ? NULL : path_in(page, "report.html");
+    char *path = page->status ? NULL : path_in(page, "%s.html", page->name);
     if (path)
         write_file(page, path, &page->markup);
     free(path);
@@ -113,7 +114,7 @@ static void write_key(struct text_out *out) {
 }
 
 void page_head(struct page *page, const char *title, const char *source, const char *more,
-               const struct page_section *sections) {
+               const struct page_section *sections, const struct page_link *other) {
     struct text_out *out = out_of(page);
     out_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>");
     markup_text(&page->markup, title);
@@ -140,6 +141,8 @@ void page_head(struct page *page, const char *title, const char *source, const c
         markup_text(&page->markup, sections->title);
         out_add(out, "</a></li>\n");
     }
+    if (other)
+        out_format(out, "<li class=\"other\"><a href=\"%s.html\">%s</a></li>\n", other->name, other->title);
     out_add(out, "</ul></nav>\n<main id=\"content\" tabindex=\"-1\">\n");
 }
 
@@ -162,19 +165,32 @@ static void write_words(struct page *page, const char *words) {
     out_add(out, "</p></details>\n");
 }
 
+/* Takes out what was written from `first` to `end`. */
+static void take_out(struct buffer *written, size_t first, size_t end) {
+    if (written->failed)
+        return;
+    memmove(written->bytes + first, written->bytes + end, written->length - end);
+    written->length -= end - first;
+}
+
 void page_section(struct page *page, const struct page_section *section, const void *source) {
     struct text_out *out = out_of(page);
     out_format(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", section->id,
                section->id, section->id);
     markup_text(&page->markup, section->title);
     out_add(out, "</h2>\n");
+    size_t first = out->out.length;
     if (section->show)
         write_words(page, section->words);
     else
         page_words(page, section->words);
-    page->charted = false;
-    if (section->show)
+    size_t end = out->out.length;
+    page->charted = page->filled = false;
+    if (section->show) {
         section->show(page, source);
+        if (!page->filled)
+            take_out(&out->out, first, end);
+    }
     out_add(out, "</section>\n");
 }
 
@@ -191,6 +207,7 @@ void page_subtitle(struct page *page, const char *words) {
 }
 
 void page_words(struct page *page, const char *words) {
+    page->filled = true;
     out_add(out_of(page), "<p>");
     markup_text(&page->markup, words);
     out_add(out_of(page), "</p>\n");
@@ -236,6 +253,7 @@ void page_missing(struct page *page, const char *what, const char *why) {
 /* ---- Findings ---- */
 
 void page_findings_begin(struct page *page) {
+    page->filled = true;
     out_add(out_of(page), "<ol class=\"findings\">\n");
 }
 
@@ -306,7 +324,9 @@ static void draw(const struct svg *svg, chart_draw *draw_chart, const void *char
 
 static void chart_file(struct page *page, struct svg svg, chart_draw *draw_chart, const void *chart) {
     struct markup markup = {.title_room = TITLE_ROOM};
-    char *path = page->status ? NULL : path_in(page, "charts/%s.svg", svg.id);
+    bool first = strcmp(page->name, PAGE_FIRST) == 0;
+    char *path =
+        page->status ? NULL : path_in(page, "charts/%s%s%s.svg", first ? "" : page->name, first ? "" : "_", svg.id);
     svg.markup = &markup;
     svg.form = SVG_FILE;
     svg.width = svg_width(svg.form);
@@ -320,7 +340,7 @@ static void chart_file(struct page *page, struct svg svg, chart_draw *draw_chart
 void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw_chart,
                 const void *chart) {
     struct svg svg = {.id = name, .title = title, .description = description};
-    page->charted = true;
+    page->charted = page->filled = true;
     chart_file(page, svg, draw_chart, chart);
     out_add(out_of(page), "<figure>\n");
     svg.markup = &page->markup;

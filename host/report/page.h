@@ -16,32 +16,44 @@
 #define PAGE_ROWS_MAX 200
 #define PAGE_ROWS_FEW 60 /* of a page of many tables */
 
-/* Rows that stand openly where there is no chart above; longer tables can be unfolded. */
-#define PAGE_ROWS_OPEN 12
+/* The page of a folder, and a second one in it. */
+#define PAGE_FIRST "report"
+#define PAGE_HTA   "hta"
+
+/* Rows and columns that stand openly where there is no chart above; larger tables can be unfolded. */
+#define PAGE_ROWS_OPEN    12
+#define PAGE_COLUMNS_OPEN 10
 
 struct page {
     struct sutra_context *context;
-    const char *folder;
+    const char *folder, *name; /* the file is NAME.html; charts of others than PAGE_FIRST have the name in front */
     struct markup markup;
     enum sutra_status status;
     struct sutra_error *error;
     uint64_t n_bytes; /* written to all files */
-    bool charted;     /* a chart stands in this section */
+    bool charted;     /* a chart stands in this section, */
+    bool filled;      /* or anything else but what is missing */
     uint64_t n_rows;  /* that tables show at most; 0: PAGE_ROWS_MAX */
 };
 
-/* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded. `show`
- * may be NULL. A table of sections ends with one without an id. */
+/* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded; where it
+ * writes only what is missing, they are left out. `show` may be NULL. A table of sections ends with one without an id. */
 struct page_section {
     const char *id, *title, *words;
     void (*show)(struct page *page, const void *source);
 };
 
-/* Begins the page for a folder, which is made with its folder "charts" where it is not there. */
+/* Another page in the folder. */
+struct page_link {
+    const char *name, *title;
+};
+
+/* Begins the page for a folder, which is made with its folder "charts" where it is not there. It is called PAGE_FIRST until
+ * `name` is set to something else. */
 void page_open(struct page *page, struct sutra_context *context, const char *folder, struct sutra_error *error);
-/* `source` is a path, behind which `more` stands. */
+/* `source` is a path, behind which `more` stands; `other` is led to from the list of sections (NULL: there is none). */
 void page_head(struct page *page, const char *title, const char *source, const char *more,
-               const struct page_section *sections);
+               const struct page_section *sections, const struct page_link *other);
 
 /* Ends it and writes it, unless something failed. The page needs this in any case. */
 enum sutra_status page_close(struct page *page);

@@ -18,6 +18,7 @@
 
 /* How the columns of a table are shown. */
 struct column_views {
+    uint32_t n_shown;
     bool left_out[TABLE_COLUMNS_MAX];
     int decimals[TABLE_COLUMNS_MAX];
     double width;                                /* of names */
@@ -78,6 +79,7 @@ static void views_make(struct page *page, const struct sutra_table *table, uint6
         views->width = NAME_WIDTH_OF_SEVERAL;
     for (uint32_t i = 0; i < table->n_columns; i++) {
         views->left_out[i] = !says_something(table, i, n);
+        views->n_shown += !views->left_out[i];
         if (table->columns[i].spec.kind == SUTRA_COLUMN_REAL)
             views->decimals[i] = decimals_of(table, i, n);
         if (n == 0 || !is_text(table, i) || !heading_of_kernels(table->name, table->columns[i].spec.name))
@@ -189,8 +191,9 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
     struct text_out *out = &page->markup.out;
     struct column_views views;
     uint64_t most = page->n_rows ? page->n_rows : PAGE_ROWS_MAX, n = table->n_rows < most ? table->n_rows : most;
-    bool folded = page->charted || n > PAGE_ROWS_OPEN;
+    page->filled = true;
     views_make(page, table, n, &views);
+    bool folded = page->charted || n > PAGE_ROWS_OPEN || views.n_shown > PAGE_COLUMNS_OPEN;
     if (folded)
         write_summary(page, caption, n);
     out_add(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"");

@@ -116,10 +116,6 @@ void queue_list_free(struct queue_list *list) {
     *list = (struct queue_list){0};
 }
 
-static int compare_lines(const void *left, const void *right) {
-    return compare_places(left, right);
-}
-
 size_t queue_list_longest(const struct queue_list *list, struct line_series *lines, size_t n_most) {
     size_t n = list->n < n_most ? (size_t)list->n : n_most;
     const struct queue_series *series[QUEUES_KEPT];
@@ -128,7 +124,5 @@ size_t queue_list_longest(const struct queue_list *list, struct line_series *lin
         qsort(series, list->n, sizeof(void *), compare_series);
     for (size_t i = 0; i < n; i++)
         lines[i] = series[i]->lines;
-    if (n > 1)
-        qsort(lines, n, sizeof *lines, compare_lines);
     return n;
 }

@@ -28,6 +28,6 @@ const char script_page[] =
     "    };\n"
     "  });\n"
     "}\n"
-    "addEventListener(\"beforeprint\", () => document.querySelectorAll(\"details\").forEach(d => { d.open = true; }));\n";
+    "addEventListener(\"beforeprint\", () => document.querySelectorAll(\".how\").forEach(d => { d.open = true; }));\n";
 
-const char script_digest[] = "sha256-stBz8bF6j5Qbxr6cKM3fam1PDUzTrXpdtT5Z4yB70Sw=";
+const char script_digest[] = "sha256-PmR3WNgYkJVA/lmVxGhcfG5NYfdoAG/VJnZ2qRpkHMw=";

@@ -16,7 +16,8 @@
 #include "text/kernel_name.h"
 #include "text/short_name.h"
 
-#define TREEMAP_HEIGHT 380.0
+#define TREEMAP_HEIGHT 320.0
+#define ROOM_LEAST     70.0 /* for a name that is cut: a dozen letters */
 
 struct area {
     double x, y, width, height;
@@ -152,19 +153,36 @@ static struct shortened plain_name(const struct sutra_table *table, uint32_t col
     return short_text(reduced, NAME_COLUMNS);
 }
 
+/* The style of words on an area: those of the paper, of ink, or dark in any theme, whichever is read best on it. */
+static const char *words_on(int colour, bool strong) {
+    if (colour == COLOUR_SHADE + 1 || colour == COLOUR_COMMUNICATION)
+        return strong ? "on dark strong" : "on dark";
+    if (colour >= COLOUR_SHADE + 2)
+        return strong ? "on strong" : "on";
+    return strong ? "on light strong" : "on light";
+}
+
+/* Writes a name that fits, or of which enough is left to know it by; whether it did. */
+static bool draw_name(const struct svg *svg, const char *style, double x, double y, struct name name, double room) {
+    if (name.length == 0 || (room < ROOM_LEAST && markup_width(name) * FONT_SIZE > room))
+        return false;
+    svg_text(svg, style, ANCHOR_START, x, y, name, room);
+    return true;
+}
+
 /* The name of a group stands on its largest area. */
 static void draw_words(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
-                       bool first) {
-    double y = area->y + 14, room = area->width - 10;
-    if (area->width <= 44 || area->height <= 18)
+                       int colour, bool first) {
+    double x = area->x + 5, y = area->y + 14, room = area->width - 10;
+    if (area->height <= 18)
         return;
     struct shortened names[] = {plain_name(map->table, map->label, row), plain_name(map->table, map->group, row)};
-    const struct name name = name_of(names[0].text), group = name_of(names[1].text);
-    if (first && group.length > 0 && area->height > 36) {
-        svg_text(svg, "on strong", ANCHOR_START, area->x + 5, y, group, room);
+    if (first && area->height > 36 && draw_name(svg, words_on(colour, true), x, y, name_of(names[1].text), room)) {
+        if (strcmp(names[0].text, names[1].text) == 0)
+            return;
         y += LINE_HEIGHT - 2;
     }
-    svg_text(svg, "on", ANCHOR_START, area->x + 5, y, name, room);
+    draw_name(svg, words_on(colour, false), x, y, name_of(names[0].text), room);
 }
 
 static void draw_row(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
@@ -183,7 +201,7 @@ static void draw_row(const struct svg *svg, const struct treemap *map, const str
     out_add(out, ": ");
     markup_cut(svg->markup, name, 80);
     out_format(out, ": %s</title></rect>\n", shown_figure(value_at(map, row), map->unit).text);
-    draw_words(svg, map, area, row, first);
+    draw_words(svg, map, area, row, colour, first);
 }
 
 /* Groups have shades of computation in turn; communication and copies have colours of their own. */

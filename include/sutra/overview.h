@@ -69,6 +69,7 @@ enum sutra_overview_table {
     SUTRA_OVERVIEW_TIMELINE,    /* rank, what the device did or waited for: time, share of the window */
     SUTRA_OVERVIEW_OPERATORS,   /* rank, name: time of what it launched */
     SUTRA_OVERVIEW_KERNELS,     /* rank, name: time, how many */
+    SUTRA_OVERVIEW_STREAMS,     /* rank, stream: its work by kind, the busiest first */
     SUTRA_OVERVIEW_STEPS,       /* rank, step: what it consists of */
     SUTRA_OVERVIEW_STEP_RANKS,  /* rank: mean step, spread, slowest step and why */
     SUTRA_OVERVIEW_STEP_PLACES, /* n-th step of all ranks: mean, spread, slowest rank and why; of one rank empty */

@@ -171,6 +171,9 @@ static enum sutra_status make_rank(struct sutra_context *context, const struct o
     rank->exposed_percent = window > 0 ? (double)overview.ticks[OVERVIEW_COMMUNICATION] / window * 100 : 0;
     for (int id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
         status = put_names(&overview, task->rank, (enum sutra_overview_table)id, scratch, &rank->tables[id], error);
+    if (!status)
+        status = overview_streams_add(&overview, &context->values, task->rank, scratch,
+                                      &rank->tables[SUTRA_OVERVIEW_STREAMS], error);
     return status;
 }
 

@@ -25,6 +25,10 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
 void rank_overview_put(const struct rank_overview *rank, const struct sutra_overview_options *options,
                        struct buffer *out);
 
+/* What each stream did in the window. `scratch` is given back. */
+enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,
+                                       struct arena *scratch, struct sutra_table *table, struct sutra_error *error);
+
 /* Of task `number`; texts lie in the tasks' arena. SUTRA_DATA: it was made with other options. A damaged one is not
  * `made`, and sets reader->failed. */
 enum sutra_status rank_overview_restore(struct rank_overview *rank, const struct sutra_overview_options *options,

@@ -17,7 +17,7 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
     }
     static const struct {
         const char *name;
-        struct column_spec columns[6];
+        struct column_spec columns[7];
         uint32_t n;
     } specs[SUTRA_OVERVIEW_N_TABLES] = {
         [SUTRA_OVERVIEW_RANKS] = {"overview_ranks",
@@ -47,6 +47,15 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
                                      {"percent", SUTRA_COLUMN_REAL},
                                      {"kernels", SUTRA_COLUMN_INTEGER}},
                                     5},
+        [SUTRA_OVERVIEW_STREAMS] = {"overview_streams",
+                                    {{"rank", SUTRA_COLUMN_INTEGER},
+                                     {"stream", SUTRA_COLUMN_TEXT},
+                                     {"kernels", SUTRA_COLUMN_INTEGER},
+                                     {"compute_us", SUTRA_COLUMN_REAL},
+                                     {"communication_us", SUTRA_COLUMN_REAL},
+                                     {"copies_us", SUTRA_COLUMN_REAL},
+                                     {"work_us", SUTRA_COLUMN_REAL}},
+                                    7},
     };
     table_init(table, specs[id].name, specs[id].columns, specs[id].n);
 }
