@@ -137,8 +137,8 @@ static void look_at_device_side(struct findings_work *work) {
         work->silent_host = true;
         struct overview_finding *finding = finding_say(
             work, FINDING_DEVICE_SIDE, (double)NAN,
-            "For %s of the window the device looks idle though the host has launched its next work, or waits for "
-            "it: it waits for another stream or process, or does what the trace does not hold. The host is "
+            "For %s of the window the device looks idle, though its next work is launched already or the host waits for "
+            "it to be done: it waits for other streams or processes, or does what the trace does not hold. The host is "
             "not why.",
             finding_percent((double)other, (double)overview_length(overview)).text);
         finding_number(finding, "unexplained_us", (double)other / 1000);

@@ -257,6 +257,9 @@ static void take_wait_off(const struct rank_overview *rank, struct overview_find
         return;
     finding->win *= fmax(0, 1 - wait / exposed);
     finding_number(finding, "wait_percent", wait);
+    if (finding->rule == FINDING_EXPOSED_COMM)
+        finding_add(finding, " %s of it is waiting for the rank that is late, and goes with that.",
+                    wait < exposed ? finding_percent(wait, exposed).text : "All");
 }
 
 /* The findings of one rule: of the rank that it holds for most, and of how many. */

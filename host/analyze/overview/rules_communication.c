@@ -14,8 +14,9 @@
 /* ---- exposed_comm: >= EXPOSED_PERCENT. Win: that (less the wait for the last rank, where there are several). ---- */
 
 #define EXPOSED_PERCENT    8
-#define OVERLAP_PERCENT    10  /* less: none of it is hidden */
-#define COLLECTIVES_A_STEP 100 /* and half of them short: there is one for each parameter */
+#define ALL_OF_IT          0.9995 /* what is shown as 100.0 % */
+#define OVERLAP_PERCENT    10     /* less: none of it is hidden */
+#define COLLECTIVES_A_STEP 100    /* and half of them short: there is one for each parameter */
 
 /* The kernel that most exposed communication is of. */
 static enum sutra_status find_collective(const struct findings_work *work, uint32_t *name, int64_t *ticks,
@@ -65,10 +66,11 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
     enum sutra_status status = find_collective(work, &name, &most, error);
     if (status || name == STRING_NONE)
         return status;
+    bool all = (double)most >= ALL_OF_IT * exposed;
     struct overview_finding *finding = finding_say(
         work, FINDING_EXPOSED_COMM, exposed, "Communication that nothing hides takes %s (%s), %s of it in %s",
         finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
-        finding_percent(fmin((double)most, exposed), exposed).text, finding_name(work, name).text);
+        all ? "all" : finding_percent((double)most, exposed).text, finding_name(work, name).text);
     add_overlap(work, exposed, finding);
     double a_step = measures->n_collectives / measures->n_steps;
     bool each = work->overview->window.n_steps && a_step >= COLLECTIVES_A_STEP &&

@@ -277,13 +277,15 @@ enum sutra_status rule_unfused_attention(struct findings_work *work, struct sutr
         return status;
     double ticks = (double)measures->of_operator[softmax] + (double)measures->of_operator[products];
     double fused = attention.least_s / ATTENTION_OF_PEAK * 1e9, win = of_busy(work, fmax(0, ticks - fused));
+    double steps = measures->n_steps, flops = attention.flops / steps;
     struct overview_finding *finding = finding_say(
         work, FINDING_UNFUSED_ATTENTION, at_most_blocked(work, win),
-        "Attention in pieces takes %s of the device's time: aten::_softmax %s and aten::bmm %s; fused, its %.2f TFLOP take "
+        "Attention in pieces takes %s of the device's time%s: aten::_softmax %s and aten::bmm %s; fused, its %.*f %s take "
         "about %s. Use torch.nn.functional.scaled_dot_product_attention (an estimate at 40%% of the peak).",
-        finding_percent(ticks, (double)measures->device_time).text,
-        finding_time((double)measures->of_operator[softmax]).text,
-        finding_time((double)measures->of_operator[products]).text, attention.flops / 1e12, finding_time(fused).text);
+        finding_percent(ticks, (double)measures->device_time).text, steps > 1 ? ", in each step" : "",
+        finding_time((double)measures->of_operator[softmax] / steps).text,
+        finding_time((double)measures->of_operator[products] / steps).text, flops < 1e11 ? 1 : 2,
+        flops < 1e11 ? flops / 1e9 : flops / 1e12, flops < 1e11 ? "GFLOP" : "TFLOP", finding_time(fused / steps).text);
     finding_number(finding, "device_percent", part_of_device(work, ticks));
     finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
     finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
@@ -441,6 +443,6 @@ enum sutra_status rule_gemm_bound(struct findings_work *work, struct sutra_error
                     finding_name(work, most).text);
     finding_number(finding, "compute_percent", part_of_window(work, compute));
     enum sutra_status status = add_products(work, finding, error);
-    finding_add(finding, ". Only faster or fewer kernels win.");
+    finding_add(finding, "; only faster or fewer kernels win.");
     return status;
 }

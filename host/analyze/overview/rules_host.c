@@ -3,6 +3,7 @@
  */
 #include "analyze/overview/findings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bisect.h"
@@ -108,6 +109,17 @@ static int64_t long_gap(const struct findings_work *work, const struct overview_
     return mostly && no_launch_within(work, gap->begin, called) ? host : 0;
 }
 
+/* "59.3 ms of each 175 ms step"; of gaps that not all steps have, of all steps. */
+static struct figure time_of_gaps(const struct findings_work *work, double ticks, row_t n_gaps) {
+    double n_steps = work->measures.n_steps;
+    struct figure figure;
+    if (n_gaps >= n_steps)
+        return finding_per_step(work, ticks);
+    snprintf(figure.text, sizeof figure.text, "%.40s of the %.40s of %.0f steps", finding_time(ticks).text,
+             finding_time(work->measures.window).text, n_steps);
+    return figure;
+}
+
 enum sutra_status rule_cpu_preprocessing(struct findings_work *work, struct sutra_error *error) {
     const struct overview *overview = work->overview;
     const struct measures *measures = &work->measures;
@@ -129,15 +141,20 @@ enum sutra_status rule_cpu_preprocessing(struct findings_work *work, struct sutr
     if (part_of_window(work, (double)sum) < PREPROCESSING_PERCENT)
         return SUTRA_OK;
     work->preprocessing = sum;
-    struct overview_finding *finding =
-        finding_say(work, FINDING_CPU_PREPROCESSING, (double)sum,
-                    "The device waits %s (%s) in %s in which the host computes and launches nothing",
-                    finding_per_step(work, (double)sum).text, finding_percent((double)sum, measures->window).text,
-                    counted_text(n, "gap", "gaps").text);
+    struct overview_finding *finding = finding_say(
+        work, FINDING_CPU_PREPROCESSING, (double)sum,
+        "The device waits %s (%s) in %s in which the host launches nothing", time_of_gaps(work, (double)sum, n).text,
+        finding_percent((double)sum, measures->window).text, counted_text(n, "gap", "gaps").text);
+    if (n > 1)
+        finding_add(finding, ", the longest, %s,", finding_time((double)most).text);
     if (frame != ROW_NONE)
-        finding_add(finding, ", the longest, %s, in %s", finding_time((double)most).text,
+        finding_add(finding, "%s in %s: do that ahead in other processes, on the device, or once.", n > 1 ? "" : ",",
                     finding_name(work, host_name(work->reading, frame)).text);
-    finding_add(finding, ": do it ahead in other processes, on the device, or once.");
+    else
+        finding_add(finding,
+                    "%s in what the trace does not tell (with_stack=True does): if it computes, do that ahead "
+                    "in other processes, on the device, or once.",
+                    n > 1 ? "" : ",");
     add_frames_note(work, finding);
     finding_number(finding, "gaps", n);
     finding_number(finding, "idle_us", (double)sum / 1000 / measures->n_steps);
