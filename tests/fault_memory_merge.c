@@ -17,6 +17,7 @@
 struct merge_fault {
     struct folder folder;
     const struct sutra_selection *selection;
+    uint64_t memory;
     char output[96];
     char *expected;
 };
@@ -37,7 +38,7 @@ static char *read_output(const char *path) {
 static enum sutra_status merge(void *arg, struct sutra_error *error) {
     const struct merge_fault *fault = arg;
     const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
-    const struct sutra_merge_options how = {.size = sizeof how, .selection = fault->selection};
+    const struct sutra_merge_options how = {.size = sizeof how, .selection = fault->selection, .memory = fault->memory};
     struct sutra_context *context = NULL;
     struct sutra_merged *merged = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
@@ -57,8 +58,8 @@ static void check_output(void *arg, long n, enum sutra_status status) {
     free(text);
 }
 
-static void try_all(const struct sutra_selection *selection) {
-    struct merge_fault fault = {.folder = make_folder(), .selection = selection};
+static void try_all(const struct sutra_selection *selection, uint64_t memory) {
+    struct merge_fault fault = {.folder = make_folder(), .selection = selection, .memory = memory};
     struct sutra_error error;
     add_file(&fault.folder, "rank0.json", RANK("3"));
     add_file(&fault.folder, "rank1.json", RANK("2"));
@@ -78,8 +79,9 @@ static void try_all(const struct sutra_selection *selection) {
 static void any_allocation_may_fail(void **state) {
     const struct sutra_selection step = {.size = sizeof step, .min_us = 1, .to_us = 9};
     (void)state;
-    try_all(NULL);
-    try_all(&step);
+    try_all(NULL, 0);
+    try_all(NULL, 1); /* nothing is held, and all is read twice */
+    try_all(&step, 0);
 }
 
 int main(void) {

@@ -379,6 +379,35 @@ static void broken_ranks_are_left_out_once(void **state) {
     remove_folder(&merging.folder);
 }
 
+/* What stays in memory does not change a byte, nor does where in a long event a number stands. */
+static void traces_are_held_or_read_twice(void **state) {
+    static const uint64_t room[] = {0, 1, 4096, UINT64_MAX};
+    static char name[66000], text[66200];
+    char *texts[COUNT(room)];
+    struct merging merging = begin_two_ranks();
+    (void)state;
+    memset(name, 'n', sizeof name - 1);
+    snprintf(text, sizeof text,
+             "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":8,\"name\":\"%s\",\"tid\":8,\"ts\":5,"
+             "\"args\":{\"correlation\":6}}]}",
+             name);
+    add_file(&merging.folder, "rank2.json", text);
+    for (size_t i = 0; i < COUNT(room); i++) {
+        const struct sutra_merge_options options = {.size = sizeof options, .memory = room[i]};
+        assert_int_equal(merge_with(&merging, 1 + i % 2, false, &options), SUTRA_OK);
+        texts[i] = merging.text;
+        merging.text = NULL;
+        end_merge(&merging);
+        assert_string_equal(texts[i], texts[0]);
+    }
+    merging.text = texts[0];
+    assert_has(&merging, "'pid':20001,'name':'nnn");
+    assert_has(&merging, "nnn','tid':8,'ts':5,'args':{'correlation':2251799813685254}}");
+    for (size_t i = 0; i < COUNT(room); i++)
+        free(texts[i]);
+    remove_folder(&merging.folder);
+}
+
 static void what_is_no_step_is_an_error(void **state) {
     struct merging merging = begin_two_ranks();
     (void)state;
@@ -401,6 +430,7 @@ int main(void) {
         cmocka_unit_test(a_selection_takes_ends_of_arrows_away),
         cmocka_unit_test(all_threads_write_the_same_bytes),
         cmocka_unit_test(broken_ranks_are_left_out_once),
+        cmocka_unit_test(traces_are_held_or_read_twice),
         cmocka_unit_test(what_is_no_step_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,6 +218,17 @@ static enum sutra_status check_rank(const struct rank_run *run, struct rank_task
     return task->is_unwanted ? error_set(&task->error, SUTRA_DATA, "nobody asked for the rank") : SUTRA_OK;
 }
 
+/* A trace that was left from another run, or else what the file has. */
+static enum sutra_status take_or_read(const struct rank_run *run, size_t number, struct sutra_context *context,
+                                      struct sutra_device_trace **trace) {
+    struct rank_task *task = &run->tasks->list[number];
+    if (!run->tasks->held || !run->tasks->held[number])
+        return sutra_device_trace_read(context, task->path, trace, &task->error);
+    *trace = run->tasks->held[number];
+    run->tasks->held[number] = NULL;
+    return SUTRA_OK;
+}
+
 /* Reads what is wanted of it. */
 static enum sutra_status read_part(const struct rank_run *run, size_t number, struct sutra_context *context,
                                    struct sutra_device_trace **trace) {
@@ -228,7 +239,7 @@ static enum sutra_status read_part(const struct rank_run *run, size_t number, st
         status = check_rank(run, task);
     }
     if (!status)
-        status = sutra_device_trace_read(context, task->path, trace, &task->error);
+        status = take_or_read(run, number, context, trace);
     if (!status) {
         task->rank = rank_number(*trace, task->path, number, &task->source);
         status = check_rank(run, task);
@@ -279,6 +290,7 @@ static void run_alone(struct rank_run *run, size_t number) {
     task->status = sutra_context_create(&options, &context, &task->error);
     if (!task->status) {
         pool_follow(context->pool, run->context->pool);
+        context->notes_places = run->context->notes_places;
         run_with(run, number, context);
         sutra_context_free(context);
         return;

@@ -18,6 +18,8 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
         return true;
     if (!resize_numbers(&events->ts, capacity) || !resize_numbers(&events->dur, capacity))
         return false;
+    if (events->notes_places && !column_resize(&events->places, capacity, sizeof *events->places))
+        return false;
 #define X(type, name)                                                                                                  \
     if (!column_resize(&events->name, capacity, sizeof *events->name))                                                 \
         return false;
@@ -32,6 +34,7 @@ void device_events_free(struct device_events *events) {
     free(events->ts.kind);
     free(events->dur.bits);
     free(events->dur.kind);
+    free(events->places);
 #define X(type, name) free(events->name);
     DEVICE_EVENT_COLUMNS(X)
 #undef X
@@ -45,6 +48,8 @@ void device_events_copy(struct device_events *to, row_t row, const struct device
     memcpy(to->ts.kind + row, from->ts.kind, from->n * sizeof *from->ts.kind);
     memcpy(to->dur.bits + row, from->dur.bits, from->n * sizeof *from->dur.bits);
     memcpy(to->dur.kind + row, from->dur.kind, from->n * sizeof *from->dur.kind);
+    if (from->notes_places)
+        memcpy(to->places + row, from->places, from->n * sizeof *from->places);
 #define X(type, name) memcpy(to->name + row, from->name, from->n * sizeof *from->name);
     DEVICE_EVENT_COLUMNS(X)
 #undef X
@@ -57,6 +62,8 @@ void device_events_keep(struct device_events *events, const uint8_t *kept) {
             continue;
         number_put(events->ts, n, number_at(events->ts, row));
         number_put(events->dur, n, number_at(events->dur, row));
+        if (events->notes_places)
+            events->places[n] = events->places[row];
 #define X(type, name) events->name[n] = events->name[row];
         DEVICE_EVENT_COLUMNS(X)
 #undef X

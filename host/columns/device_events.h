@@ -50,8 +50,25 @@ enum event_flag {
     X(uint8_t, phase)                                                                                                  \
     X(uint8_t, flags)
 
+/* Values that a copy of the trace may put others in the place of. */
+enum event_value { VALUE_PID, VALUE_TS, VALUE_ID, VALUE_CORRELATION, VALUE_WAIT_RECORD, EVENT_N_VALUES };
+
+/* Where they begin, in bytes from the event's own beginning: 0: it has none; VALUE_FAR: further than this can tell. */
+struct value_places {
+    uint16_t at[EVENT_N_VALUES];
+};
+
+#define VALUE_FAR UINT16_MAX
+
+/* Of one event in all columns. */
+#define X(type, name) +sizeof(type)
+enum { DEVICE_EVENT_BYTES = 2 * (sizeof(uint64_t) + 1) + sizeof(struct value_places) DEVICE_EVENT_COLUMNS(X) };
+#undef X
+
 struct device_events {
     row_t n, capacity;
+    bool notes_places; /* set before the first row: there is a column of them */
+    struct value_places *places;
     struct number_column ts, dur;
 #define X(type, name) type *name;
     DEVICE_EVENT_COLUMNS(X)

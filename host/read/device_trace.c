@@ -42,6 +42,7 @@ static void part_free(struct document_part *of) {
 static bool part_begin(struct document_part *of) {
     struct event_part *part = event_part(of);
     part->bad_row = ROW_NONE;
+    part->events.notes_places = ((const struct sutra_device_trace *)of->trace)->events.notes_places;
     return strings_init(&part->strings);
 }
 
@@ -132,6 +133,8 @@ static uint8_t read_flags(const struct event_part *part, const struct event_plac
 /* The values at these places. */
 static struct event_row row_of(struct event_part *part, const struct event_places *places) {
     struct event_row row = {.flags = read_flags(part, places)};
+    for (int value = 0; value < EVENT_N_VALUES; value++)
+        row.value_at[value] = places->field[event_value_fields[value]].at;
     size_t args = places->field[FIELD_ARGS].at;
     if (args && part->part.fields.source->bytes[args] != '{')
         wrong_type(part, FIELD_ARGS, args);
@@ -152,6 +155,13 @@ static struct event_row row_of(struct event_part *part, const struct event_place
     return row;
 }
 
+static void note_places(struct value_places *places, const struct event_row *values, size_t text) {
+    for (int value = 0; value < EVENT_N_VALUES; value++) {
+        size_t at = values->value_at[value], from_text = at ? at - text : 0;
+        places->at[value] = (uint16_t)(from_text < VALUE_FAR ? from_text : VALUE_FAR);
+    }
+}
+
 /* Appends the event that begins at `text` to the part's columns. */
 static void append_event(struct event_part *part, const struct event_row *values, size_t text) {
     struct device_events *events = &part->events;
@@ -169,6 +179,8 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->text[row] = text;
     events->phase[row] = values->phase;
     events->flags[row] = values->flags;
+    if (events->notes_places)
+        note_places(&events->places[row], values, text);
     part->n_lower_external += values->lower_external;
 }
 
@@ -286,6 +298,7 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     struct sutra_device_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
+    made->events.notes_places = context->notes_places;
     made->columns = event_columns_new();
     bool ok = made->columns && strings_init(&made->strings);
     enum sutra_status status =

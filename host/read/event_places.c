@@ -11,6 +11,14 @@
 #include "read/document.h"
 #include "text/string_text.h"
 
+const enum event_field event_value_fields[EVENT_N_VALUES] = {
+    [VALUE_PID] = FIELD_PID,
+    [VALUE_TS] = FIELD_TS,
+    [VALUE_ID] = FIELD_ID,
+    [VALUE_CORRELATION] = FIELD_CORRELATION,
+    [VALUE_WAIT_RECORD] = FIELD_WAIT_RECORD,
+};
+
 static inline bool same(const char *key, const char *name, size_t length) {
     return memcmp(key, name, length) == 0;
 }

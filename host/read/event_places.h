@@ -4,6 +4,7 @@
 #ifndef READ_EVENT_PLACES_H
 #define READ_EVENT_PLACES_H
 
+#include "columns/device_events.h"
 #include "read/event_forms.h"
 #include "read/json_walk.h"
 
@@ -39,6 +40,9 @@ enum event_field {
     FIELD_NONE,  /* any other */
     FIELD_NAMED, /* from here on: the first of those that are found by name */
 };
+
+/* The fields of values that a copy may change, by enum event_value. */
+extern const enum event_field event_value_fields[EVENT_N_VALUES];
 
 /* A place whose `at` is 0 is absent. `end` is that of json_place for strings, else the byte behind the value, but for
  * "args" that is an object. */

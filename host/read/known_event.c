@@ -72,6 +72,7 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     value_key ignored;
     switch (field) {
     case FIELD_TS:
+        row->value_at[VALUE_TS] = at;
         return read_number(walker->text, at, &row->ts);
     case FIELD_DUR:
         return read_number(walker->text, at, &row->dur);
@@ -82,12 +83,14 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     case FIELD_PHASE:
         return read_phase(walker, at, &row->phase);
     case FIELD_PID:
+        row->value_at[VALUE_PID] = at;
         return read_key(walker, at, fields, &row->pid);
     case FIELD_TID:
         return read_key(walker, at, fields, &row->tid);
     case FIELD_RF:
         return read_key(walker, at, fields, &row->rf);
     case FIELD_CORRELATION:
+        row->value_at[VALUE_CORRELATION] = at;
         return read_key(walker, at, fields, &row->correlation);
     case FIELD_STREAM:
         row->flags |= EVENT_STREAM_INTEGER;
@@ -96,7 +99,11 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
         return read_integer(walker->text, at, &row->external);
     case FIELD_EVENT_INDEX:
         return read_integer(walker->text, at, &ignored);
+    case FIELD_WAIT_RECORD:
+        row->value_at[VALUE_WAIT_RECORD] = at;
+        return skip(walker, at);
     case FIELD_ID:
+        row->value_at[VALUE_ID] = at;
         row->flags |= walker->text[at] == 'n' ? 0 : EVENT_HAS_ID;
         return skip(walker, at);
     case FIELD_ARGS: /* which is no object */

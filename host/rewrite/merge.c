@@ -16,7 +16,28 @@
 /* More than these would leave too little room for ids that doubles hold. */
 #define MERGE_RANKS_MAX 1048576
 
+/* What traces that stay in memory may take, if nobody says. */
+#define HELD_BYTES ((uint64_t)1 << 30)
+
 /* ---- First pass ---- */
+
+/* What a trace takes of our memory. */
+static uint64_t bytes_of_trace(const struct sutra_device_trace *trace) {
+    const struct source *source = &trace->document.source;
+    return (uint64_t)trace->events.capacity * DEVICE_EVENT_BYTES + trace->strings.bytes_capacity +
+           (source->mapping ? 0 : source->size);
+}
+
+/* Keeps a trace for the second pass if there is room; one rank at a time, in the order of the list. */
+static void hold_or_free(struct sutra_merged *merged, size_t number, struct sutra_device_trace *trace) {
+    uint64_t n_bytes = bytes_of_trace(trace);
+    if (n_bytes > merged->options.memory - merged->n_held_bytes) {
+        sutra_device_trace_free(trace);
+        return;
+    }
+    merged->n_held_bytes += n_bytes;
+    merged->held[number] = trace;
+}
 
 static enum sutra_status look_at_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                       struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -30,7 +51,7 @@ static enum sutra_status look_at_rank(void *arg, struct rank_run *run, size_t nu
     enum sutra_status status =
         collective_calls_take(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
     rank->n_calls = merged->calls.n - rank->first_call;
-    sutra_device_trace_free(trace);
+    hold_or_free(merged, number, trace);
     return status;
 }
 
@@ -123,7 +144,7 @@ static enum sutra_status check_second(const struct sutra_merged *merged, const s
 
 static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, struct sutra_error *error) {
-    struct rank_tasks second = {.stage = "merge ranks", .again = true};
+    struct rank_tasks second = {.stage = "merge ranks", .again = true, .held = merged->held};
     enum sutra_status status = rank_tasks_run(&second, context, paths, n_paths, 1, merge_rank_work, merged, error);
     if (second.n == merged->tasks.n && second.list) {
         enum sutra_status lost = check_second(merged, &second, error);
@@ -176,7 +197,8 @@ static void fill_report(struct sutra_merged *merged) {
 
 static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_context *context, const char *const *paths,
                                    size_t n_paths, const char *output, struct sutra_error *error) {
-    if (!collective_calls_init(&merged->calls))
+    merged->held = calloc(n_paths, sizeof(struct sutra_device_trace *));
+    if (!collective_calls_init(&merged->calls) || !merged->held)
         return error_memory(error);
     merged->tasks.stage = "look at ranks";
     enum sutra_status status =
@@ -204,13 +226,17 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
     if (!made)
         return error_memory(error);
     enum sutra_status status = options_take(&form, options, &made->options, error);
+    made->options.memory = made->options.memory ? made->options.memory : HELD_BYTES;
     made->selects = !status && made->options.selection;
     if (made->selects)
         status = selection_take(made->options.selection, &made->selection, error);
     if (!status && n_paths > MERGE_RANKS_MAX)
         status = error_set(error, SUTRA_USAGE, "more than 1,048,576 traces");
-    if (!status)
+    if (!status) {
+        context->notes_places = true;
         status = merge_all(made, context, paths, n_paths, output, error);
+        context->notes_places = false;
+    }
     if (status)
         sutra_merged_free(made);
     else
@@ -225,6 +251,9 @@ void sutra_merged_report(const struct sutra_merged *merged, struct sutra_merge_r
 void sutra_merged_free(struct sutra_merged *merged) {
     if (!merged)
         return;
+    for (size_t i = 0; i < merged->tasks.n && merged->held; i++)
+        sutra_device_trace_free(merged->held[i]);
+    free(merged->held);
     rank_tasks_free(&merged->tasks);
     collective_calls_free(&merged->calls);
     free(merged->points);

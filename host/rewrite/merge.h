@@ -5,8 +5,10 @@
  *     pass 2   each rank: its events, changed        -->  pieces, handed on in the order of the list
  *     last     arrows between the ranks of a collective
  *
- * Cost: reading each trace twice and writing it once. Memory: a trace and its text for each thread, the collectives of
- * all ranks.
+ * The first traces of the list stay in memory from one pass to the other, up to a limit; those behind are read in both.
+ *
+ * Cost: reading each trace once or twice and writing it once. Memory: the traces that stay, one more and its text for
+ * each thread, the collectives of all ranks.
  */
 #ifndef REWRITE_MERGE_H
 #define REWRITE_MERGE_H
@@ -40,7 +42,9 @@ struct sutra_merged {
     struct sutra_merge_options options;
     struct sutra_selection selection;
     bool selects;
-    struct rank_tasks tasks; /* of the first pass; results: struct merge_rank */
+    struct rank_tasks tasks;          /* of the first pass; results: struct merge_rank */
+    struct sutra_device_trace **held; /* by trace: it stays for the second pass; or NULL */
+    uint64_t n_held_bytes;
     struct collective_calls calls;
     struct collective_matches matches; /* in the arena of the tasks */
     struct merge_point *points;        /* by call */

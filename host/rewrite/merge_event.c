@@ -1,5 +1,5 @@
 /*
- * merge_event.c - the bytes of an event with other numbers in some places.
+ * merge_event.c - the bytes of an event with other numbers in some places, which the reader has noted.
  *
  * Ids get the rank's position in the upper bits of those that a double holds; integers that reach into these, and texts,
  * become texts with the position in front.
@@ -15,7 +15,7 @@
 
 /* A value that changes. */
 struct merge_change {
-    enum event_field field;
+    enum event_value value;
     size_t at, end; /* its text */
 };
 
@@ -63,39 +63,53 @@ static bool is_text_or_number(const char *value) {
     return *value == '"' || *value == '-' || (*value >= '0' && *value <= '9');
 }
 
-/* Adds a change of a value, if it is there, in the order of the text. */
-static unsigned add_change(const struct merge_changes *changes, const struct event_places *places,
-                           enum event_field field, struct merge_change *list, unsigned n) {
-    const struct document *document = &changes->trace->document;
-    size_t at = places->field[field].at;
-    if (!at || (field != FIELD_PID && !is_text_or_number(document->source.bytes + at)))
-        return n;
-    unsigned i = n;
-    for (; i > 0 && list[i - 1].at > at; i--)
-        list[i] = list[i - 1];
-    list[i] = (struct merge_change){field, at, end_of_value(document, at)};
-    return n + 1;
+/* Which values of an event of this phase change, as a set of enum event_value. */
+static unsigned changing(const struct merge_changes *changes, uint8_t phase) {
+    return 1U << VALUE_PID | 1U << VALUE_CORRELATION | 1U << VALUE_WAIT_RECORD |
+           (changes->shift_ns && phase != 'M' ? 1U << VALUE_TS : 0) | (has_shared_id(phase) ? 1U << VALUE_ID : 0);
 }
 
-static unsigned list_changes(const struct merge_changes *changes, row_t event, const struct event_places *places,
+/* Where the values of an event stand, as the reader noted it: of those that are far inside, by looking again. */
+static void find_values(struct merge_changes *changes, row_t event, size_t *at) {
+    const struct device_events *events = &changes->trace->events;
+    bool far = false;
+    for (int value = 0; value < EVENT_N_VALUES; value++) {
+        uint16_t noted = events->places[event].at[value];
+        at[value] = noted ? events->text[event] + noted : 0;
+        far |= noted == VALUE_FAR;
+    }
+    if (!far)
+        return;
+    struct event_places places;
+    event_find(changes->trace, event, &changes->learned, &places);
+    for (int value = 0; value < EVENT_N_VALUES; value++)
+        at[value] = places.field[event_value_fields[value]].at;
+}
+
+/* Lists the changes in the order of the text. */
+static unsigned list_changes(const struct merge_changes *changes, row_t event, const size_t *at,
                              struct merge_change *list) {
-    uint8_t phase = changes->trace->events.phase[event];
-    unsigned n = add_change(changes, places, FIELD_PID, list, 0);
-    if (changes->shift_ns && phase != 'M')
-        n = add_change(changes, places, FIELD_TS, list, n);
-    if (has_shared_id(phase))
-        n = add_change(changes, places, FIELD_ID, list, n);
-    n = add_change(changes, places, FIELD_CORRELATION, list, n);
-    return add_change(changes, places, FIELD_WAIT_RECORD, list, n);
+    const struct document *document = &changes->trace->document;
+    unsigned wanted = changing(changes, changes->trace->events.phase[event]), n = 0;
+    for (int value = 0; value < EVENT_N_VALUES; value++) {
+        bool fits = value == VALUE_PID || is_text_or_number(document->source.bytes + at[value]);
+        if (!at[value] || !(wanted >> value & 1) || !fits)
+            continue;
+        unsigned i = n++;
+        for (; i > 0 && list[i - 1].at > at[value]; i--)
+            list[i] = list[i - 1];
+        list[i] = (struct merge_change){(enum event_value)value, at[value], end_of_value(document, at[value])};
+    }
+    return n;
 }
 
 static void write_change(const struct merge_changes *changes, const struct merge_change *change, int64_t pid,
                          struct buffer *out) {
     const char *text = changes->trace->document.source.bytes + change->at;
     size_t length = change->end - change->at;
-    if (change->field == FIELD_PID)
+    if (change->value == VALUE_PID)
         write_integer(pid, out);
-    else if (change->field != FIELD_TS)
+    else if (change->value != VALUE_TS)
         merge_id_write(changes->ids, text, length, out);
     else if (*text == '"')
         buffer_append(out, text, length);
@@ -117,11 +131,11 @@ static size_t write_missing_pid(const char *bytes, size_t at, int64_t pid, struc
 void merge_event_write(struct merge_changes *changes, row_t event, int64_t pid, struct buffer *out) {
     const char *bytes = changes->trace->document.source.bytes;
     size_t from = changes->trace->events.text[event], end = trace_event_end(changes->trace, event);
-    struct merge_change list[5];
-    struct event_places places;
-    event_find(changes->trace, event, &changes->learned, &places);
-    unsigned n = list_changes(changes, event, &places, list);
-    if (!places.field[FIELD_PID].at)
+    struct merge_change list[EVENT_N_VALUES];
+    size_t at[EVENT_N_VALUES];
+    find_values(changes, event, at);
+    unsigned n = list_changes(changes, event, at, list);
+    if (!at[VALUE_PID])
         from = write_missing_pid(bytes, from, pid, out);
     for (unsigned i = 0; i < n; i++) {
         buffer_append(out, bytes + from, list[i].at - from);

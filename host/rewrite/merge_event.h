@@ -4,7 +4,7 @@
  *     {"ph": "X", "pid": 8123, "ts": 10.5, "args": {"correlation": 7}}
  *                        30001       12.0                          6755399441055751  all else stays byte for byte
  *
- * Cost: O(length of the event).
+ * Cost: the bytes that are copied.
  */
 #ifndef REWRITE_MERGE_EVENT_H
 #define REWRITE_MERGE_EVENT_H

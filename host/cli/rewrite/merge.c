@@ -19,6 +19,7 @@ struct merge_values {
     struct selection_values selection;
     int clocks;
     bool no_arrows;
+    uint64_t memory;
 };
 
 static const char *const clocks[] = {"collectives", "none", NULL}; /* in the order of enum sutra_clocks */
@@ -36,8 +37,11 @@ static const struct option_row options[] = {
              "all stay as they are (default: collectives)"},
     {"no-arrows", 0, OPTION_FLAG, AT(no_arrows), .help = "without arrows between the ranks of a collective"},
     SELECTION_ROWS(selection),
+    {"memory", 0, OPTION_NUMBER, "BYTES", AT(memory), .maximum = UINT64_MAX,
+     .help =
+         "traces of up to BYTES stay in memory until they are written; the others are read once more (default: 1G)"},
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor; so many ranks are held at a time (default: 0)"},
+     .help = "how many threads, 0 for one per processor; so many ranks are worked on at a time (default: 0)"},
     {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail if one of the traces cannot be read"},
     JOB_ROW_LENIENT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
@@ -61,7 +65,8 @@ static enum sutra_status merge_traces(struct job *job, const struct merge_values
     const struct sutra_merge_options how = {.size = sizeof how,
                                             .selection = selection_is_asked(&values->selection) ? &selection : NULL,
                                             .clocks = (enum sutra_clocks)values->clocks,
-                                            .no_arrows = values->no_arrows};
+                                            .no_arrows = values->no_arrows,
+                                            .memory = values->memory};
     enum sutra_status status = job_open(job, values->job.output, error);
     return status ? status
                   : sutra_merge(job->context, (const char *const *)traces->paths, traces->n, &how, values->job.output,
