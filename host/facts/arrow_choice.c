@@ -1,6 +1,6 @@
 /*
  * arrow_choice.c - the event of an end stands right before it, where Kineto wrote the file; else it is looked for among
- * all, by thread and start, in a table that is made when it is first needed.
+ * all, by thread and start.
  */
 #include "facts/arrow_choice.h"
 
@@ -19,56 +19,66 @@ struct arrow_choice {
     row_t *end;      /* events that are ends, in the order of the file */
     uint32_t *arrow; /* the arrow of each; PAIR_NONE: it has no id */
     uint8_t *stays;  /* by arrow */
+    uint8_t *lost;   /* by end: the event before it is not the one it begins at */
 };
 
 /* ---- Events by thread and start ---- */
 
 enum moment { MOMENT_EMPTY, MOMENT_DROPPED, MOMENT_KEPT };
 
+/* The moments at which ends begin whose event stands elsewhere, and what begins there. */
 struct moment_table {
     struct thread_numbers processes, threads;
     struct pair_table at; /* to enum moment */
-    bool made, failed;
 };
 
-/* NULL: out of memory. */
-static struct pair_entry *entry_of(const struct device_events *events, struct moment_table *table, row_t event) {
-    uint32_t process = thread_number(&table->processes, (uint64_t)events->pid[event], 0);
-    uint32_t thread =
-        process == PAIR_NONE ? PAIR_NONE : thread_number(&table->threads, (uint64_t)events->tid[event], process);
-    double ts = number_as_double(number_at(events->ts, event));
-    struct pair_entry *entry = thread == PAIR_NONE ? NULL : pair_table_take(&table->at, double_sort_key(ts), thread);
-    table->failed |= !entry;
-    return entry;
-}
-
-static void moments_make(const struct arrow_choice *choice, struct moment_table *table) {
-    const struct selection *selection = choice->selection;
-    table->made = true;
-    table->failed = !thread_numbers_init(&table->processes) || !thread_numbers_init(&table->threads) ||
-                    !pair_table_init(&table->at);
-    for (row_t event = 0; event < choice->events->n && !table->failed; event++) {
-        if (selection->kind[event] == SELECTED_ARROW || !(choice->events->flags[event] & EVENT_HAS_TS))
-            continue;
-        struct pair_entry *entry = entry_of(choice->events, table, event);
-        if (entry && entry->number != MOMENT_KEPT)
-            entry->number = selection->kept[event] ? MOMENT_KEPT : MOMENT_DROPPED;
-    }
+static bool moments_init(struct moment_table *table) {
+    return thread_numbers_init(&table->processes) && thread_numbers_init(&table->threads) &&
+           pair_table_init(&table->at);
 }
 
 static void moments_free(struct moment_table *table) {
-    if (!table->made)
-        return;
     thread_numbers_free(&table->processes);
     thread_numbers_free(&table->threads);
     pair_table_free(&table->at);
 }
 
-static enum moment look_up(const struct arrow_choice *choice, struct moment_table *table, row_t event) {
-    if (!table->made)
-        moments_make(choice, table);
-    const struct pair_entry *entry = table->failed ? NULL : entry_of(choice->events, table, event);
-    return entry && entry->number != PAIR_NONE ? (enum moment)entry->number : MOMENT_EMPTY;
+static uint64_t moment_of(const struct device_events *events, row_t event) {
+    return double_sort_key(number_as_double(number_at(events->ts, event)));
+}
+
+/* PAIR_NONE: out of memory. */
+static uint32_t thread_of(const struct device_events *events, struct moment_table *table, row_t event) {
+    uint32_t process = thread_number(&table->processes, (uint64_t)events->pid[event], 0);
+    return process == PAIR_NONE ? PAIR_NONE : thread_number(&table->threads, (uint64_t)events->tid[event], process);
+}
+
+static enum moment look_up(const struct device_events *events, struct moment_table *table, row_t end) {
+    return (enum moment)pair_table_find(&table->at, moment_of(events, end), thread_of(events, table, end));
+}
+
+/* Notes what begins at the moments of lost ends. False: out of memory. */
+static bool moments_fill(const struct arrow_choice *choice, struct moment_table *table) {
+    const struct device_events *events = choice->events;
+    const struct selection *selection = choice->selection;
+    bool ok = true;
+    for (row_t i = 0; i < choice->n && ok; i++) {
+        uint32_t thread = choice->lost[i] ? thread_of(events, table, choice->end[i]) : 0;
+        ok = thread != PAIR_NONE &&
+             (!choice->lost[i] || pair_table_note(&table->at, moment_of(events, choice->end[i]), thread, MOMENT_EMPTY));
+    }
+    for (row_t event = 0; event < events->n && ok; event++) {
+        if (selection->kind[event] == SELECTED_ARROW || !(events->flags[event] & EVENT_HAS_TS))
+            continue;
+        uint32_t thread = thread_of(events, table, event);
+        uint32_t known =
+            thread == PAIR_NONE ? PAIR_NONE : pair_table_find(&table->at, moment_of(events, event), thread);
+        ok = thread != PAIR_NONE;
+        if (known != PAIR_NONE && known != MOMENT_KEPT) /* it is there, so no memory is needed */
+            pair_table_take(&table->at, moment_of(events, event), thread)->number =
+                selection->kept[event] ? MOMENT_KEPT : MOMENT_DROPPED;
+    }
+    return ok;
 }
 
 /* ---- Arrows by id ---- */
@@ -79,6 +89,7 @@ static enum sutra_status list_ends(struct arrow_choice *choice, struct arena *ar
     choice->end = arena_take(arena, n, sizeof *choice->end);
     choice->arrow = arena_take(arena, n, sizeof *choice->arrow);
     choice->stays = arena_take(arena, n, sizeof *choice->stays);
+    choice->lost = arena_take(arena, n, sizeof *choice->lost);
     if (arena->failed)
         return error_memory(error);
     for (row_t event = 0; event < choice->events->n; event++)
@@ -123,16 +134,41 @@ static bool begins_with(const struct device_events *events, row_t end, row_t eve
            number_as_double(number_at(events->ts, event)) == number_as_double(number_at(events->ts, end));
 }
 
-/* For its own part. `before` is the last event before it that is none, or ROW_NONE. */
-static bool end_stays(const struct arrow_choice *choice, struct moment_table *table, row_t end, row_t before,
-                      bool (*lone)(const void *arg, row_t event), const void *arg) {
-    if (before != ROW_NONE && begins_with(choice->events, end, before))
-        return choice->selection->kept[before];
-    enum moment moment = look_up(choice, table, end);
-    return moment == MOMENT_EMPTY ? lone(arg, end) : moment == MOMENT_KEPT;
+/* Ends that stand behind their event are as that is; the others are lost for now. How many these are. */
+static row_t follow_events(struct arrow_choice *choice) {
+    struct selection *selection = choice->selection;
+    row_t before = ROW_NONE, seen = 0, n_lost = 0; /* the last event before an end that is none */
+    for (row_t i = 0; i < choice->n; i++) {
+        row_t end = choice->end[i];
+        for (; seen < end; seen++)
+            before = selection->kind[seen] == SELECTED_ARROW ? before : seen;
+        choice->lost[i] = before == ROW_NONE || !begins_with(choice->events, end, before);
+        selection->kept[end] = !choice->lost[i] && selection->kept[before];
+        n_lost += choice->lost[i];
+    }
+    return n_lost;
 }
 
+/* Decides about lost ends by what begins at their moments. False: out of memory. */
+static bool find_lost(struct arrow_choice *choice, bool (*lone)(const void *arg, row_t event), const void *arg) {
+    struct moment_table table = {0};
+    bool ok = moments_init(&table) && moments_fill(choice, &table);
+    for (row_t i = 0; i < choice->n && ok; i++) {
+        row_t end = choice->end[i];
+        if (!choice->lost[i])
+            continue;
+        enum moment moment = look_up(choice->events, &table, end);
+        choice->selection->kept[end] = moment == MOMENT_EMPTY ? lone(arg, end) : moment == MOMENT_KEPT;
+    }
+    moments_free(&table);
+    return ok;
+}
+
+/* Arrows stay of which all ends do. */
 static void drop_broken(struct arrow_choice *choice) {
+    for (row_t i = 0; i < choice->n; i++)
+        if (choice->arrow[i] != PAIR_NONE)
+            choice->stays[choice->arrow[i]] &= choice->selection->kept[choice->end[i]];
     for (row_t i = 0; i < choice->n; i++) {
         uint8_t *kept = &choice->selection->kept[choice->end[i]];
         if (*kept && choice->arrow[i] != PAIR_NONE && !choice->stays[choice->arrow[i]]) {
@@ -146,23 +182,12 @@ enum sutra_status arrows_choose(struct sutra_context *context, const struct sutr
                                 struct selection *selection, bool (*lone)(const void *arg, row_t event),
                                 const void *arg, struct arena *arena, struct sutra_error *error) {
     struct arrow_choice choice = {.context = context, .trace = trace, .events = &trace->events, .selection = selection};
-    struct moment_table table = {0};
-    row_t before = ROW_NONE, seen = 0; /* the last event before an end that is none */
     enum sutra_status status = list_ends(&choice, arena, error);
     if (!status)
         status = number_arrows(&choice, error);
-    for (row_t i = 0; i < choice.n && !status; i++) {
-        row_t end = choice.end[i];
-        for (; seen < end; seen++)
-            before = selection->kind[seen] == SELECTED_ARROW ? before : seen;
-        selection->kept[end] = end_stays(&choice, &table, end, before, lone, arg);
-        if (choice.arrow[i] != PAIR_NONE)
-            choice.stays[choice.arrow[i]] &= selection->kept[end];
-    }
-    if (!status && table.failed)
+    if (!status && follow_events(&choice) > 0 && !find_lost(&choice, lone, arg))
         status = error_memory(error);
     if (!status)
         drop_broken(&choice);
-    moments_free(&table);
     return status;
 }
