@@ -224,11 +224,11 @@ static void durations_of_ranks_are_added_up(void **state) {
     static const struct {
         double from_us, below_us;
         int64_t kernels;
-    } bins[] = {{2, 5, 3}, {5, 10, 4}, {0.5, 1, 8}, {1, 2, 0}, {2, 5, 1}};
+    } bins[] = {{2, 5, 3}, {5, 10, 4}, {0.5, 1, 6}, {0, 0.001, 2}, {1, 2, 0}, {2, 5, 1}};
     static const struct {
         const char *takes;
         int64_t kernels;
-    } expected[] = {{"0.50 \u00b5s to 1 \u00b5s", 8},
+    } expected[] = {{"below 1 \u00b5s", 8},
                     {"1 \u00b5s to 2 \u00b5s", 0},
                     {"2 \u00b5s to 5 \u00b5s", 4},
                     {"5 \u00b5s to 10 \u00b5s", 4}};

@@ -52,6 +52,17 @@ static enum colour colour_of_row(const struct sutra_table *table, uint64_t row, 
     return colour == COLOUR_COMPUTE && !kernels ? colour_of_operator(group, n_group) : colour;
 }
 
+/* Whether areas tell more than bars: there are some, and none has nearly all. */
+#define AREAS_LEAST    4
+#define AREA_MOST_PART 0.85
+
+static bool areas_tell(const struct sutra_table *table) {
+    double all = 0;
+    for (uint64_t row = 0; row < table->n_rows; row++)
+        all += table_get_real(table, SUMMED_VALUE, row);
+    return table->n_rows >= AREAS_LEAST && table_get_real(table, SUMMED_VALUE, 0) < AREA_MOST_PART * all;
+}
+
 /* Whether there is time to show. */
 static bool takes_time(const struct sutra_table *table) {
     for (uint64_t row = 0; row < table->n_rows; row++)
@@ -98,7 +109,7 @@ static void show_summed(struct page *page, const struct operators_source *source
                               .row_colours = colours,
                               .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &told);
-    if (words->areas.name && table.n_rows)
+    if (words->areas.name && areas_tell(&table))
         show_areas(page, &table, words);
     page_check(page, &table);
     table_free(&table);

@@ -164,20 +164,31 @@ static uint64_t add_bin(struct bin *bins, uint64_t n, struct bin bin) {
     return n + 1;
 }
 
+/* What is shorter than a kernel can be is one bin: clocks tell durations of 0 there. */
+#define SHORTEST_US 1
+
 static uint64_t sum_bins(const struct sutra_table *durations, struct bin *bins) {
     enum { RANK, FROM, BELOW, KERNELS, PERCENT, TIME };
     uint64_t n = 0;
-    for (uint64_t row = 0; row < durations->n_rows; row++)
-        n = add_bin(bins, n,
-                    (struct bin){table_get_real(durations, FROM, row), table_get_real(durations, BELOW, row),
-                                 table_get_real(durations, TIME, row), table_get_integer(durations, KERNELS, row)});
+    for (uint64_t row = 0; row < durations->n_rows; row++) {
+        struct bin bin = {table_get_real(durations, FROM, row), table_get_real(durations, BELOW, row),
+                          table_get_real(durations, TIME, row), table_get_integer(durations, KERNELS, row)};
+        if (bin.below_us <= SHORTEST_US) {
+            bin.from_us = 0;
+            bin.below_us = SHORTEST_US;
+        }
+        n = add_bin(bins, n, bin);
+    }
     return n;
 }
 
 static void put_bin(const struct bin *bin, const struct bin *all, struct sutra_table *table) {
     char takes[2 * sizeof(struct shown) + 8];
-    snprintf(takes, sizeof takes, "%s to %s", shown_figure(bin->from_us, UNIT_US).text,
-             shown_figure(bin->below_us, UNIT_US).text);
+    if (bin->from_us > 0)
+        snprintf(takes, sizeof takes, "%s to %s", shown_figure(bin->from_us, UNIT_US).text,
+                 shown_figure(bin->below_us, UNIT_US).text);
+    else
+        snprintf(takes, sizeof takes, "below %s", shown_figure(bin->below_us, UNIT_US).text);
     table_words(table, takes);
     table_integer(table, bin->kernels);
     table_real(table, all->kernels > 0 ? (double)bin->kernels / (double)all->kernels * 100 : (double)NAN);

@@ -36,6 +36,11 @@ static const struct sutra_table *table_of(const struct overview_source *source, 
     return sutra_overview_table(source->overview, id);
 }
 
+/* Whether a device did anything. */
+static bool has_work(const struct overview_source *source) {
+    return table_of(source, SUTRA_OVERVIEW_KERNELS)->n_rows > 0;
+}
+
 static double sum_of(const struct sutra_table *table, uint32_t column) {
     double sum = 0;
     for (uint64_t row = 0; row < table->n_rows; row++)
@@ -52,7 +57,7 @@ static void show_findings(struct page *page, const void *of) {
     for (size_t i = 0; sutra_overview_finding(source->overview, i, &finding); i++)
         page_finding(page, finding.rule, finding.win_percent, finding.text);
     page_findings_end(page);
-    if (!table_of(source, SUTRA_OVERVIEW_KERNELS)->n_rows)
+    if (!has_work(source))
         page_words(page, "No work of a device is in the trace: record it with ProfilerActivity.CUDA.");
     else if (!sutra_overview_finding(source->overview, 0, &finding))
         page_words(page, "No rule has found anything of which it is sure. Where the time went stands below.");
@@ -68,6 +73,14 @@ static void card_share(struct page *page, const struct overview_source *source, 
         us += sum_of(&source->split, SPLIT_PARTS + (uint32_t)part);
     snprintf(note, sizeof note, "%s%s%s", shown_figure(us, UNIT_US).text, *what ? ", " : "", what);
     page_card(page, name, window > 0 ? 100 * us / window : NAN, UNIT_PERCENT, note);
+}
+
+static void show_shares(struct page *page, const struct overview_source *source) {
+    card_share(page, source, "Compute", 0, 0, "");
+    card_share(page, source, "Exposed communication", 1, 1, "without compute beside it");
+    card_share(page, source, "Exposed copies", 2, 2, "without other work beside them");
+    card_share(page, source, "Waiting for the host", 3, 3, "the device is idle");
+    card_share(page, source, "Idle for other reasons", 4, 7, "data, synchronisation, the device");
 }
 
 static void show_cards(struct page *page, const struct overview_source *source) {
@@ -87,11 +100,8 @@ static void show_cards(struct page *page, const struct overview_source *source) 
         page_card(page, "Window", sum_of(&source->split, SPLIT_PARTS + N_SPLIT_PARTS) / (double)source->n_ranks,
                   UNIT_US, source->n_ranks > 1 ? "a rank on average" : "");
     }
-    card_share(page, source, "Compute", 0, 0, "");
-    card_share(page, source, "Exposed communication", 1, 1, "without compute beside it");
-    card_share(page, source, "Exposed copies", 2, 2, "without other work beside them");
-    card_share(page, source, "Waiting for the host", 3, 3, "the device is idle");
-    card_share(page, source, "Idle for other reasons", 4, 7, "data, synchronisation, the device");
+    if (has_work(source))
+        show_shares(page, source);
     page_cards_end(page);
 }
 
@@ -110,8 +120,11 @@ static void show_time(struct page *page, const void *of) {
                                             EXPOSED_WORDS,
                                             "Parts of the time of each rank",
                                             NULL};
-    if (!page_bars(page, split_bars(&source->split, SPLIT_PARTS), RANKS_AS_BARS, &words))
-        page_missing(page, "Time", "the traces have neither work nor calls");
+    if (!has_work(source)) {
+        page_missing(page, "Time", "no work of a device is in the trace");
+        return;
+    }
+    page_bars(page, split_bars(&source->split, SPLIT_PARTS), RANKS_AS_BARS, &words);
     page_table(page, table_of(source, SUTRA_OVERVIEW_TIMELINE), "Time by what happened", "overview_timeline");
 }
 
@@ -157,24 +170,26 @@ static void show_step_list(struct page *page, const struct sutra_table *steps, s
     table_free(&of_rank);
 }
 
+/* Which step is the slowest of all, and why it is slower than others of its rank. */
 static void say_slowest(struct page *page, const struct sutra_table *ranks) {
     char words[400];
     size_t length;
-    for (uint64_t row = 0; row < ranks->n_rows && row < 1; row++) {
-        const char *step = table_get_text(ranks, STEP_RANKS_STEP, row, &length),
-                   *cause = table_get_text(ranks, STEP_RANKS_CAUSE, row, &length);
-        if (length == 0)
-            return;
-        snprintf(words, sizeof words,
-                 "Of rank %" PRId64 " the slowest is %.64s: %s, the median is %s; most of it is %s, ",
-                 table_get_integer(ranks, STEP_RANKS_RANK, row), step,
-                 shown_figure(table_get_real(ranks, STEP_RANKS_SLOWEST, row), UNIT_US).text,
-                 shown_figure(table_get_real(ranks, STEP_RANKS_MEDIAN, row), UNIT_US).text, cause);
-        size_t at = strlen(words);
-        snprintf(words + at, sizeof words - at, "%s above its median.",
-                 shown_figure(table_get_real(ranks, STEP_RANKS_MORE, row), UNIT_US).text);
-        page_words(page, words);
-    }
+    uint64_t row = 0;
+    for (uint64_t i = 1; i < ranks->n_rows; i++)
+        if (table_get_real(ranks, STEP_RANKS_SLOWEST, i) > table_get_real(ranks, STEP_RANKS_SLOWEST, row))
+            row = i;
+    const char *step = table_get_text(ranks, STEP_RANKS_STEP, row, &length),
+               *cause = table_get_text(ranks, STEP_RANKS_CAUSE, row, &length);
+    if (length == 0)
+        return;
+    snprintf(words, sizeof words,
+             "The slowest is %.64s of rank %" PRId64 ": %s, the median is %s. What it has more of is %s, %s above the "
+             "median.",
+             step, table_get_integer(ranks, STEP_RANKS_RANK, row),
+             shown_figure(table_get_real(ranks, STEP_RANKS_SLOWEST, row), UNIT_US).text,
+             shown_figure(table_get_real(ranks, STEP_RANKS_MEDIAN, row), UNIT_US).text, cause,
+             shown_figure(table_get_real(ranks, STEP_RANKS_MORE, row), UNIT_US).text);
+    page_words(page, words);
 }
 
 static void show_steps(struct page *page, const void *of) {
@@ -297,7 +312,10 @@ static void show_work(struct page *page, const struct overview_source *source) {
         bars.labels[bars.n_labels++] = STREAMS_STREAM;
     }
     page_subtitle(page, words.title);
-    page_bars(page, bars, STREAMS_SHOWN, &words);
+    if (streams.n_rows > 1)
+        page_bars(page, bars, STREAMS_SHOWN, &words);
+    else
+        page_table(page, &streams, words.caption, words.file);
     table_free(&streams);
 }
 
