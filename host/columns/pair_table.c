@@ -77,7 +77,12 @@ struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uin
     return entry;
 }
 
-uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_t second) {
+struct pair_entry *pair_table_seek(const struct pair_table *table, uint64_t first, uint32_t second) {
     struct pair_entry *entry = find_slot(table, first, second);
-    return entry->second != PAIR_NONE ? entry->number : PAIR_NONE;
+    return entry->second != PAIR_NONE ? entry : NULL;
+}
+
+uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_t second) {
+    const struct pair_entry *entry = pair_table_seek(table, first, second);
+    return entry ? entry->number : PAIR_NONE;
 }

@@ -38,6 +38,9 @@ static inline bool pair_table_note(struct pair_table *table, uint64_t first, uin
     return entry;
 }
 
+/* The key's entry, or NULL. */
+struct pair_entry *pair_table_seek(const struct pair_table *table, uint64_t first, uint32_t second);
+
 /* The key's number, or PAIR_NONE. */
 uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_t second);
 

@@ -130,39 +130,101 @@ struct arrow_tables {
     struct pair_table calls, ids, ends;
 };
 
+/* Arrows, those that end at work first. */
+struct arrow_list {
+    row_t *event;
+    row_t n, n_ends;
+};
+
+static uint64_t moment_at(const struct link_search *search, row_t event) {
+    return double_sort_key(number_as_double(number_at(search->reading->events->ts, event)));
+}
+
 /* The entry of an event's moment on its thread; NULL: out of memory. */
 static struct pair_entry *moment_of(struct link_search *search, struct pair_table *table, row_t event) {
     uint32_t thread = thread_of(search, event);
-    double ts = number_as_double(number_at(search->reading->events->ts, event));
-    return thread == PAIR_NONE ? NULL : pair_table_take(table, double_sort_key(ts), thread);
+    return thread == PAIR_NONE ? NULL : pair_table_take(table, moment_at(search, event), thread);
 }
 
+/* Moments of work that has no call. */
+static bool note_work_alone(struct link_search *search, struct pair_table *ends) {
+    const struct device_rows *devices = &search->reading->devices;
+    bool ok = true;
+    for (row_t i = 0; i < devices->n && ok; i++)
+        ok = devices->call[i] != ROW_NONE || moment_of(search, ends, devices->event[i]);
+    return ok;
+}
+
+/* Leaves, before ids are read, the arrows that end at work without a call, and where there are some, all that begin. */
+static bool choose_arrows(struct link_search *search, const struct pair_table *ends, struct arrow_list *arrows) {
+    const struct device_events *events = search->reading->events;
+    row_t n = arrows->n, n_begins = 0;
+    row_t *begins = arena_take(search->scratch, n, sizeof *begins);
+    arrows->n_ends = 0;
+    for (row_t i = 0; i < n && begins; i++) {
+        row_t arrow = arrows->event[i];
+        if (events->phase[arrow] == 's')
+            begins[n_begins++] = arrow;
+        if (events->phase[arrow] != 'f')
+            continue;
+        uint32_t thread = thread_of(search, arrow);
+        if (thread == PAIR_NONE)
+            return false;
+        if (pair_table_seek(ends, moment_at(search, arrow), thread))
+            arrows->event[arrows->n_ends++] = arrow;
+    }
+    arrows->n = arrows->n_ends ? arrows->n_ends + n_begins : 0;
+    for (row_t i = 0; i < n_begins && arrows->n; i++)
+        arrows->event[arrows->n_ends + i] = begins[i];
+    return begins;
+}
+
+/* Leaves the arrows that begin with an id with which one ends, and notes the moments at which they do. */
+static bool choose_begins(struct link_search *search, struct arrow_tables *tables, struct arrow_list *arrows,
+                          const value_key *ids) {
+    row_t n = arrows->n_ends;
+    bool ok = true;
+    for (row_t i = 0; i < arrows->n_ends && ok; i++)
+        ok = pair_table_take(&tables->ids, (uint64_t)ids[arrows->event[i]], 0);
+    for (row_t i = arrows->n_ends; i < arrows->n && ok; i++) {
+        row_t arrow = arrows->event[i];
+        if (!pair_table_seek(&tables->ids, (uint64_t)ids[arrow], 0))
+            continue;
+        arrows->event[n++] = arrow;
+        ok = moment_of(search, &tables->calls, arrow);
+    }
+    arrows->n = n;
+    return ok;
+}
+
+/* Notes for the moments at which arrows begin the last call that begins then. */
 static bool note_calls(struct link_search *search, struct pair_table *calls) {
     const struct host_rows *hosts = &search->reading->hosts;
     for (row_t row = 0; row < hosts->n; row++) {
-        struct pair_entry *entry = hosts->kind[row] == HOST_CALL ? moment_of(search, calls, hosts->event[row]) : NULL;
-        if (hosts->kind[row] == HOST_CALL && !entry)
+        if (hosts->kind[row] != HOST_CALL)
+            continue;
+        uint32_t thread = thread_of(search, hosts->event[row]);
+        if (thread == PAIR_NONE)
             return false;
-        if (entry)
-            entry->number = row;
+        struct pair_entry *begin = pair_table_seek(calls, moment_at(search, hosts->event[row]), thread);
+        if (begin)
+            begin->number = row;
     }
     return true;
 }
 
 /* Notes for ids the call at which the arrow begins; then for moments at which arrows end the call of their id. */
-static bool note_arrows(struct link_search *search, struct arrow_tables *tables, const row_t *arrows, row_t n,
+static bool note_arrows(struct link_search *search, struct arrow_tables *tables, const struct arrow_list *arrows,
                         const value_key *ids) {
-    const uint8_t *phase = search->reading->events->phase;
     bool ok = true;
-    for (row_t i = 0; i < n && ok; i++) {
-        struct pair_entry *begin = phase[arrows[i]] == 's' ? moment_of(search, &tables->calls, arrows[i]) : NULL;
-        ok = phase[arrows[i]] != 's' ||
-             (begin && pair_table_note(&tables->ids, (uint64_t)ids[arrows[i]], 0, begin->number));
+    for (row_t i = arrows->n_ends; i < arrows->n && ok; i++) {
+        const struct pair_entry *begin = moment_of(search, &tables->calls, arrows->event[i]);
+        ok = begin && pair_table_note(&tables->ids, (uint64_t)ids[arrows->event[i]], 0, begin->number);
     }
-    for (row_t i = 0; i < n && ok; i++) {
-        uint32_t call = pair_table_find(&tables->ids, (uint64_t)ids[arrows[i]], 0);
-        struct pair_entry *end = phase[arrows[i]] == 'f' ? moment_of(search, &tables->ends, arrows[i]) : NULL;
-        ok = phase[arrows[i]] != 'f' || end;
+    for (row_t i = 0; i < arrows->n_ends && ok; i++) {
+        uint32_t call = pair_table_find(&tables->ids, (uint64_t)ids[arrows->event[i]], 0);
+        struct pair_entry *end = moment_of(search, &tables->ends, arrows->event[i]);
+        ok = end;
         if (end && call != PAIR_NONE)
             end->number = call;
     }
@@ -182,49 +244,32 @@ static bool take_ends(struct link_search *search, struct arrow_tables *tables) {
     return true;
 }
 
-/* Leaves, before ids are read, the arrows that end at work without a call, and where there are some, all that begin. */
-static bool choose_arrows(struct link_search *search, row_t *arrows, row_t *n) {
-    const struct device_events *events = search->reading->events;
-    const struct device_rows *devices = &search->reading->devices;
-    struct pair_table work;
-    row_t n_ends = 0, n_left = 0;
-    bool ok = pair_table_init(&work);
-    for (row_t i = 0; i < devices->n && ok; i++) {
-        struct pair_entry *entry = devices->call[i] == ROW_NONE ? moment_of(search, &work, devices->event[i]) : NULL;
-        ok = devices->call[i] != ROW_NONE || entry;
-        if (entry)
-            entry->number = i;
-    }
-    for (row_t i = 0; i < *n && ok; i++) {
-        row_t arrow = arrows[i];
-        bool is_end = events->phase[arrow] == 'f';
-        uint32_t thread = is_end ? thread_of(search, arrow) : 0;
-        double ts = number_as_double(number_at(events->ts, arrow));
-        ok = thread != PAIR_NONE;
-        bool ends = is_end && ok && pair_table_find(&work, double_sort_key(ts), thread) != PAIR_NONE;
-        if (ends || events->phase[arrow] == 's')
-            arrows[n_left++] = arrow;
-        n_ends += ends;
-    }
-    pair_table_free(&work);
-    *n = n_ends ? n_left : 0;
-    return ok;
+/* What the chosen arrows say, most of which mostly belong to work whose call is known. */
+static enum sutra_status follow_arrows(struct link_search *search, struct arrow_tables *tables,
+                                       struct arrow_list *arrows, struct sutra_error *error) {
+    const value_key *ids = NULL;
+    enum sutra_status status = read_ids(search, arrows->event, arrows->n, &ids, error);
+    if (status)
+        return status;
+    if (!choose_begins(search, tables, arrows, ids))
+        return error_memory(error);
+    if (arrows->n == arrows->n_ends)
+        return SUTRA_OK;
+    bool ok =
+        note_calls(search, &tables->calls) && note_arrows(search, tables, arrows, ids) && take_ends(search, tables);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
 static enum sutra_status link_by_arrows(struct link_search *search, struct sutra_error *error) {
     struct arrow_tables tables = {0};
-    row_t *arrows, n;
-    const value_key *ids = NULL;
-    enum sutra_status status = list_arrows(search, &arrows, &n, error);
-    if (!status && !choose_arrows(search, arrows, &n))
+    struct arrow_list arrows = {0};
+    bool ok = pair_table_init(&tables.calls) && pair_table_init(&tables.ids) && pair_table_init(&tables.ends) &&
+              note_work_alone(search, &tables.ends);
+    enum sutra_status status = ok ? list_arrows(search, &arrows.event, &arrows.n, error) : error_memory(error);
+    if (!status && !choose_arrows(search, &tables.ends, &arrows))
         status = error_memory(error);
-    if (status || n == 0)
-        return status;
-    bool ok = pair_table_init(&tables.calls) && pair_table_init(&tables.ids) && pair_table_init(&tables.ends);
-    status = ok ? read_ids(search, arrows, n, &ids, error) : error_memory(error);
-    if (!status && !(note_calls(search, &tables.calls) && note_arrows(search, &tables, arrows, n, ids) &&
-                     take_ends(search, &tables)))
-        status = error_memory(error);
+    if (!status && arrows.n)
+        status = follow_arrows(search, &tables, &arrows, error);
     pair_table_free(&tables.calls);
     pair_table_free(&tables.ids);
     pair_table_free(&tables.ends);

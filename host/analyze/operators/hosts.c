@@ -1,8 +1,8 @@
 /*
  * hosts.c - the host's events as trees: in come events, out go rows in pre-order with their parents.
  *
- * Events are sorted by start (of equal starts the longer first; the reference keeps the order of the file), dealt out
- * to their threads, and each thread is walked with a stack, which is the chain of parents. O(n) beside the sorts.
+ * Events are dealt out to their threads, sorted there by start (of equal starts the longer first; the reference keeps the
+ * order of the file), and each thread is walked with a stack, which is the chain of parents. O(n) beside the sorts.
  */
 #include "analyze/operators/reading.h"
 
@@ -100,25 +100,46 @@ static enum sutra_status number_threads(const struct device_events *events, stru
 
 /* ---- Their order ---- */
 
-/* Sorts the places in order[] by a key of each. */
-static enum sutra_status sort_by(struct host_list *list, const uint64_t *key_of, uint64_t *keys,
-                                 struct sutra_error *error) {
+/* Deals the places out to their threads, in the order of the file; first[thread] becomes the end of each one's places. */
+static void deal_out(struct host_list *list, row_t *first) {
     for (row_t i = 0; i < list->n; i++)
-        keys[i] = key_of[list->order[i]];
-    return cpu_sort_keys(NULL, &(struct sort_keys_step){keys, list->order, list->n}, error);
+        first[list->thread[i] + 1]++;
+    for (uint32_t thread = 0; thread < list->n_threads; thread++)
+        first[thread + 1] += first[thread];
+    for (row_t i = 0; i < list->n; i++)
+        list->order[first[list->thread[i]]++] = i;
 }
 
-/* Events of one start by falling length. These are few where events have times of their own, so that the order of the
- * file, which mostly is that of time, is kept as it is. */
-static enum sutra_status sort_equal(struct host_list *list, uint64_t *keys, struct sutra_error *error) {
+static bool is_in_order(const struct host_list *list, row_t begin, row_t end) {
+    bool rising = true;
+    for (row_t i = begin + 1; i < end && rising; i++)
+        rising = list->start[list->order[i - 1]] <= list->start[list->order[i]];
+    return rising;
+}
+
+/* Sorts the places of a thread by start; in most files they stand so. */
+static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, uint64_t *keys,
+                                     struct sutra_error *error) {
+    if (is_in_order(list, begin, end))
+        return SUTRA_OK;
+    for (row_t i = begin; i < end; i++)
+        keys[i] = integer_sort_key(list->start[list->order[i]]);
+    return cpu_sort_keys(NULL, &(struct sort_keys_step){keys + begin, list->order + begin, end - begin}, error);
+}
+
+/* Those of one start by falling length. These are few where events have times of their own. */
+static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to, uint64_t *keys,
+                                    struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
-    for (row_t begin = 0, end; begin < list->n && !status; begin = end) {
+    for (row_t begin = from, end; begin < to && !status; begin = end) {
         int64_t start = list->start[list->order[begin]];
-        for (end = begin; end < list->n && list->start[list->order[end]] == start; end++)
-            keys[end] = ~((uint64_t)list->stop[list->order[end]] - (uint64_t)start);
-        if (end > begin + 1)
-            status =
-                cpu_sort_keys(NULL, &(struct sort_keys_step){keys + begin, list->order + begin, end - begin}, error);
+        for (end = begin + 1; end < to && list->start[list->order[end]] == start; end++)
+            ;
+        if (end == begin + 1)
+            continue;
+        for (row_t i = begin; i < end; i++)
+            keys[i] = ~((uint64_t)list->stop[list->order[i]] - (uint64_t)start);
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys + begin, list->order + begin, end - begin}, error);
     }
     return status;
 }
@@ -127,20 +148,17 @@ static enum sutra_status sort_equal(struct host_list *list, uint64_t *keys, stru
 static enum sutra_status sort_list(const struct op_reading *reading, struct host_list *list, struct arena *scratch,
                                    struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    uint64_t *keys = arena_take(scratch, list->n, sizeof *keys), *of = arena_take(scratch, list->n, sizeof *of);
+    uint64_t *keys = arena_take(scratch, list->n, sizeof *keys);
+    row_t *end = arena_zeros(scratch, (size_t)list->n_threads + 1, sizeof *end);
     enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < list->n && !status; i++) {
-        list->order[i] = i;
-        of[i] = integer_sort_key(list->start[i]);
+    if (!status)
+        deal_out(list, end);
+    for (uint32_t thread = 0; thread < list->n_threads && !status; thread++) {
+        row_t begin = thread ? end[thread - 1] : 0;
+        status = sort_starts(list, begin, end[thread], keys, error);
+        if (!status && !(reading->rules & READING_REFERENCE))
+            status = sort_equal(list, begin, end[thread], keys, error);
     }
-    if (!status)
-        status = sort_by(list, of, keys, error);
-    if (!status && !(reading->rules & READING_REFERENCE))
-        status = sort_equal(list, keys, error);
-    for (row_t i = 0; i < list->n && !status; i++)
-        of[i] = list->thread[i];
-    if (!status)
-        status = sort_by(list, of, keys, error);
     arena_release(scratch, mark);
     return status;
 }
