@@ -45,7 +45,7 @@ const char style_page[] =
     ".other::before{content:\"\\2192\\a0\";color:var(--soft)}\n"
     ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(140px,1fr));gap:12px;margin:0 0 16px}\n"
     ".cards div,section{background:var(--paper);border:1px solid var(--line);border-radius:8px}\n"
-    ".cards div{padding:12px 14px}.cards dt{color:var(--soft);font-size:.875rem}\n"
+    ".cards div{padding:12px 14px;display:grid;grid-row:span 2;grid-template-rows:subgrid;row-gap:0;align-content:start}.cards dt{color:var(--soft);font-size:.875rem}\n"
     ".cards dd{margin:0;font-size:1.35rem;font-weight:600;font-variant-numeric:tabular-nums}\n"
     ".cards .broad{grid-column:span 2}.cards "
     ".note{display:block;font-size:.8125rem;font-weight:400;color:var(--soft);line-height:1.35}\n"
