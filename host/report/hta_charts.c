@@ -212,6 +212,7 @@ void hta_idle_show(struct page *page, const void *of) {
                                          {IDLE_REST, "other", COLOUR_IDLE}},
                               .n_values = 3,
                               .unit = UNIT_US};
+    page_check(page, &table);
     if (table.n_rows < 2 || !page_bars(page, bars, BARS_SHOWN, &words)) /* a bar alone tells less than its numbers */
         page_table(page, &table, words.caption, words.file);
     table_free(&table);

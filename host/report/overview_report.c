@@ -311,6 +311,7 @@ static void show_work(struct page *page, const struct overview_source *source) {
         bars.labels[0] = STREAMS_RANK;
         bars.labels[bars.n_labels++] = STREAMS_STREAM;
     }
+    page_check(page, &streams);
     page_subtitle(page, words.title);
     if (streams.n_rows > 1)
         page_bars(page, bars, STREAMS_SHOWN, &words);

@@ -30,3 +30,9 @@ cut -c 1-60 out/findings.csv
 quietly sutra analyze trace.json.gz -o out -q --force --tables json --no-report --annotation '## Forward ##'
 grep -o '"step": "[^"]*"' out/steps.json | head -n 2
 quietly sutra analyze trace.json.gz --open
+
+# The same bytes for any number of threads.
+for threads in 1 2 3; do
+    quietly sutra analyze trace.json.gz -o "on$threads" -q --threads $threads
+    diff -r on1 "on$threads" && echo same
+done

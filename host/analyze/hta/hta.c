@@ -37,10 +37,12 @@ static void count_work(const struct hta_input *input, struct sutra_hta_summary *
     summary->n_no_work = input->kernels.n - summary->n_kernels;
 }
 
-static enum sutra_status make_input(struct hta_input *input, const struct sutra_device_trace *trace,
-                                    struct arena *arena, struct sutra_hta *hta, struct sutra_error *error) {
-    enum sutra_status status =
-        hta_rows_make(input->context, &input->options, trace, arena, &input->rows, &hta->summary, error);
+static enum sutra_status make_input(struct hta_making *making) {
+    struct hta_input *input = &making->input;
+    struct sutra_hta *hta = making->made;
+    struct arena *arena = &making->arena;
+    struct sutra_error *error = &making->error;
+    enum sutra_status status = hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error);
     if (!status)
         status = hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error);
     if (!status)
@@ -52,57 +54,91 @@ static enum sutra_status make_input(struct hta_input *input, const struct sutra_
     hta->starts_real = input->rows.starts_real;
     hta->durs_real = input->rows.durs_real;
     hta->base = input->rows.base;
+    hta->warnings[0] = input->rows.warning;
     return status;
 }
 
-static enum sutra_status make_tables(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
-                                     struct sutra_error *error) {
-    static hta_metric *const metrics[] = {hta_busy,      hta_names,     hta_idle,      hta_launches,    hta_calls,
-                                          hta_queue,     hta_bandwidth, hta_steps,     hta_annotations, hta_collectives,
-                                          hta_annotated, hta_operators, hta_sequences, hta_busy_series};
-    enum { N_METRICS = sizeof metrics / sizeof *metrics, N_JOINED = N_METRICS - 4 }; /* the last are of one rank */
-    size_t n = input->options.only_joined ? N_JOINED : N_METRICS;
+static enum sutra_status run_metrics(struct hta_making *making, hta_metric *const *metrics, size_t n) {
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < n && !status; i++) {
-        struct arena_mark mark = arena_mark(arena);
-        status = metrics[i](input, arena, hta, error);
+        struct arena_mark mark = arena_mark(&making->arena);
+        status = metrics[i](&making->input, &making->arena, making->made, &making->error);
         if (!status)
-            status = context_go_on(input->context, error);
-        arena_release(arena, mark);
+            status = context_go_on(making->input.context, &making->error);
+        arena_release(&making->arena, mark);
     }
+    return status;
+}
+
+static enum sutra_status check_tables(const struct sutra_hta *hta, struct sutra_error *error) {
     bool failed = hta->collectives.failed || hta->spans.failed;
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         failed |= hta->tables[id].failed;
-    if (!status && failed)
-        status = error_memory(error);
+    return failed ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
+                                   bool beside, struct sutra_error *error) {
+    *making = (struct hta_making){.trace = trace, .engine = beside ? engine_cpu(NULL) : context->engine};
+    enum sutra_status status = hta_options_take(options, &making->input.options, error);
+    if (status)
+        return status;
+    if (!(making->made = calloc(1, sizeof *making->made)))
+        return error_memory(error);
+    making->input.context = context;
+    making->input.engine = &making->engine;
+    making->made->options = making->input.options;
+    making->made->summary.size = sizeof making->made->summary;
+    return SUTRA_OK;
+}
+
+void hta_making_do(void *arg) {
+    static hta_metric *const metrics[] = {hta_busy,  hta_names, hta_idle,  hta_launches,
+                                          hta_calls, hta_queue, hta_steps, hta_annotations};
+    struct hta_making *making = arg;
+    making->status = make_input(making);
+    if (!making->status)
+        making->status = run_metrics(making, metrics, sizeof metrics / sizeof *metrics);
+}
+
+enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error) {
+    static hta_metric *const metrics[] = {hta_bandwidth,  hta_collectives, /* these ask for fields, */
+                                          hta_annotated,  hta_operators,
+                                          hta_sequences, /* and these are of one rank */
+                                          hta_busy_series};
+    enum { N_METRICS = sizeof metrics / sizeof *metrics, N_JOINED = 2 };
+    enum sutra_status status = making->status;
+    if (!status)
+        status = run_metrics(making, metrics, making->input.options.only_joined ? N_JOINED : N_METRICS);
+    if (!status)
+        status = check_tables(making->made, &making->error);
+    for (size_t i = 0; i < sizeof making->made->warnings / sizeof *making->made->warnings; i++)
+        if (making->made->warnings[i])
+            context_warn(making->input.context, "%s", making->made->warnings[i]);
+    arena_free(&making->arena); /* the trace may go now */
+    if (status) {
+        if (error)
+            *error = making->error;
+        sutra_hta_free(making->made);
+    } else {
+        *hta = making->made;
+    }
     return status;
 }
 
 enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const struct sutra_hta_options *options, struct sutra_hta **hta,
                                  struct sutra_error *error) {
-    struct sutra_hta_options taken;
-    enum sutra_status status = hta_options_take(options, &taken, error);
+    struct hta_making making;
+    enum sutra_status status = hta_making_begin(&making, context, trace, options, false, error);
     if (status)
         return status;
-    struct sutra_hta *made = calloc(1, sizeof *made);
-    struct hta_input input = {.context = context, .engine = &context->engine};
-    struct arena arena = {0};
-    if (!made)
-        return error_memory(error);
-    made->options = input.options = taken;
-    made->summary.size = sizeof made->summary;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    status = make_input(&input, trace, &arena, made, error);
-    if (!status)
-        status = make_tables(&input, &arena, made, error);
+    hta_making_do(&making);
+    status = hta_making_end(&making, hta, error);
     stage_end(context);
-    arena_free(&arena); /* the trace may go now */
-    if (status)
-        sutra_hta_free(made);
-    else
-        *hta = made;
     return status;
 }
 

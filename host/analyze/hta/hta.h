@@ -62,6 +62,7 @@ struct hta_rows {
     row_t n;
     row_t *steps; /* events named as profiler steps, by place in the file, also those that were cut off */
     row_t n_steps;
+    const char *warning;              /* what there is to warn of, or NULL */
     struct string_roles *roles;       /* of each string: what the reference's tables take it for, */
     struct string_roles *queue_roles; /* and its queues, which know other launches */
 };
@@ -116,7 +117,28 @@ struct sutra_hta {
     int64_t base;                            /* as that of hta_rows */
     struct sutra_table collectives, spans;   /* what stragglers are found by: see hta_stragglers.c */
     char *taken;                             /* texts of reasons that another process has told, or NULL */
+    const char *warnings[2];                 /* what there is to warn of, until it is told; NULL: nothing */
 };
+
+/* The work on one trace, in two parts: the first changes nothing that is not its own, and can so be done beside other work
+ * on the trace, on another thread. Times, partners and kernels are read by an engine that no one else uses then. */
+struct hta_making {
+    struct hta_input input;
+    struct engine engine;
+    const struct sutra_device_trace *trace;
+    struct sutra_hta *made;
+    struct arena arena;
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+/* `beside`: the first part is on another thread. SUTRA_SYSTEM, SUTRA_USAGE: there is nothing to do or to end. */
+enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
+                                   const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
+                                   bool beside, struct sutra_error *error);
+void hta_making_do(void *making);
+/* The second part: what asks the trace for fields, and tells warnings. */
+enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error);
 
 /* The options as they count: with what stands for 0. */
 enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
@@ -139,9 +161,9 @@ static inline int64_t column_key(value_key key) {
 }
 
 /* hta_rows.c: from a trace to rows; counts in the summary what it took and left out. */
-enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
-                                const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
-                                struct sutra_hta_summary *summary, struct sutra_error *error);
+enum sutra_status hta_rows_make(const struct hta_input *input, const struct sutra_device_trace *trace,
+                                struct arena *arena, struct hta_rows *rows, struct sutra_hta_summary *summary,
+                                struct sutra_error *error);
 
 /* The same of all steps: none is cut off. */
 enum sutra_status hta_rows_make_all(struct sutra_context *context, const struct sutra_hta_options *options,

@@ -134,8 +134,7 @@ static void add_pairs(const struct hta_input *input, const struct paired_calls *
     struct launch_histogram histogram = {0};
     bool once = count_pairs(calls, correlated) > (uint64_t)input->rows.events->n * PAIRS_PER_EVENT + PAIRS_MOST;
     if (once)
-        context_warn(input->context,
-                     "many launches and kernels share a correlation: each launch is paired with one kernel");
+        hta->warnings[1] = "many launches and kernels share a correlation: each launch is paired with one kernel";
     for (row_t i = 0; i < calls->n; i++) {
         row_t group = calls->group[i];
         row_t first = correlated->first[group], end = correlated->first[group + 1];

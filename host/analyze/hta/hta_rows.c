@@ -27,7 +27,8 @@
 #define REPEATS_PER_EVENT 4
 
 struct row_reading {
-    struct sutra_context *context;
+    const struct sutra_context *context;
+    const struct engine *engine;
     const struct sutra_hta_options *options;
     struct hta_rows *rows;
     struct sutra_hta_summary *summary;
@@ -268,12 +269,12 @@ static enum sutra_status cut_steps(struct row_reading *reading, struct arena *ar
     if (scratch->failed)
         return error_memory(error);
     take_sides(rows, last_moment(reading), &cpu, &gpu);
-    enum sutra_status status = count_launches(&reading->context->engine, &cpu, &gpu, n_equal, times, &total, error);
+    enum sutra_status status = count_launches(reading->engine, &cpu, &gpu, n_equal, times, &total, error);
     if (status)
         return status;
     bool once = total > (uint64_t)rows->n * REPEATS_PER_EVENT + REPEATS_MOST || total + cpu.n > ROW_LIMIT;
     if (once)
-        context_warn(reading->context, "many launches share a correlation: their kernels count once");
+        rows->warning = "many launches share a correlation: their kernels count once";
     row_t *list = arena_take(arena, (size_t)(once ? gpu.n : total) + cpu.n, sizeof *list);
     if (!list)
         return error_memory(error);
@@ -290,7 +291,7 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
     for (row_t event = 0; event < rows->events->n; event++)
         take_row(reading, event);
     rows->base = times_shift(rows->start, rows->list, rows->n);
-    enum sutra_status status = link_rows(rows, &reading->context->engine, &reading->scratch, error);
+    enum sutra_status status = link_rows(rows, reading->engine, &reading->scratch, error);
     if (!status)
         status = note_steps(rows, arena, error);
     if (status)
@@ -299,11 +300,10 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
     return cut && reading->summary->n_steps > 1 ? cut_steps(reading, arena, error) : SUTRA_OK;
 }
 
-static enum sutra_status make_rows(struct sutra_context *context, const struct sutra_hta_options *options, bool cut,
-                                   const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
-                                   struct sutra_hta_summary *summary, struct sutra_error *error) {
-    bool newer = options->edition == SUTRA_HTA_EDITION_0_6;
-    struct row_reading reading = {.context = context, .options = options, .rows = rows, .summary = summary};
+static enum sutra_status make_rows(struct row_reading reading, bool cut, const struct sutra_device_trace *trace,
+                                   struct arena *arena, struct sutra_error *error) {
+    bool newer = reading.options->edition == SUTRA_HTA_EDITION_0_6;
+    struct hta_rows *rows = reading.rows;
     size_t n = trace->events.n;
     *rows = (struct hta_rows){
         .trace = trace,
@@ -322,20 +322,27 @@ static enum sutra_status make_rows(struct sutra_context *context, const struct s
         names_keep_numbered_steps(rows->strings, rows->roles);
     enum sutra_status status = arena->failed ? error_memory(error) : read_rows(&reading, cut, arena, error);
     arena_free(&reading.scratch);
-    summary->n_events = rows->events->n;
-    summary->n_rows = rows->n;
+    reading.summary->n_events = rows->events->n;
+    reading.summary->n_rows = rows->n;
     return status;
 }
 
-enum sutra_status hta_rows_make(struct sutra_context *context, const struct sutra_hta_options *options,
-                                const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
-                                struct sutra_hta_summary *summary, struct sutra_error *error) {
-    return make_rows(context, options, true, trace, arena, rows, summary, error);
+enum sutra_status hta_rows_make(const struct hta_input *input, const struct sutra_device_trace *trace,
+                                struct arena *arena, struct hta_rows *rows, struct sutra_hta_summary *summary,
+                                struct sutra_error *error) {
+    const struct row_reading reading = {.context = input->context,
+                                        .engine = input->engine,
+                                        .options = &input->options,
+                                        .rows = rows,
+                                        .summary = summary};
+    return make_rows(reading, true, trace, arena, error);
 }
 
 enum sutra_status hta_rows_make_all(struct sutra_context *context, const struct sutra_hta_options *options,
                                     const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
                                     struct sutra_error *error) {
     struct sutra_hta_summary summary = {0};
-    return make_rows(context, options, false, trace, arena, rows, &summary, error);
+    const struct row_reading reading = {
+        .context = context, .engine = &context->engine, .options = options, .rows = rows, .summary = &summary};
+    return make_rows(reading, false, trace, arena, error);
 }

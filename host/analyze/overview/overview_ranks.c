@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/hta/hta.h"
 #include "analyze/hta/hta_ranks.h"
 #include "analyze/operators/operators_ranks.h"
 #include "analyze/overview/overview_ranks.h"
 #include "analyze/overview/steps.h"
 #include "analyze/rank_tasks.h"
 #include "analyze/table.h"
+#include "base/aside.h"
 #include "base/error.h"
 #include "base/options.h"
 
@@ -192,21 +194,36 @@ static enum sutra_status show(struct sutra_overview *overview, struct rank_run *
     return status;
 }
 
-/* The tables of others, of the same trace and the same reading. */
-static enum sutra_status make_tables(struct sutra_overview *overview, struct rank_run *run, size_t number,
-                                     struct sutra_context *context, const struct op_reading *reading,
-                                     struct arena *scratch, struct sutra_error *error) {
-    const struct rank_task *task = &overview->tasks.list[number];
-    struct rank_overview *rank = rank_of(overview, number);
-    const struct sutra_hta_options hta = {.size = sizeof hta,
-                                          .rank = task->rank,
-                                          .last_step = overview->tasks.restriction.step != NULL,
-                                          .only_joined = true};
-    enum sutra_status status =
-        operators_make_of(context, reading, task->rank, overview->options.peaks, scratch, &rank->operators, error);
+/* The tables of HTA, of the same trace, on a thread of their own where the context has more than one. */
+struct hta_beside {
+    struct hta_making making;
+    struct aside thread;
+    bool begun;
+};
+
+static enum sutra_status begin_hta(const struct sutra_overview *overview, const struct rank_task *task,
+                                   struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   struct hta_beside *beside, struct sutra_error *error) {
+    const struct sutra_hta_options options = {.size = sizeof options,
+                                              .rank = task->rank,
+                                              .last_step = overview->tasks.restriction.step != NULL,
+                                              .only_joined = true};
+    bool threads = pool_threads(context->pool) > 1;
+    enum sutra_status status = hta_making_begin(&beside->making, context, trace, &options, threads, error);
+    beside->begun = !status;
     if (!status)
-        status = sutra_hta_make(context, reading->trace, &hta, &rank->hta, error);
-    return status || rank_run_is_shared(run) ? status : show(overview, run, number, error);
+        aside_begin(&beside->thread, threads, hta_making_do, &beside->making);
+    return status;
+}
+
+/* Waits for it in any case; of a rank that failed before, nothing is kept. */
+static enum sutra_status end_hta(struct hta_beside *beside, enum sutra_status before, struct sutra_hta **hta,
+                                 struct sutra_error *error) {
+    if (!beside->begun)
+        return before;
+    aside_end(&beside->thread);
+    enum sutra_status status = hta_making_end(&beside->making, hta, before ? NULL : error);
+    return before ? before : status;
 }
 
 /* ---- From one process to another ---- */
@@ -228,21 +245,38 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
 
 static const struct rank_spool spool = {put, take};
 
-static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                 struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct sutra_overview *overview = arg;
+/* What all tables but those of HTA rest on, and these tables. */
+static enum sutra_status make_own(struct sutra_overview *overview, size_t number, struct sutra_context *context,
+                                  const struct sutra_device_trace *trace, struct sutra_error *error) {
+    const struct rank_task *task = &overview->tasks.list[number];
+    struct rank_overview *rank = rank_of(overview, number);
     struct op_reading reading;
     struct arena arena = {0}, scratch = {0};
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status)
-        status = make_rank(context, &reading, &overview->options, &overview->tasks.list[number], &arena, &scratch,
-                           rank_of(overview, number), error);
+        status = make_rank(context, &reading, &overview->options, task, &arena, &scratch, rank, error);
     stage_end(context);
     if (!status && overview->options.tables)
-        status = make_tables(overview, run, number, context, &reading, &scratch, error);
+        status = operators_make_of(context, &reading, task->rank, overview->options.peaks, &scratch, &rank->operators,
+                                   error);
     arena_free(&arena);
     arena_free(&scratch);
+    return status;
+}
+
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct sutra_overview *overview = arg;
+    struct hta_beside hta = {.begun = false};
+    enum sutra_status status = SUTRA_OK;
+    if (overview->options.tables)
+        status = begin_hta(overview, &overview->tasks.list[number], context, trace, &hta, error);
+    if (!status)
+        status = make_own(overview, number, context, trace, error);
+    status = end_hta(&hta, status, &rank_of(overview, number)->hta, error);
+    if (!status && overview->options.tables && !rank_run_is_shared(run))
+        status = show(overview, run, number, error);
     sutra_device_trace_free(trace);
     return status;
 }

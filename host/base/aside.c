@@ -1,0 +1,22 @@
+/*
+ * aside.c - see aside.h.
+ */
+#include "base/aside.h"
+
+static void *run(void *arg) {
+    struct aside *aside = arg;
+    aside->work(aside->arg);
+    return NULL;
+}
+
+void aside_begin(struct aside *aside, bool threads, void (*work)(void *arg), void *arg) {
+    *aside = (struct aside){.work = work, .arg = arg};
+    aside->runs = threads && pthread_create(&aside->thread, NULL, run, aside) == 0;
+}
+
+void aside_end(struct aside *aside) {
+    if (aside->runs)
+        pthread_join(aside->thread, NULL);
+    else
+        aside->work(aside->arg);
+}

@@ -1,0 +1,41 @@
+/*
+ * test_aside.c - work beside other work is done once, on a thread or when it is waited for.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/aside.h"
+
+struct seen {
+    int n;
+    pthread_t thread;
+};
+
+static void note(void *arg) {
+    struct seen *seen = arg;
+    seen->n++;
+    seen->thread = pthread_self();
+}
+
+static void it_is_done_once_on_a_thread_or_at_the_end(void **state) {
+    (void)state;
+    for (int threads = 0; threads < 2; threads++) {
+        struct seen seen = {0};
+        struct aside aside;
+        aside_begin(&aside, threads, note, &seen);
+        if (!threads)
+            assert_int_equal(seen.n, 0);
+        aside_end(&aside);
+        assert_int_equal(seen.n, 1);
+        assert_int_equal(pthread_equal(seen.thread, pthread_self()) != 0, !threads);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_is_done_once_on_a_thread_or_at_the_end)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
