@@ -23,8 +23,9 @@ static const struct sutra_table *hta_table(const void *thing, int number, const 
 static const struct kind hta_kind = {
     .name = "hta", .free = hta_release, .table = hta_table, .n_tables = SUTRA_HTA_N_TABLES};
 
-/* The options of a rank, from numbers in this order, and the first text. */
-static struct sutra_hta_options hta_options(const struct job *job) {
+/* The options of a rank, from numbers in this order, and a text. */
+#define HTA_NUMBERS 10
+static struct sutra_hta_options hta_options(const struct job *job, const char *sequences_of) {
     const double *numbers = job->numbers;
     return (struct sutra_hta_options){
         .size = sizeof(struct sutra_hta_options),
@@ -38,12 +39,12 @@ static struct sutra_hta_options hta_options(const struct job *job) {
         .edition = (enum sutra_hta_edition)numbers[7],
         .full_queue = (uint64_t)numbers[8],
         .sequence_kernels = (uint64_t)numbers[9],
-        .sequences_of = job->texts[0],
+        .sequences_of = sequences_of,
     };
 }
 
 static enum sutra_status run_hta(struct job *job, struct sutra_context *context) {
-    const struct sutra_hta_options options = hta_options(job);
+    const struct sutra_hta_options options = hta_options(job, job->texts[0]);
     GIVE(job, sutra_hta_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
 }
 
@@ -78,15 +79,20 @@ static const struct kind hta_ranks_kind = {.name = "hta_ranks",
                                            .rank = hta_ranks_rank};
 
 static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *context) {
-    const struct sutra_hta_options hta = hta_options(job);
+    enum { SEQUENCES = PART_TEXTS, PATHS };
+    const struct sutra_hta_options hta = hta_options(job, job->texts[SEQUENCES]);
+    const struct sutra_restriction *part = job_part(job, HTA_NUMBERS);
+    if (!part)
+        return SUTRA_SYSTEM;
     struct hta_job *made = calloc(1, sizeof *made);
     enum sutra_status status = made ? sutra_report_create(&made->report, &job->error) : SUTRA_SYSTEM;
     job->thing = made;
-    struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .visit = sutra_report_visit};
+    struct sutra_hta_ranks_options options = {
+        .size = sizeof options, .hta = &hta, .visit = sutra_report_visit, .restriction = part};
     if (made)
         options.arg = made->report;
     if (!status)
-        status = sutra_hta_ranks_make(context, (const char *const *)job->texts + 1, job->n_texts - 1, &options,
+        status = sutra_hta_ranks_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
                                       &made->ranks, &job->error);
     return status;
 }
@@ -134,32 +140,31 @@ static const struct kind operators_ranks_kind = {.name = "operators_ranks",
                                                  .n_tables = SUTRA_OPERATORS_N_TABLES,
                                                  .rank = operators_ranks_rank};
 
-static struct sutra_operators_options operators_options(const struct job *job) {
+#define OPERATORS_NUMBERS 2
+static struct sutra_operators_options operators_options(const struct job *job, const char *peaks) {
     return (struct sutra_operators_options){
         .size = sizeof(struct sutra_operators_options),
         .compat = job->numbers[0] != 0,
         .kernels = job->numbers[1] != 0,
-        .peaks = job->texts[0],
+        .peaks = peaks,
     };
 }
 
 static enum sutra_status run_operators(struct job *job, struct sutra_context *context) {
-    const struct sutra_operators_options options = operators_options(job);
+    const struct sutra_operators_options options = operators_options(job, NULL);
     GIVE(job, sutra_operators_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_operators);
 }
 
 static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
-    const struct sutra_operators_options each = operators_options(job);
-    const struct sutra_restriction restriction = {.size = sizeof restriction,
-                                                  .step = job->texts[1],
-                                                  .name = job->texts[2],
-                                                  .stream = job->texts[3],
-                                                  .category = job->texts[4]};
+    enum { PEAKS = PART_TEXTS, PATHS };
+    const struct sutra_operators_options each = operators_options(job, job->texts[PEAKS]);
     const struct sutra_operators_ranks_options options = {
-        .size = sizeof options, .operators = &each, .restriction = &restriction};
+        .size = sizeof options, .operators = &each, .restriction = job_part(job, OPERATORS_NUMBERS)};
+    if (!options.restriction)
+        return SUTRA_SYSTEM;
     GIVE(job,
-         sutra_operators_ranks_make(context, (const char *const *)job->texts + 5, job->n_texts - 5, &options, &made,
-                                    &job->error),
+         sutra_operators_ranks_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
+                                    &made, &job->error),
          sutra_operators_ranks);
 }
 
@@ -211,13 +216,19 @@ static enum sutra_status run_dlrm_page(struct job *job, struct sutra_context *co
 }
 
 const struct operation analysis_operations[] = {
-    {"hta", {"device_trace"}, 1, 10, GIVES_THING, run_hta, &hta_kind},
-    {"hta_ranks", {NULL}, 2, 10, GIVES_THING, run_hta_ranks, &hta_ranks_kind},
+    {"hta", {"device_trace"}, 1, HTA_NUMBERS, GIVES_THING, run_hta, &hta_kind},
+    {"hta_ranks", {NULL}, PART_TEXTS + 2, HTA_NUMBERS + PART_NUMBERS, GIVES_THING, run_hta_ranks, &hta_ranks_kind},
     {"hta_page", {"hta_ranks"}, 1, 0, GIVES_NUMBER, run_hta_page, NULL},
     {"hta_list", {"hta_ranks"}, 1, 1, GIVES_NUMBER, run_hta_list, NULL},
     {"hta_counters", {"device_trace", "hta"}, 1, 0, GIVES_NUMBER, run_hta_counters, NULL},
-    {"operators", {"device_trace"}, 5, 2, GIVES_THING, run_operators, &operators_kind},
-    {"operators_ranks", {NULL}, 6, 2, GIVES_THING, run_operators_ranks, &operators_ranks_kind},
+    {"operators", {"device_trace"}, 0, OPERATORS_NUMBERS, GIVES_THING, run_operators, &operators_kind},
+    {"operators_ranks",
+     {NULL},
+     PART_TEXTS + 2,
+     OPERATORS_NUMBERS + PART_NUMBERS,
+     GIVES_THING,
+     run_operators_ranks,
+     &operators_ranks_kind},
     {"operators_page", {"operators_ranks"}, 1, 0, GIVES_NUMBER, run_operators_page, NULL},
     {"dlrm", {"device_trace"}, 1, 4, GIVES_THING, run_dlrm, &dlrm_kind},
     {"dlrm_page", {"dlrm"}, 2, 0, GIVES_NUMBER, run_dlrm_page, NULL},

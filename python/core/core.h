@@ -139,6 +139,9 @@ struct job {
     size_t n_texts;
     double *numbers;
     size_t n_numbers;
+    struct sutra_restriction restriction; /* see job_part() */
+    struct sutra_rank_range *ranks;
+    size_t n_ranks;
     struct sutra_error error;
     enum sutra_status status;
     void *thing;
@@ -158,6 +161,15 @@ PyObject *job_do(const struct operation *operation, PyObject *arguments);
 
 /* Fails with a message of the extension's own. */
 enum sutra_status job_fail(struct job *job, enum sutra_status status, const char *message);
+
+/* The part of the traces that the job is of: its first texts are step, name, stream and category, and behind its first
+ * n_numbers stand from, to and the ranks. It lives as long as the job. NULL: out of memory. */
+#define PART_TEXTS   4
+#define PART_NUMBERS 2 /* at least */
+const struct sutra_restriction *job_part(struct job *job, size_t n_numbers);
+
+/* The ranks alone, pairs of the first and the last of each run from this number on; false: out of memory. */
+bool job_ranks(struct job *job, size_t first);
 
 /* What comes in; false: an exception is set. "*" is any kind. */
 bool take_box(PyObject *object, const char *kind, struct box **box);

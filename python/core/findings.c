@@ -61,16 +61,23 @@ static const struct kind overview_kind = {.name = "overview",
                                                       (int)SUTRA_HTA_N_TABLES,
                                           .report = overview_report};
 
-/* Texts: annotation, peaks, paths; number: whether there is a page. */
+/* Texts: those of the part, annotation, peaks, paths; numbers: whether there is a page, those of the part. */
 static enum sutra_status run_overview(struct job *job, struct sutra_context *context) {
+    enum { ANNOTATION = PART_TEXTS, PEAKS, PATHS };
+    const struct sutra_restriction *part = job_part(job, 1);
+    if (!part)
+        return SUTRA_SYSTEM;
     struct overview_job *made = calloc(1, sizeof *made);
     enum sutra_status status = SUTRA_OK;
     job->thing = made;
     if (!made)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");
     made->has_page = job->numbers[0] != 0;
-    struct sutra_overview_options options = {
-        .size = sizeof options, .annotation = job->texts[0], .peaks = job->texts[1], .tables = made->has_page};
+    struct sutra_overview_options options = {.size = sizeof options,
+                                             .annotation = job->texts[ANNOTATION],
+                                             .peaks = job->texts[PEAKS],
+                                             .tables = made->has_page,
+                                             .restriction = part};
     if (made->has_page) {
         status = sutra_report_create(&made->report, &job->error);
         options.visit = sutra_report_visit;
@@ -78,7 +85,7 @@ static enum sutra_status run_overview(struct job *job, struct sutra_context *con
     }
     if (status)
         return status;
-    return sutra_overview_make(context, (const char *const *)job->texts + 2, job->n_texts - 2, &options,
+    return sutra_overview_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
                                &made->overview, &job->error);
 }
 
@@ -163,9 +170,13 @@ static enum sutra_status run_collectives(struct job *job, struct sutra_context *
         .arrivals = job->numbers[1] != 0,
         .ranks_per_host = (uint64_t)job->numbers[2],
         .link_gb_per_s = job->numbers[3],
+        .restriction = job_part(job, 4),
     };
+    if (!options.restriction)
+        return SUTRA_SYSTEM;
     GIVE(job,
-         sutra_collectives_make(context, (const char *const *)job->texts, job->n_texts, &options, &made, &job->error),
+         sutra_collectives_make(context, (const char *const *)job->texts + PART_TEXTS, job->n_texts - PART_TEXTS,
+                                &options, &made, &job->error),
          sutra_collectives);
 }
 
@@ -206,15 +217,16 @@ static PyObject *diff_report(const void *thing) {
 static const struct kind diff_kind = {
     .name = "diff", .free = diff_release, .table = diff_table, .n_tables = SUTRA_DIFF_N_TABLES, .report = diff_report};
 
-#define DIFF_TEXTS 5
+#define DIFF_TEXTS   5
+#define DIFF_NUMBERS 5
 
 /* Texts: step of A, step of B, name, stream, category, then pairs of renames, then, of files, those of A and of B. Numbers:
- * compat, from, to, how many renames, how many files of A. */
+ * compat, from, to, how many renames, how many files of A, then the ranks. */
 static enum sutra_status run_diff(struct job *job, struct sutra_context *context) {
     size_t n_renames = (size_t)job->numbers[3], n_a = (size_t)job->numbers[4], first = DIFF_TEXTS + 2 * n_renames;
     if (first > job->n_texts || n_a > job->n_texts - first)
         return job_fail(job, SUTRA_USAGE, "too few texts");
-    struct sutra_rename *renames = calloc(n_renames + 1, sizeof *renames);
+    struct sutra_rename *renames = job_ranks(job, DIFF_NUMBERS) ? calloc(n_renames + 1, sizeof *renames) : NULL;
     if (!renames)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");
     for (size_t i = 0; i < n_renames; i++)
@@ -224,6 +236,8 @@ static enum sutra_status run_diff(struct job *job, struct sutra_context *context
         .compat = job->numbers[0] != 0,
         .renames = renames,
         .n_renames = n_renames,
+        .ranks = job->ranks,
+        .n_ranks = job->n_ranks,
         .step = {job->texts[0], job->texts[1]},
         .from_us = job->numbers[1],
         .to_us = job->numbers[2],
@@ -251,11 +265,11 @@ static enum sutra_status run_diff_page(struct job *job, struct sutra_context *co
 }
 
 const struct operation finding_operations[] = {
-    {"overview", {NULL}, 3, 1, GIVES_THING, run_overview, &overview_kind},
+    {"overview", {NULL}, PART_TEXTS + 3, 1 + PART_NUMBERS, GIVES_THING, run_overview, &overview_kind},
     {"overview_page", {"overview"}, 1, 0, GIVES_NUMBER, run_overview_page, NULL},
-    {"collectives", {NULL}, 1, 4, GIVES_THING, run_collectives, &collectives_kind},
+    {"collectives", {NULL}, PART_TEXTS + 1, 4 + PART_NUMBERS, GIVES_THING, run_collectives, &collectives_kind},
     {"collectives_page", {"collectives"}, 1, 0, GIVES_NUMBER, run_collectives_page, NULL},
-    {"diff", {"?device_trace", "?device_trace"}, DIFF_TEXTS, 5, GIVES_THING, run_diff, &diff_kind},
+    {"diff", {"?device_trace", "?device_trace"}, DIFF_TEXTS, DIFF_NUMBERS, GIVES_THING, run_diff, &diff_kind},
     {"diff_page", {"diff"}, 3, 0, GIVES_NUMBER, run_diff_page, NULL},
     {0},
 };

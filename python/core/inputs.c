@@ -89,3 +89,32 @@ bool take_numbers(struct job *job, PyObject *numbers) {
         job->numbers[i] = PyFloat_AsDouble(PyTuple_GetItem(numbers, i));
     return !PyErr_Occurred();
 }
+
+bool job_ranks(struct job *job, size_t first) {
+    size_t n = (job->n_numbers - first) / 2;
+    job->ranks = calloc(n + 1, sizeof *job->ranks);
+    if (!job->ranks) {
+        job_fail(job, SUTRA_SYSTEM, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        job->ranks[i] =
+            (struct sutra_rank_range){(int64_t)job->numbers[first + 2 * i], (int64_t)job->numbers[first + 2 * i + 1]};
+    job->n_ranks = n;
+    return true;
+}
+
+const struct sutra_restriction *job_part(struct job *job, size_t n_numbers) {
+    if (!job_ranks(job, n_numbers + PART_NUMBERS))
+        return NULL;
+    job->restriction = (struct sutra_restriction){.size = sizeof job->restriction,
+                                                  .ranks = job->ranks,
+                                                  .n_ranks = job->n_ranks,
+                                                  .step = job->texts[0],
+                                                  .from_us = job->numbers[n_numbers],
+                                                  .to_us = job->numbers[n_numbers + 1],
+                                                  .name = job->texts[1],
+                                                  .stream = job->texts[2],
+                                                  .category = job->texts[3]};
+    return &job->restriction;
+}

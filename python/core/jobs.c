@@ -25,6 +25,7 @@ static void job_leave(struct job *job) {
         free(job->texts[i]);
     free(job->texts);
     free(job->numbers);
+    free(job->ranks);
     pthread_cond_destroy(&job->finished);
     pthread_mutex_destroy(&job->mutex);
     free(job);

@@ -24,8 +24,17 @@ static const struct kind device_trace_kind = {
 static const struct kind host_trace_kind = {
     .name = "host_trace", .free = host_trace_release, .columns = host_trace_columns};
 
+/* Of a part of it, if any; behind the texts of that stands the path. */
 static enum sutra_status run_device_trace(struct job *job, struct sutra_context *context) {
-    GIVE(job, sutra_device_trace_read(context, job->texts[0], &made, &job->error), sutra_device_trace);
+    const struct sutra_restriction *part = job_part(job, 0);
+    struct sutra_device_trace *made = NULL;
+    if (!part)
+        return SUTRA_SYSTEM;
+    enum sutra_status status = sutra_device_trace_read(context, job->texts[PART_TEXTS], &made, &job->error);
+    if (!status)
+        status = sutra_device_trace_restrict(context, made, part, &job->error);
+    job->thing = made;
+    return status;
 }
 
 static enum sutra_status run_host_trace(struct job *job, struct sutra_context *context) {
@@ -229,7 +238,7 @@ static enum sutra_status run_critical_path_write(struct job *job, struct sutra_c
 }
 
 const struct operation trace_operations[] = {
-    {"device_trace", {NULL}, 1, 0, GIVES_THING, run_device_trace, &device_trace_kind},
+    {"device_trace", {NULL}, PART_TEXTS + 1, PART_NUMBERS, GIVES_THING, run_device_trace, &device_trace_kind},
     {"host_trace", {NULL}, 1, 0, GIVES_THING, run_host_trace, &host_trace_kind},
     {"trace_kind", {NULL}, 1, 0, GIVES_NUMBER, run_trace_kind, NULL},
     {"link", {"host_trace", "device_trace"}, 0, 1, GIVES_THING, run_link, &link_kind},

@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Type, TypeVar, Union
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, shared
+from ._part import Part, Step, Stream
 from ._table import Table
 
 Path = Union[str, "os.PathLike[str]"]
@@ -50,6 +51,8 @@ class DeviceTrace(Tabular):
         path: plain, gzip or zstd; "-" is standard input.
         context: see ``Context``; most need none.
         progress: called with (stage, done, total) while it is read, or a ``tqdm``.
+        step, from_us, to_us, name, stream, category: only that part of it is there, for all that is made of it; see
+            ``pysutra.analyze.operators``.
 
     It is itself its table of events:
 
@@ -57,10 +60,13 @@ class DeviceTrace(Tabular):
     ...     events = trace.to_pandas()
     """
 
-    def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> None:
+    def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None,
+                 step: Step = None, from_us: float = 0, to_us: float = 0, name: Optional[str] = None,
+                 stream: Stream = None, category: Optional[str] = None) -> None:
         self.path = os.fspath(path)
         self._context = context or shared()
-        self._thing = self._run("device_trace", (), (path_bytes(path),), (), progress)
+        part = Part(step, from_us, to_us, name, stream, category)
+        self._thing = self._run("device_trace", (), (*part.texts, path_bytes(path)), part.numbers, progress)
 
     def events(self, columns: Optional[Sequence[str]] = None, args: Sequence[str] = ()) -> Table:
         """The events, in the order of the file.

@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, path_list, shared
+from ._part import Part, Ranks, Step, Stream, rank_bounds
 from ._table import Table
 from ._traces import DeviceTrace, Path, _columns_of
 
@@ -125,8 +126,9 @@ def _hta_numbers(rank: int, kernels: int, delay: int, last_step: bool, all_launc
 
 def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str = "0.5", kernels: int = 0,
         kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
-        full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0,
-        context: Optional[Context] = None, progress: Optional[Progress] = None) -> HtaResult:
+        full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, step: Step = None, from_us: float = 0,
+        to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+        rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> HtaResult:
     """The tables of Holistic Trace Analysis for the device traces of one or many ranks.
 
     Traces are read several at a time and freed; one that cannot be read is left out with a warning.
@@ -143,12 +145,14 @@ def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str =
         full_queue: kernels that a queue holds at most (0: 1024).
         sequences_of: sequences of kernels are those of operators whose name has this (None: "aten::").
         sequence_kernels: and that have so many kernels at least (0: 3).
+        step, from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
     """
     context = context or shared()
+    part = Part(step, from_us, to_us, name, stream, category, rank)
     numbers = _hta_numbers(0, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
                            sequence_kernels)
-    texts = (sequences_of, *path_list(paths))
-    return HtaResult(context, context.run("hta_ranks", (), texts, numbers, progress))
+    texts = (*part.texts, sequences_of, *path_list(paths))
+    return HtaResult(context, context.run("hta_ranks", (), texts, (*numbers, *part.numbers), progress))
 
 
 def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: str = "0.5", kernels: int = 0,
@@ -170,32 +174,39 @@ class OperatorsResult(Result):
         self._run("operators_page", (self._thing,), (folder,))
 
 
-def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Optional[Path], step: Optional[str],
-               name: Optional[str], stream: Optional[str], category: Optional[str], context: Optional[Context],
-               progress: Optional[Progress]) -> OperatorsResult:
+def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Optional[Path], part: Part,
+               context: Optional[Context], progress: Optional[Progress]) -> OperatorsResult:
     context = context or shared()
-    texts = (None if peaks is None else path_bytes(peaks), step, name, stream, category, *path_list(paths))
-    return OperatorsResult(context, context.run("operators_ranks", (), texts, (False, is_kernels), progress))
+    texts = (*part.texts, None if peaks is None else path_bytes(peaks), *path_list(paths))
+    numbers = (False, is_kernels, *part.numbers)
+    return OperatorsResult(context, context.run("operators_ranks", (), texts, numbers, progress))
 
 
-def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, step: Optional[str] = None,
-              name: Optional[str] = None, stream: Optional[str] = None, category: Optional[str] = None,
-              context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
+def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, step: Step = None, from_us: float = 0,
+              to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+              rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
     """Device time by operator, arguments, category, module, annotation and path of calls, with rates.
 
     Args:
         paths: device traces of one or many ranks.
         peaks: a file with what the device can do at most.
-        step, name, stream, category: only that part of the work.
+        step: only what is launched in this step, or in several: "3-5".
+        from_us, to_us: only what is launched from the one moment to the other, from the first event on (0: no bound).
+        name: only work whose name, or whose operator's, contains this.
+        stream: only what runs on this stream.
+        category: only work of operators of this category: "GEMM".
+        rank: only the traces of this rank, or of these: ``range(4)``; others are not read.
     """
-    return _operators(paths, False, peaks, step, name, stream, category, context, progress)
+    part = Part(step, from_us, to_us, name, stream, category, rank)
+    return _operators(paths, False, peaks, part, context, progress)
 
 
-def kernels(paths: Union[Path, Sequence[Path]], step: Optional[str] = None, name: Optional[str] = None,
-            stream: Optional[str] = None, category: Optional[str] = None, context: Optional[Context] = None,
-            progress: Optional[Progress] = None) -> OperatorsResult:
+def kernels(paths: Union[Path, Sequence[Path]], step: Step = None, from_us: float = 0,
+            to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+            rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
     """Kernels by name and by launch; the arguments are those of ``operators()``."""
-    return _operators(paths, True, None, step, name, stream, category, context, progress)
+    part = Part(step, from_us, to_us, name, stream, category, rank)
+    return _operators(paths, True, None, part, context, progress)
 
 
 class TracelensResult(Result):
@@ -204,7 +215,7 @@ class TracelensResult(Result):
 
 def tracelens(trace: DeviceTrace, progress: Optional[Progress] = None) -> TracelensResult:
     """The tables of TraceLens, with its columns and its arithmetic."""
-    thing = trace._run("operators", (trace._thing,), (None,) * 5, (True, False), progress)
+    thing = trace._run("operators", (trace._thing,), (), (True, False), progress)
     return TracelensResult(trace._context, thing)
 
 
@@ -237,8 +248,9 @@ class DlrmResult(Closing):
 
 
 def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, batch: int = 0,
-         module_marker: Optional[str] = None, context: Optional[Context] = None,
-         progress: Optional[Progress] = None) -> DlrmResult:
+         module_marker: Optional[str] = None, step: Step = None, from_us: float = 0, to_us: float = 0,
+         name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+         context: Optional[Context] = None, progress: Optional[Progress] = None) -> DlrmResult:
     """Queries per second, device time by operator, overheads of the host, as ml_perf_model's DLRM notebook has them.
 
     Args:
@@ -247,8 +259,9 @@ def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, 
         iters, skip_iters: iterations, and those before them (0: see ``sutra help analyze dlrm``).
         batch: queries in an iteration (0: 2048).
         module_marker: beginning of the names of labels (None: "## ", or what the trace has instead).
+        step, from_us, to_us, name, stream, category: only that part of the trace, see ``operators()``.
     """
-    with DeviceTrace(path, context, progress) as trace:
+    with DeviceTrace(path, context, progress, step, from_us, to_us, name, stream, category) as trace:
         thing = trace._run("dlrm", (trace._thing,), (module_marker,), (compat, iters, skip_iters, batch), progress)
         return DlrmResult(trace.path, trace._context, thing)
 
@@ -285,7 +298,9 @@ class OverviewResult(Result):
 
 
 def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = None, peaks: Optional[Path] = None,
-             page: bool = True, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OverviewResult:
+             page: bool = True, step: Step = None, from_us: float = 0,
+             to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+             rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OverviewResult:
     """Why training is slow: what the devices did and waited for, step by step, and the few sentences that follow.
 
     Args:
@@ -293,10 +308,12 @@ def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = Non
         annotation: steps are annotations of this name (None: the profiler's, else what repeats).
         peaks: a file with what the device can do at most.
         page: make also the tables of ``operators()`` and ``hta()``, of the same reading, which the page shows.
+        step, from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
     """
     context = context or shared()
-    texts = (annotation, None if peaks is None else path_bytes(peaks), *path_list(paths))
-    return OverviewResult(context, context.run("overview", (), texts, (page,), progress))
+    part = Part(step, from_us, to_us, name, stream, category, rank)
+    texts = (*part.texts, annotation, None if peaks is None else path_bytes(peaks), *path_list(paths))
+    return OverviewResult(context, context.run("overview", (), texts, (page, *part.numbers), progress))
 
 
 class CollectivesResult(Result):
@@ -320,8 +337,9 @@ class CollectivesResult(Result):
 
 
 def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arrivals: bool = False, ranks_per_host: int = 0,
-                link_gb_per_s: float = 0, context: Optional[Context] = None,
-                progress: Optional[Progress] = None) -> CollectivesResult:
+                link_gb_per_s: float = 0, step: Step = None, from_us: float = 0,
+                to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+                rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> CollectivesResult:
     """Collectives over all ranks of a job: who waited for whom, how fast they were, how far clocks are apart, and what is
     wrong with them.
 
@@ -331,10 +349,13 @@ def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arriva
         arrivals: also the table with a row for each rank of each collective.
         ranks_per_host: 0: as many as a host has GPUs, where the traces tell that.
         link_gb_per_s: what a GPU's links do at most in one direction (0: as data sheets have it, inside hosts).
+        step, from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
     """
     context = context or shared()
-    numbers = (compat, arrivals, ranks_per_host, link_gb_per_s)
-    return CollectivesResult(context, context.run("collectives", (), path_list(paths), numbers, progress))
+    part = Part(step, from_us, to_us, name, stream, category, rank)
+    numbers = (compat, arrivals, ranks_per_host, link_gb_per_s, *part.numbers)
+    texts = (*part.texts, *path_list(paths))
+    return CollectivesResult(context, context.run("collectives", (), texts, numbers, progress))
 
 
 class DiffResult(Result):
@@ -363,8 +384,8 @@ def _name_of(side: Side) -> str:
 
 
 def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, str]] = None,
-         step: Union[None, str, Tuple[Optional[str], Optional[str]]] = None, from_us: float = 0, to_us: float = 0,
-         name: Optional[str] = None, stream: Optional[str] = None, category: Optional[str] = None,
+         step: Union[Step, Tuple[Step, Step]] = None, from_us: float = 0, to_us: float = 0,
+         name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None, rank: Ranks = None,
          context: Optional[Context] = None, progress: Optional[Progress] = None) -> DiffResult:
     """What became slower or faster from A to B, by how much, and where.
 
@@ -373,20 +394,22 @@ def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, 
         compat: the tables of TraceDiff of Holistic Trace Analysis instead.
         renames: names of A that count as names of B: {"aten::mm": "aten::matmul"}.
         step: this step only, of both or, as a pair, of A and of B.
-        from_us, to_us, name, stream, category: only that part of the work.
+        from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
     """
     pairs = tuple(text for pair in (renames or {}).items() for text in pair)
-    steps = step if isinstance(step, tuple) else (step, step)
-    texts = (*steps, name, stream, category, *pairs)
+    of_a, of_b = (Part(each, from_us, to_us, name, stream, category, rank)
+                  for each in (step if isinstance(step, tuple) else (step, step)))
+    texts = (of_a.texts[0], *of_b.texts, *pairs)
     if isinstance(a, DeviceTrace) and isinstance(b, DeviceTrace):
         if a._context is not b._context:
             raise ValueError("traces of two contexts cannot be compared: read both with the same one")
-        thing = a._run("diff", (a._thing, b._thing), texts, (compat, from_us, to_us, len(pairs) // 2, 0), progress)
+        numbers = (compat, from_us, to_us, len(pairs) // 2, 0, *rank_bounds(rank))
+        thing = a._run("diff", (a._thing, b._thing), texts, numbers, progress)
         return DiffResult(a._context, thing, (_name_of(a), _name_of(b)))
     if isinstance(a, DeviceTrace) or isinstance(b, DeviceTrace):
         raise TypeError("a and b are both traces, or both paths")
     context = context or shared()
     paths = path_list(a)
     thing = context.run("diff", (None, None), (*texts, *paths, *path_list(b)),
-                        (compat, from_us, to_us, len(pairs) // 2, len(paths)), progress)
+                        (compat, from_us, to_us, len(pairs) // 2, len(paths), *rank_bounds(rank)), progress)
     return DiffResult(context, thing, (_name_of(a), _name_of(b)))
