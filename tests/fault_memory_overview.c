@@ -46,10 +46,10 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status)
         status = overview_make(context, &reading, &arena, &scratch, &overview, error);
-    if (!status)
-        status = findings_make(context, &reading, &overview, &scratch, &findings, error);
     for (int i = 0; i < 2 && !status; i++)
         status = rank_collectives_take(context, &overview, i, &ranks[i], error);
+    if (!status)
+        status = findings_make(context, &reading, &overview, &ranks[0].calls, &scratch, &findings, error);
     if (!status)
         status = stragglers_find(list, 2, &scratch, &found, NULL, error);
     run->n_findings = findings.n;

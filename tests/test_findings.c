@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "analyze/overview/findings.h"
+#include "analyze/overview/stragglers.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 
@@ -12,8 +12,12 @@ static void find(const char *text, struct overview_findings *findings) {
     struct overviewed made;
     struct sutra_error error;
     overview_of(text, 1, &made);
-    assert_int_equal(findings_make(made.context, &made.reading, &made.overview, &made.scratch, findings, &error),
-                     SUTRA_OK);
+    struct rank_collectives collectives = {0};
+    assert_int_equal(rank_collectives_take(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
+    assert_int_equal(
+        findings_make(made.context, &made.reading, &made.overview, &collectives.calls, &made.scratch, findings, &error),
+        SUTRA_OK);
+    collective_calls_free(&collectives.calls);
     overview_forget(&made);
 }
 

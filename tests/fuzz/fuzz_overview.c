@@ -61,10 +61,18 @@ static void check_findings(const struct overview_findings *findings) {
 
 static void check_ranks(struct made *made) {
     struct rank_collectives ranks[2] = {0}, *list[] = {&ranks[0], &ranks[1]};
+    struct overview_findings findings;
     struct job_findings found;
     struct sutra_error error;
     for (int i = 0; i < 2; i++)
         check(rank_collectives_take(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
+    check(findings_make(made->context, &made->reading, &made->overview, &ranks[0].calls, &made->scratch, &findings,
+                        &error) == SUTRA_OK,
+          "findings");
+    check_rows(&made->overview); /* may be cut */
+    check_findings(&findings);
+    for (int i = 0; i < 2; i++)
+        rank_collectives_cut(&made->overview, &ranks[i]);
     check(stragglers_find(list, 2, &made->scratch, &found, NULL, &error) == SUTRA_OK, "late ranks");
     check(!found.is_late, "who is the same is not late");
     for (int i = 0; i < 2; i++)
@@ -72,7 +80,6 @@ static void check_ranks(struct made *made) {
 }
 
 static void check_trace(struct made *made) {
-    struct overview_findings findings;
     struct sutra_error error;
     check(op_reading_make(made->context, made->trace, 0, &made->arena, &made->scratch, &made->reading, &error) ==
               SUTRA_OK,
@@ -83,10 +90,6 @@ static void check_trace(struct made *made) {
     check_rows(&made->overview);
     check_steps(made, NULL);
     check_steps(made, "## Forward ##");
-    check(findings_make(made->context, &made->reading, &made->overview, &made->scratch, &findings, &error) == SUTRA_OK,
-          "findings");
-    check_rows(&made->overview); /* may be cut */
-    check_findings(&findings);
     check_ranks(made);
 }
 

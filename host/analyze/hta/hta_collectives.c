@@ -35,15 +35,19 @@ struct step_spans {
     struct step_span *list;
     uint64_t capacity;
     struct arena *arena;
+    uint32_t last; /* that was found, which rows in turn mostly share; TUPLE_NONE at first */
 };
 
 /* NULL: out of memory. */
 static struct step_span *span_of(struct step_spans *spans, int64_t number) {
+    if (spans->last != TUPLE_NONE && spans->numbers.list[spans->last].part[0] == number)
+        return &spans->list[spans->last];
     uint32_t n = spans->numbers.n, span = tuples_number(&spans->numbers, (struct tuple){{number}});
     if (span == TUPLE_NONE || !arena_grow(spans->arena, &spans->list, span, &spans->capacity, sizeof *spans->list))
         return NULL;
     if (span == n)
         spans->list[span] = (struct step_span){.first = INT64_MAX, .last = INT64_MIN};
+    spans->last = span;
     return &spans->list[span];
 }
 
@@ -77,7 +81,7 @@ static bool take_name(struct step_spans *spans, const struct hta_input *input, r
 static enum sutra_status add_spans(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                    struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
-    struct step_spans spans = {.arena = arena};
+    struct step_spans spans = {.arena = arena, .last = TUPLE_NONE};
     bool ok = true;
     for (row_t i = 0; i < rows->n_steps && ok; i++)
         ok = take_name(&spans, input, rows->steps[i]);

@@ -178,8 +178,8 @@ void findings_order(struct overview_findings *findings, double busy_percent) {
 }
 
 enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *reading,
-                                struct overview *overview, struct arena *scratch, struct overview_findings *findings,
-                                struct sutra_error *error) {
+                                struct overview *overview, const struct collective_calls *calls, struct arena *scratch,
+                                struct overview_findings *findings, struct sutra_error *error) {
     static finding_look *const looks[] = {rule_data_loading,
                                           rule_cpu_preprocessing,
                                           rule_host_bound,
@@ -196,8 +196,12 @@ enum sutra_status findings_make(struct sutra_context *context, const struct op_r
                                           rule_ddp_buffers,
                                           rule_gemm_bound};
     struct arena_mark mark = arena_mark(scratch);
-    struct findings_work work = {
-        .context = context, .reading = reading, .overview = overview, .arena = scratch, .findings = findings};
+    struct findings_work work = {.context = context,
+                                 .reading = reading,
+                                 .overview = overview,
+                                 .calls = calls,
+                                 .arena = scratch,
+                                 .findings = findings};
     bool go_on = overview_busy(overview) > 0;
     enum sutra_status status = SUTRA_OK;
     findings->n = 0;

@@ -90,7 +90,8 @@ struct findings_work {
     struct sutra_context *context;
     const struct op_reading *reading;
     struct overview *overview;
-    struct arena *arena; /* given back */
+    const struct collective_calls *calls; /* the collectives of the trace */
+    struct arena *arena;                  /* given back */
     struct measures measures;
     int64_t unexplained_waits;       /* ticks of waiting calls in which the device does what the trace does not hold */
     int64_t preprocessing;           /* ticks of host gaps that a rule of their own has */
@@ -101,8 +102,8 @@ struct findings_work {
 
 /* What is found in an overview, which may be cut at its beginning: best first, at most FINDINGS_MOST. */
 enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *reading,
-                                struct overview *overview, struct arena *scratch, struct overview_findings *findings,
-                                struct sutra_error *error);
+                                struct overview *overview, const struct collective_calls *calls, struct arena *scratch,
+                                struct overview_findings *findings, struct sutra_error *error);
 
 /* Best first, those without a win last; less than the least that is told is left out. */
 void findings_order(struct overview_findings *findings, double busy_percent);

@@ -160,12 +160,13 @@ static enum sutra_status make_rank(struct sutra_context *context, const struct o
         status = put_steps(&overview, options->annotation, task->rank, arena, scratch,
                            &rank->tables[SUTRA_OVERVIEW_STEPS], error);
     if (!status)
-        status = findings_make(context, reading, &overview, scratch, &rank->findings, error);
-    rank->made = !status;
-    if (!status)
         status = rank_collectives_take(context, &overview, task->rank, &rank->collectives, error);
+    if (!status)
+        status = findings_make(context, reading, &overview, &rank->collectives.calls, scratch, &rank->findings, error);
+    rank->made = !status;
     if (status)
         return status;
+    rank_collectives_cut(&overview, &rank->collectives);
     put_rank(&overview, task, &rank->tables[SUTRA_OVERVIEW_RANKS]);
     put_timeline(&overview, task->rank, &rank->tables[SUTRA_OVERVIEW_TIMELINE]);
     double window = (double)overview_length(&overview);

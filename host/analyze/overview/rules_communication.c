@@ -142,8 +142,7 @@ static struct slow_calls look_at(const struct collective_calls *calls) {
     return slow;
 }
 
-static void say_slow(struct findings_work *work, const struct collective_calls *calls, const struct slow_calls *slow,
-                     double link) {
+static void say_slow(struct findings_work *work, const struct slow_calls *slow, double link) {
     const struct collective_call *best = slow->best;
     double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
     double win = exposed * (1 - slow->bandwidth / (link / 2));
@@ -153,7 +152,7 @@ static void say_slow(struct findings_work *work, const struct collective_calls *
         "bandwidth where the links give %.0f; it takes equally long each time, which a late rank seldom does to the "
         "others. Wrong transport (NCCL_P2P_DISABLE, IOMMU, no peer access) or too few channels: look at "
         "NCCL_DEBUG=INFO.",
-        short_text(strings_text(&calls->strings, best->what), 24).text, (long long)best->n_in,
+        short_text(strings_text(&work->calls->strings, best->what), 24).text, (long long)best->n_in,
         finding_time((double)(best->end_ns - best->start_ns)).text, slow->bandwidth / 1e9, link / 1e9);
     finding_number(finding, "bus_gb_per_s", slow->bandwidth / 1e9);
     finding_number(finding, "link_gb_per_s", link / 1e9);
@@ -162,17 +161,11 @@ static void say_slow(struct findings_work *work, const struct collective_calls *
 
 enum sutra_status rule_slow_collective(struct findings_work *work, struct sutra_error *error) {
     double link = device_link_of(&work->reading->trace->document);
-    struct collective_calls calls;
+    (void)error;
     if (!work->fired[FINDING_EXPOSED_COMM] || link <= 0)
         return SUTRA_OK;
-    bool ok = collective_calls_init(&calls);
-    enum sutra_status status =
-        ok ? collective_calls_take(&calls, work->context, work->reading->trace, 0, error) : error_memory(error);
-    if (!status) {
-        struct slow_calls slow = look_at(&calls);
-        if (slow.n_alike >= SLOW_ALIKE && slow.bandwidth < link * SLOW_LINK_PERCENT / 100 && slow.spread < SLOW_SPREAD)
-            say_slow(work, &calls, &slow, link);
-    }
-    collective_calls_free(&calls);
-    return status;
+    struct slow_calls slow = look_at(work->calls);
+    if (slow.n_alike >= SLOW_ALIKE && slow.bandwidth < link * SLOW_LINK_PERCENT / 100 && slow.spread < SLOW_SPREAD)
+        say_slow(work, &slow, link);
+    return SUTRA_OK;
 }

@@ -243,22 +243,37 @@ enum sutra_status rule_host_bound(struct findings_work *work, struct sutra_error
 #define OPTIMIZER_HOST_PERCENT 5
 #define OPTIMIZER_IDLE_PERCENT 3
 
-static bool is_optimizer(const struct findings_work *work, row_t row) {
-    uint32_t name = host_name(work->reading, row);
-    return work->reading->hosts.kind[row] != HOST_CALL && work->reading->hosts.kind[row] != HOST_FRAME &&
-           (text_compare(work->reading->strings, name, TEXT_BEGINS, "Optimizer.step") ||
-            text_compare(work->reading->strings, name, TEXT_BEGINS, "Optimizer.zero_grad"));
+enum optimizer_part { OPTIMIZER_NOT, OPTIMIZER_ZERO_GRAD, OPTIMIZER_STEP };
+
+static enum optimizer_part part_named(const struct strings *strings, uint32_t name) {
+    if (text_compare(strings, name, TEXT_BEGINS, "Optimizer.step"))
+        return OPTIMIZER_STEP;
+    return text_compare(strings, name, TEXT_BEGINS, "Optimizer.zero_grad") ? OPTIMIZER_ZERO_GRAD : OPTIMIZER_NOT;
+}
+
+/* Marks rows of hosts that are parts of it, by names that are looked at once each; false: it has none. */
+static bool mark_optimizer(const struct findings_work *work, uint8_t *names, uint8_t *marked) {
+    const struct strings *strings = work->reading->strings;
+    const struct host_rows *hosts = &work->reading->hosts;
+    bool any = false;
+    for (uint32_t name = 0; name < strings->n; name++) {
+        names[name] = part_named(strings, name);
+        any |= names[name] != OPTIMIZER_NOT;
+    }
+    for (row_t row = 0; row < hosts->n && any; row++)
+        marked[row] = hosts->kind[row] == HOST_CALL || hosts->kind[row] == HOST_FRAME
+                          ? OPTIMIZER_NOT
+                          : names[host_name(work->reading, row)];
+    return any;
 }
 
 /* How many steps there are: those of the profiler, or of the optimizer. */
-static double optimizer_steps(const struct findings_work *work) {
-    const struct host_rows *hosts = &work->reading->hosts;
+static double optimizer_steps(const struct findings_work *work, const uint8_t *marked) {
     double n = 0;
     if (work->overview->window.n_steps)
         return work->measures.n_steps;
-    for (row_t row = 0; row < hosts->n; row++)
-        n += is_optimizer(work, row) &&
-             text_compare(work->reading->strings, host_name(work->reading, row), TEXT_BEGINS, "Optimizer.step");
+    for (row_t row = 0; row < work->reading->hosts.n; row++)
+        n += marked[row] == OPTIMIZER_STEP;
     return fmax(1, n);
 }
 
@@ -276,14 +291,13 @@ enum sutra_status rule_small_kernels_optimizer(struct findings_work *work, struc
     const struct measures *measures = &work->measures;
     struct arena_mark mark = arena_mark(work->arena);
     uint8_t *marked = arena_take(work->arena, hosts->n, 1);
+    uint8_t *names = arena_take(work->arena, work->reading->strings->n, 1);
     struct spans spans = {0};
     enum sutra_status status = arena_status(work->arena, error);
-    for (row_t row = 0; row < hosts->n && !status; row++)
-        marked[row] = is_optimizer(work, row);
-    if (!status)
+    if (!status && mark_optimizer(work, names, marked))
         status = spans_of_hosts(work->overview, marked, work->arena, &spans, error);
     if (!status && spans.n) {
-        double kernels = kernels_launched_in(work, &spans) / optimizer_steps(work);
+        double kernels = kernels_launched_in(work, &spans) / optimizer_steps(work, marked);
         double host = (double)spans_length(&spans), idle = (double)kind_clock_in(&measures->idle, &spans);
         double win = work->fired[FINDING_HOST_BOUND] ? fmax(idle, fmin(host, (double)host_ticks(work))) : idle;
         if (kernels >= OPTIMIZER_KERNELS && part_of_window(work, host) >= OPTIMIZER_HOST_PERCENT &&

@@ -18,15 +18,19 @@
 enum sutra_status rank_collectives_take(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error) {
     const struct sutra_device_trace *trace = overview->reading->trace;
-    int64_t base = trace_base_ns(trace);
     collectives->rank = rank;
-    collectives->window = (struct rank_window){overview->window.from + base, overview->window.to + base};
+    rank_collectives_cut(overview, collectives);
     collectives->n_steps = overview->window.n_steps;
     collectives->link = device_link_of(&trace->document);
     if (!collective_calls_init(&collectives->calls))
         return error_memory(error);
     collectives->calls.keep_untold = true;
     return collective_calls_take(&collectives->calls, context, trace, rank, error);
+}
+
+void rank_collectives_cut(const struct overview *overview, struct rank_collectives *collectives) {
+    int64_t base = trace_base_ns(overview->reading->trace);
+    collectives->window = (struct rank_window){overview->window.from + base, overview->window.to + base};
 }
 
 /* ---- Of all ---- */

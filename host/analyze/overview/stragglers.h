@@ -30,6 +30,9 @@ struct rank_collectives {
 enum sutra_status rank_collectives_take(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error);
 
+/* Its window again, which may have been cut since. */
+void rank_collectives_cut(const struct overview *overview, struct rank_collectives *collectives);
+
 /* What all ranks say together. */
 struct job_findings {
     bool is_late;
