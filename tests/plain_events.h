@@ -40,6 +40,16 @@ static inline uint8_t plain_phase(const char *bytes, struct json_place place) {
                                                                                                 : PHASE_OTHER;
 }
 
+/* Whether the places that were noted, if that was asked for, are those of the fields. */
+static inline bool plain_places(const struct device_events *events, row_t row, const struct json_place *field) {
+    for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
+        size_t at = field[event_value_fields[value]].at, from = at ? at - events->text[row] : 0;
+        if (events->places[row].at[value] != (from < VALUE_FAR ? from : VALUE_FAR))
+            return false;
+    }
+    return true;
+}
+
 /* What differs, or NULL. */
 static inline const char *plain_difference(struct sutra_context *context, const struct sutra_device_trace *trace,
                                            row_t row) {
@@ -76,6 +86,8 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "stream";
     if (events->phase[row] != plain_phase(bytes, field[FIELD_PHASE]))
         what = "ph";
+    if (!plain_places(events, row, field))
+        what = "places";
     size_t id = field[FIELD_ID].at, name = field[FIELD_NAME].at, stream = field[FIELD_STREAM].at;
     bool waits = field[FIELD_WAIT_STREAM].at || field[FIELD_WAIT_RECORD].at;
     if (!!(flags & EVENT_HAS_ID) != (id && bytes[id] != 'n') || !!(flags & EVENT_HAS_NAME) != !!name ||

@@ -172,14 +172,15 @@ static enum sutra_status take_bytes(struct rank_run *run, size_t number, const s
     spool_take(&reader, task->stamp);
     restriction_put(&run->tasks->restriction, &restriction);
     bool whole = (size_t)(reader.end - reader.at) > restriction.length;
-    if (!spool_take_these(&reader, &restriction) && same && whole)
-        return error_file(&task->error, SUTRA_DATA, task->path, "was analyzed with other options");
+    enum sutra_status status = spool_take_options(&reader, &restriction, task->path, &task->error);
+    if (status == SUTRA_SYSTEM || (status && same && whole))
+        return status;
     task->is_unwanted = spool_take_bool(&reader);
     spool_take(&reader, task->rank);
     spool_take(&reader, task->source);
     spool_take(&reader, task->status);
     spool_take(&reader, task->error);
-    enum sutra_status status = take_warnings(task, &reader);
+    status = take_warnings(task, &reader);
     if (reader.failed || !same)
         return error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
     if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
@@ -295,6 +296,8 @@ static void run_alone(struct rank_run *run, size_t number) {
         sutra_context_free(context);
         return;
     }
+    if (run->team)
+        return; /* nobody waits for its claim, and without a result others know that it was not analyzed */
     wait_turn(run, number);
     pass_turn(run);
 }

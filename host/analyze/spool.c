@@ -18,6 +18,7 @@ static void put_buffer(struct buffer *out, const struct buffer *bytes) {
 }
 
 void spool_put_table(struct buffer *out, const struct sutra_table *table) {
+    out->failed |= table->failed; /* nobody has asked yet */
     spool_put(out, table->n_columns);
     spool_put(out, table->n_rows);
     for (uint32_t i = 0; i < table->n_columns; i++) {
@@ -74,12 +75,16 @@ bool spool_take_same(struct spool_reader *reader, const char *text) {
     return taken && text ? strcmp(taken, text) == 0 : !taken && !text;
 }
 
-bool spool_take_these(struct spool_reader *reader, struct buffer *wanted) {
-    bool same = !wanted->failed && (size_t)(reader->end - reader->at) >= wanted->length &&
+enum sutra_status spool_take_options(struct spool_reader *reader, struct buffer *wanted, const char *path,
+                                     struct sutra_error *error) {
+    bool failed = wanted->failed;
+    bool same = !failed && (size_t)(reader->end - reader->at) >= wanted->length &&
                 memcmp(reader->at, wanted->bytes, wanted->length) == 0;
     reader->at += same ? wanted->length : 0;
     buffer_free(wanted);
-    return same;
+    if (failed)
+        return error_memory(error);
+    return same ? SUTRA_OK : error_file(error, SUTRA_DATA, path, "was analyzed with other options");
 }
 
 bool spool_take_strings(struct spool_reader *reader, struct strings *strings) {

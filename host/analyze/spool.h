@@ -39,8 +39,10 @@ const char *spool_take_text(struct spool_reader *reader);
 /* Whether the next text is this one, or both are NULL. */
 bool spool_take_same(struct spool_reader *reader, const char *text);
 
-/* Whether the next bytes are these, which are freed. */
-bool spool_take_these(struct spool_reader *reader, struct buffer *wanted);
+/* Steps over the next bytes if they are these, which tell the options, and are freed. SUTRA_DATA: they are not: the trace at
+ * `path` was analyzed with others. */
+enum sutra_status spool_take_options(struct spool_reader *reader, struct buffer *wanted, const char *path,
+                                     struct sutra_error *error);
 
 /* Fills an empty table of strings, which get the numbers that they had. False: out of memory. */
 bool spool_take_strings(struct spool_reader *reader, struct strings *strings);

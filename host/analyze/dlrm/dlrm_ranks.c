@@ -164,8 +164,9 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     struct buffer wanted = {0};
     (void)context;
     put_options(&work->of_each, &wanted);
-    if (!spool_take_these(reader, &wanted))
-        return error_file(error, SUTRA_DATA, work->ranks->tasks.list[number].path, "was analyzed with other options");
+    enum sutra_status status = spool_take_options(reader, &wanted, work->ranks->tasks.list[number].path, error);
+    if (status)
+        return status;
     spool_take(reader, analyzed->report);
     spool_take(reader, analyzed->rank.overhead_us);
     keep_figures(&analyzed->report);

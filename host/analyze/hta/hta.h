@@ -147,10 +147,11 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
 /* Sets the two tables up that stragglers are found by. */
 void hta_collectives_init(struct sutra_hta *hta);
 
-/* hta_spool.c: what one process tells another of a rank. Taking it gives NULL where it was made in another way, or is
- * damaged, or memory runs out (*failed). */
+/* hta_spool.c: what one process tells another of a rank, of the trace at `path`. What is damaged is not taken, and no error.
+ * SUTRA_DATA: it was made with other options. */
 void hta_put(const struct sutra_hta *hta, struct buffer *out);
-struct sutra_hta *hta_take(const struct sutra_hta_options *options, struct spool_reader *reader, bool *failed);
+enum sutra_status hta_take(const struct sutra_hta_options *options, const char *path, struct spool_reader *reader,
+                           struct sutra_hta **taken, struct sutra_error *error);
 
 /* The figures of all ranks; sums->all becomes `all`. */
 void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums, struct sutra_hta_summary *all);

@@ -94,16 +94,12 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     struct hta_work *work = arg;
     struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_hta_options options = work->of_each;
-    bool failed = false;
+    const struct rank_task *task = &work->ranks->own.list[number];
     (void)context;
-    options.rank = work->ranks->own.list[number].rank;
-    analyzed->hta = hta_take(&options, reader, &failed);
-    if (failed)
-        return error_memory(error);
-    if (!analyzed->hta && reader->failed)
-        return SUTRA_OK; /* who reads the file says that it is damaged */
-    if (!analyzed->hta)
-        return error_file(error, SUTRA_DATA, work->ranks->own.list[number].path, "was analyzed with other options");
+    options.rank = task->rank;
+    enum sutra_status status = hta_take(&options, task->path, reader, &analyzed->hta, error);
+    if (status || !analyzed->hta)
+        return status; /* who reads the file says that it is damaged */
     return show(work, run, number, error);
 }
 

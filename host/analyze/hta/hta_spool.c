@@ -19,13 +19,6 @@ static void put_options(const struct sutra_hta_options *options, struct buffer *
     spool_put_text(out, options->sequences_of);
 }
 
-/* Whether the options are these, but for the rank. */
-static bool take_options(const struct sutra_hta_options *options, struct spool_reader *reader) {
-    struct buffer wanted = {0};
-    put_options(options, &wanted);
-    return spool_take_these(reader, &wanted);
-}
-
 void hta_put(const struct sutra_hta *hta, struct buffer *out) {
     put_options(&hta->options, out);
     spool_put(out, hta->starts_real);
@@ -84,14 +77,7 @@ static void take_tables(struct sutra_hta *hta, struct spool_reader *reader, bool
     *failed |= hta->collectives.failed || hta->spans.failed;
 }
 
-struct sutra_hta *hta_take(const struct sutra_hta_options *options, struct spool_reader *reader, bool *failed) {
-    struct sutra_hta *hta = calloc(1, sizeof *hta);
-    *failed = !hta;
-    if (!hta || !take_options(options, reader)) {
-        free(hta);
-        return NULL;
-    }
-    hta->options = *options;
+static void take_figures(struct sutra_hta *hta, struct spool_reader *reader) {
     hta->starts_real = spool_take_bool(reader);
     hta->durs_real = spool_take_bool(reader);
     for (size_t i = 0; i < sizeof hta->types / sizeof *hta->types; i++)
@@ -102,10 +88,26 @@ struct sutra_hta *hta_take(const struct sutra_hta_options *options, struct spool
         }
     spool_take(reader, hta->summary);
     spool_take(reader, hta->base);
-    take_tables(hta, reader, failed);
-    keep_reasons(hta, failed);
-    if (!*failed && !reader->failed)
-        return hta;
-    sutra_hta_free(hta);
-    return NULL;
+}
+
+enum sutra_status hta_take(const struct sutra_hta_options *options, const char *path, struct spool_reader *reader,
+                           struct sutra_hta **taken, struct sutra_error *error) {
+    struct buffer wanted = {0};
+    bool failed = false;
+    put_options(options, &wanted);
+    enum sutra_status status = spool_take_options(reader, &wanted, path, error);
+    if (status)
+        return status;
+    struct sutra_hta *hta = calloc(1, sizeof *hta);
+    if (!hta)
+        return error_memory(error);
+    hta->options = *options;
+    take_figures(hta, reader);
+    take_tables(hta, reader, &failed);
+    keep_reasons(hta, &failed);
+    if (!failed && !reader->failed)
+        *taken = hta;
+    else
+        sutra_hta_free(hta);
+    return failed ? error_memory(error) : SUTRA_OK;
 }

@@ -65,13 +65,6 @@ static void put_options(const struct ops_work *work, struct buffer *out) {
     spool_put_text(out, options->peaks);
 }
 
-/* Whether the options are these. */
-static bool take_options(const struct ops_work *work, struct spool_reader *reader) {
-    struct buffer wanted = {0};
-    put_options(work, &wanted);
-    return spool_take_these(reader, &wanted);
-}
-
 void operators_put(const struct sutra_operators *operators, struct buffer *out) {
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++) {
         spool_put(out, operators->made[id]);
@@ -116,11 +109,12 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     struct ops_work *work = arg;
     struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
     const struct rank_task *task = &work->ranks->own.list[number];
+    struct buffer wanted = {0};
     (void)context;
-    if (!take_options(work, reader))
-        return error_file(error, SUTRA_DATA, task->path, "was analyzed with other options");
-    if (!spool_take_bool(reader))
-        return SUTRA_OK;
+    put_options(work, &wanted);
+    enum sutra_status status = spool_take_options(reader, &wanted, task->path, error);
+    if (status || !spool_take_bool(reader))
+        return status;
     struct sutra_operators_options options = work->of_each;
     bool failed;
     options.rank = task->rank;

@@ -159,21 +159,19 @@ static bool take_own(struct spool_reader *reader, struct rank_overview *rank, st
     return done;
 }
 
-static enum sutra_status take_tables(struct rank_overview *rank, const char *peaks, int64_t number,
+static enum sutra_status take_tables(struct rank_overview *rank, const char *peaks, const struct rank_task *task,
                                      struct spool_reader *reader, struct sutra_error *error) {
-    const struct sutra_operators_options operators = {.size = sizeof operators, .rank = number, .peaks = peaks};
+    const struct sutra_operators_options operators = {.size = sizeof operators, .rank = task->rank, .peaks = peaks};
     struct sutra_hta_options hta;
     bool failed;
     rank->operators = operators_restore(&operators, reader, &failed);
     if (!rank->operators)
         return failed ? error_memory(error) : SUTRA_OK;
     enum sutra_status status = hta_options_take(NULL, &hta, error);
-    hta.rank = number;
+    hta.rank = task->rank;
     hta.only_joined = true;
     if (!status)
-        rank->hta = hta_take(&hta, reader, &failed);
-    if (!status && !rank->hta && failed)
-        status = error_memory(error);
+        status = hta_take(&hta, task->path, reader, &rank->hta, error);
     reader->failed |= !rank->hta;
     return status;
 }
@@ -184,11 +182,11 @@ enum sutra_status rank_overview_restore(struct rank_overview *rank, const struct
     const struct rank_task *task = &tasks->list[number];
     struct buffer wanted = {0};
     put_options(options, &wanted);
-    if (!spool_take_these(reader, &wanted))
-        return error_file(error, SUTRA_DATA, task->path, "was analyzed with other options");
-    enum sutra_status status = take_own(reader, rank, &tasks->arena) ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = spool_take_options(reader, &wanted, task->path, error);
+    if (!status && !take_own(reader, rank, &tasks->arena))
+        status = error_memory(error);
     if (!status && options->tables && !reader->failed)
-        status = take_tables(rank, options->peaks, task->rank, reader, error);
+        status = take_tables(rank, options->peaks, task, reader, error);
     rank->made = !status && !reader->failed;
     if (!rank->made)
         rank_overview_free(rank);

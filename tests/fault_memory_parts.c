@@ -1,0 +1,162 @@
+/*
+ * fault_memory_parts.c - runs out of memory at every allocation, one after the other, while the tables of two ranks go
+ * through files to another process: when they are put there, and when they are restored from there.
+ *
+ * Each such run must end with SUTRA_SYSTEM, or with all ranks and tables; the sanitizers watch for leaks.
+ */
+#include "hta_table.h"
+#include "refuse.h"
+#include "trace_folder.h"
+
+#include "analyze/rank_tasks.h"
+#include "context/context.h"
+#include "sutra/collectives.h"
+#include "sutra/dlrm.h"
+#include "sutra/operators.h"
+#include "sutra/overview.h"
+
+#define REDUCE(ts, seq)                                                                                                \
+    EVENT(                                                                                                             \
+        "kernel", "ncclDevKernel_AllReduce", 0, 8, ts, 9,                                                              \
+        "\"stream\":8,\"correlation\":2,\"Collective name\":\"allreduce\",\"dtype\":\"Float\",\"Process Group Name\":" \
+        "\"0\",\"Process Group Ranks\":\"[0, 1]\",\"Group size\":2,\"In msg nelems\":8,\"Out msg nelems\":8,\"Seq\":" seq)
+#define EVENTS(ts)                                                                                                     \
+    STEP(1, 0, 100)                                                                                                    \
+    "," STEP(2, 200, 100) "," OP("aten::mm", 4, 20) "," LAUNCH(5, 2, 1) "," LAUNCH(8, 2, 2) "," KERNEL(                \
+        "k", 7, 10, 9, 1) "," COPY("Memcpy HtoD", 7, 40, 5, 3, 2.5) "," REDUCE(ts, "0") "," REDUCE(220, "1")
+
+/* ---- The analyses ---- */
+
+/* Each makes its result of the paths, and counts what came of it: ranks that were not left out, and tables. */
+typedef enum sutra_status part_make(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                    struct sutra_error *error);
+
+static enum sutra_status make_hta(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                  struct sutra_error *error) {
+    struct sutra_hta_ranks *ranks = NULL;
+    enum sutra_status status = sutra_hta_ranks_make(context, paths, 2, NULL, &ranks, error);
+    for (size_t i = 0; !status && sutra_hta_ranks_at(ranks, i); i++)
+        *n += !sutra_hta_ranks_at(ranks, i)->reason;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
+        *n += sutra_hta_ranks_table(ranks, (enum sutra_hta_table)id, NULL) != NULL;
+    sutra_hta_ranks_free(ranks);
+    return status;
+}
+
+static enum sutra_status make_dlrm(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                   struct sutra_error *error) {
+    struct sutra_dlrm_ranks *ranks = NULL;
+    uint64_t n_overheads = 0;
+    enum sutra_status status = sutra_dlrm_ranks_make(context, paths, 2, NULL, &ranks, error);
+    for (size_t i = 0; !status && sutra_dlrm_ranks_at(ranks, i); i++)
+        *n += !sutra_dlrm_ranks_at(ranks, i)->reason;
+    if (!status)
+        sutra_dlrm_ranks_overheads(ranks, &n_overheads);
+    *n += (unsigned)n_overheads;
+    sutra_dlrm_ranks_free(ranks);
+    return status;
+}
+
+static enum sutra_status make_operators(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                        struct sutra_error *error) {
+    struct sutra_operators_ranks *ranks = NULL;
+    enum sutra_status status = sutra_operators_ranks_make(context, paths, 2, NULL, &ranks, error);
+    for (size_t i = 0; !status && sutra_operators_ranks_at(ranks, i); i++)
+        *n += !sutra_operators_ranks_at(ranks, i)->reason;
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
+        *n += sutra_operators_ranks_table(ranks, (enum sutra_operators_table)id) != NULL;
+    sutra_operators_ranks_free(ranks);
+    return status;
+}
+
+static enum sutra_status make_collectives(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                          struct sutra_error *error) {
+    struct sutra_collectives *collectives = NULL;
+    enum sutra_status status = sutra_collectives_make(context, paths, 2, NULL, &collectives, error);
+    for (size_t i = 0; !status && sutra_collectives_at(collectives, i); i++)
+        *n += !sutra_collectives_at(collectives, i)->reason;
+    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
+        *n += sutra_collectives_table(collectives, (enum sutra_collectives_table)id) != NULL;
+    sutra_collectives_free(collectives);
+    return status;
+}
+
+static enum sutra_status make_overview(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                       struct sutra_error *error) {
+    const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
+    struct sutra_overview *overview = NULL;
+    enum sutra_status status = sutra_overview_make(context, paths, 2, &options, &overview, error);
+    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
+        *n += (unsigned)sutra_table_rows(sutra_overview_table(overview, (enum sutra_overview_table)id));
+    sutra_overview_free(overview);
+    return status;
+}
+
+/* ---- Through files ---- */
+
+struct part_run {
+    part_make *make;
+    const struct folder *traces;
+    struct rank_team team;
+    unsigned n, wanted; /* what came of it */
+};
+
+static enum sutra_status run_part(void *arg, struct sutra_error *error) {
+    struct part_run *run = arg;
+    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
+    struct sutra_context *context = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    run->n = 0;
+    if (!status) {
+        context->team = &run->team;
+        status = run->make(context, run->traces->list, &run->n, error);
+    }
+    sutra_context_free(context);
+    return status;
+}
+
+static void check(void *arg, long n, enum sutra_status status) {
+    const struct part_run *run = arg;
+    if (!status && run->n != run->wanted)
+        fail_msg("allocation %ld: %u ranks and tables of %u", n, run->n, run->wanted);
+}
+
+/* What is there is taken; where `all`, it is also made and put there, which costs more. */
+static void try_analysis(part_make *make, bool all, const struct folder *traces, const char *spool) {
+    struct part_run run = {make, traces, {.folder = spool, .n_parts = 1, .takes = true}, 0, 0};
+    const struct refusable refusable = {&run, run_part, check};
+    struct sutra_error error;
+    assert_int_equal(run_part(&run, &error), SUTRA_OK);
+    run.wanted = run.n;
+    assert_true(run.wanted > 2);
+    if (all)
+        assert_true(refuse_each(&refusable, false) > 100);
+    assert_int_equal(run_part(&run, &error), SUTRA_OK);
+    run.team.n_parts = 0;
+    assert_true(refuse_each(&refusable, false) > 20);
+    assert_true(refuse_each(&refusable, true) > 20);
+}
+
+static void any_allocation_may_fail(void **state) {
+    static part_make *const analyses[] = {make_hta, make_dlrm, make_operators, make_collectives, make_overview};
+    struct folder traces = make_folder();
+    char spool[] = P_tmpdir "/sutra_parts_XXXXXX", path[64];
+    (void)state;
+    assert_non_null(mkdtemp(spool));
+    add_file(&traces, "rank0.json", TRACE(EVENTS(20)));
+    add_file(&traces, "rank1.json", TRACE(EVENTS(30)));
+    list_files(&traces);
+    for (size_t i = 0; i < sizeof analyses / sizeof *analyses; i++)
+        try_analysis(analyses[i], analyses[i] == make_collectives || analyses[i] == make_overview, &traces, spool);
+    for (int number = 0; number < 2; number++) {
+        snprintf(path, sizeof path, "%s/%d", spool, number);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rmdir(spool), 0); /* nothing else is left there */
+    remove_folder(&traces);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
