@@ -3,6 +3,7 @@
  * strtod.
  */
 #include "text/number_text.h"
+#include "text/short_number.h"
 
 #include <float.h>
 #include <inttypes.h>

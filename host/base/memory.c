@@ -11,12 +11,20 @@
 
 /* Below it, touching pages of 4 kB is quicker than zeroing whole large ones. */
 #define LARGE_BLOCK ((size_t)4 << 20)
-#define LARGE_PAGE  ((size_t)2 << 20)
 
+/* Whole small pages, also where the block takes part of one: a mapping of its own stays in one piece so, and malloc can
+ * move it without copying. */
 void memory_on_large_pages(void *block, size_t bytes) {
-    size_t before = (LARGE_PAGE - (uintptr_t)block % LARGE_PAGE) % LARGE_PAGE;
-    if (block && bytes >= LARGE_BLOCK)
-        madvise((char *)block + before, (bytes - before) / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE);
+    if (!block || bytes < LARGE_BLOCK)
+        return;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)block % page;
+    madvise((char *)block - before, (before + bytes + page - 1) / page * page, MADV_HUGEPAGE);
+}
+
+void memory_give_back(void *block, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)block % page) % page;
+    if (bytes >= before + page)
+        madvise((char *)block + before, (bytes - before) / page * page, MADV_DONTNEED);
 }
 
 /* Resident and shared bytes; zeros where the system does not tell. */

@@ -18,6 +18,9 @@
  * blocks and null pointers stay as they are. */
 void memory_on_large_pages(void *block, size_t bytes);
 
+/* Gives whole pages of a block back to the system; they are zeros then. */
+void memory_give_back(void *block, size_t bytes);
+
 struct memory_watch {
     uint64_t shared_at_start;
     uint64_t peak_anonymous; /* of the samples so far, bytes */

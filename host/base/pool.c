@@ -32,13 +32,18 @@ struct pool {
     const struct pool *followed; /* or NULL */
 };
 
+void pool_tick(const struct pool *pool, size_t i, size_t n) {
+    if (pool->tick)
+        pool->tick(pool->tick_arg, i, n);
+}
+
 static void take_tasks(struct pool *pool, bool caller) {
     for (;;) {
         size_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
         if (i >= pool->n)
             return;
-        if (caller && pool->tick)
-            pool->tick(pool->tick_arg, i, pool->n);
+        if (caller)
+            pool_tick(pool, i, pool->n);
         pool->task(pool->arg, i);
     }
 }

@@ -21,6 +21,9 @@ unsigned pool_threads(const struct pool *pool);
 /* While a pool runs, its caller's thread calls tick(arg, i, n) before its task i, to show progress. */
 void pool_on_tick(struct pool *pool, void (*tick)(void *arg, size_t i, size_t n), void *arg);
 
+/* The same from within the only task of a batch, which the caller's thread runs: it is at i of n. */
+void pool_tick(const struct pool *pool, size_t i, size_t n);
+
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg);
 
 /* Says that what runs is not wanted any more, or takes that back; from any thread, and from a handler of signals. Tasks and

@@ -47,6 +47,28 @@ row_t *rows_none(struct arena *arena, size_t n);
  */
 bool column_resize(void *column, size_t n, size_t size);
 
+/* The columns of a table, a struct that has a pointer to each: where that stands, and the bytes of an element. */
+struct column_form {
+    size_t place, size;
+};
+
+/* Room for n rows in each of a table's columns. False: out of memory; rows that were there are kept. */
+bool columns_resize(void *table, const struct column_form *forms, size_t n_forms, size_t n);
+void columns_free(void *table, const struct column_form *forms, size_t n_forms);
+
+/* Lets the columns of `view` be those of `table` from a row on. */
+void columns_view(void *view, const void *table, const struct column_form *forms, size_t n_forms, size_t row);
+
+/* Puts copies with room for `capacity` rows, which have the first n, in the place of columns that others own. False: out
+ * of memory, nothing changed. */
+bool columns_own(void *table, const struct column_form *forms, size_t n_forms, size_t n, size_t capacity);
+
+/* Gives the memory behind the first n of `capacity` rows back, but for pieces of pages. */
+void column_trim(const void *table, const struct column_form *form, size_t n, size_t capacity);
+
+/* Copies the first n elements of a column to those of another table from a row on; they may overlap. */
+void column_move(void *to, size_t row, const void *from, const struct column_form *form, size_t n);
+
 /* Room for an element at `n` in a column that grows by halves; *capacity is how many it has room for. */
 static inline bool column_grow(void *column, uint64_t n, uint64_t *capacity, size_t size) {
     if (n < *capacity)

@@ -1,58 +1,31 @@
 /*
- * device_events.c - making room in the columns of a device trace, and joining them.
+ * device_events.c - making room in the columns of a device trace.
  */
 #include "columns/device_events.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "columns/column.h"
-
-static bool resize_numbers(struct number_column *column, size_t n) {
-    return column_resize(&column->bits, n, sizeof *column->bits) &&
-           column_resize(&column->kind, n, sizeof *column->kind);
-}
+const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS] = {
+    {offsetof(struct device_events, ts.bits), sizeof(uint64_t)},
+    {offsetof(struct device_events, ts.kind), sizeof(uint8_t)},
+    {offsetof(struct device_events, dur.bits), sizeof(uint64_t)},
+    {offsetof(struct device_events, dur.kind), sizeof(uint8_t)},
+#define X(type, name) {offsetof(struct device_events, name), sizeof(type)},
+    DEVICE_EVENT_COLUMNS(X)
+#undef X
+        {offsetof(struct device_events, places), sizeof(struct value_places)},
+};
 
 bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (capacity <= events->capacity)
         return true;
-    if (!resize_numbers(&events->ts, capacity) || !resize_numbers(&events->dur, capacity))
+    if (!columns_resize(events, device_event_columns, device_event_n_columns(events->notes_places), capacity))
         return false;
-    if (events->notes_places && !column_resize(&events->places, capacity, sizeof *events->places))
-        return false;
-#define X(type, name)                                                                                                  \
-    if (!column_resize(&events->name, capacity, sizeof *events->name))                                                 \
-        return false;
-    DEVICE_EVENT_COLUMNS(X)
-#undef X
     events->capacity = capacity;
     return true;
 }
 
 void device_events_free(struct device_events *events) {
-    free(events->ts.bits);
-    free(events->ts.kind);
-    free(events->dur.bits);
-    free(events->dur.kind);
-    free(events->places);
-#define X(type, name) free(events->name);
-    DEVICE_EVENT_COLUMNS(X)
-#undef X
+    columns_free(events, device_event_columns, DEVICE_EVENT_N_COLUMNS);
     *events = (struct device_events){0};
-}
-
-void device_events_copy(struct device_events *to, row_t row, const struct device_events *from) {
-    if (from->n == 0)
-        return;
-    memcpy(to->ts.bits + row, from->ts.bits, from->n * sizeof *from->ts.bits);
-    memcpy(to->ts.kind + row, from->ts.kind, from->n * sizeof *from->ts.kind);
-    memcpy(to->dur.bits + row, from->dur.bits, from->n * sizeof *from->dur.bits);
-    memcpy(to->dur.kind + row, from->dur.kind, from->n * sizeof *from->dur.kind);
-    if (from->notes_places)
-        memcpy(to->places + row, from->places, from->n * sizeof *from->places);
-#define X(type, name) memcpy(to->name + row, from->name, from->n * sizeof *from->name);
-    DEVICE_EVENT_COLUMNS(X)
-#undef X
 }
 
 void device_events_keep(struct device_events *events, const uint8_t *kept) {

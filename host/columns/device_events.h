@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "columns/column.h"
 #include "columns/key.h"
 #include "columns/number.h"
 #include "columns/row.h"
@@ -75,14 +76,19 @@ struct device_events {
 #undef X
 };
 
+/* All columns: two for each of the numbers, those above, and last the one of places. */
+#define DEVICE_EVENT_N_COLUMNS 16
+extern const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS];
+
+static inline size_t device_event_n_columns(bool notes_places) {
+    return notes_places ? DEVICE_EVENT_N_COLUMNS : DEVICE_EVENT_N_COLUMNS - 1;
+}
+
 /* Room for `capacity` rows, keeping those that are there; false: out of memory. */
 bool device_events_reserve(struct device_events *events, row_t capacity);
 void device_events_free(struct device_events *events);
 
 /* Leaves the rows only whose byte is not 0, in their order. */
 void device_events_keep(struct device_events *events, const uint8_t *kept);
-
-/* Copies all rows of `from` to the rows of `to` from `row` on. */
-void device_events_copy(struct device_events *to, row_t row, const struct device_events *from);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "columns/column.h"
 #include "columns/key.h"
 #include "columns/row.h"
 
@@ -32,11 +33,9 @@ struct host_nodes {
 #undef X
 };
 
-/* Room for `capacity` rows, keeping those that are there; false: out of memory. */
-bool host_nodes_reserve(struct host_nodes *nodes, row_t capacity);
-void host_nodes_free(struct host_nodes *nodes);
+#define HOST_NODE_N_COLUMNS 6
+extern const struct column_form host_node_columns[HOST_NODE_N_COLUMNS];
 
-/* Copies all rows of `from` to the rows of `to` from `row` on. */
-void host_nodes_copy(struct host_nodes *to, row_t row, const struct host_nodes *from);
+void host_nodes_free(struct host_nodes *nodes);
 
 #endif

@@ -13,8 +13,7 @@ bool strings_init(struct strings *strings) {
     strings->bytes = malloc(strings->bytes_capacity);
     strings->start = malloc((strings->capacity + 1) * sizeof *strings->start);
     strings->slots = calloc(strings->n_slots, sizeof *strings->slots);
-    strings->tags = calloc(strings->n_slots, sizeof *strings->tags);
-    if (!strings->bytes || !strings->start || !strings->slots || !strings->tags) {
+    if (!strings->bytes || !strings->start || !strings->slots) {
         strings_free(strings);
         return false;
     }
@@ -26,34 +25,38 @@ void strings_free(struct strings *strings) {
     free(strings->bytes);
     free(strings->start);
     free(strings->slots);
-    free(strings->tags);
     *strings = (struct strings){0};
+}
+
+/* What a slot holds for a string: the upper half of its hash, which most others differ in, and its number + 1. */
+static inline uint64_t entry_of(uint64_t hash, uint32_t string) {
+    return hash >> 32 << 32 | (string + 1);
+}
+
+static inline uint32_t entry_string(uint64_t entry) {
+    return (uint32_t)entry - 1;
 }
 
 /* The slot of the string, or the empty slot where it belongs. */
 static uint32_t slot_of(const struct strings *strings, const char *bytes, size_t length, uint64_t hash) {
-    uint32_t mask = strings->n_slots - 1, tag = (uint32_t)(hash >> 32);
+    uint32_t mask = strings->n_slots - 1;
     for (uint32_t slot = (uint32_t)hash & mask;; slot = (slot + 1) & mask) {
-        uint32_t entry = strings->slots[slot];
+        uint64_t entry = strings->slots[slot];
+        uint32_t string = entry_string(entry);
         if (entry == 0)
             return slot;
-        if (strings->tags[slot] == tag && strings_length(strings, entry - 1) == length &&
-            memcmp(strings_text(strings, entry - 1), bytes, length) == 0)
+        if (entry >> 32 == hash >> 32 && strings_length(strings, string) == length &&
+            memcmp(strings_text(strings, string), bytes, length) == 0)
             return slot;
     }
 }
 
 static bool rebuild_slots(struct strings *strings, uint32_t n_slots, unsigned turn) {
-    uint32_t *slots = calloc(n_slots, sizeof *slots), *tags = calloc(n_slots, sizeof *tags);
-    if (!slots || !tags) {
-        free(slots);
-        free(tags);
+    uint64_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots)
         return false;
-    }
     free(strings->slots);
-    free(strings->tags);
     strings->slots = slots;
-    strings->tags = tags;
     strings->n_slots = n_slots;
     strings->turn = turn;
     for (uint32_t i = 0; i < strings->n; i++) {
@@ -61,8 +64,7 @@ static bool rebuild_slots(struct strings *strings, uint32_t n_slots, unsigned tu
         uint32_t slot = (uint32_t)hash & (n_slots - 1);
         while (slots[slot])
             slot = (slot + 1) & (n_slots - 1);
-        slots[slot] = i + 1;
-        tags[slot] = (uint32_t)(hash >> 32);
+        slots[slot] = entry_of(hash, i);
     }
     return true;
 }
@@ -96,7 +98,7 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
     uint64_t hash = hash_bytes(bytes, length, strings->turn);
     uint32_t slot = slot_of(strings, bytes, length, hash);
     if (strings->slots[slot])
-        return strings->slots[slot] - 1;
+        return entry_string(strings->slots[slot]);
     if (strings->n == UINT32_MAX / 4)
         return STRING_NONE;
     if (strings->n == strings->capacity) {
@@ -116,15 +118,14 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
     strings->bytes[strings->n_bytes + length] = 0;
     strings->n_bytes += length + 1;
     strings->start[strings->n + 1] = strings->n_bytes;
-    strings->tags[slot] = (uint32_t)(hash >> 32);
-    strings->slots[slot] = ++strings->n;
-    return strings->n - 1;
+    strings->slots[slot] = entry_of(hash, strings->n);
+    return strings->n++;
 }
 
 uint32_t strings_find(const struct strings *strings, const char *bytes, size_t length) {
     uint64_t hash = hash_bytes(bytes, length, strings->turn);
-    uint32_t entry = strings->slots[slot_of(strings, bytes, length, hash)];
-    return entry ? entry - 1 : STRING_NONE;
+    uint64_t entry = strings->slots[slot_of(strings, bytes, length, hash)];
+    return entry ? entry_string(entry) : STRING_NONE;
 }
 
 uint32_t *strings_join(struct strings *strings, const struct strings *others) {

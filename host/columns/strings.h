@@ -3,7 +3,7 @@
  *
  *     bytes   a::t\0cpu_op\0kernel\0...       all strings one after the other, each with a NUL behind
  *     start   0     5       12      ...       where each begins; start[n] is the end
- *     slots   open addressing, at most half full, number + 1 or 0
+ *     slots   open addressing, at most half full, upper half of the hash and number + 1, or 0
  *
  * One thread at a time. Cost: O(length) to intern, O(1) to look at.
  */
@@ -19,8 +19,7 @@
 struct strings {
     char *bytes;
     uint64_t *start;
-    uint32_t *slots;
-    uint32_t *tags; /* upper hash bits of the string in each slot */
+    uint64_t *slots;
     uint64_t n_bytes, bytes_capacity;
     uint32_t n, capacity, n_slots;
     unsigned turn; /* of the hash */

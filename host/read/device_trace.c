@@ -32,7 +32,6 @@ static struct event_part *event_part(struct document_part *part) {
 
 static void part_free(struct document_part *of) {
     struct event_part *part = event_part(of);
-    device_events_free(&part->events);
     strings_free(&part->strings);
     event_forms_free(&part->learned);
     free(part->string_map);
@@ -44,10 +43,6 @@ static bool part_begin(struct document_part *of) {
     part->bad_row = ROW_NONE;
     part->events.notes_places = ((const struct sutra_device_trace *)of->trace)->events.notes_places;
     return strings_init(&part->strings);
-}
-
-static bool part_reserve(struct document_part *of, row_t capacity) {
-    return device_events_reserve(&event_part(of)->events, capacity);
 }
 
 /* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
@@ -207,19 +202,26 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     append_event(part, &row, at);
 }
 
-static void part_copy(struct document_part *of) {
+/* Puts the numbers of all strings in the place of the part's own. */
+static void part_finish(struct document_part *of) {
     struct event_part *part = event_part(of);
-    struct sutra_device_trace *trace = of->trace;
     struct device_events *events = &part->events;
     if (!part->string_map)
-        return; /* it was the only one */
-    events->n = of->n;
-    for (row_t i = 0; i < events->n; i++) {
+        return; /* its strings are all there are */
+    for (row_t i = 0; i < of->n; i++) {
         events->name[i] = part->string_map[events->name[i]];
         if (events->category[i] != STRING_NONE)
             events->category[i] = part->string_map[events->category[i]];
     }
-    device_events_copy(&trace->events, of->first_row, events);
+}
+
+static void take_rows(struct document_part *of) {
+    struct sutra_device_trace *trace = of->trace;
+    bool notes_places = trace->events.notes_places;
+    trace->events = event_part(of)->events;
+    trace->events.notes_places = notes_places;
+    trace->events.n = of->n;
+    trace->events.capacity = of->capacity;
 }
 
 /* The error about the first field of a wrong type. */
@@ -243,29 +245,27 @@ static enum sutra_status type_error(const struct event_part *part, struct sutra_
                         event_field_name(part->bad), expected);
 }
 
-/* Moves what the only part holds. False: out of memory. */
-static bool take_part(struct sutra_device_trace *trace, struct event_part *part) {
-    strings_free(&trace->strings);
-    trace->strings = part->strings;
-    trace->events = part->events;
-    part->strings = (struct strings){0};
-    part->events = (struct device_events){0};
-    return device_events_reserve(&trace->events, part->part.n + 1);
+/* The first part's strings are the first of all, and keep their numbers. */
+static bool join_strings(struct sutra_device_trace *trace, struct event_part *part) {
+    if (trace->strings.n == 0) {
+        strings_free(&trace->strings);
+        trace->strings = part->strings;
+        part->strings = (struct strings){0};
+        return true;
+    }
+    part->string_map = strings_join(&trace->strings, &part->strings);
+    return part->string_map;
 }
 
 /* Joins the parts' strings, and sums up what was dropped; that is an error, unless fields of a wrong type are to be
  * taken as absent. */
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
-    bool one = parts->n == 1 && parts->n_rows > 0;
-    if (one ? !take_part(trace, document_part_at(parts, 0)) : !device_events_reserve(&trace->events, parts->n_rows + 1))
-        return error_memory(error);
-    trace->events.n = parts->n_rows;
     for (size_t i = 0; i < parts->n; i++) {
         struct event_part *part = document_part_at(parts, i);
         if (part->part.n == 0)
             continue;
-        if (!one && !(part->string_map = strings_join(&trace->strings, &part->strings)))
+        if (!join_strings(trace, part))
             return error_memory(error);
         trace->n_fields_dropped += part->n_dropped;
         trace->n_lower_external += part->n_lower_external;
@@ -285,11 +285,13 @@ static const struct document_reader device_reader = {
     .read_stage = "read device trace",
     .join_stage = "join device trace",
     .part_size = sizeof(struct event_part),
+    .columns = device_event_columns,
+    .columns_at = offsetof(struct event_part, events),
     .begin = part_begin,
-    .reserve = part_reserve,
     .element = read_element,
     .join = join_parts,
-    .copy = part_copy,
+    .finish = part_finish,
+    .take = take_rows,
     .free = part_free,
 };
 
@@ -298,11 +300,13 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     struct sutra_device_trace *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
+    struct document_reader reader = device_reader;
+    reader.n_columns = device_event_n_columns(context->notes_places);
     made->events.notes_places = context->notes_places;
     made->columns = event_columns_new();
     bool ok = made->columns && strings_init(&made->strings);
     enum sutra_status status =
-        ok ? document_read_rows(&made->document, context, &device_reader, input, made, error) : error_memory(error);
+        ok ? document_read_rows(&made->document, context, &reader, input, made, error) : error_memory(error);
     if (status)
         sutra_device_trace_free(made);
     else

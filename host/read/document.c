@@ -66,10 +66,12 @@ static void find_part(void *arg, size_t number) {
     }
 }
 
-/* Enough parts to keep all threads busy and to show progress. */
+/* Enough parts to keep all threads busy and to show progress; a single thread needs no more than one. */
 static size_t wanted_parts(const struct document_parts *parts) {
     size_t size = parts->document->source.size - parts->open, most = size / parts->context->part_bytes + 1;
-    size_t threads = pool_threads(parts->context->pool), wanted = threads > 1 ? 4 * threads : 1, shown = size >> 26;
+    size_t threads = pool_threads(parts->context->pool), wanted = 4 * threads, shown = size >> 26;
+    if (threads == 1)
+        return 1;
     if (wanted < shown)
         wanted = shown;
     return wanted < most ? wanted : most;
@@ -91,6 +93,39 @@ static bool cut_parts(struct document_parts *parts, bool one) {
             parts->begins[n++] = parts->begins[i];
     parts->n = n;
     return true;
+}
+
+/* ---- How many rows there may be ---- */
+
+/* Rows are expected where elements begin in some stretches of a part's text. */
+#define SAMPLES      16
+#define SAMPLE_BYTES ((size_t)8192)
+
+/* How often an element's beginning stands in the text from byte `at` to `end`. */
+static size_t count_beginnings(const struct document_parts *parts, size_t at, size_t end) {
+    const char *text = parts->document->source.bytes, *first = text + space_end(text, parts->open + 1);
+    const char *found = text + at;
+    size_t n = 0;
+    while ((found = memmem(found, (size_t)(text + end - found), first, parts->beginning))) {
+        found += parts->beginning;
+        n++;
+    }
+    return n;
+}
+
+/* Rows of a text, and an eighth more: what is not used costs no memory, and what is missing costs a move. */
+static row_t expected_rows(const struct document_parts *parts, size_t from, size_t to) {
+    size_t size = to - from, looked_at = SAMPLES * SAMPLE_BYTES, n = 0;
+    if (parts->beginning == 0)
+        return 0;
+    if (size <= looked_at)
+        return (row_t)count_beginnings(parts, from, to) + 1;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        size_t at = from + part_start(size - SAMPLE_BYTES, SAMPLES, i);
+        n += count_beginnings(parts, at, at + SAMPLE_BYTES);
+    }
+    double expected = 1.125 * (double)n * (double)size / (double)looked_at + 64;
+    return expected < ROW_LIMIT ? (row_t)expected : ROW_LIMIT;
 }
 
 /* ---- Walking ---- */
@@ -118,6 +153,8 @@ static void walk_part(void *arg, size_t number) {
         if (walker->at - given_back >= GIVE_BACK_BYTES) {
             source_give_back(&parts->document->source, given_back, walker->at);
             given_back = walker->at;
+            if (parts->n == 1)
+                pool_tick(parts->context->pool, walker->at, parts->document->source.size);
         }
     }
 }
@@ -135,10 +172,17 @@ static bool parts_meet(const struct document_parts *parts, size_t *last) {
     return true;
 }
 
+static void *columns_of(const struct document_parts *parts, size_t i) {
+    return (char *)document_part_at(parts, i) + parts->reader->columns_at;
+}
+
 static void parts_free(struct document_parts *parts) {
-    for (size_t i = 0; i < parts->n && parts->list; i++) {
+    const struct document_reader *reader = parts->reader;
+    for (size_t i = 0; i < parts->n + 2 && parts->list; i++) {
         struct document_part *part = document_part_at(parts, i);
-        parts->reader->free(part);
+        if (!part->shares)
+            columns_free(columns_of(parts, i), reader->columns, reader->n_columns);
+        reader->free(part);
         buffer_free(&part->fields.scratch);
     }
     free(parts->list);
@@ -147,20 +191,57 @@ static void parts_free(struct document_parts *parts) {
     parts->begins = NULL;
 }
 
+static void begin_part(struct document_parts *parts, size_t i, row_t first_row, row_t n_expected) {
+    const struct document_reader *reader = parts->reader;
+    struct document_part *part = document_part_at(parts, i);
+    *part = (struct document_part){
+        .fields = {.source = &parts->document->source, .values = &parts->context->values},
+        .reader = reader,
+        .trace = parts->trace,
+        .first_text = parts->begins[i],
+        .size = parts->document->source.size / parts->n,
+        .capacity = n_expected,
+        .shares = true,
+    };
+    columns_view(columns_of(parts, i), columns_of(parts, parts->n), reader->columns, reader->n_columns, first_row);
+    part->fields.failed = !reader->begin(part);
+}
+
+/* Room for rows in the columns of part i. */
+static bool reserve(struct document_parts *parts, size_t i, uint64_t n_rows) {
+    const struct document_reader *reader = parts->reader;
+    struct document_part *part = document_part_at(parts, i);
+    if (!columns_resize(columns_of(parts, i), reader->columns, reader->n_columns, n_rows))
+        return false;
+    part->capacity = (row_t)n_rows;
+    return true;
+}
+
+/* The rows that each part may expect; returns their sum. Nothing is expected where that is too much. */
+static row_t expect_rows(const struct document_parts *parts, row_t *expected) {
+    uint64_t n_rows = 0;
+    for (size_t i = 0; i < parts->n; i++) {
+        size_t end = i + 1 < parts->n ? parts->begins[i + 1] : parts->document->source.size;
+        expected[i] = expected_rows(parts, parts->begins[i], end);
+        n_rows += expected[i];
+    }
+    if (n_rows < ROW_LIMIT)
+        return (row_t)n_rows;
+    memset(expected, 0, parts->n * sizeof *expected);
+    return 0;
+}
+
 /* Puts new parts in place of those that there may be: where they begin is known. */
 static bool parts_begin(struct document_parts *parts) {
-    parts->list = calloc(parts->n, parts->reader->part_size);
-    for (size_t i = 0; i < parts->n && parts->list; i++) {
-        struct document_part *part = document_part_at(parts, i);
-        *part = (struct document_part){
-            .fields = {.source = &parts->document->source, .values = &parts->context->values},
-            .reader = parts->reader,
-            .trace = parts->trace,
-            .size = parts->document->source.size / parts->n,
-        };
-        part->fields.failed = !parts->reader->begin(part);
+    row_t first = 0, *expected = malloc((parts->n + 1) * sizeof *expected);
+    parts->list = calloc(parts->n + 2, parts->reader->part_size);
+    bool ok = expected && parts->list && reserve(parts, parts->n, (uint64_t)expect_rows(parts, expected) + 1);
+    for (size_t i = 0; i < parts->n && ok; i++) {
+        begin_part(parts, i, first, expected[i]);
+        first += expected[i];
     }
-    return parts->list;
+    free(expected);
+    return ok;
 }
 
 /* Walks the array at *walker, which then stands behind it: in parts, unless one is wanted. Parts behind its end may have
@@ -183,15 +264,20 @@ static enum sutra_status walk_parts(struct document_parts *parts, bool one, stru
 }
 
 bool document_make_room(struct document_part *part, size_t at) {
-    if (part->n == 0)
-        part->first_text = at;
+    const struct document_reader *reader = part->reader;
     uint64_t capacity = capacity_wanted(part->capacity, at - part->first_text, part->size);
+    void *columns = (char *)part + reader->columns_at;
     if (capacity > ROW_LIMIT)
         capacity = ROW_LIMIT;
-    part->fields.failed = part->n >= capacity || !part->reader->reserve(part, (row_t)capacity);
-    if (!part->fields.failed)
+    bool made = part->n < capacity &&
+                (part->shares ? columns_own(columns, reader->columns, reader->n_columns, part->n, capacity)
+                              : columns_resize(columns, reader->columns, reader->n_columns, capacity));
+    part->fields.failed = !made;
+    if (made) {
         part->capacity = (row_t)capacity;
-    return !part->fields.failed;
+        part->shares = false;
+    }
+    return made;
 }
 
 static enum sutra_status add_member(struct document *document, struct json_place key, size_t value,
@@ -410,21 +496,67 @@ static enum sutra_status number_rows(struct document_parts *parts, struct sutra_
     return SUTRA_OK;
 }
 
-static void copy_part(void *arg, size_t number) {
+/* The columns that take in all rows: those that all parts share, those of the only part, or new ones. False: out of
+ * memory. */
+static bool choose_columns(struct document_parts *parts) {
+    const struct document_reader *reader = parts->reader;
+    struct document_part *all = document_part_at(parts, parts->n + 1), *owner = document_part_at(parts, parts->n);
+    bool shared = true;
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct document_part *part = document_part_at(parts, i);
+        shared = shared && (part->shares || part->n == 0);
+    }
+    all->trace = parts->trace;
+    all->n = parts->n_rows;
+    if (!shared && parts->n > 1)
+        return reserve(parts, parts->n + 1, (uint64_t)parts->n_rows + 1);
+    owner = shared ? owner : document_part_at(parts, 0);
+    columns_view(columns_of(parts, parts->n + 1), (char *)owner + reader->columns_at, reader->columns,
+                 reader->n_columns, 0);
+    owner->shares = true;
+    all->capacity = owner->capacity;
+    return all->capacity > all->n || reserve(parts, parts->n + 1, (uint64_t)parts->n_rows + 1);
+}
+
+static void finish_part(void *arg, size_t number) {
     const struct document_parts *parts = arg;
     struct document_part *part = document_part_at(parts, number);
-    if (part->n > 0)
-        parts->reader->copy(part);
-    parts->reader->free(part);
+    if (parts->reader->finish && part->n > 0)
+        parts->reader->finish(part);
+}
+
+/* In the order of the file: no row is moved to where one stands that is still to be moved. */
+static void move_column(void *arg, size_t number) {
+    const struct document_parts *parts = arg;
+    const struct column_form *form = &parts->reader->columns[number];
+    const struct document_part *all = document_part_at(parts, parts->n + 1);
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct document_part *part = document_part_at(parts, i);
+        column_move(columns_of(parts, parts->n + 1), part->first_row, columns_of(parts, i), form, part->n);
+    }
+    column_trim(columns_of(parts, parts->n + 1), form, all->n, all->capacity);
+}
+
+static enum sutra_status join_rows(struct document_parts *parts, struct sutra_error *error) {
+    enum sutra_status status = parts->reader->join(parts, error);
+    if (status)
+        return status;
+    if (!choose_columns(parts))
+        return error_memory(error);
+    struct document_part *all = document_part_at(parts, parts->n + 1);
+    pool_run(parts->context->pool, parts->n, finish_part, parts);
+    pool_run(parts->context->pool, parts->reader->n_columns, move_column, parts);
+    all->capacity = all->n + 1; /* what was behind is given back */
+    parts->reader->take(all);
+    all->shares = true;
+    return SUTRA_OK;
 }
 
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     stage_begin(parts->context, parts->reader->join_stage, parts->document->source.size);
-    enum sutra_status status = number_rows(parts, error);
+    enum sutra_status status = parts->list || parts_begin(parts) ? number_rows(parts, error) : error_memory(error);
     if (!status)
-        status = parts->reader->join(parts, error);
-    if (!status)
-        pool_run(parts->context->pool, parts->n, copy_part, parts);
+        status = join_rows(parts, error);
     if (!status)
         status = context_go_on(parts->context, error);
     stage_end(parts->context);

@@ -9,17 +9,23 @@
  * malformed, the parts do not meet, and the array is walked once more in one part. Of several mistakes the first in the
  * file is told: a part counts only if those before it are right.
  *
- * A reader of a format says what an element is. Each part takes its elements in as rows of its own; when all are there,
- * rows are numbered in the order of the file, the reader joins what parts have in common, and all parts are copied to
- * where they belong:
+ * A reader of a format says what an element is. Each part takes its elements in as rows, in columns that all parts share:
+ * each has room for somewhat more rows than samples of its text let expect, so that they are moved together in the end
+ * without other memory, each column by itself:
  *
- *     element() ... element()  in each part  -->  join()  once  -->  copy()  for each part
+ *     | part 0 ... - | part 1 .... -- | part 2 ... - |   -->   | part 0 ... | part 1 .... | part 2 ... |
+ *
+ * A part that needs more room takes columns of its own; then all rows are copied into new ones. When all rows are there
+ * and numbered in the order of the file, the reader joins what parts have in common:
+ *
+ *     element() ... element()  in each part  -->  join()  once  -->  finish()  for each part  -->  take()  once
  */
 #ifndef READ_DOCUMENT_H
 #define READ_DOCUMENT_H
 
 #include <string.h>
 
+#include "columns/column.h"
 #include "columns/row.h"
 #include "context/context.h"
 #include "read/fields.h"
@@ -48,8 +54,9 @@ struct document_part {
     void *trace;       /* what is read, as the reader was told */
     row_t n, capacity; /* rows; a reader's columns have room for so many */
     row_t first_row;   /* of this part among those of all */
-    size_t first_text; /* where its first row stands */
+    size_t first_text; /* where it begins */
     size_t size;       /* of its text, about */
+    bool shares;       /* its columns are a piece of those that all parts share */
     bool closed;       /* the array ends in this part, or what is malformed does not let it go on */
     struct json_walker walker;
 };
@@ -60,7 +67,8 @@ struct document_parts {
     struct sutra_context *context;
     const struct document_reader *reader;
     void *trace;
-    char *list; /* n times what the reader makes of a part */
+    char *list; /* what the reader makes of a part: n of them, one that has the columns which these share, and one whose
+                   columns are those of all rows in the end */
     size_t n;
     row_t n_rows;
     size_t open;      /* the array's opening bracket */
@@ -78,17 +86,20 @@ struct document_reader {
     bool looks_only;      /* what is mended is told when the trace is read */
     bool empty_counts;    /* an empty object or string in the array's place stands for an empty array */
     const char *open_stage, *read_stage, *join_stage;
-    size_t part_size; /* sizeof the reader's part */
+    size_t part_size;                  /* sizeof the reader's part */
+    const struct column_form *columns; /* of rows */
+    size_t n_columns, columns_at;      /* where in a part the struct is that has them */
     /* A part begins, all zeros but for what all parts have. False: out of memory. */
     bool (*begin)(struct document_part *part);
-    /* Room for so many rows in the part's columns. False: out of memory. */
-    bool (*reserve)(struct document_part *part, row_t capacity);
     /* Walks one element, at the walker, and makes a row of it if document_row() lets it. Errors go into the walker. */
     void (*element)(struct document_part *part, struct json_walker *walker);
     /* All is well-formed and numbered; parts without rows hold nothing that counts. */
     enum sutra_status (*join)(struct document_parts *parts, struct sutra_error *error);
-    /* Copies a part to its rows, by any thread. */
-    void (*copy)(struct document_part *part);
+    /* Changes what joining has changed for a part's rows, by any thread; NULL: nothing. */
+    void (*finish)(struct document_part *part);
+    /* Takes over the columns of all rows, which are those of this part. */
+    void (*take)(struct document_part *all);
+    /* Frees what a part has but its columns. */
     void (*free)(struct document_part *part);
 };
 

@@ -39,10 +39,12 @@ struct form {
     uint64_t last_mask; /* of the last word, those bytes that count */
     size_t last_word;
     size_t length; /* in bytes */
+    uint64_t seen; /* fields of the values from the event's first to the one that follows, as a set */
     size_t args;   /* offset of the value of "args", an object, if that begins among the bytes; else 0 */
     uint8_t field; /* enum event_field of the value that follows */
     bool inside;   /* that is a member of "args" */
     bool ends;     /* no value follows: these are the last bytes of the event */
+    bool repeats;  /* a known field stands twice on the way here */
 };
 
 struct event_forms {
@@ -52,6 +54,13 @@ struct event_forms {
 };
 
 void event_forms_free(struct event_forms *forms);
+
+/* Where `form` stands behind `parent`, which fields were seen; `fields` are those of the value that follows and of what
+ * begins among its bytes, but for unknown ones. */
+static inline void form_see(struct form *form, const struct form *parent, uint64_t fields) {
+    form->seen = parent->seen | fields;
+    form->repeats = parent->repeats || (parent->seen & fields);
+}
 
 /* Adds a copy of `form`, whose bytes stand at `text` and whose meaning is set, behind `parent`, one of `forms`. Does
  * nothing where it would be too much, or memory runs out, which only costs speed. */

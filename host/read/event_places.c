@@ -135,6 +135,12 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
     }
 }
 
+/* The known fields that a form brings, as a set. */
+static inline uint64_t fields_of(const struct form *form) {
+    return (form->args ? FIELD_BIT(FIELD_ARGS) : 0) |
+           (form->ends || form->field >= FIELD_NONE ? 0 : FIELD_BIT(form->field));
+}
+
 /* Walks the value at byte `at`, before which there may be white space; *end is the byte behind it. */
 static inline struct json_place walk_leaf(struct json_walker *walker, size_t at, size_t *end) {
     struct json_place place;
@@ -195,8 +201,10 @@ static inline void find_all(struct json_walker *walker, struct event_forms *lear
             walk_form(&local, at, at == begin, form->inside, finding.named, &unknown);
             if (local.expected)
                 break;
-            if (form != &unknown && unknown.field != FIELD_ARGS) /* which may as well be an object */
+            if (form != &unknown && unknown.field != FIELD_ARGS) { /* which may as well be an object */
+                form_see(&unknown, form, fields_of(&unknown));
                 event_forms_learn(learned, form, local.text + at, &unknown);
+            }
             next = &unknown;
         }
         form = next;

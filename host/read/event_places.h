@@ -44,6 +44,9 @@ enum event_field {
 /* The fields of values that a copy may change, by enum event_value. */
 extern const enum event_field event_value_fields[EVENT_N_VALUES];
 
+/* A field in a set of them. */
+#define FIELD_BIT(field) ((uint64_t)1 << (field))
+
 /* A place whose `at` is 0 is absent. `end` is that of json_place for strings, else the byte behind the value, but for
  * "args" that is an object. */
 struct event_places {

@@ -141,7 +141,8 @@ bool field_int(struct field_reader *reader, struct json_place place, value_key *
 const char *field_string(struct field_reader *reader, struct json_place place, size_t *length) {
     const char *raw = reader->source->bytes + place.at + 1;
     *length = place.end - place.at - 1;
-    if (!memchr(raw, '\\', *length))
+    size_t n_plain = plain_end(raw, 0); /* all of most strings */
+    if (n_plain >= *length || !memchr(raw + n_plain, '\\', *length - n_plain))
         return raw;
     reader->scratch.length = 0;
     char *out = buffer_reserve(&reader->scratch, *length);

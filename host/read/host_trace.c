@@ -46,11 +46,22 @@ struct mismatch {
     size_t at;
 };
 
-/* The columns parent and rf hold what schema 1.0.1 means; `rf_attribute` what others do. */
-struct node_part {
-    struct document_part part;
+/* Rows while they are read: the columns parent and rf hold what schema 1.0.1 means, `rf_attribute` what others do. */
+struct node_rows {
     struct host_nodes nodes;
     value_key *rf_attribute;
+};
+
+static const struct column_form row_columns[HOST_NODE_N_COLUMNS + 1] = {
+#define X(type, name) {offsetof(struct node_rows, nodes.name), sizeof(type)},
+    HOST_NODE_COLUMNS(X)
+#undef X
+        {offsetof(struct node_rows, rf_attribute), sizeof(value_key)},
+};
+
+struct node_part {
+    struct document_part part;
+    struct node_rows rows;
     struct event_forms forms;
     struct mismatch mismatches[NODE_FIELDS];
     uint64_t n_mismatches[NODE_FIELDS];
@@ -62,23 +73,13 @@ static struct node_part *node_part(struct document_part *part) {
 }
 
 static void part_free(struct document_part *of) {
-    struct node_part *part = node_part(of);
-    host_nodes_free(&part->nodes);
-    event_forms_free(&part->forms);
-    free(part->rf_attribute);
-    part->rf_attribute = NULL;
+    event_forms_free(&node_part(of)->forms);
 }
 
 static bool part_begin(struct document_part *of) {
     for (int field = 0; field < NODE_FIELDS; field++)
         node_part(of)->mismatches[field].row = ROW_NONE;
     return true;
-}
-
-static bool part_reserve(struct document_part *of, row_t capacity) {
-    struct node_part *part = node_part(of);
-    return column_resize(&part->rf_attribute, capacity, sizeof *part->rf_attribute) &&
-           host_nodes_reserve(&part->nodes, capacity);
 }
 
 static enum host_field field_of(const struct json_walker *walker, struct json_place key) {
@@ -205,6 +206,7 @@ static void learn_node(struct event_forms *forms, const char *text, size_t at, s
         struct form form = {.length = to - at, .field = ends ? NODE_FIELDS : (uint8_t)leaves->list[i].field};
         form.ends = ends;
         form.args = attributes >= at && attributes < to ? attributes - at : 0;
+        form_see(&form, parent, form.field == NODE_FIELDS ? 0 : (uint64_t)1 << form.field);
         struct form *known = form_find(parent, text + at);
         if (!known) {
             event_forms_learn(forms, parent, text + at, &form);
@@ -219,31 +221,22 @@ static void learn_node(struct event_forms *forms, const char *text, size_t at, s
  * field twice; the walker did not move, and the places are undefined. */
 static bool known_node(struct json_walker *walker, const struct event_forms *forms, struct host_places *places) {
     const struct json_walker local = *walker;
-    const struct form *form = &forms->begin;
+    const struct form *form = form_find(&forms->begin, local.text + local.at);
     size_t at = local.at;
-    unsigned seen = 0;
-    do {
-        form = form_find(form, local.text + at);
-        if (!form)
-            return false;
-        at += form->length;
-        places->later |= form->args > 0;
-        if (form->ends)
-            break;
+    for (; form && !form->ends; form = form_find(form, local.text + at)) {
         struct json_place place;
-        size_t end = leaf_end(&local, at, &place);
-        if (form->field != NODE_FIELDS) {
-            if (seen >> form->field & 1)
-                return false;
-            seen |= 1u << form->field;
+        places->later |= form->args > 0;
+        at = leaf_end(&local, at + form->length, &place);
+        if (!at)
+            return false;
+        if (form->field != NODE_FIELDS)
             places->field[form->field] = place;
-        }
-        at = end;
-    } while (at);
-    places->later |= seen >> NODE_CTRL_DEPS & 1;
-    if (at)
-        walk_to(walker, at);
-    return at;
+    }
+    if (!form || form->repeats)
+        return false;
+    places->later |= form->args > 0 || form->seen >> NODE_CTRL_DEPS & 1;
+    walk_to(walker, at + form->length);
+    return true;
 }
 
 /* ---- Rows ---- */
@@ -283,7 +276,7 @@ static value_key read_rf_attribute(struct node_part *part, const struct host_pla
 }
 
 static void append_node(struct node_part *part, const struct host_places *places, size_t text, size_t end) {
-    struct host_nodes *nodes = &part->nodes;
+    struct host_nodes *nodes = &part->rows.nodes;
     row_t row = part->part.n;
     nodes->text[row] = text;
     nodes->end[row] = end;
@@ -291,7 +284,7 @@ static void append_node(struct node_part *part, const struct host_places *places
     nodes->parent[row] = read_key(part, places, NODE_PARENT, KEY_ABSENT);
     nodes->ctrl_deps[row] = read_key(part, places, NODE_CTRL_DEPS, KEY_ABSENT);
     nodes->rf[row] = read_key(part, places, NODE_RF, KEY_NULL);
-    part->rf_attribute[row] = read_rf_attribute(part, places);
+    part->rows.rf_attribute[row] = read_rf_attribute(part, places);
     part->part.n++;
 }
 
@@ -391,9 +384,6 @@ static enum sutra_status check_types(const struct node_part *part, struct sutra_
 
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_host_trace *trace = parts->trace;
-    if (!host_nodes_reserve(&trace->nodes, parts->n_rows + 1))
-        return error_memory(error);
-    trace->nodes.n = parts->n_rows;
     enum sutra_status status = choose_schema(parts, error);
     for (size_t i = 0; i < parts->n && !status; i++) {
         const struct node_part *part = document_part_at(parts, i);
@@ -403,16 +393,23 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return status;
 }
 
-static void part_copy(struct document_part *of) {
-    struct node_part *part = node_part(of);
+/* Decides for what the schema says. */
+static void part_finish(struct document_part *of) {
+    const struct node_rows *rows = &node_part(of)->rows;
+    const struct sutra_host_trace *trace = of->trace;
+    if (trace->flat || of->n == 0)
+        return;
+    memcpy(rows->nodes.parent, rows->nodes.ctrl_deps, of->n * sizeof *rows->nodes.parent);
+    memcpy(rows->nodes.rf, rows->rf_attribute, of->n * sizeof *rows->nodes.rf);
+}
+
+static void take_rows(struct document_part *of) {
+    const struct node_rows *rows = &node_part(of)->rows;
     struct sutra_host_trace *trace = of->trace;
-    struct host_nodes *nodes = &part->nodes;
-    nodes->n = of->n;
-    for (row_t i = 0; i < nodes->n && !trace->flat; i++) {
-        nodes->parent[i] = nodes->ctrl_deps[i];
-        nodes->rf[i] = part->rf_attribute[i];
-    }
-    host_nodes_copy(&trace->nodes, of->first_row, nodes);
+    trace->nodes = rows->nodes;
+    trace->nodes.n = of->n;
+    trace->nodes.capacity = of->capacity;
+    free(rows->rf_attribute);
 }
 
 static const struct document_reader host_reader = {
@@ -425,11 +422,14 @@ static const struct document_reader host_reader = {
     .read_stage = "read host trace",
     .join_stage = "join host trace",
     .part_size = sizeof(struct node_part),
+    .columns = row_columns,
+    .n_columns = HOST_NODE_N_COLUMNS + 1,
+    .columns_at = offsetof(struct node_part, rows),
     .begin = part_begin,
-    .reserve = part_reserve,
     .element = read_element,
     .join = join_parts,
-    .copy = part_copy,
+    .finish = part_finish,
+    .take = take_rows,
     .free = part_free,
 };
 

@@ -313,7 +313,7 @@ static inline bool enter_value(struct json_walker *walker, struct kinds *kinds) 
     if (c == '"') {
         walk_string(walker);
     } else if (c == '{' || c == '[') {
-        bool list = c == '[' && kinds->depth + 64 * LIST_BLOCKS < DEPTH_MAX;
+        bool list = c == '[' && kinds->depth > 0 && kinds->depth + 64 * LIST_BLOCKS < DEPTH_MAX;
         size_t end = list ? list_end(walker->text, walker->at) : 0;
         if (end) {
             walk_to(walker, end);
@@ -355,12 +355,19 @@ static inline bool leave_value(struct json_walker *walker, struct kinds *kinds) 
 }
 
 /* A loop over tokens with a bit per open bracket. */
-struct json_end brackets_end(const struct source *source, size_t at) {
+static struct json_end walk_brackets(const struct source *source, size_t at) {
     struct json_walker walker = walk_from(source, at);
     struct kinds kinds;
     kinds.depth = 0;
     while ((enter_value(&walker, &kinds) || leave_value(&walker, &kinds)) && !walker.expected)
         if (in_object(&kinds))
             walk_key(&walker);
-    return (struct json_end){walker.expected ? walker.failed_at : walker.at, walker.expected};
+    if (walker.expected)
+        return (struct json_end){walker.failed_at, walker.expected};
+    return (struct json_end){trim_end(source->bytes, walker.at), NULL};
+}
+
+struct json_end brackets_end(const struct source *source, size_t at) {
+    size_t end = source->bytes[at] == '[' ? list_end(source->bytes, at) : 0;
+    return end ? (struct json_end){end, NULL} : walk_brackets(source, at);
 }

@@ -18,6 +18,7 @@
 #include "read/source.h"
 #include "text/number_text.h"
 #include "text/scan.h"
+#include "text/short_number.h"
 
 /* Deepest nesting of brackets that is read: a little more than Python's json module does with its usual limit. What is
  * written grows with the square of the depth, since lines are indented by it. */
@@ -89,19 +90,11 @@ static inline bool scalar_may_end(char c) {
     return c == ',' || c == '}' || c == ']' || c == '\n' || c == ' ' || c == '\r' || c == '\t';
 }
 
-/* Length of a number of the most frequent forms: 12, 0, 12.5, with up to 15 digits on either side of the point. 0:
- * something else stands there. */
+/* Length of a number of the most frequent forms: 12, 0, 12.5. 0: something else stands there. */
 static inline size_t short_number_length(const char *text) {
-    size_t n = digit_run_short(text);
-    if (n == 0 || n == SCAN_BYTES || (*text == '0' && n > 1))
-        return 0;
-    if (text[n] == '.') {
-        size_t n_fraction = digit_run_short(text + n + 1);
-        if (n_fraction == 0 || n_fraction == SCAN_BYTES)
-            return 0;
-        n += 1 + n_fraction;
-    }
-    return scalar_may_end(text[n]) ? n : 0;
+    size_t n = short_number_at(text).length;
+    bool zeros = *text == '0' && n > 1 && text[1] != '.';
+    return n && !zeros && scalar_may_end(text[n]) ? n : 0;
 }
 
 /* The closing quote of the string that begins at byte `at`, of which the bytes before `from` are plain. */
@@ -110,7 +103,7 @@ struct json_end string_end(const struct source *source, size_t at, size_t from);
 /* The byte behind the number or word at byte `at`. */
 struct json_end scalar_end(const struct source *source, size_t at);
 
-/* The token behind the value that an opening bracket at byte `at` begins. */
+/* The byte behind the value that an opening bracket at byte `at` begins. */
 struct json_end brackets_end(const struct source *source, size_t at);
 
 /* From the opening quote to behind the closing one. An empty place, where the string is malformed. */
@@ -152,6 +145,8 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
         walker->at = end.at;
         if (end.expected)
             walk_fail(walker, end.expected);
+        else
+            walk_to(walker, end.at);
     } else {
         walk_scalar(walker);
     }
@@ -162,9 +157,6 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
 static inline size_t leaf_end(const struct json_walker *walker, size_t at, struct json_place *place) {
     const char *text = walker->text;
     *place = (struct json_place){.at = at};
-    size_t length = short_number_length(text + at);
-    if (length)
-        return at + length;
     if (text[at] == '"') {
         struct json_end end = {plain_end(text, at + 1), NULL};
         if (text[end.at] != '"')
@@ -172,9 +164,12 @@ static inline size_t leaf_end(const struct json_walker *walker, size_t at, struc
         place->end = end.at;
         return end.expected ? 0 : end.at + 1;
     }
-    struct json_end end =
-        text[at] == '[' || text[at] == '{' ? brackets_end(walker->source, at) : scalar_end(walker->source, at);
-    return end.expected ? 0 : trim_end(text, end.at);
+    bool brackets = text[at] == '[' || text[at] == '{';
+    size_t length = brackets ? 0 : short_number_length(text + at);
+    if (length)
+        return at + length;
+    struct json_end end = brackets ? brackets_end(walker->source, at) : scalar_end(walker->source, at);
+    return end.expected ? 0 : end.at;
 }
 
 /*

@@ -3,40 +3,40 @@
  */
 #include "read/known_event.h"
 
-/* Fields as a set. */
-#define BIT(field) ((uint64_t)1 << (field))
-
 static const struct event_row absent = {
     .pid = KEY_ABSENT, .external = -1, .rf = KEY_NULL, .correlation = -1, .stream = KEY_ABSENT};
 
 /* Each of the following reads the value at `text + at` and returns the byte behind it, or 0 where it is unusual. */
 
-static inline size_t read_short(const char *text, size_t at, int64_t *integer, double *real, enum number_form *form) {
-    size_t length = 0;
-    *form = number_parse_short(text + at, integer, real, &length);
-    bool zeros = text[at] == '0' && length > 1 && text[at + 1] != '.';
-    return *form != NUMBER_FORM_BAD && !zeros && scalar_may_end(text[at + length]) ? at + length : 0;
+/* The byte behind a number that begins and ends as JSON has it, or 0. */
+static inline size_t number_end(const char *text, size_t at, struct short_number number) {
+    bool zeros = text[at] == '0' && number.n_integer > 1;
+    return number.length && !zeros && scalar_may_end(text[at + number.length]) ? at + number.length : 0;
 }
 
 static inline size_t read_number(const char *text, size_t at, struct number *number) {
     int64_t integer;
     double real;
-    enum number_form form;
-    size_t end = read_short(text, at, &integer, &real, &form);
-    if (end)
-        *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
-    return end;
+    struct short_number found = short_number_at(text + at);
+    enum number_form form = NUMBER_FORM_BAD;
+    if (found.length)
+        form = short_number_value(text + at, found, &integer, &real);
+    if (form == NUMBER_FORM_BAD)
+        return 0;
+    *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
+    return number_end(text, at, found);
 }
 
+/* Up to 15 digits. */
 static inline size_t read_integer(const char *text, size_t at, value_key *key) {
     bool negative = text[at] == '-';
-    double real;
-    enum number_form form;
-    size_t end = read_short(text, at + negative, key, &real, &form);
-    if (form != NUMBER_FORM_INTEGER || !end)
+    at += negative;
+    size_t n = digit_run_short(text + at);
+    if (n == 0 || n == SCAN_BYTES || text[at + n] == '.')
         return 0;
+    *key = (value_key)short_integer_value(text + at, n);
     *key = negative ? -*key : *key;
-    return end;
+    return number_end(text, at, (struct short_number){.n_integer = n, .length = n});
 }
 
 static inline size_t read_string(const struct json_walker *walker, size_t at, struct json_place *place) {
@@ -113,36 +113,31 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     }
 }
 
+static inline uint8_t flag_if(uint64_t seen, uint64_t fields, enum event_flag flag) {
+    return seen & fields ? (uint8_t)flag : 0;
+}
+
 static inline uint8_t flags_of(uint64_t seen) {
-    return (uint8_t)((seen & BIT(FIELD_TS) ? EVENT_HAS_TS : 0) | (seen & BIT(FIELD_DUR) ? EVENT_HAS_DUR : 0) |
-                     (seen & BIT(FIELD_TID) ? EVENT_HAS_TID : 0) | (seen & BIT(FIELD_NAME) ? EVENT_HAS_NAME : 0) |
-                     (seen & (BIT(FIELD_WAIT_STREAM) | BIT(FIELD_WAIT_RECORD)) ? EVENT_HAS_WAIT : 0));
+    return flag_if(seen, FIELD_BIT(FIELD_TS), EVENT_HAS_TS) | flag_if(seen, FIELD_BIT(FIELD_DUR), EVENT_HAS_DUR) |
+           flag_if(seen, FIELD_BIT(FIELD_TID), EVENT_HAS_TID) | flag_if(seen, FIELD_BIT(FIELD_NAME), EVENT_HAS_NAME) |
+           flag_if(seen, FIELD_BIT(FIELD_WAIT_STREAM) | FIELD_BIT(FIELD_WAIT_RECORD), EVENT_HAS_WAIT);
 }
 
 bool known_event_read(struct json_walker *walker, const struct event_forms *forms, struct field_reader *fields,
                       struct event_row *row) {
     const struct json_walker local = *walker;
-    const struct form *form = &forms->begin;
+    const struct form *form = form_find(&forms->begin, local.text + local.at);
     size_t at = local.at;
-    uint64_t seen = 0;
     *row = absent;
-    for (;;) {
-        form = form_find(form, local.text + at);
-        if (!form || (form->args && seen & BIT(FIELD_ARGS)))
-            return false;
-        seen |= form->args ? BIT(FIELD_ARGS) : 0;
-        at += form->length;
-        if (form->ends)
-            break;
-        if (seen & BIT(form->field) & ~BIT(FIELD_NONE))
-            return false;
-        seen |= BIT(form->field);
-        at = read_field(&local, at, form->field, fields, row);
+    for (; form && !form->ends; form = form_find(form, local.text + at)) {
+        at = read_field(&local, at + form->length, (enum event_field)form->field, fields, row);
         if (!at)
             return false;
     }
-    row->flags |= flags_of(seen);
-    row->lower_external = seen & BIT(FIELD_LOWER_EXTERNAL);
-    walk_to(walker, at);
+    if (!form || form->repeats)
+        return false;
+    row->flags |= flags_of(form->seen);
+    row->lower_external = form->seen & FIELD_BIT(FIELD_LOWER_EXTERNAL);
+    walk_to(walker, at + form->length);
     return true;
 }

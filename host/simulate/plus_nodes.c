@@ -1,41 +1,36 @@
 /*
- * plus_nodes.c - room for the columns of ET+, and joining them.
+ * plus_nodes.c - room for the columns of ET+.
  */
 #include "simulate/plus_nodes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "columns/column.h"
+const struct column_form plus_columns[PLUS_N_COLUMNS] = {
+#define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
+    PLUS_COLUMNS(X)
+#undef X
+#define X(i)                                                                                                           \
+    {offsetof(struct plus_nodes, number[i]), sizeof(int64_t)},                                                         \
+        {offsetof(struct plus_nodes, io[i]), sizeof(struct et_text)},
+        X(0) X(1) X(2) X(3) X(4) X(5)
+#undef X
+#define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
+            PLUS_TIME_COLUMNS(X)
+#undef X
+};
+_Static_assert(PLUS_N_NUMBERS == 6 && PLUS_N_IO == 6, "each has its columns above");
 
 bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity) {
     if (capacity <= nodes->capacity)
         return true;
-    bool made = true;
-#define X(type, name) made = made && column_resize(&nodes->name, capacity, sizeof *nodes->name);
-    PLUS_COLUMNS(X)
-    if (nodes->times) {
-        PLUS_TIME_COLUMNS(X)
-    }
-#undef X
-    for (int i = 0; i < PLUS_N_NUMBERS; i++)
-        made = made && column_resize(&nodes->number[i], capacity, sizeof *nodes->number[i]);
-    for (int i = 0; i < PLUS_N_IO; i++)
-        made = made && column_resize(&nodes->io[i], capacity, sizeof *nodes->io[i]);
-    if (made)
-        nodes->capacity = capacity;
-    return made;
+    if (!columns_resize(nodes, plus_columns, plus_n_columns(nodes->times), capacity))
+        return false;
+    nodes->capacity = capacity;
+    return true;
 }
 
 void plus_nodes_free(struct plus_nodes *nodes) {
-#define X(type, name) free(nodes->name);
-    PLUS_COLUMNS(X)
-    PLUS_TIME_COLUMNS(X)
-#undef X
-    for (int i = 0; i < PLUS_N_NUMBERS; i++)
-        free(nodes->number[i]);
-    for (int i = 0; i < PLUS_N_IO; i++)
-        free(nodes->io[i]);
+    columns_free(nodes, plus_columns, PLUS_N_COLUMNS);
     *nodes = (struct plus_nodes){0};
 }
 
@@ -50,21 +45,6 @@ void plus_nodes_put(struct plus_nodes *nodes, row_t row, const struct plus_node 
         nodes->number[i][row] = node->number[i];
     for (int i = 0; i < PLUS_N_IO; i++)
         nodes->io[i][row] = node->io[i];
-}
-
-void plus_nodes_copy(struct plus_nodes *to, row_t row, const struct plus_nodes *from) {
-    if (from->n == 0)
-        return;
-#define X(type, name) memcpy(to->name + row, from->name, from->n * sizeof *from->name);
-    PLUS_COLUMNS(X)
-    if (from->times) {
-        PLUS_TIME_COLUMNS(X)
-    }
-#undef X
-    for (int i = 0; i < PLUS_N_NUMBERS; i++)
-        memcpy(to->number[i] + row, from->number[i], from->n * sizeof *from->number[i]);
-    for (int i = 0; i < PLUS_N_IO; i++)
-        memcpy(to->io[i] + row, from->io[i], from->n * sizeof *from->io[i]);
 }
 
 const char *plus_field_key(enum plus_field field) {

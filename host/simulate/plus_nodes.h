@@ -19,6 +19,7 @@
 #ifndef SIMULATE_PLUS_NODES_H
 #define SIMULATE_PLUS_NODES_H
 
+#include "columns/column.h"
 #include "columns/key.h"
 #include "columns/row.h"
 #include "read/document.h"
@@ -129,15 +130,20 @@ struct plus_nodes {
     struct et_text *io[PLUS_N_IO];
 };
 
+/* All columns, those that only measured times need last. */
+enum { PLUS_N_TIME_COLUMNS = 3, PLUS_N_COLUMNS = 14 + PLUS_N_NUMBERS + PLUS_N_IO + PLUS_N_TIME_COLUMNS };
+extern const struct column_form plus_columns[PLUS_N_COLUMNS];
+
+static inline size_t plus_n_columns(bool times) {
+    return times ? PLUS_N_COLUMNS : PLUS_N_COLUMNS - PLUS_N_TIME_COLUMNS;
+}
+
 /* Room for `capacity` rows, keeping those that are there; false: out of memory. */
 bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity);
 void plus_nodes_free(struct plus_nodes *nodes);
 
 /* Fills a row. */
 void plus_nodes_put(struct plus_nodes *nodes, row_t row, const struct plus_node *node);
-
-/* Copies all rows of `from` to the rows of `to` from `row` on. */
-void plus_nodes_copy(struct plus_nodes *to, row_t row, const struct plus_nodes *from);
 
 /* The field's key, and what is expected of it. */
 const char *plus_field_key(enum plus_field field);

@@ -23,7 +23,6 @@ static struct plus_part *plus_part(struct document_part *part) {
 
 static void part_free(struct document_part *of) {
     struct plus_part *part = plus_part(of);
-    plus_nodes_free(&part->nodes);
     plus_reader_end(&part->reader);
     arena_free(&part->store.arena);
 }
@@ -35,12 +34,7 @@ static bool part_begin(struct document_part *of) {
     part->nodes.times = trace->nodes.times;
     part->reader =
         (struct plus_reader){.source = &trace->document->source, .store = &part->store, .fields = &of->fields};
-    return true;
-}
-
-static bool part_reserve(struct document_part *of, row_t capacity) {
-    struct plus_part *part = plus_part(of);
-    return plus_nodes_reserve(&part->nodes, capacity) && (part->reader.seen || plus_reader_begin(&part->reader));
+    return plus_reader_begin(&part->reader);
 }
 
 static void read_element(struct document_part *of, struct json_walker *walker) {
@@ -78,18 +72,17 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         trace->stores[trace->n_stores++] = part->store;
         part->store = (struct text_store){0};
     }
-    if (!trace->stores || !plus_nodes_reserve(&trace->nodes, parts->n_rows + 1))
-        return error_memory(error);
-    trace->nodes.n = parts->n_rows;
-    return SUTRA_OK;
+    return trace->stores ? SUTRA_OK : error_memory(error);
 }
 
-static void part_copy(struct document_part *of) {
+static void take_rows(struct document_part *of) {
     struct plus_part *part = plus_part(of);
     struct plus_trace *trace = of->trace;
-    part->nodes.n = of->n;
-    plus_nodes_copy(&trace->nodes, of->first_row, &part->nodes);
-    plus_nodes_free(&part->nodes);
+    bool times = trace->nodes.times;
+    trace->nodes = part->nodes;
+    trace->nodes.times = times;
+    trace->nodes.n = of->n;
+    trace->nodes.capacity = of->capacity;
 }
 
 static const struct document_reader plus_reader = {
@@ -103,18 +96,21 @@ static const struct document_reader plus_reader = {
     .read_stage = "read",
     .join_stage = "join",
     .part_size = sizeof(struct plus_part),
+    .columns = plus_columns,
+    .columns_at = offsetof(struct plus_part, nodes),
     .begin = part_begin,
-    .reserve = part_reserve,
     .element = read_element,
     .join = join_parts,
-    .copy = part_copy,
+    .take = take_rows,
     .free = part_free,
 };
 
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
                             const struct document_input *input, bool times, struct sutra_error *error) {
     *trace = (struct plus_trace){.document = document, .nodes.times = times};
-    enum sutra_status status = document_read_rows(document, context, &plus_reader, input, trace, error);
+    struct document_reader reader = plus_reader;
+    reader.n_columns = plus_n_columns(times);
+    enum sutra_status status = document_read_rows(document, context, &reader, input, trace, error);
     if (status)
         plus_trace_free(trace);
     return status;

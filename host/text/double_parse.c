@@ -13,7 +13,6 @@
 #include "text/digits.h"
 #include "text/number_text.h"
 #include "text/powers.h"
-#include "text/scan.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,32 +251,9 @@ static double nearest(const struct decimal *x) {
 static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-enum number_form number_parse_short(const char *text, int64_t *integer, double *real, size_t *length) {
-    size_t n = digit_run_short(text), n_fraction = 0;
-    if (n == 0 || (n == SCAN_BYTES && is_digit(text[n])))
-        return NUMBER_FORM_BAD;
-    uint64_t digits = word_value(word_load(text), n < 8 ? n : 8);
-    if (n > 8)
-        digits = digits_append(digits, word_load(text + 8), n - 8);
-    char after = text[n];
-    if (after == '.') {
-        n_fraction = digit_run_short(text + n + 1);
-        if (n_fraction == 0 || n_fraction > 4)
-            return NUMBER_FORM_BAD;
-        digits = digits_append(digits, word_load(text + n + 1), n_fraction);
-        after = text[n + 1 + n_fraction];
-    }
-    bool exact = digits <= (uint64_t)1 << 53;
-    if (after == 'e' || after == 'E' || n + n_fraction > DIGITS_MAX || (n_fraction == 0 && !exact))
-        return NUMBER_FORM_BAD;
-    *length = n + (n_fraction ? 1 + n_fraction : 0);
-    if (n_fraction == 0) {
-        *integer = (int64_t)digits;
-        return NUMBER_FORM_INTEGER;
-    }
-    struct decimal x = {digits, -(int64_t)n_fraction, text, text + n + 1 + n_fraction, false};
-    *real = exact ? (double)digits / tens[n_fraction] : nearest(&x);
-    return NUMBER_FORM_REAL;
+double double_of_digits(uint64_t digits, int exponent) {
+    struct decimal x = {.digits = digits, .exponent = exponent};
+    return nearest(&x);
 }
 
 static double magnitude_parse(const char *text, const char *end) {

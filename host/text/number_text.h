@@ -27,12 +27,11 @@ enum number_form number_scan(const char *text, size_t *length);
 /* The value of an integer's text, if it fits 64 bits. */
 bool integer_parse(const char *text, size_t length, int64_t *value);
 
-/* The value and the length of a number's text, quickly, if it is one of the most frequent: an integer of up to 16 digits, at most 2^53,
- * or up to 16 digits, a point and up to 4 more, 19 in all. Anything else is BAD, though it may be a number. */
-enum number_form number_parse_short(const char *text, int64_t *integer, double *real, size_t *length);
-
 /* The nearest double (ties to even) to a number's text of either form; overflow gives infinity, as in Python. */
 double double_parse(const char *text, size_t length);
+
+/* The nearest double to digits * 10^exponent; digits are not 0. */
+double double_of_digits(uint64_t digits, int exponent);
 
 /* Python's repr of a double, "NaN", "Infinity" or "-Infinity"; decimal integers. No NUL is written. */
 size_t double_format(double value, char *out);

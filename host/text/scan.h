@@ -1,7 +1,7 @@
 /*
  * scan.h - looking at 16 bytes at once: how many digits there are, where white space ends, how far a string is plain.
  *
- * All may read up to 16 bytes from where they begin or end; sources keep padding.
+ * All may read up to 16 bytes (digit_bits() 32) from where they begin or end; sources keep padding.
  */
 #ifndef TEXT_SCAN_H
 #define TEXT_SCAN_H
@@ -29,6 +29,22 @@ static inline size_t digit_run_short(const char *text) {
     while (n < SCAN_BYTES && text[n] >= '0' && text[n] <= '9')
         n++;
     return n;
+#endif
+}
+
+/* Which of 32 bytes are digits: bit i stands for byte i. */
+static inline uint32_t digit_bits(const char *text) {
+#ifdef __SSE2__
+    __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
+    __m128i low = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)text), zero);
+    __m128i high = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(text + SCAN_BYTES)), zero);
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(low, nine), low)) |
+           (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(high, nine), high)) << SCAN_BYTES;
+#else
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < 32; i++)
+        bits |= (uint32_t)(text[i] >= '0' && text[i] <= '9') << i;
+    return bits;
 #endif
 }
 
