@@ -532,6 +532,10 @@ def check_page(folder, name, check_numbers, charts, prefix=""):
     check(len(scripts) == 1 and f"script-src 'sha256-{digest}'" in text, "a script that the page does not allow")
     check(root.find("head/title").text and root.get("lang") == "en", "no title or language")
     check(root.findall(".//h1") and all(section.find("h2") is not None for section in root.findall(".//section")), "headings")
+    for section in root.iter("section"):
+        lacks = [part for part in section if part.get("class") == "missing"]
+        if lacks and not any(True for tag in ("svg", "table") for _ in section.iter(tag)):
+            check(len(section) == 1 + len(lacks) or section.find("h3") is not None, section.get("id"), "introduces nothing")
     check_numbers(page, folder)
     inline = defaultdict(list)
     for svg in root.iter("svg"):

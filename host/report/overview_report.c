@@ -213,8 +213,8 @@ static void show_steps(struct page *page, const void *of) {
     if (several)
         say_slowest(page, ranks);
     else
-        page_words(page, source->n_ranks > 1 ? "Each rank has one step: the bars above are theirs."
-                                             : "There is one step: the bar above is its.");
+        page_words(page, source->n_ranks > 1 ? "Each rank has one step, which the chart above shows."
+                                             : "There is one step, which the chart above shows.");
     if (bars)
         page_bars(page, split_bars(ranks, STEP_RANKS_PARTS), RANKS_AS_BARS, &words);
     if (several)
