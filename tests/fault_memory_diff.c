@@ -6,6 +6,7 @@
  */
 #include "hta_table.h"
 #include "refuse.h"
+#include "trace_folder.h"
 
 /* An operator with arguments, work of no call, and what the other one wraps and replaces. */
 static const char a[] = TRACE(
@@ -28,8 +29,16 @@ static const struct sutra_diff_options variants[] = {
 
 struct run {
     const struct sutra_diff_options *options;
+    const struct folder *files; /* or NULL */
     unsigned n_tables;
 };
+
+static unsigned count_tables(const struct sutra_diff *diff) {
+    unsigned n = 0;
+    for (int id = 0; id < SUTRA_DIFF_N_TABLES && diff; id++)
+        n += sutra_diff_table(diff, (enum sutra_diff_table)id) != NULL;
+    return n;
+}
 
 static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     static const char *const texts[2] = {a, b};
@@ -43,12 +52,26 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
         status = sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], error);
     if (!status)
         status = sutra_diff_make_of(context, traces[0], traces[1], run->options, &diff, error);
-    run->n_tables = 0;
-    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++)
-        run->n_tables += sutra_diff_table(diff, (enum sutra_diff_table)id) != NULL;
+    run->n_tables = count_tables(diff);
     sutra_diff_free(diff);
     for (int side = 0; side < 2; side++)
         sutra_device_trace_free(traces[side]);
+    sutra_context_free(context);
+    return status;
+}
+
+/* Both sides at once, each with a thread. */
+static enum sutra_status run_files(void *arg, struct sutra_error *error) {
+    struct run *run = arg;
+    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 2};
+    const char *const *list = run->files->list;
+    struct sutra_context *context = NULL;
+    struct sutra_diff *diff = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_diff_make(context, list, 1, list + 1, 1, run->options, &diff, error);
+    run->n_tables = count_tables(diff);
+    sutra_diff_free(diff);
     sutra_context_free(context);
     return status;
 }
@@ -71,7 +94,19 @@ static void any_allocation_may_fail(void **state) {
     }
 }
 
+static void any_allocation_may_fail_on_either_thread(void **state) {
+    struct folder folder = make_folder();
+    struct run run = {.options = &variants[0], .files = &folder};
+    (void)state;
+    add_file(&folder, "a.json", a);
+    add_file(&folder, "b.json", b);
+    list_files(&folder);
+    assert_true(refuse_each(&(struct refusable){&run, run_files, check}, false) > 50);
+    remove_folder(&folder);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail),
+                                       cmocka_unit_test(any_allocation_may_fail_on_either_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

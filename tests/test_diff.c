@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "generate/random.h"
 #include "hta_table.h"
+#include "trace_folder.h"
 
 /* ---- Traces from words ---- */
 
@@ -429,6 +430,60 @@ static void random_pairs_keep_the_rules(void **state) {
     }
 }
 
+/* ---- Both sides at once ---- */
+
+static void keep_line(void *arg, const char *message) {
+    const char *name = strstr(message, "left out: ");
+    strcat(strcat(arg, name ? strrchr(message, '/') : message), "\n");
+}
+
+/* Compares the first `n` files with the rest; what is warned of goes to `lines`. */
+static enum sutra_status compare_files(const struct folder *folder, size_t n, unsigned n_threads, char *lines,
+                                       char *text, struct sutra_error *error) {
+    const struct sutra_context_options options = {
+        .size = sizeof options, .n_threads = n_threads, .warning = keep_line, .arg = lines};
+    struct sutra_context *context;
+    struct sutra_diff *diff = NULL;
+    *lines = *text = 0;
+    assert_int_equal(sutra_context_create(&options, &context, error), SUTRA_OK);
+    enum sutra_status status =
+        sutra_diff_make(context, folder->list, n, folder->list + n, folder->n - n, NULL, &diff, error);
+    if (!status)
+        tell_table(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "not made", text);
+    sutra_diff_free(diff);
+    sutra_context_free(context);
+    return status;
+}
+
+static void threads_change_no_row_nor_the_order_of_what_is_told(void **state) {
+    static char text[65536], expected[65536];
+    struct folder folder = make_folder();
+    struct sutra_error error;
+    char *texts[2] = {make_trace("view mm:gemm=10 add:ew=3", 2), make_trace("view mm:gemm=12 mul:ew=3", 3)},
+         lines[4096];
+    (void)state;
+    for (int side = 0; side < 2; side++) {
+        add_file(&folder, side ? "b0.json" : "a0.json", texts[side]);
+        add_file(&folder, side ? "b1.json" : "a1.json", "{\"traceEvents\":[");
+    }
+    list_files(&folder);
+    for (unsigned n_threads = 1; n_threads <= 5; n_threads++) {
+        assert_int_equal(compare_files(&folder, 2, n_threads, lines, n_threads > 1 ? text : expected, &error),
+                         SUTRA_OK);
+        assert_non_null(strstr(lines, "/a1.json"));
+        assert_non_null(strstr(strstr(lines, "/a1.json"), "/b1.json"));
+        assert_true(*expected && (n_threads == 1 || strcmp(text, expected) == 0));
+        folder.list[0] = folder.list[1]; /* now both sides fail */
+        folder.list[2] = folder.list[3];
+        assert_int_equal(compare_files(&folder, 2, n_threads, lines, text, &error), SUTRA_DATA);
+        assert_non_null(strstr(error.file, "/a1.json"));
+        list_files(&folder);
+    }
+    free(texts[0]);
+    free(texts[1]);
+    remove_folder(&folder);
+}
+
 /* ---- HTA's tables ---- */
 
 static void hta_compares_the_first_steps(void **state) {
@@ -457,6 +512,7 @@ int main(void) {
         cmocka_unit_test(kernels_are_told_by_short_name),
         cmocka_unit_test(renamed_operators_may_be_mapped),
         cmocka_unit_test(random_pairs_keep_the_rules),
+        cmocka_unit_test(threads_change_no_row_nor_the_order_of_what_is_told),
         cmocka_unit_test(hta_compares_the_first_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

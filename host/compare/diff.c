@@ -1,5 +1,5 @@
 /*
- * diff.c - sutra_diff_...(): both sides, trace by trace, then side by side.
+ * diff.c - sutra_diff_...(): both sides, at once and trace by trace, then side by side.
  *
  * What is kept of a trace is its part; traces of one side are read several at a time, and their parts joined in the order
  * of the ranks, so that results do not depend on threads.
@@ -7,6 +7,7 @@
 #include "compare/diff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -72,13 +73,93 @@ static enum sutra_status read_side(struct sutra_context *context, const char *co
     return status;
 }
 
+/* ---- Both sides at once ---- */
+
+/* A side that is read with a context of its own; its warnings are told when those of the side before are. */
+struct side_reading {
+    const struct sutra_context *context; /* of the caller */
+    unsigned n_threads;
+    const char *const *paths;
+    size_t n_paths;
+    struct side_work *work;
+    struct buffer warnings; /* lines, each with a NUL */
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+static void keep_warning(void *arg, const char *message) {
+    struct side_reading *reading = arg;
+    buffer_append(&reading->warnings, message, strlen(message) + 1);
+}
+
+static void read_alone(void *arg, size_t side) {
+    struct side_reading *reading = (struct side_reading *)arg + side;
+    const struct sutra_context_options *of_all = &reading->context->options;
+    const struct sutra_context_options options = {.size = sizeof options,
+                                                  .n_threads = reading->n_threads,
+                                                  .device = SUTRA_DEVICE_CPU,
+                                                  .strict = of_all->strict,
+                                                  .lenient = of_all->lenient,
+                                                  .most_input_bytes = of_all->most_input_bytes,
+                                                  .warning = keep_warning,
+                                                  .arg = reading};
+    struct sutra_context *context = NULL;
+    reading->status = sutra_context_create(&options, &context, &reading->error);
+    if (reading->status)
+        return;
+    pool_follow(context->pool, reading->context->pool);
+    reading->status = read_side(context, reading->paths, reading->n_paths, reading->work, &reading->error);
+    sutra_context_free(context);
+}
+
+/* What a side has to tell, and whether it failed. */
+static enum sutra_status tell_side(struct sutra_context *context, const struct side_reading *reading,
+                                   struct sutra_error *error) {
+    const struct buffer *lines = &reading->warnings;
+    for (size_t at = 0; at < lines->length; at += strlen(lines->bytes + at) + 1)
+        context_warn(context, "%s", lines->bytes + at);
+    if (reading->status && error)
+        *error = reading->error;
+    return reading->status || !lines->failed ? reading->status : error_memory(error);
+}
+
+static enum sutra_status read_at_once(struct sutra_context *context, struct side_reading sides[2],
+                                      struct sutra_error *error) {
+    unsigned n_threads = pool_threads(context->pool);
+    for (unsigned side = 0; side < 2; side++) {
+        sides[side].context = context;
+        sides[side].n_threads = (n_threads + side) / 2;
+    }
+    stage_begin(context, "analyze ranks", sides[0].n_paths + sides[1].n_paths);
+    pool_run(context->pool, 2, read_alone, sides);
+    stage_end(context);
+    enum sutra_status status = SUTRA_OK;
+    for (int side = 0; side < 2; side++) {
+        if (!status)
+            status = tell_side(context, &sides[side], error);
+        buffer_free(&sides[side].warnings);
+    }
+    return status;
+}
+
+/* One after the other where there is one thread, or a device that one trace at a time is given to. */
+static enum sutra_status read_sides(struct sutra_context *context, struct side_reading sides[2],
+                                    struct sutra_error *error) {
+    if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA)
+        return read_at_once(context, sides, error);
+    enum sutra_status status = SUTRA_OK;
+    for (int side = 0; side < 2 && !status; side++)
+        status = read_side(context, sides[side].paths, sides[side].n_paths, sides[side].work, error);
+    return status;
+}
+
 static void side_work_free(struct side_work *work) {
     for (size_t i = 0; i < work->tasks.n; i++)
         compared_free(compared_of(work, i));
     rank_tasks_free(&work->tasks);
 }
 
-/* ---- Both sides ---- */
+/* ---- Side by side ---- */
 
 static enum sutra_status join(struct part *whole, struct compared *compared, int side, struct sutra_diff *diff,
                               struct sutra_error *error) {
@@ -193,9 +274,9 @@ enum sutra_status sutra_diff_make(struct sutra_context *context, const char *con
     if (status)
         return status;
     struct side_work works[2] = {{.options = &taken, .side = 0}, {.options = &taken, .side = 1}};
-    status = read_side(context, paths_a, n_a, &works[0], error);
-    if (!status)
-        status = read_side(context, paths_b, n_b, &works[1], error);
+    struct side_reading sides[2] = {{.paths = paths_a, .n_paths = n_a, .work = &works[0]},
+                                    {.paths = paths_b, .n_paths = n_b, .work = &works[1]}};
+    status = read_sides(context, sides, error);
     if (!status)
         status = compare_sides(works, made, error);
     for (int side = 0; side < 2; side++)
