@@ -440,9 +440,61 @@ static void what_is_not_known_says_why(void **state) {
     assert_string_equal(ask(&below, FLOPS_OURS).missing, "its shapes give no count");
 }
 
+#define BF16 "'c10::BFloat16'"
+#define FP8  "'c10::Float8_e4m3fn'"
+
+/* (2, 3) x weights of (5, 3): 60 and 6 + 15 + 10 elements; TraceLens takes the first two dimensions of x for its all. */
+static void layers_of_inference_libraries(void **state) {
+    (void)state;
+    static const struct answer answers[] = {
+        {"vllm::rocm_unquantized_gemm", "[[2, 3], [5, 3], [5]]", "[" BF16 ", " BF16 ", " BF16 "]", NULL, NULL, 70, 72,
+         70, 72},
+        {"aiter::gemm_a16w16", "[[2, 3], [5, 3], [], []]", "[" BF16 ", " BF16 ", '', 'Scalar']", NULL, NULL, 60, 62, 60,
+         62},
+        {"aiter::gemm_a16w16", "[[2, 4, 3], [5, 3]]", "[" BF16 ", " BF16 "]", NULL, NULL, 240, 2 * (24 + 15 + 40), 80,
+         2 * (8 + 20 + 10)},
+        {"aiter::gemm_a16w16", "[[2, 3], [5, 4]]", "[" BF16 ", " BF16 "]", NULL, NULL, NONE, 60, 62},
+        {"aiter::gemm_a16w16", "[[3], [5, 3]]", "[" BF16 ", " BF16 "]", NULL, NULL, NONE, NONE},
+        {"aiter::gemm_a16w16", "[[2, 3], [5, 3]]", "[" BF16 "]", NULL, NULL, 60, UNKNOWN, NONE},
+        {"aiter::_gemm_a16w16_asm", "[[2, 3], [5, 3], [2, 5]]", "[" BF16 ", " BF16 ", 'float']", NULL, NULL, 60, 82, 60,
+         82},
+        {"aiter::_gemm_a16w16_asm", "[[2, 3], [5, 3], []]", "[" BF16 ", " BF16 ", '']", NULL, NULL, 60, 62, 60, 62},
+        {"aiter::gemm_a16w16_atomic_", "[[2, 3], [5, 3], [], [2, 5]]", "[" BF16 ", " BF16 ", 'Scalar', 'float']", NULL,
+         NULL, 60, 82, 60, 82},
+        {"aiter::gemm_a16w16_atomic_", "[[2, 3], [5, 3]]", "['float', 'float']", NULL, NULL, 60, 4 * 31, 60,
+         4 * 21 + 20},
+        {"aiter::gemm_a8w8_bpreshuffle", "[[2, 3], [5, 3], [2, 1], [5, 1]]", "[" FP8 ", " FP8 ", 'float', 'float']",
+         NULL, NULL, 60, 21 + 20, 60, 21 + 20},
+    };
+    ASSERT_ANSWERS(answers);
+}
+
+/* 2 heads of 4 queries, 1 of 4 keys: 24 and 2 * 12 elements; no strides, and "causal" may be nothing. */
+static void attention_of_inference_libraries(void **state) {
+    (void)state;
+    static const char shapes[] = "[[1, 4, 2, 3], [1, 4, 1, 3], [1, 4, 1, 3], [], [], []]";
+    static const char gradient[] = "[[1, 4, 2, 3], [1, 4, 2, 3], [1, 4, 1, 3], [1, 4, 1, 3], [1, 4, 2, 3]]";
+    static const char types[] = "[" BF16 ", " BF16 ", " BF16 ", " BF16 ", " BF16 "]";
+    static const char none[] =
+        "['', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', '', "
+        "'', '', 'True']";
+    const struct answer answers[] = {
+        {"aiter::mha_fwd", shapes, types, NULL, "['', '', '', '0.', '0.1', 'True']", 192, 144, 192, 144},
+        {"aiter::fmha_v3_fwd", shapes, types, NULL, "['', '', '', '0.', '0.1', '']", 384, 144, 384, 144},
+        {"aiter::_flash_attn_forward", shapes, types, NULL, "['', '', '', '0.', '0.1']", 384, 144, NONE},
+        {"flash_attn_3::fwd", shapes, types, NULL, none, 192, 144, 192, 144},
+        /* 5 products of 16 pairs, and what sums two heads' gradients of keys and values */
+        {"aiter::mha_bwd", gradient, types, NULL, "['', '', '', '', '', '', '0.', '0.1', 'False']", 960 + 24,
+         2 * (48 + 48 + 48), 960 + 24, 2 * (48 + 48 + 24)},
+    };
+    ASSERT_ANSWERS(answers);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_matrices),
+        cmocka_unit_test(layers_of_inference_libraries),
+        cmocka_unit_test(attention_of_inference_libraries),
         cmocka_unit_test(convolutions),
         cmocka_unit_test(gradients_of_convolutions),
         cmocka_unit_test(attention),

@@ -28,23 +28,27 @@ struct attention_places {
     uint32_t bias;            /* or NOWHERE */
     uint32_t lengths;         /* what tells of different lengths in a way that is not known; NOWHERE */
     bool recomputes;          /* to TraceLens: backward makes Q K^T again */
+    bool strides;             /* to TraceLens: they must be there, and "causal" must say something */
 };
 
 static const struct attention_places attention_table[] = {
-    {FORMULA_SDPA_CUDNN, HEADS_FIRST, 0, 6, CAUSAL_FIRST, NOWHERE, NOWHERE, 3, NOWHERE, false},
-    {FORMULA_SDPA_EFFICIENT, HEADS_FIRST, 0, 6, CAUSAL_FIRST, NOWHERE, NOWHERE, 3, NOWHERE, false},
-    {FORMULA_SDPA_FLASH, HEADS_FIRST, 0, 4, CAUSAL_FIRST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true},
-    {FORMULA_FLASH, LENGTH_FIRST, 0, 5, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true},
-    {FORMULA_FLASH_ATEN, LENGTH_FIRST, 0, 8, CAUSAL_FIRST, 3, 5, NOWHERE, NOWHERE, true},
-    {FORMULA_EFFICIENT_ATEN, LENGTH_FIRST, 0, 9, CAUSAL_NUMBER, NOWHERE, NOWHERE, 3, 4, false},
-    {FORMULA_FLASH_VARLEN, PACKED, 0, 9, CAUSAL_LAST, 3, 5, NOWHERE, NOWHERE, true},
-    {FORMULA_SDPA_CUDNN_BACKWARD, HEADS_FIRST, 1, 14, CAUSAL_FIRST, NOWHERE, NOWHERE, 8, NOWHERE, false},
-    {FORMULA_SDPA_EFFICIENT_BACKWARD, HEADS_FIRST, 1, 11, CAUSAL_FIRST, NOWHERE, NOWHERE, 4, NOWHERE, false},
-    {FORMULA_SDPA_FLASH_BACKWARD, HEADS_FIRST, 1, 11, CAUSAL_FIRST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true},
-    {FORMULA_FLASH_BACKWARD, LENGTH_FIRST, 1, 10, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true},
-    {FORMULA_FLASH_ATEN_BACKWARD, LENGTH_FIRST, 1, 11, CAUSAL_FIRST, 6, 8, NOWHERE, NOWHERE, true},
-    {FORMULA_EFFICIENT_ATEN_BACKWARD, LENGTH_FIRST, 1, 14, CAUSAL_NUMBER, NOWHERE, NOWHERE, 4, 6, false},
-    {FORMULA_FLASH_VARLEN_BACKWARD, PACKED, 1, 15, CAUSAL_LAST, 9, 11, NOWHERE, NOWHERE, true},
+    {FORMULA_SDPA_CUDNN, HEADS_FIRST, 0, 6, CAUSAL_FIRST, NOWHERE, NOWHERE, 3, NOWHERE, false, false},
+    {FORMULA_SDPA_EFFICIENT, HEADS_FIRST, 0, 6, CAUSAL_FIRST, NOWHERE, NOWHERE, 3, NOWHERE, false, false},
+    {FORMULA_SDPA_FLASH, HEADS_FIRST, 0, 4, CAUSAL_FIRST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, false},
+    {FORMULA_FLASH, LENGTH_FIRST, 0, 5, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, true},
+    {FORMULA_FLASH_ATEN, LENGTH_FIRST, 0, 8, CAUSAL_FIRST, 3, 5, NOWHERE, NOWHERE, true, true},
+    {FORMULA_EFFICIENT_ATEN, LENGTH_FIRST, 0, 9, CAUSAL_NUMBER, NOWHERE, NOWHERE, 3, 4, false, true},
+    {FORMULA_FMHA, LENGTH_FIRST, 0, 5, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, false},
+    {FORMULA_FLASH_3, LENGTH_FIRST, 0, 24, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, false},
+    {FORMULA_FLASH_VARLEN, PACKED, 0, 9, CAUSAL_LAST, 3, 5, NOWHERE, NOWHERE, true, true},
+    {FORMULA_SDPA_CUDNN_BACKWARD, HEADS_FIRST, 1, 14, CAUSAL_FIRST, NOWHERE, NOWHERE, 8, NOWHERE, false, false},
+    {FORMULA_SDPA_EFFICIENT_BACKWARD, HEADS_FIRST, 1, 11, CAUSAL_FIRST, NOWHERE, NOWHERE, 4, NOWHERE, false, false},
+    {FORMULA_SDPA_FLASH_BACKWARD, HEADS_FIRST, 1, 11, CAUSAL_FIRST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, false},
+    {FORMULA_FLASH_BACKWARD, LENGTH_FIRST, 1, 10, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, true},
+    {FORMULA_FLASH_ATEN_BACKWARD, LENGTH_FIRST, 1, 11, CAUSAL_FIRST, 6, 8, NOWHERE, NOWHERE, true, true},
+    {FORMULA_EFFICIENT_ATEN_BACKWARD, LENGTH_FIRST, 1, 14, CAUSAL_NUMBER, NOWHERE, NOWHERE, 4, 6, false, true},
+    {FORMULA_FMHA_BACKWARD, LENGTH_FIRST, 1, 8, CAUSAL_LAST, NOWHERE, NOWHERE, NOWHERE, NOWHERE, true, false},
+    {FORMULA_FLASH_VARLEN_BACKWARD, PACKED, 1, 15, CAUSAL_LAST, 9, 11, NOWHERE, NOWHERE, true, true},
 };
 
 static const struct attention_places *attention_places_of(enum op_formula formula) {
@@ -117,13 +121,12 @@ static bool causal_read(const struct flops_case *at, const struct attention_plac
     }
     bool assumed = at->tracelens && at->formula == FORMULA_FLASH_BACKWARD && value.length == 0;
     attention->causal = assumed || input_is(value, "true");
-    return !at->tracelens || assumed || (places->order == HEADS_FIRST ? value.at != NULL : value.length > 0);
+    return !at->tracelens || assumed || (places->strides ? value.length > 0 : value.at != NULL);
 }
 
 /* Strides that TraceLens takes from the list, or fails. */
 static bool strides_there(const struct flops_case *at, const struct attention_places *places) {
-    bool taken = places->order != HEADS_FIRST;
-    return !taken || at->inputs->n_strides > places->query + 2;
+    return !places->strides || at->inputs->n_strides > places->query + 2;
 }
 
 /* Why it cannot be read, or NULL. */

@@ -2,6 +2,7 @@
  * flops_matrix.c - products of matrices, and convolutions.
  *
  *     (M, K) x (K, N)      2 M N K, and M N for a bias
+ *     linear layers        the same, with weights of (N, K), and any number of dimensions that make up M
  *     convolution          a product for each element of the output, with as many terms as the filter has weights
  */
 #include "facts/flops_rules.h"
@@ -98,6 +99,48 @@ struct op_flops flops_gemm(const struct flops_case *at) {
     double bytes = case_read(at, places.a) + case_read(at, places.a + 1) + (bias ? case_read(at, places.bias) : 0) +
                    results * gemm_out_bytes(at, places);
     return flops_known(at, 2 * results * terms + (bias ? results : 0), bytes, UNIT_MATRIX, places.a);
+}
+
+/* ---- Linear layers of inference libraries ---- */
+
+static struct gemm linear_of(const struct flops_case *at, const struct input_tensor *x, const struct input_tensor *w) {
+    double k = (double)x->dims[at->tracelens ? 1 : x->n_dims - 1];
+    double m = at->tracelens ? (double)x->dims[0] : k > 0 ? tensor_elements(x) / k : 0;
+    return (struct gemm){.batch = 1, .m = m, .n = (double)w->dims[0], .k = k};
+}
+
+/* Bytes of an element of the result. */
+static double linear_out_bytes(const struct flops_case *at, bool bias) {
+    switch (at->formula) {
+    case FORMULA_LINEAR_SCALED:
+        return 2;
+    case FORMULA_LINEAR_OUT:
+        return isnan(case_bytes(at, 2)) ? case_bytes(at, 0) : case_bytes(at, 2);
+    case FORMULA_LINEAR_INTO:
+        if (at->tracelens)
+            return at->inputs->n_types > 3 ? case_bytes(at, 3) : 2;
+        return case_is_tensor(at, 3) ? case_bytes(at, 3) : case_bytes(at, 0);
+    default:
+        return case_bytes(at, !at->tracelens ? 0 : bias ? 2 : 1);
+    }
+}
+
+struct op_flops flops_linear(const struct flops_case *at) {
+    struct input_tensor x = case_input(at, 0).tensor, w = case_input(at, 1).tensor;
+    if (x.n_dims < 2 || w.n_dims < (at->tracelens ? 1 : 2))
+        return flops_unknown("its operands are no matrices");
+    if (at->tracelens && at->formula != FORMULA_LINEAR_SCALED && at->inputs->n_types < 2)
+        return flops_unknown("types of its operands are absent");
+    bool bias = at->formula == FORMULA_LINEAR && case_input(at, 2).tensor.n_dims > 0;
+    struct gemm gemm = linear_of(at, &x, &w);
+    if (!at->tracelens && (double)w.dims[w.n_dims - 1] != gemm.k)
+        return flops_unknown("its operands do not fit");
+    double results = gemm.m * gemm.n, out = linear_out_bytes(at, bias);
+    double bytes = case_read(at, 0) + case_read(at, 1) + (bias ? case_read(at, 2) : 0) + out * results;
+    if (at->tracelens)
+        bytes = case_bytes(at, 0) * gemm.m * gemm.k + case_bytes(at, 1) * gemm.n * gemm.k +
+                out * (results + (bias ? gemm.n : 0));
+    return flops_known(at, 2 * results * gemm.k + (bias ? results : 0), bytes, UNIT_MATRIX, 0);
 }
 
 /* ---- Convolutions ---- */

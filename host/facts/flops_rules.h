@@ -18,7 +18,7 @@ struct flops_case {
 
 typedef struct op_flops flops_rule(const struct flops_case *at);
 
-flops_rule flops_gemm;
+flops_rule flops_gemm, flops_linear;
 flops_rule flops_convolution, flops_convolution_backward;
 flops_rule flops_attention, flops_attention_backward, flops_attention_gradient;
 flops_rule flops_elementwise, flops_copy, flops_foreach, flops_optimizer, flops_resize;

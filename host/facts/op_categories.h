@@ -68,6 +68,10 @@ enum op_formula {
     FORMULA_BMM,     /* the same for batches */
     FORMULA_BADDBMM, /* bias, a, b, batches */
     FORMULA_SCALED_MM,
+    FORMULA_LINEAR,         /* x, weights of (outputs, inputs), bias */
+    FORMULA_LINEAR_OUT,     /* x, weights, output */
+    FORMULA_LINEAR_INTO,    /* x, weights, what it is to be, output */
+    FORMULA_LINEAR_SCALED,  /* x and weights of 8 bits, with scales, to 16 bits */
     FORMULA_CONV,           /* aten::convolution */
     FORMULA_CONV_CUDNN,     /* those of libraries, below it */
     FORMULA_CONV_MIOPEN,    /* */
@@ -78,6 +82,8 @@ enum op_formula {
     FORMULA_FLASH,          /* (batch, length, heads, width) from here on */
     FORMULA_FLASH_ATEN,     /* */
     FORMULA_EFFICIENT_ATEN, /* */
+    FORMULA_FMHA,           /* */
+    FORMULA_FLASH_3,        /* */
     FORMULA_FLASH_VARLEN,   /* (all lengths, heads, width) */
     FORMULA_SDPA_CUDNN_BACKWARD,
     FORMULA_SDPA_EFFICIENT_BACKWARD,
@@ -85,6 +91,7 @@ enum op_formula {
     FORMULA_FLASH_BACKWARD,
     FORMULA_FLASH_ATEN_BACKWARD,
     FORMULA_EFFICIENT_ATEN_BACKWARD,
+    FORMULA_FMHA_BACKWARD,
     FORMULA_FLASH_VARLEN_BACKWARD,
     FORMULA_UNARY,     /* element by element of one input; a second one is the output */
     FORMULA_BINARY,    /* of two */

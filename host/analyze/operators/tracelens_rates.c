@@ -24,6 +24,7 @@ struct rate_key {
     uint32_t dims, types, strides, values;
     uint32_t truths; /* values of which counts whether there is any */
     uint32_t out;    /* place of a result that may be given: its type and strides count */
+    uint32_t trues;  /* values of which counts whether they are True */
     bool count;      /* of the first shape only the number of elements counts */
 };
 
@@ -33,40 +34,47 @@ struct rate_key {
 #define LIST_1_2_3 AT(1) | AT(2) | AT(3)
 
 static const struct rate_key rate_keys[N_FORMULAS] = {
-    [FORMULA_MM] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 0, false},
-    [FORMULA_BMM] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 0, false},
-    [FORMULA_SCALED_MM] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 0, false},
-    [FORMULA_ADDMM] = {LIST_1_2, LIST_1_2, LIST_1_2, 0, 0, 0, false},
-    [FORMULA_BADDBMM] = {LIST_1_2, LIST_1_2, LIST_1_2, 0, 0, 0, false},
-    [FORMULA_CONV] = {LIST_0_1, LIST_0_1, LIST_0_1, AT(3) | AT(4) | AT(5) | AT(6) | AT(7) | AT(8), 0, 0, false},
-    [FORMULA_CONV_BACKWARD] = {LIST_1_2, LIST_1_2, LIST_1_2, AT(4) | AT(5) | AT(6) | AT(7) | AT(8) | AT(9), 0, 0,
+    [FORMULA_MM] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 0, 0, false},
+    [FORMULA_BMM] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 0, 0, false},
+    [FORMULA_SCALED_MM] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 0, 0, false},
+    [FORMULA_LINEAR] = {LIST_0_1_2, LIST_0_1_2, 0, 0, 0, 0, 0, false},
+    [FORMULA_LINEAR_OUT] = {LIST_0_1, LIST_0_1_2, 0, 0, 0, 0, 0, false},
+    [FORMULA_LINEAR_INTO] = {LIST_0_1, LIST_0_1 | AT(3), 0, 0, 0, 0, 0, false},
+    [FORMULA_LINEAR_SCALED] = {LIST_0_1_2 | AT(3), LIST_0_1_2, 0, 0, 0, 0, 0, false},
+    [FORMULA_ADDMM] = {LIST_1_2, LIST_1_2, LIST_1_2, 0, 0, 0, 0, false},
+    [FORMULA_BADDBMM] = {LIST_1_2, LIST_1_2, LIST_1_2, 0, 0, 0, 0, false},
+    [FORMULA_CONV] = {LIST_0_1, LIST_0_1, LIST_0_1, AT(3) | AT(4) | AT(5) | AT(6) | AT(7) | AT(8), 0, 0, 0, false},
+    [FORMULA_CONV_BACKWARD] = {LIST_1_2, LIST_1_2, LIST_1_2, AT(4) | AT(5) | AT(6) | AT(7) | AT(8) | AT(9), 0, 0, 0,
                                false},
-    [FORMULA_SDPA_CUDNN] = {LIST_0_1_2, LIST_0_1, 0, AT(5) | AT(6), 0, 0, false},
-    [FORMULA_SDPA_EFFICIENT] = {LIST_0_1_2, LIST_0_1, 0, AT(5) | AT(6), 0, 0, false},
-    [FORMULA_SDPA_FLASH] = {LIST_0_1_2, LIST_0_1, 0, AT(3) | AT(4), 0, 0, false},
-    [FORMULA_FLASH] = {LIST_0_1_2, LIST_0_1, LIST_0_1_2, AT(3) | AT(5), 0, 0, false},
-    [FORMULA_FLASH_BACKWARD] = {LIST_1_2_3, LIST_0_1, LIST_1_2_3, AT(8) | AT(10), 0, 0, false},
-    [FORMULA_FLASH_VARLEN] = {LIST_0_1_2 | AT(3) | AT(4), LIST_0_1, LIST_0_1_2, AT(5) | AT(6) | AT(7) | AT(9), 0, 0,
+    [FORMULA_SDPA_CUDNN] = {LIST_0_1_2, LIST_0_1, 0, AT(5) | AT(6), 0, 0, 0, false},
+    [FORMULA_SDPA_EFFICIENT] = {LIST_0_1_2, LIST_0_1, 0, AT(5) | AT(6), 0, 0, 0, false},
+    [FORMULA_SDPA_FLASH] = {LIST_0_1_2, LIST_0_1, 0, AT(3) | AT(4), 0, 0, 0, false},
+    [FORMULA_FLASH] = {LIST_0_1_2, LIST_0_1, LIST_0_1_2, AT(3) | AT(5), 0, 0, 0, false},
+    [FORMULA_FLASH_BACKWARD] = {LIST_1_2_3, LIST_0_1, LIST_1_2_3, AT(8) | AT(10), 0, 0, 0, false},
+    [FORMULA_FMHA] = {LIST_0_1_2, LIST_0_1, 0, AT(3), 0, 0, AT(5), false},
+    [FORMULA_FMHA_BACKWARD] = {LIST_1_2_3, LIST_0_1, 0, AT(6), 0, 0, AT(8), false},
+    [FORMULA_FLASH_3] = {LIST_0_1_2, LIST_0_1, 0, 0, 0, 0, AT(24), false},
+    [FORMULA_FLASH_VARLEN] = {LIST_0_1_2 | AT(3) | AT(4), LIST_0_1, LIST_0_1_2, AT(5) | AT(6) | AT(7) | AT(9), 0, 0, 0,
                               false},
     [FORMULA_FLASH_VARLEN_BACKWARD] = {LIST_1_2_3 | AT(9) | AT(10), LIST_0_1, LIST_1_2_3,
-                                       AT(11) | AT(12) | AT(13) | AT(15), 0, 0, false},
-    [FORMULA_UNARY] = {AT(0), AT(0), AT(0), 0, 0, 1, false},
-    [FORMULA_BINARY] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 2, false},
-    [FORMULA_RESIZE] = {AT(0), AT(0), AT(0), AT(1), 0, 0, false},
-    [FORMULA_PAD] = {AT(0), AT(0), AT(0), AT(1), 0, 0, false},
-    [FORMULA_GATED] = {AT(0), LIST_0_1, LIST_0_1, 0, 0, 0, false},
-    [FORMULA_REDUCE] = {0, AT(0), 0, 0, 0, 0, true},
-    [FORMULA_CUMULATE] = {0, AT(0), 0, 0, 0, 0, true},
-    [FORMULA_BATCH_NORM] = {AT(0), AT(0), AT(0), 0, AT(5), 0, false},
-    [FORMULA_INSTANCE_NORM] = {AT(0), AT(0), AT(0), 0, AT(5), 0, false},
-    [FORMULA_LAYER_NORM] = {AT(0), AT(0), AT(0), AT(1), 0, 0, false},
-    [FORMULA_GROUP_NORM] = {AT(0), AT(0), AT(0), 0, 0, 0, false},
-    [FORMULA_RMS_NORM] = {AT(0), AT(0), AT(0), AT(1), 0, 0, false},
-    [FORMULA_BATCH_NORM_BACKWARD] = {AT(1), AT(1), AT(1), 0, AT(7), 0, false},
-    [FORMULA_VENDOR_BATCH_NORM_BACKWARD] = {AT(0), AT(0), AT(0), 0, 0, 0, false},
-    [FORMULA_LAYER_NORM_BACKWARD] = {AT(1), AT(1), AT(1), AT(2) | AT(7), 0, 0, false},
-    [FORMULA_GROUP_NORM_BACKWARD] = {AT(1), AT(1), AT(1), AT(8) | AT(9), 0, 0, false},
-    [FORMULA_RMS_NORM_BACKWARD] = {AT(1), AT(1), AT(1), AT(2) | AT(5), 0, 0, false},
+                                       AT(11) | AT(12) | AT(13) | AT(15), 0, 0, 0, false},
+    [FORMULA_UNARY] = {AT(0), AT(0), AT(0), 0, 0, 1, 0, false},
+    [FORMULA_BINARY] = {LIST_0_1, LIST_0_1, LIST_0_1, 0, 0, 2, 0, false},
+    [FORMULA_RESIZE] = {AT(0), AT(0), AT(0), AT(1), 0, 0, 0, false},
+    [FORMULA_PAD] = {AT(0), AT(0), AT(0), AT(1), 0, 0, 0, false},
+    [FORMULA_GATED] = {AT(0), LIST_0_1, LIST_0_1, 0, 0, 0, 0, false},
+    [FORMULA_REDUCE] = {0, AT(0), 0, 0, 0, 0, 0, true},
+    [FORMULA_CUMULATE] = {0, AT(0), 0, 0, 0, 0, 0, true},
+    [FORMULA_BATCH_NORM] = {AT(0), AT(0), AT(0), 0, AT(5), 0, 0, false},
+    [FORMULA_INSTANCE_NORM] = {AT(0), AT(0), AT(0), 0, AT(5), 0, 0, false},
+    [FORMULA_LAYER_NORM] = {AT(0), AT(0), AT(0), AT(1), 0, 0, 0, false},
+    [FORMULA_GROUP_NORM] = {AT(0), AT(0), AT(0), 0, 0, 0, 0, false},
+    [FORMULA_RMS_NORM] = {AT(0), AT(0), AT(0), AT(1), 0, 0, 0, false},
+    [FORMULA_BATCH_NORM_BACKWARD] = {AT(1), AT(1), AT(1), 0, AT(7), 0, 0, false},
+    [FORMULA_VENDOR_BATCH_NORM_BACKWARD] = {AT(0), AT(0), AT(0), 0, 0, 0, 0, false},
+    [FORMULA_LAYER_NORM_BACKWARD] = {AT(1), AT(1), AT(1), AT(2) | AT(7), 0, 0, 0, false},
+    [FORMULA_GROUP_NORM_BACKWARD] = {AT(1), AT(1), AT(1), AT(8) | AT(9), 0, 0, 0, false},
+    [FORMULA_RMS_NORM_BACKWARD] = {AT(1), AT(1), AT(1), AT(2) | AT(5), 0, 0, 0, false},
 };
 
 static void append_text(struct buffer *text, const char *begin, struct input_text of) {
@@ -97,6 +105,8 @@ static void append_place(struct buffer *text, const struct rate_key *key, const 
         append_text(text, "|v", input.value);
     if (key->truths & bit)
         append_text(text, input.value.length ? "|1" : "|0", (struct input_text){NULL, 0});
+    if (key->trues & bit)
+        append_text(text, input_is(input.value, "true") ? "|T" : "|F", (struct input_text){NULL, 0});
 }
 
 /* ---- Groups of groups ---- */
