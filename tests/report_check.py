@@ -183,7 +183,7 @@ def check_hta(page, folder, whole=True):
         same_rows(page, "time", expected)
     shares = {row["rank"]: row["comp_comm_overlap_pctg"] for row in table("comm_comp_overlap")}
     expected = [dict(row, comp_comm_overlap_pctg=shares[row["rank"]]) for row in busy if number(row["communication_us"]) > 0]
-    if expected:
+    if expected and whole:
         for row, seen in zip(expected, page.rows("overlap")):
             row.update(hidden_us=seen["hidden_us"], not_hidden_us=seen["communication_us"] - seen["hidden_us"])
             share = 100 * seen["hidden_us"] / seen["communication_us"]
@@ -372,6 +372,15 @@ def check_overview(page, folder):
     check(("time_of_ranks" in page.tables) == bool(table("overview_kernels")), "time of no work")
     if table("overview_kernels"):
         same_rows(page, "time_of_ranks", expected)
+    overlaps = []
+    for row, parts in zip(table("overview_ranks"), expected):
+        every, exposed = number(row["communication_us"]), parts["exposed_communication_us"]
+        if every > 0:
+            overlaps.append({"rank": row["rank"], "hidden_us": every - min(every, exposed), "exposed_us": min(every, exposed),
+                             "communication_us": every, "hidden_percent": 100 * (every - min(every, exposed)) / every})
+    check(("overview_overlap" in page.tables) == bool(overlaps), "communication")
+    if overlaps:
+        same_rows(page, "overview_overlap", overlaps)
     whole = sum(windows.values())
     for name, parts in {"Compute": ["compute"], "Exposed communication": ["exposed_communication"],
                         "Exposed copies": ["exposed_copies"], "Waiting for the host": ["wait_host"],
@@ -494,7 +503,7 @@ def check_bars(name, by_row, page):
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
               "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules",
               "kernel_durations": "durations", "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
-    tables |= {"stream_work": "overview_streams", "time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
+    tables |= {"overlap": "overview_overlap", "stream_work": "overview_streams", "time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
     if name not in tables:

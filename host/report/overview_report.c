@@ -279,9 +279,31 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
     page_table(page, waits, words.caption, words.file);
 }
 
+static void show_overlap(struct page *page, const struct overview_source *source) {
+    static const struct bars_words words = {"overlap",
+                                            "Communication beside compute",
+                                            "One bar for each rank: communication at the same time as compute, and the "
+                                            "rest, which is exposed.",
+                                            NULL,
+                                            "Communication of each rank",
+                                            "overview_ranks"};
+    struct sutra_table table;
+    overlap_table(&table, table_of(source, SUTRA_OVERVIEW_RANKS), &source->split);
+    const struct bars bars = {
+        .table = &table,
+        .n_labels = 1,
+        .values = {{OVERLAP_HIDDEN_US, "beside compute", COLOUR_HIDDEN},
+                   {OVERLAP_EXPOSED_US, "exposed: without compute beside it", COLOUR_COMMUNICATION}},
+        .n_values = 2,
+        .unit = UNIT_US};
+    if (!page_bars(page, bars, RANKS_AS_BARS, &words))
+        page_missing(page, "Overlap", "no kernel of the trace communicates");
+    table_free(&table);
+}
+
 static void show_communication(struct page *page, const void *of) {
     const struct overview_source *source = of;
-    hta_overlap_show(page, &source->hta);
+    show_overlap(page, source);
     show_waits(page, table_of(source, SUTRA_OVERVIEW_WAITS));
 }
 
@@ -320,6 +342,12 @@ static void show_work(struct page *page, const struct overview_source *source) {
     table_free(&streams);
 }
 
+/* HTA's rules cut the last step off, which the other sections have. */
+static void say_cut(struct page *page, const struct overview_source *source) {
+    if (source->hta.sums.all->n_steps > 1)
+        page_words(page, "By HTA's rules, which leave the last ProfilerStep out:");
+}
+
 static void show_streams(struct page *page, const void *of) {
     const struct overview_source *source = of;
     if (!table_of(source, SUTRA_OVERVIEW_STREAMS)->n_rows) {
@@ -328,14 +356,17 @@ static void show_streams(struct page *page, const void *of) {
     }
     show_work(page, source);
     page_subtitle(page, "What they wait for");
+    say_cut(page, source);
     hta_idle_show(page, &source->hta);
     hta_queues_show(page, &source->hta);
 }
 
 static void show_launches(struct page *page, const void *of) {
-    const struct hta_source *source = &((const struct overview_source *)of)->hta;
-    hta_launches_show(page, source);
-    hta_copies_show(page, source);
+    const struct overview_source *source = of;
+    if (has_work(source))
+        say_cut(page, source);
+    hta_launches_show(page, &source->hta);
+    hta_copies_show(page, &source->hta);
 }
 
 static const struct page_section sections[] = {

@@ -3,6 +3,7 @@
  */
 #include "report/overview_tables.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { FROM_RANK, FROM_WHAT, FROM_TIME };
@@ -55,6 +56,27 @@ void split_table(struct sutra_table *table, const struct sutra_table *timeline) 
             window += us[part];
         }
         table_real(table, window);
+    }
+}
+
+void overlap_table(struct sutra_table *table, const struct sutra_table *ranks, const struct sutra_table *split) {
+    enum { RANK = 0, COMMUNICATION = 5, EXPOSED = SPLIT_PARTS + 1 };
+    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
+                                               {"hidden_us", SUTRA_COLUMN_REAL},
+                                               {"exposed_us", SUTRA_COLUMN_REAL},
+                                               {"communication_us", SUTRA_COLUMN_REAL},
+                                               {"hidden_percent", SUTRA_COLUMN_REAL}};
+    table_init(table, "overview_overlap", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < ranks->n_rows && row < split->n_rows; row++) {
+        double all = table_get_real(ranks, COMMUNICATION, row);
+        double exposed = fmin(table_get_real(split, EXPOSED, row), all);
+        if (!(all > 0))
+            continue;
+        table_integer(table, table_get_integer(ranks, RANK, row));
+        table_real(table, all - exposed);
+        table_real(table, exposed);
+        table_real(table, all);
+        table_real(table, (all - exposed) / all * 100);
     }
 }
 

@@ -65,7 +65,7 @@ struct sutra_finding {
 int sutra_overview_finding(const struct sutra_overview *overview, size_t i, struct sutra_finding *finding);
 
 enum sutra_overview_table {
-    SUTRA_OVERVIEW_RANKS,       /* rank: path, window, steps, busy */
+    SUTRA_OVERVIEW_RANKS,       /* rank: path, window, steps, busy, communication, hidden or not */
     SUTRA_OVERVIEW_TIMELINE,    /* rank, what the device did or waited for: time, share of the window */
     SUTRA_OVERVIEW_OPERATORS,   /* rank, name: time of what it launched */
     SUTRA_OVERVIEW_KERNELS,     /* rank, name: time, how many */

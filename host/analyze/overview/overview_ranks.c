@@ -43,6 +43,7 @@ static void put_rank(const struct overview *overview, const struct rank_task *ta
     table_real(table, window / 1000);
     table_integer(table, overview->window.n_steps);
     table_real(table, window > 0 ? (double)overview_busy(overview) / window * 100 : (double)NAN);
+    table_real(table, (double)overview->communication / 1000);
 }
 
 static void put_timeline(const struct overview *overview, int64_t rank, struct sutra_table *table) {
