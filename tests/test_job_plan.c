@@ -247,6 +247,9 @@ static void tables_are_confirmed(void **state) {
         size_t n_pairs, n_left;
     } cases[] = {{"# comment\n\n3\tH\tD\n", SUTRA_OK, 1, 0},
                  {"3\tH\tD\tprocess", SUTRA_OK, 1, 0},
+                 {"\xef\xbb\xbf"
+                  "3\tH\tD\r\n",
+                  SUTRA_OK, 1, 0}, /* as spreadsheets write it */
                  {"2\tH\tD\n", SUTRA_OK, 0, 1},
                  {"3\tO\tD\n", SUTRA_OK, 0, 1},
                  {"3\tD\tH\n", SUTRA_OK, 0, 1},

@@ -71,6 +71,18 @@ static enum sutra_status look_at_file(struct job_plan *plan, const char *path, s
     return trace_head_read(path, plan->lenient, &file->head, error);
 }
 
+/* Why a file is not of this side. */
+static void leave_out_other(struct job_plan *plan, const char *path, const struct trace_head *head,
+                            enum trace_side side) {
+    static const char *const kinds[] = {[SIDE_HOST] = "host", [SIDE_DEVICE] = "device"};
+    if (head->bytes == 0)
+        leave_out(plan, path, "is empty");
+    else if (head->side == SIDE_UNKNOWN)
+        leave_out(plan, path, "no %s trace by its beginning", kinds[side]);
+    else
+        leave_out(plan, path, "a %s trace, where %s traces are expected", kinds[head->side], kinds[side]);
+}
+
 /* Looks at files that should be of one side, and keeps those that are. */
 static enum sutra_status look_at_side(struct job_plan *plan, const struct trace_files *given, enum trace_side side,
                                       struct trace_file **files, size_t *n_files, struct sutra_error *error) {
@@ -79,11 +91,18 @@ static enum sutra_status look_at_side(struct job_plan *plan, const struct trace_
     *n_files = 0;
     for (size_t i = 0; i < given->n && *files && !status; i++) {
         struct trace_file *file = &(*files)[*n_files];
-        status = look_at_file(plan, given->paths[i], file, error);
-        if (!status && file->head.side == side)
+        struct sutra_error why;
+        status = look_at_file(plan, given->paths[i], file, &why);
+        if (!status && file->head.side == side) {
             ++*n_files;
-        else if (!status && !(given->mixed && file->head.side != SIDE_UNKNOWN))
-            leave_out(plan, given->paths[i], "no %s trace by its beginning", side == SIDE_HOST ? "host" : "device");
+        } else if (!status && !(given->mixed && file->head.side != SIDE_UNKNOWN)) {
+            leave_out_other(plan, given->paths[i], &file->head, side);
+        } else if (status == SUTRA_NO_INPUT) {
+            leave_out(plan, given->paths[i], "%s", why.message);
+            status = SUTRA_OK;
+        } else if (status && error) {
+            *error = why;
+        }
     }
     return status ? status : arena_status(&plan->arena, error);
 }
@@ -367,6 +386,7 @@ static enum sutra_status read_rows(struct job_plan *plan, char *text, const char
     plan->pairs = arena_take(&plan->arena, n_lines, sizeof *plan->pairs);
     plan->left = arena_take(&plan->arena, n_lines, sizeof *plan->left);
     status = arena_status(&plan->arena, error);
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* as spreadsheets begin a text */
     for (char *line = text, *next; line && !status; line = next) {
         next = strchr(line, '\n');
         if (next)

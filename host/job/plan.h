@@ -58,7 +58,7 @@ struct trace_files {
     bool mixed; /* those of the other kind are passed over, not told */
 };
 
-/* Pairs the files, whose names are copied. SUTRA_NO_INPUT: one cannot be read. SUTRA_SYSTEM: out of memory. */
+/* Pairs the files, whose names are copied. What cannot be read is left out. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files *hosts,
                                 const struct trace_files *devices, struct sutra_error *error);
 

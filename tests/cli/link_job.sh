@@ -55,6 +55,9 @@ try sutra link hosts devices -o out
 echo "--- what does not fit"
 mv devices/device.3.json devices/device.2.json
 echo '{}' >hosts/notes.json
+: >hosts/empty.json
+ln -s nowhere hosts/lost.json
+cp devices/device.0.json hosts
 try sutra link hosts devices -o misfits
 echo "--- usage"
 touch file

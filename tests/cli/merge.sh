@@ -55,6 +55,10 @@ summary() {
 summary sutra merge d -o all.json
 python3 check.py all.json d/device.0.json d/device.1.json d/device.2.json d/device.3.json
 sutra info all.json | grep -E ' (events|CPU operators|GPU operators|whose correlation.*|threads)$'
+echo "--- a link that leads nowhere"
+ln -s nowhere d/lost.json
+sutra merge d -o lost.json -q 2>&1
+rm d/lost.json
 echo "--- forms of files, and threads"
 sutra merge d -o all.json.gz -q -T 1
 sutra merge d -o 3.json.gz -q -T 3

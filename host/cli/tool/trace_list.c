@@ -50,6 +50,12 @@ static int is_trace_name(const struct dirent *entry) {
     return 0;
 }
 
+/* A link that leads nowhere is kept, so that who opens it tells so. */
+static bool is_no_file(const char *path) {
+    struct stat found;
+    return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
 static int add_folder(struct trace_list *list, const char *folder) {
     struct dirent **entries = NULL;
     size_t n_before = list->n;
@@ -61,11 +67,10 @@ static int add_folder(struct trace_list *list, const char *folder) {
         return message_fail(SUTRA_NO_INPUT, "%s: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
         char *path = NULL;
-        struct stat found;
         if (asprintf(&path, "%.*s/%s", length, folder, entries[i]->d_name) < 0)
             path = NULL;
         free(entries[i]);
-        if (exit_code != SUTRA_OK || (path && (stat(path, &found) || !S_ISREG(found.st_mode))))
+        if (exit_code != SUTRA_OK || (path && is_no_file(path)))
             free(path);
         else
             exit_code = add(list, path);
