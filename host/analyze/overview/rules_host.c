@@ -257,7 +257,7 @@ static bool mark_optimizer(const struct findings_work *work, uint8_t *names, uin
     const struct host_rows *hosts = &work->reading->hosts;
     bool any = false;
     for (uint32_t name = 0; name < strings->n; name++) {
-        names[name] = part_named(strings, name);
+        names[name] = (uint8_t)part_named(strings, name);
         any |= names[name] != OPTIMIZER_NOT;
     }
     for (row_t row = 0; row < hosts->n && any; row++)
