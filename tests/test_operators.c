@@ -1,10 +1,12 @@
 /*
- * test_operators.c - who is charged with which work: on traces so small that the answer is plain, and on random ones
- * against the rule as it is said.
+ * test_operators.c - who is charged with which work: on traces so small that the answer is plain, on random ones against
+ * the rule as it is said, and on recorded ones that nothing is charged twice or lost.
  */
+#include <glob.h>
 #include <inttypes.h>
 
-#include "analyze/operators/reading.h"
+#include "analyze/operators/charge_sums.h"
+#include "analyze/operators/operators.h"
 #include "base/buffer.h"
 #include "generate/random.h"
 #include "hta_table.h"
@@ -466,6 +468,84 @@ static void random_traces_are_charged_as_the_rule_says(void **state) {
     buffer_free(&made.text);
 }
 
+/* ---- Recorded traces ---- */
+
+static int64_t length_of(const struct op_reading *reading, row_t device) {
+    return reading->devices.stop[device] - reading->devices.start[device];
+}
+
+/* Charged to anybody, each piece of work once, and to nobody: all there is. */
+static int64_t check_sums(const struct op_reading *reading) {
+    const struct op_charges *charges = &reading->charges;
+    uint8_t *seen = calloc((size_t)reading->devices.n + 1, 1);
+    int64_t sum = 0;
+    assert_non_null(seen);
+    for (row_t i = 0; i < charges->n; i++)
+        for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++) {
+            assert_int_equal(seen[charges->device[k]]++, 0);
+            assert_int_equal(reading->devices.launcher[charges->device[k]], charges->host[i]);
+            sum += length_of(reading, charges->device[k]);
+        }
+    for (row_t i = 0; i < reading->devices.n; i++) {
+        assert_int_equal(seen[i], reading->devices.launcher[i] != ROW_NONE);
+        sum += seen[i] ? 0 : length_of(reading, i);
+    }
+    assert_true((wide_t)sum == op_reading_device_time(reading));
+    free(seen);
+    return sum;
+}
+
+/* All work of a part of the trace; -1: there is no such part. */
+static int64_t time_of_part(struct sutra_context *context, const struct sutra_device_trace *trace,
+                            const struct sutra_restriction *part) {
+    struct arena arena = {0}, scratch = {0};
+    struct op_reading reading;
+    struct sutra_error error;
+    int64_t sum = -1;
+    assert_int_equal(op_reading_make(context, trace, 0, &arena, &scratch, &reading, &error), SUTRA_OK);
+    if (!op_restrict(context, part, &reading, &arena, &scratch, &error))
+        sum = check_sums(&reading);
+    arena_free(&arena);
+    arena_free(&scratch);
+    return sum;
+}
+
+/* The work before a moment and that from there on are all work; streams and names only leave some out. */
+static int check_parts(struct sutra_context *context, const struct sutra_device_trace *trace) {
+    const struct sutra_restriction whole = {.size = sizeof whole};
+    struct sutra_restriction late = whole, early = whole, stream = whole, gemm = whole;
+    late.from_us = early.to_us = 20000;
+    stream.stream = "7";
+    gemm.name = "gemm";
+    int64_t all = time_of_part(context, trace, &whole), before = time_of_part(context, trace, &early),
+            behind = time_of_part(context, trace, &late);
+    assert_true(all >= 0);
+    if (before >= 0 && behind >= 0)
+        assert_int_equal(before + behind, all);
+    assert_true(time_of_part(context, trace, &stream) <= all);
+    assert_true(time_of_part(context, trace, &gemm) <= all);
+    return before > 0 && behind > 0;
+}
+
+static void recorded_work_is_charged_once_in_parts_of_traces_too(void **state) {
+    glob_t paths;
+    int n_parted = 0;
+    (void)state;
+    assert_int_equal(glob("tests/data/*/*/device*.json.gz", 0, NULL, &paths), 0);
+    assert_int_equal(glob("tests/data/*/*/trace.json.gz", GLOB_APPEND, NULL, &paths), 0);
+    struct sutra_context *context = make_context(1);
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        struct sutra_device_trace *trace = NULL;
+        struct sutra_error error;
+        assert_int_equal(sutra_device_trace_read(context, paths.gl_pathv[i], &trace, &error), SUTRA_OK);
+        n_parted += check_parts(context, trace);
+        sutra_device_trace_free(trace);
+    }
+    assert_true(n_parted > 3);
+    sutra_context_free(context);
+    globfree(&paths);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_charged_to_the_innermost_operator),
@@ -477,6 +557,7 @@ int main(void) {
         cmocka_unit_test(a_part_of_the_work_can_be_asked_for),
         cmocka_unit_test(tracelens_has_rules_of_its_own),
         cmocka_unit_test(random_traces_are_charged_as_the_rule_says),
+        cmocka_unit_test(recorded_work_is_charged_once_in_parts_of_traces_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

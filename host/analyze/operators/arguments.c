@@ -87,6 +87,27 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
     return status;
 }
 
+enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *reading,
+                                   const struct op_host_list lists[2], struct arena *scratch,
+                                   struct sutra_error *error) {
+    struct asked_column columns[N_ARGUMENTS];
+    struct arena_mark mark = arena_mark(scratch);
+    row_t n_events = reading->events->n, n = 0;
+    uint8_t *wanted = arena_zeros(scratch, n_events, sizeof *wanted);
+    row_t *events = arena_take(scratch, (size_t)lists[0].n + lists[1].n, sizeof *events);
+    enum sutra_status status = arena_status(scratch, error);
+    for (int i = 0; i < 2 && !status; i++)
+        for (row_t k = 0; k < lists[i].n; k++)
+            wanted[reading->hosts.event[lists[i].host[k]]] = true;
+    for (row_t event = 0; event < n_events && !status; event++)
+        if (wanted[event])
+            events[n++] = event;
+    if (!status)
+        status = event_columns_ask(context, reading->trace, fields, N_ARGUMENTS, events, n, columns, error);
+    arena_release(scratch, mark);
+    return status;
+}
+
 void op_arguments_free(struct op_arguments *arguments) {
     strings_free(&arguments->texts);
 }

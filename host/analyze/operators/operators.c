@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/operators/charge_sums.h"
+#include "analyze/operators/rates.h"
 #include "base/error.h"
 #include "base/options.h"
 
@@ -268,14 +269,21 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 
 /* ---- Making them ---- */
 
+/* Whether memory sufficed for all that was made. */
+static enum sutra_status check_made(const struct sutra_operators *made, struct sutra_error *error) {
+    bool failed = false;
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
+        failed |= made->tables[id].failed;
+    return failed ? error_memory(error) : SUTRA_OK;
+}
+
 static enum sutra_status run_makers(op_maker *const *makers, size_t n, const struct op_input *input,
                                     struct arena *arena, struct sutra_operators *made, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < n && !status; i++) {
         status = makers[i](input, arena, made, error);
-        for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++) /* later ones may read it */
-            if (made->tables[id].failed)
-                status = error_memory(error);
+        if (!status)
+            status = check_made(made, error); /* later ones may read it */
     }
     return status;
 }
@@ -336,14 +344,64 @@ static enum sutra_status find_around(const struct op_reading *reading, struct ar
     return status;
 }
 
-/* Ours, those of operators and those of kernels, both or one. */
+/* ---- Ours ---- */
+
+/* Tables that ask nothing new of the trace, each made by one thread with memory of its own. */
+static op_maker *const makers_beside[] = {operators_by_arguments, operators_rates,   operators_by_annotation,
+                                          operators_by_name,      operators_by_path, operators_by_category};
+enum { N_MAKERS_BESIDE = sizeof makers_beside / sizeof *makers_beside };
+
+struct maker_runs {
+    const struct op_input *input;
+    struct sutra_operators *made;
+    enum sutra_status status[N_MAKERS_BESIDE];
+    struct sutra_error error[N_MAKERS_BESIDE];
+};
+
+static void run_maker(void *arg, size_t i) {
+    struct maker_runs *runs = arg;
+    struct arena arena = {0};
+    runs->status[i] = makers_beside[i](runs->input, &arena, runs->made, &runs->error[i]);
+    arena_free(&arena);
+}
+
+static enum sutra_status run_beside(const struct op_input *input, struct sutra_operators *made,
+                                    struct sutra_error *error) {
+    struct maker_runs runs = {.input = input, .made = made};
+    pool_run(input->context->pool, N_MAKERS_BESIDE, run_maker, &runs);
+    for (size_t i = 0; i < N_MAKERS_BESIDE; i++)
+        if (runs.status[i]) {
+            *error = runs.error[i];
+            return runs.status[i];
+        }
+    return check_made(made, error);
+}
+
+/* Those of operators: first what asks of the trace, on all threads, then the tables, one on each. */
+static enum sutra_status make_of_operators(struct op_input *input, struct arena *arena, struct arena *scratch,
+                                           struct sutra_operators *made, struct sutra_error *error) {
+    static op_maker *const asking[] = {operators_by_module};
+    const struct op_charges *charges = &input->reading->charges;
+    struct rates_work rates;
+    enum sutra_status status = rates_begin(input, arena, &rates, error);
+    const struct op_host_list lists[] = {{charges->host, charges->n}, {rates.hosts, rates.n_hosts}};
+    input->rates = &rates;
+    if (!status)
+        status = op_arguments_ask(input->context, input->reading, lists, scratch, error);
+    if (!status)
+        status = run_makers(asking, 1, input, scratch, made, error);
+    if (!status)
+        status = run_beside(input, made, error);
+    rates_end(&rates);
+    input->rates = NULL;
+    return status;
+}
+
+/* Those of operators and those of kernels, both or one. */
 static enum sutra_status make_tables(struct op_input *input, const struct op_reading *reading, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
-    static op_maker *const makers[] = {operators_timeline,    operators_by_name,   operators_by_arguments,
-                                       operators_by_category, operators_by_module, operators_by_annotation,
-                                       operators_by_path,     operators_rates,     operators_kernels};
-    enum { N_MAKERS = sizeof makers / sizeof *makers, FIRST = 1, LAST = N_MAKERS - 1 };
+    static op_maker *const of_all[] = {operators_timeline}, *const of_kernels[] = {operators_kernels};
     uint8_t *categories = NULL;
     enum sutra_status status = op_charges_categorize(reading, arena, scratch, &categories, error);
     if (!status)
@@ -353,8 +411,10 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     input->reading = input->framed = reading;
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
-    status = run_makers(makers, operators ? LAST : FIRST, input, scratch, made, error);
-    return status || !kernels ? status : run_makers(makers + LAST, 1, input, scratch, made, error);
+    status = run_makers(of_all, 1, input, scratch, made, error);
+    if (!status && operators)
+        status = make_of_operators(input, arena, scratch, made, error);
+    return status || !kernels ? status : run_makers(of_kernels, 1, input, scratch, made, error);
 }
 
 static enum sutra_status make_ours(struct op_work *work, const struct sutra_device_trace *trace,

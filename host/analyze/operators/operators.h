@@ -8,6 +8,8 @@
 #include "analyze/restriction.h"
 #include "sutra/operators.h"
 
+struct rates_work;
+
 /* What the makers look at. */
 struct op_input {
     struct sutra_context *context;
@@ -17,6 +19,7 @@ struct op_input {
     const uint8_t *categories;       /* of each charge of `reading`: enum op_category */
     const row_t *around;             /* by row of hosts: the operator around it; by our rules only */
     wide_t device_ticks;             /* the durations of all work */
+    const struct rates_work *rates;  /* what operators_rates() begins with */
 };
 
 struct sutra_operators {

@@ -14,35 +14,42 @@
 
 #include "analyze/operators/rates.h"
 #include "base/error.h"
+#include "columns/column.h"
 
 /* ---- Who stands for whom ---- */
 
-/* Operators with a formula at or above any launcher. */
-static enum sutra_status list_hosts(struct rates_work *work, struct arena *arena, row_t **hosts, row_t *n,
-                                    struct sutra_error *error) {
+static enum sutra_status list_hosts(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = work->reading;
     const row_t *around = work->input->around;
     uint8_t *marked = arena_take(arena, reading->hosts.n, sizeof *marked);
-    *hosts = arena_take(arena, reading->hosts.n, sizeof **hosts);
-    work->place = arena_take(arena, reading->hosts.n, sizeof *work->place);
-    *n = 0;
+    work->hosts = arena_take(arena, reading->hosts.n, sizeof *work->hosts);
+    work->place = rows_none(arena, reading->hosts.n);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = op_works_mark(reading, FLOPS_OURS, arena, marked, error);
     if (status)
         return status;
-    for (row_t row = 0; row < reading->hosts.n; row++)
-        work->place[row] = ROW_NONE;
     for (row_t i = 0; i < reading->charges.n; i++)
         for (row_t row = reading->charges.host[i]; row != ROW_NONE && work->place[row] == ROW_NONE; row = around[row])
             work->place[row] = 0;
     for (row_t row = 0; row < reading->hosts.n; row++) {
         bool asked = marked[row] && work->place[row] != ROW_NONE;
-        work->place[row] = asked ? *n : ROW_NONE;
+        work->place[row] = asked ? work->n_hosts : ROW_NONE;
         if (asked)
-            (*hosts)[(*n)++] = row;
+            work->hosts[work->n_hosts++] = row;
     }
     return SUTRA_OK;
+}
+
+enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
+                              struct sutra_error *error) {
+    *work = (struct rates_work){.input = input, .reading = input->reading};
+    enum sutra_status status = rate_peaks_find(work, error);
+    return status ? status : list_hosts(work, arena, error);
+}
+
+void rates_end(struct rates_work *work) {
+    free(work->peaks_name);
 }
 
 static const struct op_flops *flops_at(const struct rates_work *work, row_t place) {
@@ -230,14 +237,10 @@ static enum sutra_status write_rows(const struct rates_work *work, struct arena 
 
 enum sutra_status operators_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                   struct sutra_error *error) {
-    struct rates_work work = {.input = input, .reading = input->reading};
+    struct rates_work work = *input->rates;
     struct arena_mark mark = arena_mark(arena);
-    row_t *hosts, n;
-    enum sutra_status status = rate_peaks_find(&work, error);
-    if (!status)
-        status = list_hosts(&work, arena, &hosts, &n, error);
-    if (!status)
-        status = op_works_read(input->context, input->reading, hosts, n, FLOPS_OURS, arena, &work.works, error);
+    enum sutra_status status =
+        op_works_read(input->context, input->reading, work.hosts, work.n_hosts, FLOPS_OURS, arena, &work.works, error);
     if (!status)
         status = find_stands(&work, arena, error);
     if (!status)
@@ -252,7 +255,6 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
         rate_peaks_write(&work, op_table_begin(operators, SUTRA_OPERATORS_PEAKS));
     tuples_free(&work.keys);
     op_works_free(&work.works);
-    free(work.peaks_name);
     arena_release(arena, mark);
     return status;
 }

@@ -23,8 +23,9 @@ struct rate_row {
 struct rates_work {
     const struct op_input *input;
     const struct op_reading *reading;
+    row_t n_hosts, *hosts; /* rows of hosts: operators with a formula at or above any launcher */
     struct op_works works;
-    row_t *place;       /* by row of hosts: its place among the works, or ROW_NONE */
+    row_t *place;       /* by row of hosts: its place in that list, and among the works, or ROW_NONE */
     row_t *stands;      /* by row of hosts: the operator with known work that stands for it, or ROW_NONE */
     uint32_t *row_of;   /* by charge */
     struct tuples keys; /* (group, 0) or (name, 1) */
@@ -35,7 +36,13 @@ struct rates_work {
     char *peaks_name;
 };
 
-/* rates.c: whether a charge is of communication, which has no FLOPs. */
+/* rates.c: all that is asked of the trace, but for the arguments of the operators in the list. `work` needs rates_end() in
+ * any case. Errors are those of rate_peaks_find(). */
+enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
+                              struct sutra_error *error);
+void rates_end(struct rates_work *work);
+
+/* Whether a charge is of communication, which has no FLOPs. */
 bool rates_is_communication(const struct rates_work *work, row_t charge);
 
 /* rate_peaks.c: what the device can do at most: of the file that is asked for, or of the device that the trace names;

@@ -21,6 +21,15 @@ struct op_arguments {
     uint32_t *of[N_ARGUMENTS]; /* by place in the list */
 };
 
+/* Asks for those of two lists in one walk over the trace, in the order of the file, so that op_arguments_read() finds them. */
+struct op_host_list {
+    const row_t *host;
+    row_t n;
+};
+enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *reading,
+                                   const struct op_host_list lists[2], struct arena *scratch,
+                                   struct sutra_error *error);
+
 /* `arguments` needs op_arguments_free() in any case. */
 enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,
                                     row_t n, struct arena *arena, struct op_arguments *arguments,
