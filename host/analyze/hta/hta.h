@@ -136,7 +136,7 @@ struct hta_making {
 enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
                                    bool beside, struct sutra_error *error);
-void hta_making_do(void *making);
+void hta_making_do(void *arg);
 /* The second part: what asks the trace for fields, and tells warnings. */
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error);
 
