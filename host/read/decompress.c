@@ -8,7 +8,9 @@
 #include <zstd.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "read/input_limit.h"
+#include "read/source.h"
 
 /* Deflate cannot expand its input by more than this, so a larger output buffer never helps. */
 #define DEFLATE_RATIO_MAX 1032
@@ -35,7 +37,7 @@ static size_t first_guess(const char *bytes, size_t size) {
     uint32_t stated = 0;
     if (size >= 4)
         memcpy(&stated, bytes + size - 4, 4);
-    return stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + 1 : 4 * size;
+    return stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + SOURCE_PADDING : 4 * size;
 }
 
 /* Decompresses the member at `bytes`; *used is its length. */
@@ -47,6 +49,7 @@ static enum libdeflate_result one_member(struct libdeflate_decompressor *decompr
         char *to = buffer_reserve(out, room);
         if (!to)
             return LIBDEFLATE_INSUFFICIENT_SPACE;
+        memory_on_large_pages(to, room);
         enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
         if (result == LIBDEFLATE_SUCCESS)
             out->length += made;

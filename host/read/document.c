@@ -565,8 +565,8 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
 
 enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
                                 struct sutra_error *error) {
-    return (context->options.lenient ? source_open_rest : source_open)(&document->source, path,
-                                                                       context->options.most_input_bytes, error);
+    return source_open_by(&document->source, path, context->options.lenient, context->pool,
+                          context->options.most_input_bytes, error);
 }
 
 static enum sutra_status open_input(struct document *document, struct sutra_context *context, const char *stage,

@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "read/decompress.h"
+#include "read/decompress_pieces.h"
 #include "read/file_kind.h"
 #include "read/input_limit.h"
 
@@ -118,6 +119,11 @@ static bool keep_beginning(const struct source *source, bool gzip, struct buffer
     return !buffer->failed;
 }
 
+static bool expand_pieces(const struct source *source, bool gzip, struct buffer *buffer) {
+    size_t limit = input_limit_expanded(source->size, source->most);
+    return source->pool && (gzip ? gzip_pieces : zstd_pieces)(source->bytes, source->size, limit, source->pool, buffer);
+}
+
 /* Replaces compressed bytes by what they stand for. */
 static enum sutra_status expand(struct source *source, struct sutra_error *error) {
     bool gzip = is_gzip(source->bytes, source->size);
@@ -128,8 +134,10 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
         drop_bytes(source);
         return keep_buffer(source, &buffer, error);
     }
-    enum sutra_status status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size,
-                                                                          source->most, &buffer, error);
+    enum sutra_status status = SUTRA_OK;
+    if (!expand_pieces(source, gzip, &buffer))
+        status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size, source->most,
+                                                            &buffer, error);
     if (status == SUTRA_DATA && source->keep_rest &&
         buffer.length <= input_limit_expanded(source->size, source->most)) {
         if (gzip)
@@ -180,11 +188,10 @@ static enum sutra_status refuse_empty(struct source *source, enum sutra_status s
     return status;
 }
 
-static enum sutra_status open_source(struct source *source, const char *path, enum source_kind kind, bool rest,
-                                     uint64_t most, struct sutra_error *error) {
+/* Opens `path`; the source says what is wanted, how much of it, and by whom. */
+static enum sutra_status open_source(struct source *source, const char *path, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
-    *source = (struct source){
-        .name = strdup(standard ? "standard input" : path), .kind = kind, .most = most, .keep_rest = rest};
+    source->name = strdup(standard ? "standard input" : path);
     if (!source->name)
         return error_memory(error);
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -199,11 +206,13 @@ static enum sutra_status open_source(struct source *source, const char *path, en
 }
 
 enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return open_source(source, path, SOURCE_ANY, false, most, error);
+    *source = (struct source){.kind = SOURCE_ANY, .most = most};
+    return open_source(source, path, error);
 }
 
 enum sutra_status source_open_other(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return open_source(source, path, SOURCE_NO_JSON, false, most, error);
+    *source = (struct source){.kind = SOURCE_NO_JSON, .most = most};
+    return open_source(source, path, error);
 }
 
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
@@ -218,12 +227,18 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
     return finish_open(source, status, error);
 }
 
+enum sutra_status source_open_by(struct source *source, const char *path, bool rest, struct pool *pool, uint64_t most,
+                                 struct sutra_error *error) {
+    *source = (struct source){.kind = SOURCE_JSON, .pool = pool, .most = most, .keep_rest = rest};
+    return refuse_empty(source, open_source(source, path, error), error);
+}
+
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return refuse_empty(source, open_source(source, path, SOURCE_JSON, false, most, error), error);
+    return source_open_by(source, path, false, NULL, most, error);
 }
 
 enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    return refuse_empty(source, open_source(source, path, SOURCE_JSON, true, most, error), error);
+    return source_open_by(source, path, true, NULL, most, error);
 }
 
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

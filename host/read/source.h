@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/pool.h"
 #include "sutra/error.h"
 
 #define SOURCE_PADDING 64
@@ -27,6 +28,7 @@ struct source {
     size_t mapping_size;
     char *memory;          /* what to free, or NULL */
     enum source_kind kind; /* what is of another one is not read to its end, nor decompressed */
+    struct pool *pool;     /* of threads that decompress, or NULL */
     uint64_t most;         /* bytes to hold in memory, as input_limit() takes them */
     bool keep_rest;        /* of compressed bytes that are damaged or cut off what can be had counts; */
     bool is_rest;          /* this is all that could be had */
@@ -38,6 +40,10 @@ enum sutra_status source_open(struct source *source, const char *path, uint64_t 
 
 /* The same; of compressed bytes that are damaged or cut off what stands before that counts, and `is_rest` says so. */
 enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
+
+/* One of both, decompressed by all threads where it can be. */
+enum sutra_status source_open_by(struct source *source, const char *path, bool rest, struct pool *pool, uint64_t most,
+                                 struct sutra_error *error);
 
 /* The same from bytes in memory, which are copied (and decompressed if they are compressed). */
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,

@@ -1,0 +1,123 @@
+/*
+ * test_decompress_pieces.c - what many members or frames stand for is the same whether threads share them or one goes over
+ * them; where they are not whole, threads make nothing of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "generate/random.h"
+#include "read/decompress.h"
+#include "read/decompress_pieces.h"
+#include "write/compress.h"
+
+#define LIMIT ((size_t)1 << 20)
+
+typedef bool pieces_way(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
+typedef enum sutra_status plain_way(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
+                                    struct sutra_error *error);
+
+static const struct {
+    enum compression compression;
+    pieces_way *pieces;
+    plain_way *plain;
+} ways[] = {{COMPRESSION_GZIP, gzip_pieces, gzip_decompress}, {COMPRESSION_ZSTD, zstd_pieces, zstd_decompress}};
+
+/* Text that repeats itself, or bytes that nothing shortens. */
+static void add_text(struct buffer *text, size_t n, bool random, struct random *dice) {
+    for (size_t i = 0; i < n; i++) {
+        char c = random ? (char)random_below(dice, 256) : "\"dur\": 1, "[i % 10];
+        buffer_append(text, &c, 1);
+    }
+}
+
+/* `n` members or frames in *packed, and all they stand for in *text. */
+static void make(enum compression compression, size_t n, bool random, struct buffer *packed, struct buffer *text) {
+    struct random dice = {n};
+    for (size_t i = 0; i < n; i++) {
+        size_t from = text->length;
+        add_text(text, i % 4 == 1 ? 0 : 1 + i * 1000, random, &dice);
+        buffer_append(text, "", 0);
+        assert_true(compress_piece(compression, text->bytes + from, text->length - from, packed));
+    }
+    assert_false(packed->failed || text->failed);
+}
+
+static void threads_make_the_same_of_pieces(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2 * 7 * 2 * 2; i++) {
+        size_t n = 1 + i / 2 % 7;
+        struct buffer packed = {0}, text = {0}, out = {0};
+        struct pool *pool = pool_create(i / 28 ? 3 : 1);
+        assert_non_null(pool);
+        make(ways[i % 2].compression, n, i / 14 % 2, &packed, &text);
+        assert_int_equal(ways[i % 2].pieces(packed.bytes, packed.length, LIMIT, pool, &out), n > 1);
+        assert_int_equal(out.length, n > 1 ? text.length : 0);
+        assert_true(n == 1 || memcmp(out.bytes, text.bytes, text.length) == 0);
+        buffer_free(&out);
+        assert_false(ways[i % 2].pieces(packed.bytes, packed.length, text.length - 1, pool, &out));
+        buffer_free(&packed);
+        buffer_free(&text);
+        pool_free(pool);
+    }
+}
+
+/* A byte that is another, bytes that are missing, and some more behind: threads make what one makes, or nothing. */
+static void pieces_that_are_not_whole_are_left_to_one(void **state) {
+    (void)state;
+    struct pool *pool = pool_create(2);
+    size_t n_left = 0;
+    assert_non_null(pool);
+    for (uint32_t seed = 0; seed < 300; seed++) {
+        struct random dice = {seed};
+        struct buffer packed = {0}, text = {0}, out = {0}, plain = {0};
+        make(ways[seed % 2].compression, 3, seed % 3 == 0, &packed, &text);
+        if (seed % 5 == 0)
+            packed.length -= 1 + random_below(&dice, (uint32_t)packed.length - 1);
+        else if (seed % 5 == 1)
+            buffer_append(&packed, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 1 + random_below(&dice, 20));
+        else
+            packed.bytes[random_below(&dice, (uint32_t)packed.length)] ^= (char)(1 << random_below(&dice, 8));
+        bool made = ways[seed % 2].pieces(packed.bytes, packed.length, LIMIT, pool, &out);
+        if (made) {
+            assert_int_equal(ways[seed % 2].plain("x", packed.bytes, packed.length, LIMIT, &plain, NULL), SUTRA_OK);
+            assert_int_equal(out.length, plain.length);
+            assert_memory_equal(out.bytes, plain.bytes, plain.length);
+        }
+        assert_true(made || !out.bytes);
+        n_left += !made;
+        buffer_free(&packed);
+        buffer_free(&text);
+        buffer_free(&out);
+        buffer_free(&plain);
+    }
+    assert_true(n_left > 100);
+    pool_free(pool);
+}
+
+/* Bytes that look like a member's first ones stand in a member that stores its text as it is. */
+static void a_member_in_a_member_is_none(void **state) {
+    (void)state;
+    static const char stored[] = "\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x1e\x00\xe1\xff"
+                                 "123456789012345678\x1f\x8b\x08 123456789";
+    struct pool *pool = pool_create(2);
+    struct buffer out = {0};
+    assert_non_null(pool);
+    assert_false(gzip_pieces(stored, sizeof stored - 1, LIMIT, pool, &out));
+    assert_null(out.bytes);
+    pool_free(pool);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_make_the_same_of_pieces),
+        cmocka_unit_test(pieces_that_are_not_whole_are_left_to_one),
+        cmocka_unit_test(a_member_in_a_member_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
