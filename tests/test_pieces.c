@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -68,6 +69,32 @@ static void pieces_stand_in_order_for_any_number_of_threads(void **state) {
     buffer_free(&one);
 }
 
+static void fill_much(const void *arg, size_t number, struct buffer *out) {
+    char *to = buffer_reserve(out, (size_t)8 << 20);
+    (void)arg;
+    (void)number;
+    if (to)
+        memset(to, ' ', (size_t)8 << 20);
+    out->length += to ? (size_t)8 << 20 : 0;
+}
+
+/* It is asked for ahead of outputs as long as this one. */
+static void room_on_the_disk_that_is_not_needed_is_given_back(void **state) {
+    (void)state;
+    char path[] = "/tmp/test_pieces.XXXXXX";
+    struct sutra_context *context = context_of(2);
+    struct stat status;
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(pieces_write(context, path, 9, fill_much, NULL, NULL, NULL), SUTRA_OK);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, (off_t)72 << 20);
+    assert_true(status.st_blocks * 512 < (off_t)80 << 20);
+    unlink(path);
+    sutra_context_free(context);
+}
+
 static void without_memory_nothing_is_left(void **state) {
     (void)state;
     char path[] = "/tmp/test_pieces.XXXXXX";
@@ -103,6 +130,7 @@ static void events_end_before_their_comma(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_stand_in_order_for_any_number_of_threads),
+        cmocka_unit_test(room_on_the_disk_that_is_not_needed_is_given_back),
         cmocka_unit_test(without_memory_nothing_is_left),
         cmocka_unit_test(events_end_before_their_comma),
     };

@@ -1,12 +1,14 @@
 /*
  * sink.c - ordered writing from several threads.
  *
- * A plain file: a thread waits only until its piece's offset is known, then writes there while others do the same. A
- * stream or a compressed file: a thread waits for its turn and writes before it lets the next one.
+ * A plain file: a thread waits only until its piece's offset is known, then writes there while others do the same; for a
+ * long one room on the disk is asked for ahead. A stream or a compressed file: a thread waits for its turn and writes
+ * before it lets the next one.
  */
 #include "write/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,6 +20,9 @@
 #include "text/visible.h"
 #include "write/beside.h"
 #include "write/compress.h"
+
+/* Room on the disk is asked for in pieces of so much. */
+#define RESERVE_BYTES ((uint64_t)64 << 20)
 
 struct sink {
     struct sutra_context *context;
@@ -33,6 +38,7 @@ struct sink {
     pthread_cond_t turn;
     size_t next;        /* the piece whose turn it is */
     uint64_t offset;    /* bytes in the file that have their place */
+    uint64_t reserved;  /* bytes of the file that have room on the disk, or UINT64_MAX: no more is asked for */
     uint64_t n_json;    /* bytes handed in */
     atomic_int failure; /* errno of the first failure, or ENOMEM */
 };
@@ -118,10 +124,20 @@ static void wait_turn(struct sink *sink, size_t number) {
     pthread_mutex_unlock(&sink->mutex);
 }
 
+/* Asks for room on the disk ahead of long outputs: finding it in large pieces costs the system less than page by page. Where
+ * it cannot be had so, writing tells what is wrong, if anything is. */
+static void reserve_ahead(struct sink *sink) {
+    if (!sink->placed || sink->offset < RESERVE_BYTES || sink->offset < sink->reserved)
+        return;
+    bool reserved = fallocate(sink->file, FALLOC_FL_KEEP_SIZE, (off_t)sink->offset, (off_t)RESERVE_BYTES) == 0;
+    sink->reserved = reserved ? sink->offset + RESERVE_BYTES : UINT64_MAX;
+}
+
 /* Claims a place of n bytes and lets the next piece claim its own; returns the place. */
 static uint64_t pass_turn(struct sink *sink, size_t n_json, size_t n) {
     pthread_mutex_lock(&sink->mutex);
     uint64_t offset = sink->offset;
+    reserve_ahead(sink);
     sink->offset += n;
     sink->n_json += n_json;
     sink->next++;
@@ -171,6 +187,8 @@ void sink_write_packed(struct sink *sink, size_t number, const struct buffer *pa
 enum sutra_status sink_close(struct sink *sink, bool keep, uint64_t *n_bytes, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     int failure = sink_failed(sink);
+    if (sink->reserved && ftruncate(sink->file, (off_t)sink->offset)) /* gives back what was not needed */
+        failure = failure ? failure : errno;
     if (sink->file != STDOUT_FILENO) {
         int on_close = beside_close(&sink->beside, keep && !failure);
         failure = failure ? failure : on_close;
