@@ -25,7 +25,7 @@ static inline unsigned merge_id_bits(uint64_t n_ranks) {
 
 /* What becomes of the events of a rank. */
 struct merge_changes {
-    const struct sutra_device_trace *trace;
+    const struct sutra_device_trace *trace; /* read by a context that notes places */
     struct event_forms learned;
     int64_t shift_ns; /* is added to times */
     struct merge_ids ids;
