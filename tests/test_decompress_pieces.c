@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <libdeflate.h>
 
 #include "generate/random.h"
 #include "read/decompress.h"
@@ -113,11 +114,39 @@ static void a_member_in_a_member_is_none(void **state) {
     pool_free(pool);
 }
 
+/* Nothing of these bytes but the first three could begin a member: they do not keep threads from sharing the others. */
+static void bytes_that_begin_no_member_cut_none(void **state) {
+    static const char inside[] =
+        "123456789012345678\x1f\x8b\x08 123456789\x1f\x8b\x08\0time\1\3456789\x1f\x8b\x08\0time\2\x0e"
+        "6789 \x1f\x8b";
+    struct pool *pool = pool_create(2);
+    struct buffer packed = {0}, out = {0};
+    (void)state;
+    assert_non_null(pool);
+    for (int i = 0; i < 2; i++) {
+        struct libdeflate_compressor *stores = libdeflate_alloc_compressor(0);
+        char member[200];
+        assert_non_null(stores);
+        size_t n = libdeflate_gzip_compress(stores, inside, sizeof inside, member, sizeof member);
+        libdeflate_free_compressor(stores);
+        assert_in_range(n, sizeof inside, sizeof member);
+        buffer_append(&packed, member, n);
+    }
+    assert_true(gzip_pieces(packed.bytes, packed.length, LIMIT, pool, &out));
+    assert_int_equal(out.length, 2 * sizeof inside);
+    assert_memory_equal(out.bytes, inside, sizeof inside);
+    assert_memory_equal(out.bytes + sizeof inside, inside, sizeof inside);
+    buffer_free(&packed);
+    buffer_free(&out);
+    pool_free(pool);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_make_the_same_of_pieces),
         cmocka_unit_test(pieces_that_are_not_whole_are_left_to_one),
         cmocka_unit_test(a_member_in_a_member_is_none),
+        cmocka_unit_test(bytes_that_begin_no_member_cut_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

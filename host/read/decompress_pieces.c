@@ -1,8 +1,8 @@
 /*
  * decompress_pieces.c - finding where members or frames begin and how large they become, then one task for each.
  *
- * A zstd frame tells both. A gzip member tells its text's size in its last bytes, but not where it ends: wherever the first
- * bytes of a member stand another one may begin, and if one of them did not, the one before it fails its check, and nothing
+ * A zstd frame tells both. A gzip member tells its text's size in its last bytes, but not where it ends: wherever what a
+ * member begins with stands another one may begin, and if one of them did not, the one before it fails its check, and nothing
  * is made of any. O(bytes), and as many bytes of memory as the text takes.
  */
 #include "read/decompress_pieces.h"
@@ -46,13 +46,30 @@ static bool add_piece(struct pieces *pieces, size_t at, size_t length, size_t te
     return true;
 }
 
+/* What is compressed has the first three of these bytes by chance every 16 MB, with all that can stand behind them seldom
+ * enough: flags, four bytes of time, how hard it was tried, and the system. */
+static bool may_begin_member(const char *bytes) {
+    uint8_t flags = (uint8_t)bytes[3], tried = (uint8_t)bytes[8], where = (uint8_t)bytes[9];
+    return flags < 0x20 && (tried == 0 || tried == 2 || tried == 4) && (where <= 13 || where == 255);
+}
+
+/* Where the next member may begin from byte `at` on; the end of all bytes, if none does. */
+static size_t next_member(const char *bytes, size_t at, size_t size) {
+    while (size - at >= MEMBER_LEAST) {
+        const char *found = memmem(bytes + at, size - at - MEMBER_LEAST + 3, "\x1f\x8b\x08", 3);
+        if (!found || may_begin_member(found))
+            return found ? (size_t)(found - bytes) : size;
+        at = (size_t)(found - bytes) + 1;
+    }
+    return size;
+}
+
 static bool find_members(struct pieces *pieces, size_t size, size_t limit) {
     for (size_t at = 0, end; at < size; at = end) {
         uint32_t text_length;
         if (size - at < MEMBER_LEAST)
             return false;
-        const char *next = memmem(pieces->bytes + at + MEMBER_LEAST, size - at - MEMBER_LEAST, "\x1f\x8b\x08", 3);
-        end = next ? (size_t)(next - pieces->bytes) : size;
+        end = next_member(pieces->bytes, at + MEMBER_LEAST, size);
         memcpy(&text_length, pieces->bytes + end - sizeof text_length, sizeof text_length);
         if (!add_piece(pieces, at, end - at, text_length, limit))
             return false;
