@@ -322,11 +322,8 @@ static enum sutra_status hand_on(const struct rank_run *run, bool told, struct s
             hand_warnings_on(run, task);
         bool ends_all = task->ends_all || task->status == SUTRA_SYSTEM || task->status == SUTRA_CANCELLED ||
                         run->context->options.strict;
-        if (task->status && ends_all && !task->is_unwanted) {
-            if (error)
-                *error = task->error;
-            return task->status;
-        }
+        if (task->status && ends_all && !task->is_unwanted)
+            return error_hand_on(error, task->status, &task->error);
     }
     return SUTRA_OK;
 }
@@ -335,10 +332,8 @@ static enum sutra_status hand_on(const struct rank_run *run, bool told, struct s
 static enum sutra_status tell_failure(const struct rank_tasks *tasks, struct sutra_error *error) {
     struct rank_list ranks = {0};
     for (size_t i = 0; i < tasks->n; i++)
-        if (!tasks->list[i].is_unwanted) {
-            *error = tasks->list[i].error;
-            return tasks->list[i].status;
-        }
+        if (!tasks->list[i].is_unwanted)
+            return error_hand_on(error, tasks->list[i].status, &tasks->list[i].error);
     for (size_t i = 0; i < tasks->n; i++)
         rank_list_add(&ranks, tasks->list[tasks->order[i]].rank);
     return error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for; there are traces of %s",

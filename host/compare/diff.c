@@ -118,9 +118,8 @@ static enum sutra_status tell_side(struct sutra_context *context, const struct s
     const struct buffer *lines = &reading->warnings;
     for (size_t at = 0; at < lines->length; at += strlen(lines->bytes + at) + 1)
         context_warn(context, "%s", lines->bytes + at);
-    if (reading->status && error)
-        *error = reading->error;
-    return reading->status || !lines->failed ? reading->status : error_memory(error);
+    return reading->status || !lines->failed ? error_hand_on(error, reading->status, &reading->error)
+                                             : error_memory(error);
 }
 
 static enum sutra_status read_at_once(struct sutra_context *context, struct side_reading sides[2],

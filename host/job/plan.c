@@ -100,8 +100,8 @@ static enum sutra_status look_at_side(struct job_plan *plan, const struct trace_
         } else if (status == SUTRA_NO_INPUT) {
             leave_out(plan, given->paths[i], "%s", why.message);
             status = SUTRA_OK;
-        } else if (status && error) {
-            *error = why;
+        } else {
+            error_hand_on(error, status, &why);
         }
     }
     return status ? status : arena_status(&plan->arena, error);

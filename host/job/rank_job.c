@@ -294,7 +294,5 @@ enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_jo
     pthread_cond_destroy(&workers.room);
     pthread_mutex_destroy(&workers.mutex);
     pool_free(pool);
-    if (workers.status)
-        *error = workers.error;
-    return workers.status;
+    return error_hand_on(error, workers.status, &workers.error);
 }

@@ -258,9 +258,7 @@ enum sutra_status second_pass_run(struct job_whole *whole, const struct second_p
     pool_run(pool, n_workers, run_worker, &pass);
     pthread_mutex_destroy(&pass.mutex);
     pool_free(pool);
-    if (pass.status)
-        *error = pass.error;
-    else if (whole->astra)
+    if (!pass.status && whole->astra)
         return write_astra(whole, options, error);
-    return pass.status;
+    return error_hand_on(error, pass.status, &pass.error);
 }

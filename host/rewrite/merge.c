@@ -135,10 +135,8 @@ static bool write_head(struct sutra_merged *merged) {
 static enum sutra_status check_second(const struct sutra_merged *merged, const struct rank_tasks *second,
                                       struct sutra_error *error) {
     for (size_t i = 0; i < merged->tasks.n; i++)
-        if (!merged->tasks.list[i].status && second->list[i].status) {
-            *error = second->list[i].error;
-            return second->list[i].status;
-        }
+        if (!merged->tasks.list[i].status && second->list[i].status)
+            return error_hand_on(error, second->list[i].status, &second->list[i].error);
     return SUTRA_OK;
 }
 
@@ -171,11 +169,7 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
     }
     struct sutra_error closing;
     enum sutra_status closed = sink_close(merged->sink, !status, &merged->report.n_bytes, &closing);
-    if (!status && closed) {
-        *error = closing;
-        status = closed;
-    }
-    return status;
+    return status ? status : error_hand_on(error, closed, &closing);
 }
 
 /* ---- What became of it ---- */

@@ -76,8 +76,7 @@ static enum sutra_status make_all(struct rank_sources *sources, struct sutra_err
     enum sutra_status status = context_go_on(sources->context, error);
     for (uint32_t r = 0; r < n && !status; r++) {
         status = side_by_side ? sources->errors[r].status : make_rank(sources, r, pool);
-        if (status && error)
-            *error = sources->errors[r];
+        error_hand_on(error, status, &sources->errors[r]);
     }
     return status;
 }

@@ -399,9 +399,7 @@ static enum sutra_status fault_error(const struct et_file *file, const struct et
                    parts->fault);
         damage.offset = (uint64_t)(parts->fault_at - file->source.bytes);
     }
-    if (error)
-        *error = damage;
-    return SUTRA_DATA;
+    return error_hand_on(error, SUTRA_DATA, &damage);
 }
 
 /* The first pass: counts all, in *n, up to a fault. False: out of memory. */

@@ -215,11 +215,8 @@ static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *co
     for (size_t half = 0; half < 2 && !context->engine.concurrent; half++)
         build_half(&building, half);
     for (int half = 0; half < 2; half++)
-        if (building.status[half]) {
-            if (error)
-                *error = building.error[half];
-            return building.status[half];
-        }
+        if (building.status[half])
+            return error_hand_on(error, building.status[half], &building.error[half]);
     return SUTRA_OK;
 }
 

@@ -41,8 +41,8 @@ enum sutra_status sutra_report_write_hta(struct sutra_context *context, const st
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error);
 
-/* The same of an overview, whose tables were asked for: findings, steps, and what the other pages have of them. Beside it the page
- * of HTA's tables, as hta.html. */
+/* The same of an overview, whose tables were asked for: findings, steps, and what the other pages have of them. Beside it
+ * the page of HTA's tables, as hta.html. */
 enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_report *report,
                                               const struct sutra_overview *overview, const char *folder,
                                               uint64_t *n_bytes, struct sutra_error *error);

@@ -232,9 +232,7 @@ static enum sutra_status compare_operators(struct sutra_collectives *of, struct 
     strings_free(&work.names);
     pair_table_free(&work.known);
     free(work.rows);
-    if (status == SUTRA_SYSTEM)
-        *error = why;
-    return status == SUTRA_SYSTEM ? status : SUTRA_OK;
+    return error_hand_on(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
 }
 
 /* ---- Who it is ---- */

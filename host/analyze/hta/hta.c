@@ -117,14 +117,11 @@ enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **h
         if (making->made->warnings[i])
             context_warn(making->input.context, "%s", making->made->warnings[i]);
     arena_free(&making->arena); /* the trace may go now */
-    if (status) {
-        if (error)
-            *error = making->error;
+    if (status)
         sutra_hta_free(making->made);
-    } else {
+    else
         *hta = making->made;
-    }
-    return status;
+    return error_hand_on(error, status, &making->error);
 }
 
 enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,

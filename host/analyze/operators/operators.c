@@ -370,10 +370,8 @@ static enum sutra_status run_beside(const struct op_input *input, struct sutra_o
     struct maker_runs runs = {.input = input, .made = made};
     pool_run(input->context->pool, N_MAKERS_BESIDE, run_maker, &runs);
     for (size_t i = 0; i < N_MAKERS_BESIDE; i++)
-        if (runs.status[i]) {
-            *error = runs.error[i];
-            return runs.status[i];
-        }
+        if (runs.status[i])
+            return error_hand_on(error, runs.status[i], &runs.error[i]);
     return check_made(made, error);
 }
 
