@@ -63,6 +63,7 @@ echo "--- usage"
 touch file
 for words in "hosts devices" "hosts file -o x" "hosts -o x" "hosts devices -o hosts" "hosts devices -o x --part 4/3" \
     "hosts devices -o x --part 1" "--finish out -o x" "--finish none" "--ranks none -o x" "--ranks table hosts -o x" \
-    "hosts devices -o x --stats s" "hosts devices -o x --gpu streams" "hosts devices -o none/x" "hosts both -o x"; do
+    "hosts devices -o x --stats s" "hosts devices -o x --gpu streams" "hosts devices -o none/x" "hosts both -o x" \
+    "nowhere none --dry-run" "nowhere none -o x.json --format json.gz" "file file -o x.json --part 1/2"; do
     try sutra link $words
 done

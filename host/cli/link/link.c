@@ -123,8 +123,24 @@ static int check_output(struct link_values *values, const struct command *comman
     return faithful_check(&values->how);
 }
 
+/* Options of a job say nothing about a pair. */
+static int check_no_job(const struct link_values *values) {
+    const char *of_job = values->dry_run  ? "--dry-run"
+                         : values->again  ? "--again"
+                         : values->memory ? "--memory"
+                         : values->part   ? "--part"
+                         : values->format ? "--format"
+                                          : NULL;
+    if (!of_job || !values->pair.host)
+        return SUTRA_OK;
+    return message_fail(SUTRA_USAGE, "%s is for a job, which has folders of traces: %s is none", of_job,
+                        values->pair.host);
+}
+
 static int check_values(struct link_values *values, const struct command *command) {
     int exit_code = pair_check_flags(&values->pair);
+    if (exit_code == SUTRA_OK)
+        exit_code = check_no_job(values);
     if (exit_code == SUTRA_OK && values->pair.job.verbose)
         values->pair.log_level = LOG_DEBUG;
     if (exit_code == SUTRA_OK)
