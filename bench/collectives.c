@@ -3,8 +3,8 @@
  *
  *     build/bench_collectives ROUNDS DEVICE...         device traces, one of each rank
  *
- * Both are done with as many threads as ranks are worked on at a time, and by turns, so that a busy machine slows both. The
- * seconds are those of processors, which neighbours disturb less; the least of the rounds counts.
+ * Both are done with as many threads as ranks are worked on at a time, and by turns, so that a busy machine slows both.
+ * The seconds are those of processors, which neighbours disturb less; the least of the rounds counts.
  */
 #include <stdio.h>
 #include <stdlib.h>

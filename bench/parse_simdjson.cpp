@@ -3,11 +3,11 @@
  *
  * usage: parse_simdjson [--on-demand] FILE...
  *
- * By default its DOM merely parses them. With --on-demand its On-Demand parser goes over the events of a device trace, or
- * the nodes of a host trace, and adds up the values that our columns hold; it checks what it looks at, and makes no
- * columns. Prints one line of JSON: the seconds of loading (reading into simdjson's padded buffer) and of parsing, those of
- * processors for both, and the bytes. The parser is used for one file only, so that the memory of one does not help the
- * next.
+ * By default its DOM merely parses them. With --on-demand its On-Demand parser goes over the events of a device trace,
+ * or the nodes of a host trace, and adds up the values that our columns hold; it checks what it looks at, and makes no
+ * columns. Prints one line of JSON: the seconds of loading (reading into simdjson's padded buffer) and of parsing,
+ * those of processors for both, and the bytes. The parser is used for one file only, so that the memory of one does not
+ * help the next.
  */
 #include <chrono>
 #include <cstdint>

@@ -3,10 +3,10 @@
  *
  *     build/bench_read ROUNDS THREADS TRACE...         device and host traces, plain or compressed
  *
- * Each round reads every trace once with one thread and once with THREADS, and sums up its bytes once with one thread, by
- * turns, so that a busy machine slows all of them. Seconds are the least of the rounds: by the clock, and of processors,
- * which neighbours disturb less. The serial share is what Amdahl's law says of both by the clock, which needs processors
- * that are free: (T / T1 - 1 / N) / (1 - 1 / N).
+ * Each round reads every trace once with one thread and once with THREADS, and sums up its bytes once with one thread,
+ * by turns, so that a busy machine slows all of them. Seconds are the least of the rounds: by the clock, and of
+ * processors, which neighbours disturb less. The serial share is what Amdahl's law says of both by the clock, which
+ * needs processors that are free: (T / T1 - 1 / N) / (1 - 1 / N).
  */
 #include <stdint.h>
 #include <stdio.h>

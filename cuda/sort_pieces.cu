@@ -1,6 +1,6 @@
 /*
- * sort_pieces.cu - sorts where not all rows fit the GPU: pieces of neighbouring rows are sorted one after the other, and
- * merged on the CPU. O(n log n).
+ * sort_pieces.cu - sorts where not all rows fit the GPU: pieces of neighbouring rows are sorted one after the other,
+ * and merged on the CPU. O(n log n).
  */
 #include <cstring>
 

@@ -2,9 +2,9 @@
  * steps.h - the steps of the CUDA engine: for each of match/steps.h gpu_NAME(), to be run by gpu_run(), and for those
  * that are cut pieces_NAME().
  *
- * pieces_NAME() does a step by pieces that fit, after it did not fit as a whole, and returns what gpu_run() would. Sorts
- * and the order between threads are cut anywhere, the others between threads, so that GPU_TOO_SMALL then means that the
- * operators of one thread are too many.
+ * pieces_NAME() does a step by pieces that fit, after it did not fit as a whole, and returns what gpu_run() would.
+ * Sorts and the order between threads are cut anywhere, the others between threads, so that GPU_TOO_SMALL then means
+ * that the operators of one thread are too many.
  */
 #ifndef CUDA_STEPS_H
 #define CUDA_STEPS_H

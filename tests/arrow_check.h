@@ -1,6 +1,6 @@
 /*
- * arrow_check.h - reading streams of the Arrow C data interface in tests: whether arrays are what their schema says, and
- * values by the names of columns.
+ * arrow_check.h - reading streams of the Arrow C data interface in tests: whether arrays are what their schema says,
+ * and values by the names of columns.
  */
 #ifndef TESTS_ARROW_CHECK_H
 #define TESTS_ARROW_CHECK_H

@@ -1,6 +1,6 @@
 /*
- * fault_memory_et.c - runs out of memory at every allocation, one after the other, while a Chakra file is read, checked,
- * described, drawn and written, and while it is made of its JSON lines again.
+ * fault_memory_et.c - runs out of memory at every allocation, one after the other, while a Chakra file is read,
+ * checked, described, drawn and written, and while it is made of its JSON lines again.
  *
  * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
  */

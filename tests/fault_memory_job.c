@@ -2,8 +2,8 @@
  * fault_memory_job.c - runs out of memory at every allocation, one after the other, while the traces of two ranks are
  * paired and linked, their records read, their collectives meet and job.json is written.
  *
- * Each such run must end with SUTRA_SYSTEM, or with a rank that is told as broken, or with the right files; the sanitizers
- * watch for leaks. What is left must be whole.
+ * Each such run must end with SUTRA_SYSTEM, or with a rank that is told as broken, or with the right files; the
+ * sanitizers watch for leaks. What is left must be whole.
  */
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /*
- * test_decompress_pieces.c - what many members or frames stand for is the same whether threads share them or one goes over
- * them; where they are not whole, threads make nothing of them.
+ * test_decompress_pieces.c - what many members or frames stand for is the same whether threads share them or one goes
+ * over them; where they are not whole, threads make nothing of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

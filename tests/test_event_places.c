@@ -249,7 +249,8 @@ static void parts_and_learning_change_no_row(void **state) {
     assert_true(n_rows > 3000 && n_failed > 5);
 }
 
-/* Objects inside elements that begin as these do, and mistakes in any part: the parts do not meet, or the first counts. */
+/* Objects inside elements that begin as these do, and mistakes in any part: the parts do not meet, or the first
+ * counts. */
 static void parts_that_do_not_meet_become_one(void **state) {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {

@@ -1,6 +1,7 @@
 /*
- * test_faithful.c - moments of a trace are what it says, though the end of an operator or kernel is a sum of two numbers
- * that have no exact form: what ends when the next one begins has ended then, not a hair before it or behind it.
+ * test_faithful.c - moments of a trace are what it says, though the end of an operator or kernel is a sum of two
+ * numbers that have no exact form: what ends when the next one begins has ended then, not a hair before it or behind
+ * it.
  */
 #include "link_case.h"
 #include "one_context.h"

@@ -1,6 +1,6 @@
 /*
- * test_findings.c - each rule and guard of the findings: a made trace on which it must speak, and one, mostly what people
- * take for the same, on which it must not.
+ * test_findings.c - each rule and guard of the findings: a made trace on which it must speak, and one, mostly what
+ * people take for the same, on which it must not.
  */
 #include <math.h>
 

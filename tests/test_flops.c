@@ -443,7 +443,8 @@ static void what_is_not_known_says_why(void **state) {
 #define BF16 "'c10::BFloat16'"
 #define FP8  "'c10::Float8_e4m3fn'"
 
-/* (2, 3) x weights of (5, 3): 60 and 6 + 15 + 10 elements; TraceLens takes the first two dimensions of x for its all. */
+/* (2, 3) x weights of (5, 3): 60 and 6 + 15 + 10 elements; TraceLens takes the first two dimensions of x for its
+ * all. */
 static void layers_of_inference_libraries(void **state) {
     (void)state;
     static const struct answer answers[] = {

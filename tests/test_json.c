@@ -1,5 +1,6 @@
 /*
- * test_json.c - reading and writing JSON: strings against a plain walk over the characters, the grammar against what Python takes, and the writer against what Python writes.
+ * test_json.c - reading and writing JSON: strings against a plain walk over the characters, the grammar against what
+ * Python takes, and the writer against what Python writes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -302,7 +303,8 @@ static void nesting_is_limited(void **state) {
     free(text);
 }
 
-/* Lists of pieces that may or may not belong there, against the same ones so deep that they are walked token by token. */
+/* Lists of pieces that may or may not belong there, against the same ones so deep that they are walked token by
+ * token. */
 static void lists_are_checked_alike_at_any_depth(void **state) {
     (void)state;
     static const char *const pieces[] = {

@@ -1,5 +1,6 @@
 /*
- * test_kernel_work.c - operations and bytes that kernels tell: whose they are, how they are shared, where none are told.
+ * test_kernel_work.c - operations and bytes that kernels tell: whose they are, how they are shared, where none are
+ * told.
  */
 #include <setjmp.h>
 #include <stdarg.h>

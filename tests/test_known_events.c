@@ -1,6 +1,6 @@
 /*
- * test_known_events.c - events of a device trace that are read as others before them mean what they mean alone, whatever
- * their numbers look like; and parts take in more events than samples of their text let expect.
+ * test_known_events.c - events of a device trace that are read as others before them mean what they mean alone,
+ * whatever their numbers look like; and parts take in more events than samples of their text let expect.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_meetings.c - collectives of a made-up job whose times are plain: how long ranks move data once all are there, and
- * when each rank starts.
+ * test_meetings.c - collectives of a made-up job whose times are plain: how long ranks move data once all are there,
+ * and when each rank starts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

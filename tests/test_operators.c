@@ -1,6 +1,6 @@
 /*
- * test_operators.c - who is charged with which work: on traces so small that the answer is plain, on random ones against
- * the rule as it is said, and on recorded ones that nothing is charged twice or lost.
+ * test_operators.c - who is charged with which work: on traces so small that the answer is plain, on random ones
+ * against the rule as it is said, and on recorded ones that nothing is charged twice or lost.
  */
 #include <glob.h>
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /*
- * test_pieces.c - an output in pieces is the same bytes for any number of threads, whole or not there; where events end.
+ * test_pieces.c - an output in pieces is the same bytes for any number of threads, whole or not there; where events
+ * end.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -241,8 +241,8 @@ static size_t draw(uint64_t *seed, bool is_causal, struct timed *nodes, char (*s
     return n;
 }
 
-/* No ring, whatever the times are, streams whose kernels overlap among them; and, where nothing runs before what launched
- * it, the measured time, but for what is not worth a cut and what nothing explains. */
+/* No ring, whatever the times are, streams whose kernels overlap among them; and, where nothing runs before what
+ * launched it, the measured time, but for what is not worth a cut and what nothing explains. */
 static void random_times_are_kept(void **state) {
     (void)state;
     uint64_t seed = 11;

@@ -199,7 +199,8 @@ static void tracelens_rates_are_means_and_nested_operators_all_stand(void **stat
         "aten::sum,4,1e-08,4.1961669921875e-05,0.22727272727272727,4.4e-06,1e-06,20.0,2");
 }
 
-/* 2 x 3 heads of 8 queries and keys, 16 wide: 24,576 FLOPs forward, 61,440 backward; 7 and 4 operands of 1,536 bytes. */
+/* 2 x 3 heads of 8 queries and keys, 16 wide: 24,576 FLOPs forward, 61,440 backward; 7 and 4 operands of 1,536
+ * bytes. */
 static void gradients_of_attention_have_the_time_of_what_evaluates_them(void **state) {
     (void)state;
 #define NUMBERED(tid, name, ts, dur, more) EVENT("cpu_op", name, 1, tid, ts, dur, more "\"Sequence number\":5")

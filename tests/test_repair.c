@@ -270,8 +270,8 @@ static size_t make_trace(char *text, size_t *starts) {
     return n + (size_t)sprintf(text + n, "\n  ],\n  \"traceName\": \"x.json\"\n}\n");
 }
 
-/* Each byte in turn is replaced by each of some: what comes out is JSON, and all events but the one that was hit, and at
- * most its neighbour, are there as they were. */
+/* Each byte in turn is replaced by each of some: what comes out is JSON, and all events but the one that was hit, and
+ * at most its neighbour, are there as they were. */
 static void a_damaged_byte_costs_one_event(void **state) {
     static const char damage[] = "\"\\\n,:{}[]x\x01\xff";
     char text[4096], broken[4096];

@@ -1,5 +1,6 @@
 /*
- * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, durations, queues over time.
+ * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, durations, queues over
+ * time.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_simulation.c - jobs made by hand, a line for each node: what changes select, what the critical path goes through,
- * what names are worth, and what is said of jobs that stand still.
+ * test_simulation.c - jobs made by hand, a line for each node: what changes select, what the critical path goes
+ * through, what names are worth, and what is said of jobs that stand still.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -376,8 +376,8 @@ static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
                                               "2") "," NUMBER_OF("meeting_bytes",                                      \
                                                                  bytes) "," NUMBER_OF("kernel_exec_ns", run_ns))
 
-/* Rank 1 computes 1.3 times as long, and starts 3 us later, which stays. Transfers take 10 us and 20 us a megabyte. Their numbers say who meets, not their
- * order in the files. */
+/* Rank 1 computes 1.3 times as long, and starts 3 us later, which stays. Transfers take 10 us and 20 us a megabyte.
+ * Their numbers say who meets, not their order in the files. */
 static const char *const told[] = {
     ON_CPU("1", "op a", "10", "") ON_GPU("2", "gemm", "100", "1", "7")
         MET("3", "ar 1", "30", "2", "7", "1000000", "30000") MET("4", "ar 2", "50", "3", "5", "2000000", "50000"),

@@ -19,7 +19,8 @@ static void steps_of(const char *text, const char *annotation, struct stepped *m
         SUTRA_OK);
 }
 
-/* "10-40: 5 0 0 25 0 0 0 0 host 30 of 1": bounds, parts in their order, the host's time, pieces of work; microseconds. */
+/* "10-40: 5 0 0 25 0 0 0 0 host 30 of 1": bounds, parts in their order, the host's time, pieces of work;
+ * microseconds. */
 static void tell(const struct overview_steps *steps, char *text) {
     *text = 0;
     for (row_t i = 0; i < steps->n; i++) {

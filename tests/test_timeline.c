@@ -473,8 +473,8 @@ static void a_synchronisation_waits_for_what_its_stream_waits_for(void **state) 
     expect_times(&drawn, 150, 100, 250);
 }
 
-/* The trace tells no orders: the collective waits for the kernel launched before it, and the one behind the call waits for
- * the collective. */
+/* The trace tells no orders: the collective waits for the kernel launched before it, and the one behind the call waits
+ * for the collective. */
 static void orders_of_collectives_are_guessed_where_none_is_told(void **state) {
     (void)state;
     struct result result;
@@ -590,8 +590,8 @@ static void draw(struct drawn *drawn, uint64_t seed) {
     }
 }
 
-/* No cycle, every node runs, and the time is the measured one but for what is not worth a cut: 2 us from a launch to the
- * cut behind it, and a microsecond for each wait. */
+/* No cycle, every node runs, and the time is the measured one but for what is not worth a cut: 2 us from a launch to
+ * the cut behind it, and a microsecond for each wait. */
 static void random_traces_take_the_measured_time(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 10000; seed++) {

@@ -1,5 +1,6 @@
 /*
- * gen.c - `sutra gen`: a made-up pair of traces of any size, or those of all ranks of a job, for tests and measurements.
+ * gen.c - `sutra gen`: a made-up pair of traces of any size, or those of all ranks of a job, for tests and
+ * measurements.
  */
 #include <stdbool.h>
 #include <stddef.h>

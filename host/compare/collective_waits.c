@@ -1,9 +1,9 @@
 /*
- * collective_waits.c - how long ranks waited in collectives; in come the calls of all ranks of a side, out go sums of its
- * ledger of collectives.
+ * collective_waits.c - how long ranks waited in collectives; in come the calls of all ranks of a side, out go sums of
+ * its ledger of collectives.
  *
- * Of a collective on several ranks the one that came last waits for nobody: what the others took longer they waited. That
- * needs no common clock. Cost: O(n log n) in calls.
+ * Of a collective on several ranks the one that came last waits for nobody: what the others took longer they waited.
+ * That needs no common clock. Cost: O(n log n) in calls.
  */
 #include <string.h>
 

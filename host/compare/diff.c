@@ -1,8 +1,8 @@
 /*
  * diff.c - sutra_diff_...(): both sides, at once and trace by trace, then side by side.
  *
- * What is kept of a trace is its part; traces of one side are read several at a time, and their parts joined in the order
- * of the ranks, so that results do not depend on threads.
+ * What is kept of a trace is its part; traces of one side are read several at a time, and their parts joined in the
+ * order of the ranks, so that results do not depend on threads.
  */
 #include "compare/diff.h"
 

@@ -1,8 +1,8 @@
 /*
  * ledger.h - what work and operators under one key come to: counts, times, and how much they vary from step to step.
  *
- * Each step of each rank is a sample. Sums are exact; the spread is that of the time of the device in each sample, taken
- * with Welford's and Chan's formulas, so that samples that are equal have none.
+ * Each step of each rank is a sample. Sums are exact; the spread is that of the time of the device in each sample,
+ * taken with Welford's and Chan's formulas, so that samples that are equal have none.
  */
 #ifndef COMPARE_LEDGER_H
 #define COMPARE_LEDGER_H

@@ -1,6 +1,6 @@
 /*
- * part_collectives.c - which work is communication, and of what: its name, type of data, elements and size of the group, as
- * the kernels' arguments tell; of one without arguments, the kernel's name. O(events) to find them.
+ * part_collectives.c - which work is communication, and of what: its name, type of data, elements and size of the
+ * group, as the kernels' arguments tell; of one without arguments, the kernel's name. O(events) to find them.
  */
 #include <string.h>
 

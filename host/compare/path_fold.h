@@ -1,6 +1,6 @@
 /*
- * path_fold.h - trees of many steps and ranks of one side, folded into one: the k-th child of a name below a node is the
- * k-th child of that name below it in every step.
+ * path_fold.h - trees of many steps and ranks of one side, folded into one: the k-th child of a name below a node is
+ * the k-th child of that name below it in every step.
  *
  *     step 4   linear norm linear          folded   linear linear norm linear'          linear, norm in all steps,
  *     step 5   linear norm linear                   the order is that of the steps      linear' in the last

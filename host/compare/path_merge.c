@@ -40,7 +40,8 @@ static void add_numbers(struct path_node *node, const struct path_node *other) {
     }
 }
 
-/* Puts a node with all below it, and below `parent`, at the end; `other` (may be NULL) is the same on the other side. */
+/* Puts a node with all below it, and below `parent`, at the end; `other` (may be NULL) is the same on the other
+ * side. */
 static void put_whole(struct path_merge *merge, const struct path_tree *tree, row_t row, const struct path_node *other,
                       row_t parent) {
     row_t first = merge->to->n, n = tree->nodes[row].end - row;

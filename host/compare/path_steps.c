@@ -5,9 +5,9 @@
  *     work of the calls                                   gemm                     elementwise
  *     tree of the step   root ( thread ( aten::addmm ( gemm ), aten::add ( elementwise ) ) )
  *
- * Host events are dealt out to the steps that they begin in; an operator that began before the step is not around what is
- * in it. Work whose call is not in the trace stands beside the threads. The
- * trees are folded into one, see path_fold.h. O(n), as every event belongs to one step.
+ * Host events are dealt out to the steps that they begin in; an operator that began before the step is not around what
+ * is in it. Work whose call is not in the trace stands beside the threads. The trees are folded into one, see
+ * path_fold.h. O(n), as every event belongs to one step.
  */
 #include <string.h>
 

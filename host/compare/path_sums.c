@@ -2,8 +2,8 @@
  * path_sums.c - the merged tree once more, by names only: for each path what runs below it and what it launches itself,
  * parents before their children, those first whose time differs most.
  *
- * A piece of work that both sides have stands at the shorter of its paths, of equal ones at that which comes first in the
- * alphabet, so that it does not matter which side is A. Numbers of paths rise from the root on, so sums are made
+ * A piece of work that both sides have stands at the shorter of its paths, of equal ones at that which comes first in
+ * the alphabet, so that it does not matter which side is A. Numbers of paths rise from the root on, so sums are made
  * from the last path to the first. O(n), beside sorting children.
  */
 #include <stdlib.h>

@@ -92,8 +92,9 @@ void path_tree_drop_modules(struct path_tree *tree, struct arena *scratch);
 /* Makes `end` and `n_children` from parents. */
 void path_tree_finish(struct path_tree *tree);
 
-/* Merges two trees that have ids and names into one, in the arena: nodes that are aligned become one. O(n log n), beside a look
- * at all ids. See path_merge.c. `scratch` is another arena, and given back. SUTRA_SYSTEM: out of memory. */
+/* Merges two trees that have ids and names into one, in the arena: nodes that are aligned become one. O(n log n),
+ * beside a look at all ids. See path_merge.c. `scratch` is another arena, and given back. SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status path_tree_merge(const struct path_tree trees[2], struct path_ids *ids, struct arena *arena,
                                   struct arena *scratch, struct path_tree *merged, struct sutra_error *error);
 

@@ -1,14 +1,15 @@
 /*
- * step_windows.c - the steps of the profiler as stretches of time: which of them host events and work belong to, and what
- * each consists of.
+ * step_windows.c - the steps of the profiler as stretches of time: which of them host events and work belong to, and
+ * what each consists of.
  *
  *     host     | step 4        | step 5                     launched in 4, done in 5: of 4
  *     launches       |    |        |
  *     kernels          [......] [....] [..]
  *
- * Work belongs to the step in which its call begins; a step goes on to the start of the next. What passes on the device in
- * a step, and how long it takes, is told by the steps of the overview (analyze/overview/steps.h), whose bounds follow the
- * device where the host runs ahead. A trace without steps is one, from its first event to its last. O(n log s).
+ * Work belongs to the step in which its call begins; a step goes on to the start of the next. What passes on the device
+ * in a step, and how long it takes, is told by the steps of the overview (analyze/overview/steps.h), whose bounds
+ * follow the device where the host runs ahead. A trace without steps is one, from its first event to its last. O(n log
+ * s).
  */
 #include "analyze/overview/steps.h"
 #include "base/bisect.h"

@@ -7,8 +7,8 @@
  *     into v         into[into_start[v]] ... into[into_start[v + 1] - 1]    edges that end at v, in that order
  *     out of u       out[out_start[u]] ... likewise, without hubs (see hubs.h); edges_from() has those, too
  *
- * An edge that is added twice keeps its first number and takes the last weight and type. Cost: O(nodes + edges) time and
- * memory for everything here.
+ * An edge that is added twice keeps its first number and takes the last weight and type. Cost: O(nodes + edges) time
+ * and memory for everything here.
  */
 #ifndef CRITICAL_PATH_GRAPH_H
 #define CRITICAL_PATH_GRAPH_H

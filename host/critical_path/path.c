@@ -1,8 +1,9 @@
 /*
  * path.c - sutra_critical_path_...(): which rules apply, and the way to a file.
  *
- * The reference's rules are tried first, of edition 0.5, which give the map, then those of 0.6 where they are wanted. Where they give no path, or where the trace has what they do not tell apart,
- * the extended rules give the path; the map of external ids stays the reference's where that has one.
+ * The reference's rules are tried first, of edition 0.5, which give the map, then those of 0.6 where they are wanted.
+ * Where they give no path, or where the trace has what they do not tell apart, the extended rules give the path; the
+ * map of external ids stays the reference's where that has one.
  */
 #include "critical_path/path.h"
 

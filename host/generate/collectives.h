@@ -74,8 +74,8 @@ void collective_draw(struct job_member *member, struct random *program);
 /* Whether the trace lacks the kernel of the collective that is launched. */
 bool collective_is_lost(const struct job_member *member);
 
-/* When the collective that is launched ends on this rank, if it could begin at `ready` and begins at `start`: the same as
- * `start` while the ends are not settled. */
+/* When the collective that is launched ends on this rank, if it could begin at `ready` and begins at `start`: the same
+ * as `start` while the ends are not settled. */
 int64_t collective_end(struct job_member *member, int64_t ready, int64_t start);
 
 /* Settles the ends of what all ranks have launched since the last time; clocks[rank] is when its stream is free, and

@@ -1,9 +1,9 @@
 /*
- * job.h - writes the traces of a made-up job: the same program on a number of ranks, each with a host trace and a device
- * trace, that reduce gradients together and exchange activations with a neighbour.
+ * job.h - writes the traces of a made-up job: the same program on a number of ranks, each with a host trace and a
+ * device trace, that reduce gradients together and exchange activations with a neighbour.
  *
- * Ranks differ in how long things take, in when they begin, and, by host, in their clocks. Collectives tell their group,
- * number, type and size as PyTorch does for NCCL, and end together. Faults can be asked for, one of each kind.
+ * Ranks differ in how long things take, in when they begin, and, by host, in their clocks. Collectives tell their
+ * group, number, type and size as PyTorch does for NCCL, and end together. Faults can be asked for, one of each kind.
  */
 #ifndef GENERATE_JOB_H
 #define GENERATE_JOB_H
@@ -27,8 +27,8 @@ struct generate_job_options {
     const char *host_folder, *device_folder;
 };
 
-/* Writes host.N.json and device.N.json of each rank N, a pair after the other, into folders that are there. Memory grows
- * with the number of ranks and of collectives. Errors as of generate_pair(). */
+/* Writes host.N.json and device.N.json of each rank N, a pair after the other, into folders that are there. Memory
+ * grows with the number of ranks and of collectives. Errors as of generate_pair(). */
 enum sutra_status generate_job(const struct generate_job_options *options, struct sutra_error *error);
 
 #endif

@@ -72,8 +72,8 @@ static int64_t microseconds(int64_t ns) {
     return (int64_t)floor((double)ns / 1000 + 0.5);
 }
 
-/* Microseconds since a rank's start as microseconds of the job. Only a clock that drifts makes more of them, or less, so
- * that they fit to the durations of the rank's nodes. */
+/* Microseconds since a rank's start as microseconds of the job. Only a clock that drifts makes more of them, or less,
+ * so that they fit to the durations of the rank's nodes. */
 static int64_t placed_us(const struct meetings_work *work, row_t rank, int64_t us) {
     int64_t origin_ns = work->job->ranks[rank].start.origin_ns;
     int64_t since_ns = apart(job_time(work, rank, origin_ns + us * 1000), work->origin_ns[rank]);

@@ -5,11 +5,11 @@
  *     rank 1              ready |.....|=transfer=|
  *     rank 2                    ready |=transfer==|         the last one ready lets all begin
  *
- * All times are those of the job's clock, on which collectives end at once; so much later than the first rank each of the
- * others starts. A collective's transfer lasts on each rank from the moment at which the last member is ready to the end
- * on that rank, or to the median end where the rank's own is far from that; its execution is the members' shortest
- * kernel. On ranks with one resource for communication collectives follow each other, on all ranks in the order of their
- * median ends, and are ready when the one before them is done.
+ * All times are those of the job's clock, on which collectives end at once; so much later than the first rank each of
+ * the others starts. A collective's transfer lasts on each rank from the moment at which the last member is ready to
+ * the end on that rank, or to the median end where the rank's own is far from that; its execution is the members'
+ * shortest kernel. On ranks with one resource for communication collectives follow each other, on all ranks in the
+ * order of their median ends, and are ready when the one before them is done.
  *
  * Cost: O(n log n) in collectives.
  */

@@ -164,8 +164,8 @@ static enum sutra_status link_rank(struct rank_at_hand *at_hand, struct sutra_co
 }
 
 /* What a rank has freed is the system's again: else each thread's heap would keep the room of its largest rank. One
-   thread at a time: where another allocator is in malloc's place (jemalloc, a sanitizer's), the first call sets up the C
-   library's own, and a second beside it would find that half done. */
+   thread at a time: where another allocator is in malloc's place (jemalloc, a sanitizer's), the first call sets up the
+   C library's own, and a second beside it would find that half done. */
 static void give_back(void) {
 #ifdef __GLIBC__
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;

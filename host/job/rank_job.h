@@ -44,8 +44,8 @@ struct rank_job_options {
     void *arg;
 };
 
-/* Works until there is no next pair. Errors are those of the work as a whole, as no threads: what keeps a rank from being
- * linked stands in its record. */
+/* Works until there is no next pair. Errors are those of the work as a whole, as no threads: what keeps a rank from
+ * being linked stands in its record. */
 enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_job_options *options,
                                struct sutra_error *error);
 

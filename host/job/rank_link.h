@@ -29,7 +29,8 @@ struct rank_start {
 };
 
 /* Writes it; a file for simulators spends the traces. `faithful`, whose size is set, is filled if it is asked for, and
- * `job` where the output is of one, else NULL; *n_bytes may be NULL. Errors as of sutra_linked_write() and sutra_linked_convert(). */
+ * `job` where the output is of one, else NULL; *n_bytes may be NULL. Errors as of sutra_linked_write() and
+ * sutra_linked_convert(). */
 enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
                                     const struct link_output *output, struct rank_of_job *job, const char *path,
                                     uint64_t *n_bytes, struct sutra_faithful_report *faithful,

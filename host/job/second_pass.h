@@ -20,8 +20,8 @@ struct second_pass_options {
     void *arg;
 };
 
-/* Makes the files of all ranks that are done, and removes those of all others; the sizes of the ranks' files are those of
- * these then. For ASTRA-sim, also writes what it needs beside them. The first error ends it. */
+/* Makes the files of all ranks that are done, and removes those of all others; the sizes of the ranks' files are those
+ * of these then. For ASTRA-sim, also writes what it needs beside them. The first error ends it. */
 enum sutra_status second_pass_run(struct job_whole *whole, const struct second_pass_options *options,
                                   struct sutra_error *error);
 

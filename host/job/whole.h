@@ -64,8 +64,8 @@ struct job_whole {
     uint64_t n_findings, findings_capacity, n_errors;
 };
 
-/* Reads the records of a job's folder, and finds what is wrong. Needs job_whole_free() in any case. SUTRA_NO_INPUT: there
- * are no records. SUTRA_DATA: they are damaged. SUTRA_SYSTEM: out of memory. */
+/* Reads the records of a job's folder, and finds what is wrong. Needs job_whole_free() in any case. SUTRA_NO_INPUT:
+ * there are no records. SUTRA_DATA: they are damaged. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, struct sutra_error *error);
 void job_whole_free(struct job_whole *whole);
 

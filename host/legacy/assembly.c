@@ -168,8 +168,8 @@ static uint64_t gpu_node_bytes(const struct assembly *assembly, row_t unit) {
     return end - nodes->text[node];
 }
 
-/* Host operators that are matched with device operators of one Ev Idx have a node each for every GPU operator of it: the
- * output can grow with the square of the input. */
+/* Host operators that are matched with device operators of one Ev Idx have a node each for every GPU operator of it:
+ * the output can grow with the square of the input. */
 static enum sutra_status judge_size(const struct assembly *assembly, uint64_t n_gpu, uint64_t bytes, uint64_t most) {
     static const char text[] = "the output %s %llu nodes, about %.1f MB or more, for %llu GPU operators: many host "
                                "operators are matched with device operators of one Ev Idx";

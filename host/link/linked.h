@@ -54,8 +54,8 @@ struct linked_traces {
  * strings of the device trace and the members of the host trace; else the three may only be freed. */
 void linked_traces_spend(const struct linked_traces *spent);
 
-/* Before that: frees columns of the traces that neither plus_linked() nor anything behind it reads, and where tokens begin
- * in the device trace, of which plus_linked_groups() has been told what is needed. */
+/* Before that: frees columns of the traces that neither plus_linked() nor anything behind it reads, and where tokens
+ * begin in the device trace, of which plus_linked_groups() has been told what is needed. */
 void linked_traces_spend_keys(const struct linked_traces *spent);
 
 /* About how many bytes the nodes take as text: their number times the mean of some hundreds. 0: out of memory. */

@@ -10,7 +10,8 @@
 #include "facts/names.h"
 #include "read/fields.h"
 
-/* A host trace's time is local and in whole seconds; its observer begins and ends a little before or after the profiler.
+/* A host trace's time is local and in whole seconds; its observer begins and ends a little before or after the
+ * profiler.
  */
 #define ZONE_STEP  900.0
 #define ZONE_STEPS 56

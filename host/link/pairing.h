@@ -1,13 +1,14 @@
 /*
- * pairing.h - whether a host trace and a device trace were recorded together, and where not, what they show of the cause.
+ * pairing.h - whether a host trace and a device trace were recorded together, and where not, what they show of the
+ * cause.
  *
  *     host trace     pid 8403     time + (finish_ts - start_ts)     rf_id  3 .. 499 \
  *                                                                                    the same process, time and steps?
  *     device trace   pid of its   ts of its first and last          rf_id  3 .. 499 /
  *                    CPU operators
  *
- * Nothing is linked or left out by this: traces of two ranks have the same ids for the same operators, so that they link
- * nearly as well as those of one, and only the process tells.
+ * Nothing is linked or left out by this: traces of two ranks have the same ids for the same operators, so that they
+ * link nearly as well as those of one, and only the process tells.
  *
  * Cost: O(n).
  */
@@ -37,7 +38,8 @@ struct pairing {
 enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                struct pairing *pairing, struct sutra_error *error);
 
-/* Warns where the two are of different processes or times, or were linked; in strict mode this fails with SUTRA_STRICT. */
+/* Warns where the two are of different processes or times, or were linked; in strict mode this fails with
+ * SUTRA_STRICT. */
 enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,
                                 struct sutra_error *error);
 

@@ -17,10 +17,10 @@
  * decimals near 0 have digits far below those of the last times.
  *
  * One sum is what Python's successive subtractions give if all their results can be held by a double (see is_exact()).
- * Where that cannot be shown, or where integers and doubles are mixed, the merged intervals are subtracted one by one in
- * Python's order: the tree finds where the next one begins and ends, at O(log n) for each, or all operators that begin
- * inside are looked at, if those are fewer. That is counted. What lies inside begins no earlier, so only digits of times
- * from there on matter: among doubles with starts as large as durations that does not happen.
+ * Where that cannot be shown, or where integers and doubles are mixed, the merged intervals are subtracted one by one
+ * in Python's order: the tree finds where the next one begins and ends, at O(log n) for each, or all operators that
+ * begin inside are looked at, if those are fewer. That is counted. What lies inside begins no earlier, so only digits
+ * of times from there on matter: among doubles with starts as large as durations that does not happen.
  */
 #include <math.h>
 

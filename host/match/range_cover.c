@@ -149,8 +149,8 @@ static enum sutra_status find_places(struct painting *painting, const int64_t *s
     return status;
 }
 
-/* Ranges in the order in which they end: those that end before interval k are order[begin[k]] .. order[begin[k + 1] - 1].
- * begin[] comes in as n + 2 zeros. */
+/* Ranges in the order in which they end: those that end before interval k are order[begin[k]] .. order[begin[k + 1] -
+ * 1]. begin[] comes in as n + 2 zeros. */
 static void order_ranges(const row_t *last, row_t n_ranges, row_t n, row_t *begin, row_t *order) {
     for (row_t i = 0; i < n_ranges; i++)
         begin[last[i] + 1]++;

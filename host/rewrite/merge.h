@@ -59,8 +59,8 @@ static inline struct merge_rank *merge_rank_at(const struct sutra_merged *merged
     return (struct merge_rank *)merged->tasks.results + number;
 }
 
-/* Sets positions, offsets and shifts of the first `n` ranks of the order, which are those that are merged. False: out of
- * memory. */
+/* Sets positions, offsets and shifts of the first `n` ranks of the order, which are those that are merged. False: out
+ * of memory. */
 bool merge_clocks_set(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks, size_t n);
 
 /* Writes a rank's events when its turn comes; a rank_work of the second pass (merge_rank.c). */

@@ -1,6 +1,6 @@
 /*
- * merge_arrows.c - what the ranks of a collective do is joined by arrows, from the rank that comes first to the next one,
- * up to the last, for which all have waited; a message goes from its sender to its receiver.
+ * merge_arrows.c - what the ranks of a collective do is joined by arrows, from the rank that comes first to the next
+ * one, up to the last, for which all have waited; a message goes from its sender to its receiver.
  *
  *     rank 0   [s===========]           rank 1   [s==]
  *     rank 1        [t======]           rank 2     [f=====]

@@ -2,9 +2,9 @@
  * merge_clocks.c - what is added to the times of each rank: the difference of what they count from, and what its host's
  * clock is off by.
  *
- * Ranks of a host have one clock, so they get one offset, the median of theirs, and stay as they are to each other. Where
- * theirs lie clearly further apart than the ends of collectives tell, they are of several hosts, or the traces tell of
- * the wrong ones: each then keeps its own. O(ranks log ranks).
+ * Ranks of a host have one clock, so they get one offset, the median of theirs, and stay as they are to each other.
+ * Where theirs lie clearly further apart than the ends of collectives tell, they are of several hosts, or the traces
+ * tell of the wrong ones: each then keeps its own. O(ranks log ranks).
  */
 #include <stdlib.h>
 

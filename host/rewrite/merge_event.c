@@ -1,8 +1,8 @@
 /*
  * merge_event.c - the bytes of an event with other numbers in some places, which the reader has noted.
  *
- * Ids get the rank's position in the upper bits of those that a double holds; integers that reach into these, and texts,
- * become texts with the position in front.
+ * Ids get the rank's position in the upper bits of those that a double holds; integers that reach into these, and
+ * texts, become texts with the position in front.
  */
 #include "rewrite/merge_event.h"
 

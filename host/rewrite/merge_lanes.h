@@ -6,9 +6,9 @@
  *     pid 0,    tid 20          (kernels)                   "rank 3: GPU stream 20"
  *     pid Spans                                             "rank 3: Spans"
  *
- * A lane is what events share that have one pid and one tid. It is one of a GPU if work of the device stands there; each
- * of those is a process by itself, the others are by their pid. Metadata of processes are made anew, those of threads
- * stay where the thread has events.
+ * A lane is what events share that have one pid and one tid. It is one of a GPU if work of the device stands there;
+ * each of those is a process by itself, the others are by their pid. Metadata of processes are made anew, those of
+ * threads stay where the thread has events.
  *
  * Cost: O(events), and O(n log n) in lanes.
  */

@@ -1,8 +1,8 @@
 /*
  * merge_rank.c - a rank's events, as pieces of the timeline.
  *
- * Until it is its turn a rank's pieces are held, compressed if the output is; from then on they go straight to the sink.
- * Where one ends and the next begins depends on the events alone.
+ * Until it is its turn a rank's pieces are held, compressed if the output is; from then on they go straight to the
+ * sink. Where one ends and the next begins depends on the events alone.
  */
 #include <stdlib.h>
 

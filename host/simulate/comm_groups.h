@@ -1,8 +1,9 @@
 /*
  * comm_groups.h - process groups of ET+: numbers for those that have other names, and which ranks are in them.
  *
- * ASTRA-sim knows groups by numbers: 0, or none, is that of all ranks. A group of another name gets a number made of the
- * name, so that the files of all ranks agree without knowing each other. Members are told by nodes that describe groups:
+ * ASTRA-sim knows groups by numbers: 0, or none, is that of all ranks. A group of another name gets a number made of
+ * the name, so that the files of all ranks agree without knowing each other. Members are told by nodes that describe
+ * groups:
  *
  *     "## process_group:init ##"   ['[{"pg_name": "1", ..., "ranks": [0, 2], ...}, ...]']
  *

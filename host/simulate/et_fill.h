@@ -4,9 +4,9 @@
  *
  *     et_fill_begin   -->   a pass   -->   et_fill_room   -->   the same pass again  
  *
- * Parts of a file may be filled side by side: each part has a filler for its first pass, whose counts are added up; what
- * stands before a part is where its second pass begins (et_fill_part). Names that no part knows are numbered when all
- * are filled, in the order of the parts.
+ * Parts of a file may be filled side by side: each part has a filler for its first pass, whose counts are added up;
+ * what stands before a part is where its second pass begins (et_fill_part). Names that no part knows are numbered when
+ * all are filled, in the order of the parts.
  */
 #ifndef SIMULATE_ET_FILL_H
 #define SIMULATE_ET_FILL_H

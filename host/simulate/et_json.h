@@ -1,6 +1,7 @@
 /*
- * et_json.h - messages of an .et file as JSON, as protobuf's MessageToJson writes them: names in lower camel case, fields
- * in the order of their numbers without those that are empty or 0, integers of 64 bits as strings, bytes in base64.
+ * et_json.h - messages of an .et file as JSON, as protobuf's MessageToJson writes them: names in lower camel case,
+ * fields in the order of their numbers without those that are empty or 0, integers of 64 bits as strings, bytes in
+ * base64.
  *
  *     ET_JSON_CHAKRA   objects indented by 2, one right behind the other, as chakra_jsonizer writes them
  *     ET_JSON_LINES    one object a line, the metadata first; et_lines.h reads them back

@@ -27,12 +27,13 @@ struct et_maker {
     row_t n;
 };
 
-/* Puts the nodes in order; the list lies in the arena. O(n log n) where ids do not rise. SUTRA_SYSTEM: out of memory. */
+/* Puts the nodes in order; the list lies in the arena. O(n log n) where ids do not rise. SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
                                  const struct et_rules *rules, struct sutra_error *error);
 
-/* Fills `nodes`, which know the names of attributes, with the nodes from `first` up to `end`. Their texts lie where those
- * of ET+ do. The pool's threads help; without one (NULL) the caller works alone. O(nodes + attributes). */
+/* Fills `nodes`, which know the names of attributes, with the nodes from `first` up to `end`. Their texts lie where
+ * those of ET+ do. The pool's threads help; without one (NULL) the caller works alone. O(nodes + attributes). */
 enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
                                 struct pool *pool, struct sutra_error *error);
 

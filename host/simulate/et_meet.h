@@ -5,9 +5,9 @@
  *     in the job    [start] -> a -> b -> [allreduce: its transfer]      meeting 12, of 8 ranks, with so many bytes
  *     for ASTRA-sim [start] -> a -> b -> [meet] -> [allreduce as a broadcast: its transfer]
  *
- * The wait for the other ranks is no node's duration, since it changes with them: who simulates the job lets the nodes of
- * a meeting begin when the last of them is ready. ASTRA-sim does so by itself with the nodes [meet], which cost nothing
- * where its network has no latency, and replays broadcasts with their durations.
+ * The wait for the other ranks is no node's duration, since it changes with them: who simulates the job lets the nodes
+ * of a meeting begin when the last of them is ready. ASTRA-sim does so by itself with the nodes [meet], which cost
+ * nothing where its network has no latency, and replays broadcasts with their durations.
  *
  * Attributes of a node: "meeting", a number of the job, if it meets others; "meeting_kind", such as "all-reduce",
  * "meeting_ranks", how many there are in the group, and "meeting_bytes".
@@ -44,8 +44,8 @@ struct rank_meetings {
     row_t n;
 };
 
-/* Fills `made`, begun by the caller; its texts lie where those of `alone` do, or in its own arena. Nodes of `alone` stand by
- * rising id. SUTRA_DATA: a node is not there. SUTRA_SYSTEM: out of memory. O(n). */
+/* Fills `made`, begun by the caller; its texts lie where those of `alone` do, or in its own arena. Nodes of `alone`
+ * stand by rising id. SUTRA_DATA: a node is not there. SUTRA_SYSTEM: out of memory. O(n). */
 enum sutra_status et_meet(struct et_nodes *made, const struct et_nodes *alone, const struct rank_meetings *rank,
                           struct sutra_error *error);
 

@@ -4,8 +4,8 @@
  *     lengths --> parts of some thousand messages --> each counted --> each filled behind those before it
  *
  * Both passes walk the messages with the same functions: the first checks all and counts ids and attributes, the second
- * puts them into the columns. What was read before a fault stays counted, so that a damaged file can be looked at as far
- * as it is whole.
+ * puts them into the columns. What was read before a fault stays counted, so that a damaged file can be looked at as
+ * far as it is whole.
  */
 #include "simulate/et_read.h"
 

@@ -6,9 +6,9 @@
  *
  * What protobuf reads is read as protobuf does: unknown fields are stepped over, of repeated single fields the last
  * counts, numbers may be packed or not, texts must be UTF-8. Where the messages end is told as Chakra's own readers do:
- * at the end of the file, at a length that is cut off, or at the first length 0; a last message that is shorter than its
- * length is read as it is. Two passes, one to check and count, one to fill, each in parts side by side. Cost: O(bytes), without
- * recursion.
+ * at the end of the file, at a length that is cut off, or at the first length 0; a last message that is shorter than
+ * its length is read as it is. Two passes, one to check and count, one to fill, each in parts side by side. Cost:
+ * O(bytes), without recursion.
  */
 #ifndef SIMULATE_ET_READ_H
 #define SIMULATE_ET_READ_H

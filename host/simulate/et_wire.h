@@ -125,8 +125,8 @@ bool wire_skip_group(struct wire *wire, uint32_t number);
 /* The next field of any form. */
 bool wire_next_any(struct wire *wire, struct wire_field *field);
 
-/* The next field; groups are stepped over. False: the end, or a fault. Most have a tag of one byte, and a value or length
- * of one. */
+/* The next field; groups are stepped over. False: the end, or a fault. Most have a tag of one byte, and a value or
+ * length of one. */
 static inline bool wire_next(struct wire *wire, struct wire_field *field) {
     const size_t left = (size_t)(wire->end - wire->at);
     if (left >= 2) {

@@ -32,8 +32,8 @@ static inline bool kernel_is_send_receive(struct et_text name) {
     return kernel_name_has(name, "ncclDevKernel_SendRecv");
 }
 
-/* Which collective (enum et_collective) a kernel's name says, or -1. With `all`, also those that Chakra's schema has but
- * chakra_converter does not know. */
+/* Which collective (enum et_collective) a kernel's name says, or -1. With `all`, also those that Chakra's schema has
+ * but chakra_converter does not know. */
 int kernel_collective(struct et_text name, bool all);
 
 #endif

@@ -33,15 +33,15 @@ struct network {
 enum sutra_status network_fit(struct network *network, const struct rank_graph *graphs, uint32_t n, struct arena *arena,
                               struct sutra_error *error);
 
-/* A network that is told instead: "alpha=12us,beta=50GB/s", in any order; ns, us, ms, s, and B/s to TB/s. One that is not
- * told stays as it was fitted: NAN. */
+/* A network that is told instead: "alpha=12us,beta=50GB/s", in any order; ns, us, ms, s, and B/s to TB/s. One that is
+ * not told stays as it was fitted: NAN. */
 struct told_network {
     double alpha_ns, bytes_per_ns;
 };
 enum sutra_status network_read(struct told_network *told, const char *text, struct sutra_error *error);
 
-/* run_ns[r][i] of all transfers becomes what they take with `times` the bandwidth, or on the network that is told (NULL:
- * none), times what they were scaled by before. */
+/* run_ns[r][i] of all transfers becomes what they take with `times` the bandwidth, or on the network that is told
+ * (NULL: none), times what they were scaled by before. */
 void network_apply(const struct network *network, const struct told_network *told, double times,
                    const struct rank_graph *graphs, uint32_t n, double *const *run_ns);
 

@@ -1,5 +1,6 @@
 /*
- * node_rings.c - a depth-first search with a stack of its own; a node that is met while it is on the stack closes a ring.
+ * node_rings.c - a depth-first search with a stack of its own; a node that is met while it is on the stack closes a
+ * ring.
  */
 #include "simulate/node_rings.h"
 

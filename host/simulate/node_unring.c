@@ -1,10 +1,10 @@
 /*
  * node_unring.c - opening rings of dependencies.
  *
- * Nodes that can reach each other are a component (Tarjan's search); only a dependency within one can close a ring. Then
- * nodes are taken in an order in which all that they depend on comes before. When none is left that can be taken, the
- * first of those that wait for nothing but other threads of their component goes on without these. Dependencies on the
- * order of a thread and on parents make no rings among themselves, so there always is such a node, but where nodes
+ * Nodes that can reach each other are a component (Tarjan's search); only a dependency within one can close a ring.
+ * Then nodes are taken in an order in which all that they depend on comes before. When none is left that can be taken,
+ * the first of those that wait for nothing but other threads of their component goes on without these. Dependencies on
+ * the order of a thread and on parents make no rings among themselves, so there always is such a node, but where nodes
  * stand above themselves; then the next one goes on without all that is still to come.
  */
 #include <string.h>

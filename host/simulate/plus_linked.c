@@ -1,6 +1,6 @@
 /*
- * plus_linked.c - units in tasks, each with a reader and a store of its own. A node's text is walked once for itself and
- * the GPU nodes below it, which are copies of it but for what linking sets.
+ * plus_linked.c - units in tasks, each with a reader and a store of its own. A node's text is walked once for itself
+ * and the GPU nodes below it, which are copies of it but for what linking sets.
  */
 #include "simulate/plus_linked.h"
 

@@ -15,8 +15,8 @@
 enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
                                      const struct json_place **groups, struct sutra_error *error);
 
-/* `groups` is of plus_linked_groups(). Fills the trace, whose texts lie in both traces, too. Nodes of schema 1.0.1 get the new ids of their parents, which
- * the text of ET+ does not tell. SUTRA_SYSTEM: out of memory. */
+/* `groups` is of plus_linked_groups(). Fills the trace, whose texts lie in both traces, too. Nodes of schema 1.0.1 get
+ * the new ids of their parents, which the text of ET+ does not tell. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
                               const struct sutra_linked *linked, const struct json_place *groups,
                               struct sutra_error *error);

@@ -1,11 +1,11 @@
 /*
- * python_text.h - what Python's str() makes of a JSON value after json.load(), in UTF-8: the form in which .et files hold
- * inputs and outputs.
+ * python_text.h - what Python's str() makes of a JSON value after json.load(), in UTF-8: the form in which .et files
+ * hold inputs and outputs.
  *
  *     [[64, 1e3], "it's", null, {"a": true}]   ->   [[64, 1000.0], "it's", None, {'a': True}]
  *
- * A string by itself stays as it is; inside of lists and objects it is its repr(). The grammar is checked on the way, so
- * that a text is walked once. Cost: O(bytes read and written), and O(k log k) for an object of k keys.
+ * A string by itself stays as it is; inside of lists and objects it is its repr(). The grammar is checked on the way,
+ * so that a text is walked once. Cost: O(bytes read and written), and O(k log k) for an object of k keys.
  */
 #ifndef SIMULATE_PYTHON_TEXT_H
 #define SIMULATE_PYTHON_TEXT_H

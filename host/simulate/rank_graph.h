@@ -3,8 +3,8 @@
  *
  *     columns of the file (et_nodes.h)  -->  struct rank_graph  -->  struct replay_graph (replay.h)
  *
- * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. One on the node itself keeps it
- * from ever running, as any ring does. Of nodes with one id the last counts. Of the file's columns nothing is needed
+ * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. One on the node itself keeps
+ * it from ever running, as any ring does. Of nodes with one id the last counts. Of the file's columns nothing is needed
  * once the graph is made.
  */
 #ifndef SIMULATE_RANK_GRAPH_H

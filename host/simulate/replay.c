@@ -7,11 +7,11 @@
  *
  * All lanes of a rank share one array of rows, since a node can only ever wait in its own lane.
  *
- * Ranks touch each other only where they meet. So a rank none of whose nodes waits in a meeting runs on by itself, until
- * one does; then others are run, up to the one that was missing. Where all ranks wait, the one whose next end comes first
- * goes on: nobody can let it go before. Thus what is at hand is that of one rank for long. What ends at the same moment
- * does so in the order of ranks, and on a rank in the order of starts; as these are numbered by each rank for itself, what
- * a meeting let go comes among them by who was the last one to come: (moment, that rank, its number).
+ * Ranks touch each other only where they meet. So a rank none of whose nodes waits in a meeting runs on by itself,
+ * until one does; then others are run, up to the one that was missing. Where all ranks wait, the one whose next end
+ * comes first goes on: nobody can let it go before. Thus what is at hand is that of one rank for long. What ends at the
+ * same moment does so in the order of ranks, and on a rank in the order of starts; as these are numbered by each rank
+ * for itself, what a meeting let go comes among them by who was the last one to come: (moment, that rank, its number).
  */
 #include "simulate/replay.h"
 

@@ -9,9 +9,9 @@
  *
  * These are ASTRA-sim's rules, to the nanosecond: whenever a node ends, first the nodes that waited for it become free,
  * then each idle resource takes the free node with the lowest row; nodes that start at the same moment do so in the
- * order of their rows, and end in the order in which they started, those of a lower rank before those of a higher one. A
- * node without duration takes 1 ns. Members of a meeting hold their resource from their start, and all run from the moment
- * at which the last one starts.
+ * order of their rows, and end in the order in which they started, those of a lower rank before those of a higher one.
+ * A node without duration takes 1 ns. Members of a meeting hold their resource from their start, and all run from the
+ * moment at which the last one starts.
  *
  * Cost: O((nodes + dependencies) log nodes), 40 bytes a node.
  */

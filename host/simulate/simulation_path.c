@@ -1,6 +1,6 @@
 /*
- * simulation_path.c - what the simulated time consists of: the critical path, sums by name, and what a name is worth; in
- * come the times of all nodes.
+ * simulation_path.c - what the simulated time consists of: the critical path, sums by name, and what a name is worth;
+ * in come the times of all nodes.
  *
  *     the path goes back from the node that ended last: each node to the one whose end let it run
  *

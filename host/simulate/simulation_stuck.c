@@ -59,7 +59,8 @@ static void find_never(const struct rank_graph *graph, bool *never, row_t *n_wai
         never[i] = n_waits[i] > 0;
 }
 
-/* What keeps a node that has not started: a dependency that can never run, else one that has not yet; ROW_NONE: none. */
+/* What keeps a node that has not started: a dependency that can never run, else one that has not yet; ROW_NONE:
+ * none. */
 static row_t missing_dep(const struct stuck_finding *finding, struct replay_node node) {
     const struct rank_graph *graph = &finding->simulation->graphs[node.rank];
     const uint64_t *end_ns = finding->simulation->times[node.rank].end_ns;

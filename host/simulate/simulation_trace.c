@@ -1,12 +1,12 @@
 /*
- * simulation_trace.c - simulated times as a Chrome trace, to open in Perfetto beside the measured ones: two processes for
- * each rank, an event for each node.
+ * simulation_trace.c - simulated times as a Chrome trace, to open in Perfetto beside the measured ones: two processes
+ * for each rank, an event for each node.
  *
  *     rank 0, measured     a thread for each thread and stream       of files that tell when nodes started
  *     rank 0, simulated    a thread for each resource                and its waits in meetings
  *
- * Both begin at 0: what was measured with the first node of the rank, or, where files tell meetings and so have one clock,
- * with that of the job.
+ * Both begin at 0: what was measured with the first node of the rank, or, where files tell meetings and so have one
+ * clock, with that of the job.
  */
 #include <inttypes.h>
 #include <stdio.h>

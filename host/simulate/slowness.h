@@ -6,8 +6,8 @@
  *     rank 2   sgemm 101 us  relu 20 us
  *
  * Kernels that one rank alone has say nothing, so stages that do different things are not compared. Nodes of processors
- * are cut in many ways, so their whole time counts, for each kernel that they launch. Of an even number the faster one in
- * the middle is the median: of two ranks the slower one is the straggler. Cost: O(n log n).
+ * are cut in many ways, so their whole time counts, for each kernel that they launch. Of an even number the faster one
+ * in the middle is the median: of two ranks the slower one is the straggler. Cost: O(n log n).
  */
 #ifndef SIMULATE_SLOWNESS_H
 #define SIMULATE_SLOWNESS_H

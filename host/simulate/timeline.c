@@ -37,7 +37,8 @@ void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call)
 
 /* ---- Edges ---- */
 
-/* Edges that a kernel may have besides those of its orders: from its launch, its stream, another stream, and the clock. */
+/* Edges that a kernel may have besides those of its orders: from its launch, its stream, another stream, and the
+ * clock. */
 #define KERNEL_EDGES 4
 
 static bool take_edges(struct arena *arena, uint64_t capacity, struct timeline_edges *edges) {

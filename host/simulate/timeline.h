@@ -8,9 +8,9 @@
  *                gpu              b ---> kernel --------------------^
  *
  * The idea: a processor works through the cuts of all threads in one order, so each node lasts from one cut to the next
- * and no time is counted twice; where a call waited for the GPU, the chain goes on when the kernel ends instead of after
- * a duration; and a kernel starts when the cut at its launch is reached and the kernels before it have ended. Durations
- * are differences of rounded cuts, so that no rounding adds up.
+ * and no time is counted twice; where a call waited for the GPU, the chain goes on when the kernel ends instead of
+ * after a duration; and a kernel starts when the cut at its launch is reached and the kernels before it have ended.
+ * Durations are differences of rounded cuts, so that no rounding adds up.
  *
  * All times are microseconds as the traces give them. Threads and streams are numbered densely by the caller. Cost:
  * O(n log n) for n operators, kernels and calls.
@@ -77,7 +77,8 @@ struct timeline_calls timeline_calls_take(struct arena *arena, size_t n);
 void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call);
 
 /* Streams that are told to wait for an event: kernels launched on `stream` from `call_start` on start after the kernels
- * launched on `awaited` before `record_start`. Of a job, streams without kernels have numbers, too, behind the others. */
+ * launched on `awaited` before `record_start`. Of a job, streams without kernels have numbers, too, behind the
+ * others. */
 struct timeline_orders {
     row_t n;
     const uint32_t *stream, *awaited;
@@ -92,8 +93,8 @@ struct timeline_orders {
 struct timeline_options {
     double rest_us;  /* gaps, and times of a parent after its children, that are longer become nodes of their own */
     bool per_stream; /* the simulator has a resource for each stream: kernels are not cut where they overlap */
-    /* The rank is one of a job: communication is never cut, since it meets that of other ranks, and what an event stands
-     * for is followed from stream to stream. */
+    /* The rank is one of a job: communication is never cut, since it meets that of other ranks, and what an event
+     * stands for is followed from stream to stream. */
     bool of_job;
 };
 

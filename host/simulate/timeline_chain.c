@@ -21,8 +21,8 @@ static void add_boundary(struct timeline_boundaries *boundaries, enum boundary_k
     boundaries->of[boundaries->n++] = of;
 }
 
-/* Sorting is stable, so they are added kind after kind. Where no rest becomes a node nobody asks for begins; nor for one
- * at which an operator ends, whose own time it is up to there. */
+/* Sorting is stable, so they are added kind after kind. Where no rest becomes a node nobody asks for begins; nor for
+ * one at which an operator ends, whose own time it is up to there. */
 bool timeline_list_boundaries(const struct timeline_work *work, const struct timeline_order *ops,
                               const struct timeline_waits *waits, struct timeline_boundaries *boundaries) {
     const row_t n_ops = work->input->ops.n, n_begins = isinf(work->input->options.rest_us) ? 0 : n_ops;

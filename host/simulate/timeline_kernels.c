@@ -2,11 +2,11 @@
  * timeline_kernels.c - what each kernel waits for; in come the chain of CPU nodes and the streams' queues, out go edges
  * and the moment from which on a kernel could have run.
  *
- *     ready = the last of: the cut at its launch, the end of the stream's kernel before it, the ends of the kernels that
- *             its stream was told to wait for
+ *     ready = the last of: the cut at its launch, the end of the stream's kernel before it, the ends of the kernels
+ *             that its stream was told to wait for
  *
- * What lies between that and its start is launch latency where it is short, and becomes a part of its duration. Where it
- * is long something else held the kernel up: a kernel of another stream that ended just then, or the processor.
+ * What lies between that and its start is launch latency where it is short, and becomes a part of its duration. Where
+ * it is long something else held the kernel up: a kernel of another stream that ended just then, or the processor.
  */
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * timeline_orders.c - which kernels wait for kernels of other streams: in come the streams' queues and what streams were
- * told, out go, for each kernel, those that it waits for.
+ * timeline_orders.c - which kernels wait for kernels of other streams: in come the streams' queues and what streams
+ * were told, out go, for each kernel, those that it waits for.
  *
  *     stream 7    [ a ] . record . . . . . . . . . . . .      an event stands for the stream's last kernel
  *     stream 20           wait . . record [ c ]               c waits for a

@@ -1,6 +1,6 @@
 /*
- * timeline_parts.c - kernels that ran side by side, for a simulator whose GPU runs one at a time; in come the moments at
- * which kernels became ready and their ends, out go parts that do not overlap.
+ * timeline_parts.c - kernels that ran side by side, for a simulator whose GPU runs one at a time; in come the moments
+ * at which kernels became ready and their ends, out go parts that do not overlap.
  *
  *     measured   stream 7   [ a                ]           each moment belongs to the kernel that ends first
  *                stream 8        [ b    ]
@@ -55,8 +55,8 @@ static void run_kernel(struct gpu_sharing *sharing, row_t kernel, row_t before, 
     sharing->last[kernel] = made;
 }
 
-/* Shares one resource out to n kernels. At each moment at which one begins or ends the next stretch begins, so there are
- * at most two for each. */
+/* Shares one resource out to n kernels. At each moment at which one begins or ends the next stretch begins, so there
+ * are at most two for each. */
 static void share_resource(struct gpu_sharing *sharing, row_t n, double origin) {
     double now = origin;
     row_t begun = 0, before = ROW_NONE;
@@ -88,8 +88,9 @@ static void leave_whole(struct gpu_sharing *sharing, row_t n) {
 
 /* ---- From stretches to parts ---- */
 
-/* The kernel that ran before a stretch, if it is another one, which was done by then; else ROW_NONE. There is no ring: a
- * kernel that waits for this one is not ready before this one is done, so that it cannot run before a stretch of it. */
+/* The kernel that ran before a stretch, if it is another one, which was done by then; else ROW_NONE. There is no ring:
+ * a kernel that waits for this one is not ready before this one is done, so that it cannot run before a stretch of
+ * it. */
 static row_t done_before(const struct gpu_sharing *sharing, row_t kernel, const struct gpu_stretch *stretch) {
     row_t other = stretch->after;
     bool is_done = other != ROW_NONE && other != kernel && sharing->done[other] <= stretch->start;

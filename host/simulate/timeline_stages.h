@@ -6,8 +6,8 @@
  *     kernels ---launches that come late--------/            |
  *        \------------------------------------------> ready times, dependencies ---> parts
  *
- * All columns are the arena's. Stages that sort need the engine; they return false where the arena or the engine ran out
- * of memory.
+ * All columns are the arena's. Stages that sort need the engine; they return false where the arena or the engine ran
+ * out of memory.
  */
 #ifndef SIMULATE_TIMELINE_STAGES_H
 #define SIMULATE_TIMELINE_STAGES_H
@@ -123,8 +123,8 @@ struct timeline_held {
 bool timeline_find_held(const struct timeline_work *work, const struct timeline_queues *queues,
                         struct timeline_held *held, struct timeline_report *report);
 
-/* The kernels that an event stands for which a stream of a job records at that time: its last one, and those that it was
- * told to wait for since then. Returns how many. */
+/* The kernels that an event stands for which a stream of a job records at that time: its last one, and those that it
+ * was told to wait for since then. Returns how many. */
 #define EVENT_KERNELS_MAX 16
 row_t timeline_event_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
                              const struct timeline_held *held, uint32_t stream, double time,

@@ -5,7 +5,8 @@
  * A flow's halves are bound to events by thread and time; of several there, the one with the flow's id as correlation
  * is meant. Where a trace lacks a flow for work on the device, the call of the same correlation starts one; of several
  * starts with one id, as where traces were joined, the last one before the end is meant. An external
- * id is a link only if ids differ from correlations somewhere: older traces just repeat the correlation there. O(n) but for sorts.
+ * id is a link only if ids differ from correlations somewhere: older traces just repeat the correlation there. O(n) but
+ * for sorts.
  */
 #include "base/bisect.h"
 #include "columns/number.h"

@@ -180,7 +180,8 @@ const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ra
 const struct sutra_hta_options *sutra_hta_ranks_rules(const struct sutra_hta_ranks *ranks);
 
 /* What HTA gives as lists, as JSON: the numbers of the profiler's steps, [10, 11]; and the ranks that may be stragglers
- * for one to three candidates, {"num_candidates=1": [3], ...}, null where HTA fails. For files as sutra_table_write(). */
+ * for one to three candidates, {"num_candidates=1": [3], ...}, null where HTA fails. For files as
+ * sutra_table_write(). */
 enum sutra_hta_list {
     SUTRA_HTA_LIST_STEPS,
     SUTRA_HTA_LIST_STRAGGLERS,

@@ -1,12 +1,12 @@
 /*
- * collectives.h - collectives over all ranks of a job: who waited for whom, how fast they were, how far clocks are apart,
- * and what is wrong with them.
+ * collectives.h - collectives over all ranks of a job: who waited for whom, how fast they were, how far clocks are
+ * apart, and what is wrong with them.
  *
  *     device traces --> sutra_collectives_make() --> struct sutra_collectives --> sutra_collectives_table()
  *                                                                            --> sutra_collectives_straggler()
  *
- * Collectives of ranks meet by their group (its name and its members), and their number "Seq" in it, or, where that is not
- * told, by their order, realigned where a rank lost some. Times are in microseconds, bandwidths in decimal GB/s.
+ * Collectives of ranks meet by their group (its name and its members), and their number "Seq" in it, or, where that is
+ * not told, by their order, realigned where a rank lost some. Times are in microseconds, bandwidths in decimal GB/s.
  */
 #ifndef SUTRA_COLLECTIVES_H
 #define SUTRA_COLLECTIVES_H
@@ -62,8 +62,8 @@ enum sutra_collectives_table {
 /* Reads the device traces of `n_paths` ranks, several at a time, and keeps of each what its collectives tell: memory is
  * that of as many traces as the context has threads, and about 200 bytes for each rank of each collective. If one rank
  * holds the others up, its trace and that of the median rank are read once more. A trace that cannot be read, or whose
- * rank an earlier one has, is left out with a warning; in a strict context that is an error, as it is if no trace is left.
- * *collectives is the caller's, and does not depend on the number of threads. */
+ * rank an earlier one has, is left out with a warning; in a strict context that is an error, as it is if no trace is
+ * left. *collectives is the caller's, and does not depend on the number of threads. */
 enum sutra_status sutra_collectives_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                          const struct sutra_collectives_options *options,
                                          struct sutra_collectives **collectives, struct sutra_error *error);

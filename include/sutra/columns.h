@@ -4,9 +4,9 @@
  *     device trace, host trace, ET+, ... --> struct ArrowArrayStream --> pyarrow, polars, DuckDB, or a loop in C
  *
  * Each of these functions fills a stream of one batch, a struct array whose children are the columns; its schema says
- * what they are called, their types and, in the metadata, their "unit". Columns belong to the stream's consumer until it
- * releases them, also when what they were asked of was freed long ago. Numbers that we have in the layout of Arrow are
- * not copied. All values may be null.
+ * what they are called, their types and, in the metadata, their "unit". Columns belong to the stream's consumer until
+ * it releases them, also when what they were asked of was freed long ago. Numbers that we have in the layout of Arrow
+ * are not copied. All values may be null.
  *
  *     ids           int64; null where the id is absent or no 64-bit integer (doubles without fraction, true and false count
  *                   as integers). Then NAME_text, a column on request, has it as Python's str() gives it.
@@ -197,8 +197,8 @@ enum sutra_dlrm_columns {
 enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlrm_columns which,
                                    struct ArrowArrayStream *stream, struct sutra_error *error);
 
-/* What sutra_simulate() found, item by item: the members of the structs of sutra/simulate.h by their names. Times are in
- * nanoseconds where the name ends in _ns, else in microseconds; what is infinite is null. */
+/* What sutra_simulate() found, item by item: the members of the structs of sutra/simulate.h by their names. Times are
+ * in nanoseconds where the name ends in _ns, else in microseconds; what is infinite is null. */
 enum sutra_simulated_columns {
     SUTRA_SIMULATED_RANKS,    /* struct sutra_simulated_rank */
     SUTRA_SIMULATED_WAITS,    /* struct sutra_simulated_wait; "ns" are nanoseconds */

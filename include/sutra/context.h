@@ -64,11 +64,11 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
 /* Ends the threads and frees the context; NULL is fine. Traces that were read with it must be freed before. */
 void sutra_context_free(struct sutra_context *context);
 
-/* Cancels the work that runs in the context: it ends soon, within 0.1 s mostly, frees what it has made, leaves no output,
- * and returns SUTRA_CANCELLED, or what it would have returned if it was about to end. All further work of the context ends
- * so, too, until this is taken back with `cancel` false. May be called from any thread, from the callbacks, and from a
- * handler of signals. What is not interrupted: waiting for an input that gives nothing, decompressing with gzip, and steps
- * of an analysis of one trace. */
+/* Cancels the work that runs in the context: it ends soon, within 0.1 s mostly, frees what it has made, leaves no
+ * output, and returns SUTRA_CANCELLED, or what it would have returned if it was about to end. All further work of the
+ * context ends so, too, until this is taken back with `cancel` false. May be called from any thread, from the
+ * callbacks, and from a handler of signals. What is not interrupted: waiting for an input that gives nothing,
+ * decompressing with gzip, and steps of an analysis of one trace. */
 void sutra_context_cancel(struct sutra_context *context, bool cancel);
 
 /* The engine that does the work, or did the last piece of it: "cpu" or "cuda". */

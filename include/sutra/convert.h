@@ -124,10 +124,10 @@ struct sutra_faithful_report {
 
 /* Gives the nodes that were made of what was linked (not with `compat`) measured times: the processor's as one chain,
  * waits for the GPU as dependencies, kernels with what they waited for; then simulates them once. `linked` NULL: the
- * nodes were made of ET+ with `keep_times`, which tells no calls, so that launches lie somewhere in their operators, and
- * the processor waits only where sync_dep or times show it; this works once. `options` and `report` may be NULL. The
- * converted nodes stay as they were on failure. SUTRA_USAGE: no times were kept. SUTRA_DATA: ET+ has none. SUTRA_SYSTEM:
- * out of memory. */
+ * nodes were made of ET+ with `keep_times`, which tells no calls, so that launches lie somewhere in their operators,
+ * and the processor waits only where sync_dep or times show it; this works once. `options` and `report` may be NULL.
+ * The converted nodes stay as they were on failure. SUTRA_USAGE: no times were kept. SUTRA_DATA: ET+ has none.
+ * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
                                                 const struct sutra_linked *linked,
                                                 const struct sutra_faithful_options *options,

@@ -153,8 +153,8 @@ struct sutra_full_share {
 };
 
 /* How much longer an operator or a kernel may take without the path becoming longer, if nothing else changes and the
- * kernels of a stream keep their order: 0 on the path, but where the processor goes on beside a kernel. Of an operator it
- * counts wherever in it that time is spent. */
+ * kernels of a stream keep their order: 0 on the path, but where the processor goes on beside a kernel. Of an operator
+ * it counts wherever in it that time is spent. */
 struct sutra_full_slack {
     uint32_t event;
     enum sutra_full_kind kind;

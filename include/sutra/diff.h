@@ -3,8 +3,8 @@
  *
  *     traces of A, traces of B --> sutra_diff_make() --> struct sutra_diff --> sutra_diff_table() --> tables
  *
- * All totals are those of a step of a rank: means over all steps of the profiler and all ranks; a trace without steps is
- * one. Work of the device belongs to the step in which it was launched. Each level splits the same whole, so the
+ * All totals are those of a step of a rank: means over all steps of the profiler and all ranks; a trace without steps
+ * is one. Work of the device belongs to the step in which it was launched. Each level splits the same whole, so the
  * differences of its rows add up to that of the whole, and those of B against A are those of A against B with the other
  * sign. Times are in microseconds.
  *
@@ -64,10 +64,10 @@ enum sutra_diff_table {
     SUTRA_DIFF_N_TABLES
 };
 
-/* Reads both sides, each of its traces once and freed before the next, and compares them. *diff is the caller's, and does
- * not depend on the number of threads. A trace that cannot be read, or whose rank an earlier one of its side has, is left
- * out with a warning; in a strict context that is an error, as it is if no trace of a side is left. SUTRA_DATA: a step
- * that is asked for is not there; with `compat`, there are no steps. */
+/* Reads both sides, each of its traces once and freed before the next, and compares them. *diff is the caller's, and
+ * does not depend on the number of threads. A trace that cannot be read, or whose rank an earlier one of its side has,
+ * is left out with a warning; in a strict context that is an error, as it is if no trace of a side is left. SUTRA_DATA:
+ * a step that is asked for is not there; with `compat`, there are no steps. */
 enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
                                   const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
                                   struct sutra_diff **diff, struct sutra_error *error);
@@ -95,8 +95,8 @@ struct sutra_diff_summary {
 };
 void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary *summary);
 
-/* With `compat`: writes HTA's lists of names that were added, deleted, called more or less often, and as often, as JSON.
- * `id` is that of a table of names that are not short. For files as sutra_table_write(). */
+/* With `compat`: writes HTA's lists of names that were added, deleted, called more or less often, and as often, as
+ * JSON. `id` is that of a table of names that are not short. For files as sutra_table_write(). */
 enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const struct sutra_diff *diff,
                                            enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
                                            struct sutra_error *error);

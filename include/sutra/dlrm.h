@@ -15,7 +15,8 @@
  *
  * There the ids of operators and of launches are one set of numbers; in most traces they are two, and then operators
  * get kernels of others. By default launches and kernels are matched by correlation instead, and every kernel is
- * charged to the operator that launched it, on whatever thread; `compat` is for those who compare. All times are in microseconds.
+ * charged to the operator that launched it, on whatever thread; `compat` is for those who compare. All times are in
+ * microseconds.
  */
 #ifndef SUTRA_DLRM_H
 #define SUTRA_DLRM_H

@@ -57,8 +57,8 @@ struct sutra_merged;
 
 /* Merges the traces at the paths into `output`, which is compressed if it ends in .gz or .zst; "-" is standard output.
  * Ranks that cannot be read are left out with a warning; in a strict context that is an error. Each trace is looked at
- * twice; those that do not stay in memory are read twice, as many at a time as the context has threads, so "-" cannot be
- * an input. The file is the same bytes for any number of threads. SUTRA_USAGE: no traces, or more than 1,048,576.
+ * twice; those that do not stay in memory are read twice, as many at a time as the context has threads, so "-" cannot
+ * be an input. The file is the same bytes for any number of threads. SUTRA_USAGE: no traces, or more than 1,048,576.
  * SUTRA_DATA: none can be read, or the first with no such step. SUTRA_NO_OUTPUT, SUTRA_IO: it cannot be written.
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_merge(struct sutra_context *context, const char *const *paths, size_t n_paths,

@@ -118,7 +118,8 @@ struct sutra_operators_rank {
     const char *reason; /* why the trace is left out; NULL: it is not */
 };
 
-/* The ranks that were asked for by rising number, and behind them the traces that were left out; NULL where `i` is too large. */
+/* The ranks that were asked for by rising number, and behind them the traces that were left out; NULL where `i` is too
+ * large. */
 const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i);
 
 /* A table of all ranks, or NULL where it was not made, as those of TraceLens are not: they are tables of one rank. */

@@ -3,8 +3,8 @@
  *
  *     device traces of ranks --> sutra_overview_make() --> struct sutra_overview --> findings, tables
  *
- * A finding is a sentence with its number, its cause and what to do, by one of the rules of docs/findings.md. Rules keep
- * silent where they are not sure; of many ranks a finding is that of the rank that it holds for most.
+ * A finding is a sentence with its number, its cause and what to do, by one of the rules of docs/findings.md. Rules
+ * keep silent where they are not sure; of many ranks a finding is that of the rank that it holds for most.
  */
 #ifndef SUTRA_OVERVIEW_H
 #define SUTRA_OVERVIEW_H

@@ -5,8 +5,8 @@
  *     sutra_overview_make() with sutra_report_visit() as its visitor --> sutra_report_write_overview()
  *     sutra_dlrm_analyze() --> sutra_report_write_dlrm()
  *
- * The page is one file that loads nothing and is whole without its script, which sorts tables; its size does not grow with the traces (it stays below
- * 2 MB). Texts of traces are shown as text, whatever they hold.
+ * The page is one file that loads nothing and is whole without its script, which sorts tables; its size does not grow
+ * with the traces (it stays below 2 MB). Texts of traces are shown as text, whatever they hold.
  */
 #ifndef SUTRA_REPORT_H
 #define SUTRA_REPORT_H
@@ -41,8 +41,8 @@ enum sutra_status sutra_report_write_hta(struct sutra_context *context, const st
                                          const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
                                          struct sutra_error *error);
 
-/* The same of an overview, whose tables were asked for: findings, steps, and what the other pages have of them. Beside it
- * the page of HTA's tables, as hta.html. */
+/* The same of an overview, whose tables were asked for: findings, steps, and what the other pages have of them. Beside
+ * it the page of HTA's tables, as hta.html. */
 enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_report *report,
                                               const struct sutra_overview *overview, const char *folder,
                                               uint64_t *n_bytes, struct sutra_error *error);

@@ -30,9 +30,9 @@ enum sutra_only { SUTRA_ONLY_ALL, SUTRA_ONLY_GPU, SUTRA_ONLY_CPU, SUTRA_ONLY_COM
  * A moment decides whether an event is inside of the steps and times: for work on the device that at which its call
  * (the one with its correlation) began, for annotations on streams that at which the annotation of the host with their
  * name and external id began, for all others their own start. Operators, annotations and functions of Python that run
- * when the stretch begins are kept, too, so that work launched in it has its operator and its module. Metadata and events without a time are
- * always kept. Arrows are kept if all their ends begin at events that are kept (those that begin at none: if they are
- * inside, and the host's events are kept), else no end is. */
+ * when the stretch begins are kept, too, so that work launched in it has its operator and its module. Metadata and
+ * events without a time are always kept. Arrows are kept if all their ends begin at events that are kept (those that
+ * begin at none: if they are inside, and the host's events are kept), else no end is. */
 struct sutra_selection {
     size_t size;
     const char *step;      /* from the start to the end of "ProfilerStep#" with this number, or of several: "3-5" */
@@ -45,8 +45,9 @@ struct sutra_selection {
 struct sutra_cut;
 
 /* Chooses what is kept. Of a host trace, which may be NULL: the nodes whose record-function ids the kept operators and
- * annotations have, the nodes above them, and the root. *cut is the caller's; free it before the traces. SUTRA_DATA: there is no such
- * step. SUTRA_USAGE: a host trace, and operators are left out for what they are. SUTRA_SYSTEM: out of memory. */
+ * annotations have, the nodes above them, and the root. *cut is the caller's; free it before the traces. SUTRA_DATA:
+ * there is no such step. SUTRA_USAGE: a host trace, and operators are left out for what they are. SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status sutra_cut_make(struct sutra_context *context, const struct sutra_device_trace *device,
                                  const struct sutra_host_trace *host, const struct sutra_selection *selection,
                                  struct sutra_cut **cut, struct sutra_error *error);
@@ -83,8 +84,8 @@ void sutra_cut_free(struct sutra_cut *cut);
  */
 struct sutra_repair;
 
-/* *repair is the caller's. SUTRA_DATA: it cannot be mended, or no element of its array is whole. SUTRA_NO_INPUT: it cannot
- * be read. SUTRA_SYSTEM: out of memory. The input is held in memory only if something is mended. */
+/* *repair is the caller's. SUTRA_DATA: it cannot be mended, or no element of its array is whole. SUTRA_NO_INPUT: it
+ * cannot be read. SUTRA_SYSTEM: out of memory. The input is held in memory only if something is mended. */
 enum sutra_status sutra_repair_read(struct sutra_context *context, const char *path, struct sutra_repair **repair,
                                     struct sutra_error *error);
 

@@ -43,13 +43,13 @@ void sutra_et_free(struct sutra_et *et);
 
 uint64_t sutra_et_nodes(const struct sutra_et *et);
 
-/* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed, or stands
- * for more than the context's `most_input_bytes`. */
+/* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed, or
+ * stands for more than the context's `most_input_bytes`. */
 enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
                                  struct sutra_error *error);
 
-/* Reads the JSON lines of sutra_et_write_json(), or what chakra_jsonizer writes. Errors as those of sutra_et_read(), with
- * the line. */
+/* Reads the JSON lines of sutra_et_write_json(), or what chakra_jsonizer writes. Errors as those of sutra_et_read(),
+ * with the line. */
 enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char *path, struct sutra_et **et,
                                       struct sutra_error *error);
 enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
@@ -190,18 +190,20 @@ bool sutra_et_gpu_streams(const struct sutra_et *et);
 
 /* Runs the files of a job's ranks together. `ranks[i]` is the rank of ets[i] in its job, or NULL: they are ranks 0, 1,
  * ... The result is the caller's. SUTRA_USAGE: a change that cannot be read; the error
- * says where. SUTRA_DATA: durations that together are no time. SUTRA_SYSTEM: out of memory. Nodes that can never run are no error: sutra_simulation_stuck() tells. */
+ * says where. SUTRA_DATA: durations that together are no time. SUTRA_SYSTEM: out of memory. Nodes that can never run
+ * are no error: sutra_simulation_stuck() tells. */
 enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
                                  const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
                                  struct sutra_simulation **simulation, struct sutra_error *error);
 void sutra_simulation_free(struct sutra_simulation *simulation);
 
-/* The same in two steps, for jobs of many ranks and for many questions: the files are read side by side, and of them only
- * what simulating needs is kept, some 100 bytes a node. What it does not need is not looked at, and may be malformed. */
+/* The same in two steps, for jobs of many ranks and for many questions: the files are read side by side, and of them
+ * only what simulating needs is kept, some 100 bytes a node. What it does not need is not looked at, and may be
+ * malformed. */
 struct sutra_et_ranks;
 
-/* Reads the files of a job's ranks, paths[i] being that of rank numbers[i], or of rank i where that is NULL. *ranks is the
- * caller's. SUTRA_NO_INPUT. SUTRA_DATA, of the first such file: malformed; durations that together are no time.
+/* Reads the files of a job's ranks, paths[i] being that of rank numbers[i], or of rank i where that is NULL. *ranks is
+ * the caller's. SUTRA_NO_INPUT. SUTRA_DATA, of the first such file: malformed; durations that together are no time.
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_ranks_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
                                       uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
@@ -288,12 +290,14 @@ struct sutra_stuck_node {
     const char *awaited_name;
 };
 
-/* How many nodes never ran; and the i-th of those that explain it: who waits in meetings, each followed by why the other
- * one does not come, where that was not told before; then the nodes of rings. Returns false where there are no more. */
+/* How many nodes never ran; and the i-th of those that explain it: who waits in meetings, each followed by why the
+ * other one does not come, where that was not told before; then the nodes of rings. Returns false where there are no
+ * more. */
 uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation);
 bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node);
 
-/* The critical path: from the last end back through what each node waited for. A step of it is a stretch of one node. */
+/* The critical path: from the last end back through what each node waited for. A step of it is a stretch of one
+ * node. */
 struct sutra_simulated_step {
     size_t size;
     uint64_t rank, id;
@@ -323,8 +327,9 @@ void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i
 enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
                                          struct sutra_error *error);
 
-/* Writes the simulated times as a Chrome trace for Perfetto: a process for each rank, a thread for each resource. Beside
- * it, where its file tells when nodes started, a process with the measured times, a thread for each thread and stream. */
+/* Writes the simulated times as a Chrome trace for Perfetto: a process for each rank, a thread for each resource.
+ * Beside it, where its file tells when nodes started, a process with the measured times, a thread for each thread and
+ * stream. */
 enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
@@ -348,7 +353,8 @@ struct sutra_et_drawn {
     uint64_t n_nodes, n_edges;
 };
 
-/* Draws a part of a file; *drawn may be NULL. Writes as sutra_linked_write() does. SUTRA_DATA: there is no such node. */
+/* Draws a part of a file; *drawn may be NULL. Writes as sutra_linked_write() does. SUTRA_DATA: there is no such
+ * node. */
 enum sutra_status sutra_et_draw(struct sutra_context *context, const struct sutra_et *et,
                                 const struct sutra_et_draw_options *options, enum sutra_et_picture format,
                                 const char *path, struct sutra_et_drawn *drawn, struct sutra_error *error);

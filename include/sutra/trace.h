@@ -51,11 +51,11 @@ struct sutra_rank_range {
     int64_t first, last;
 };
 
-/* A part of the traces of a job: of some ranks, steps, a stretch of time, some work of the device. Zero every field that
- * you do not set; `size` is sizeof the struct as the caller knows it.
+/* A part of the traces of a job: of some ranks, steps, a stretch of time, some work of the device. Zero every field
+ * that you do not set; `size` is sizeof the struct as the caller knows it.
  *
- * Of steps and times what sutra_cut_make() (sutra/rewrite.h) keeps is kept. Of the work of the device in them that stays
- * whose name, stream and operator fit; all that passes on the host stays. */
+ * Of steps and times what sutra_cut_make() (sutra/rewrite.h) keeps is kept. Of the work of the device in them that
+ * stays whose name, stream and operator fit; all that passes on the host stays. */
 struct sutra_restriction {
     size_t size;
     const struct sutra_rank_range *ranks; /* `n_ranks` of them, in any order; 0: all. Not read for a single trace */
@@ -68,9 +68,9 @@ struct sutra_restriction {
 };
 
 /* Takes all events that are outside of the restriction away from a trace that nothing else was made of yet, so that
- * analyses see but the rest; the bytes of the trace stay. SUTRA_DATA: there is no such step, stream, work or time in it,
- * and the message says what there is. SUTRA_USAGE: no such category. SUTRA_SYSTEM: out of memory. After an error the trace
- * is as it was. */
+ * analyses see but the rest; the bytes of the trace stay. SUTRA_DATA: there is no such step, stream, work or time in
+ * it, and the message says what there is. SUTRA_USAGE: no such category. SUTRA_SYSTEM: out of memory. After an error
+ * the trace is as it was. */
 enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, struct sutra_device_trace *trace,
                                               const struct sutra_restriction *restriction, struct sutra_error *error);
 

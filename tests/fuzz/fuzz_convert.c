@@ -1,7 +1,7 @@
 /*
  * fuzz_convert.c - the input as ET+ that is converted, by one thread and by two, by the rules that its length chooses:
- * the same bytes, which our reader takes back, or the same reason why not. Without compat all that nodes depend on is in
- * the file.
+ * the same bytes, which our reader takes back, or the same reason why not. Without compat all that nodes depend on is
+ * in the file.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_decompress.c - the input as members of gzip or frames of zstd: what threads make of them side by side is what one
- * makes that goes over them.
+ * fuzz_decompress.c - the input as members of gzip or frames of zstd: what threads make of them side by side is what
+ * one makes that goes over them.
  */
 #include "fuzz.h"
 #include "read/decompress.h"

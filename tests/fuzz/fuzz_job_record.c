@@ -1,5 +1,6 @@
 /*
- * fuzz_job_record.c - the input as the text of a record: every line gives words that lie in the text, and no line is lost.
+ * fuzz_job_record.c - the input as the text of a record: every line gives words that lie in the text, and no line is
+ * lost.
  */
 #include "fuzz.h"
 #include "job/record.h"

@@ -1,7 +1,7 @@
 /*
  * fuzz_merge.c - the input as the device trace of one rank among several: its events as they stand in the timeline are
- * a trace again, with as many events, in the processes that are named, and they differ in the numbers alone that merging
- * changes.
+ * a trace again, with as many events, in the processes that are named, and they differ in the numbers alone that
+ * merging changes.
  */
 #include "context/context.h"
 #include "fuzz.h"

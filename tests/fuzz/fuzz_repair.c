@@ -1,6 +1,7 @@
 /*
- * fuzz_repair.c - the input as a broken trace: what repairing gives is JSON or nothing; repaired once more it stays; what
- * readers take as it is stays, but for NaN and infinities; and lenient readers never fail in another way than others.
+ * fuzz_repair.c - the input as a broken trace: what repairing gives is JSON or nothing; repaired once more it stays;
+ * what readers take as it is stays, but for NaN and infinities; and lenient readers never fail in another way than
+ * others.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

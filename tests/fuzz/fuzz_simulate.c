@@ -1,7 +1,7 @@
 /*
  * fuzz_simulate.c - the input as a Chakra file, simulated: alone and as two ranks, on few resources and on many, with
- * changes; read again as files of which only what is needed is kept; and as a change and as a network of another job. The
- * path leads from time 0 to the end without a gap, and what never ran is explained.
+ * changes; read again as files of which only what is needed is kept; and as a change and as a network of another job.
+ * The path leads from time 0 to the end without a gap, and what never ran is explained.
  */
 #include <unistd.h>
 
@@ -88,8 +88,8 @@ static void simulate_all(struct sutra_context *context, const struct sutra_et *e
     }
 }
 
-/* The same bytes as two files of which only what is needed is kept: what is malformed elsewhere does not count, but what
- * can be read as a whole has the same nodes. */
+/* The same bytes as two files of which only what is needed is kept: what is malformed elsewhere does not count, but
+ * what can be read as a whole has the same nodes. */
 static void simulate_kept(struct sutra_context *context, const uint8_t *data, size_t size, const char *path) {
     const char *const paths[] = {path, path};
     const struct sutra_simulate_options options = {.size = sizeof options, .bandwidth = 2, .no_straggler = true};

@@ -1,6 +1,6 @@
 /*
- * fuzz_spool.c - the input as what another process has left: texts lie in it and end; a table that is taken, and what is
- * kept of collectives and of overheads, is the bytes that it was made of.
+ * fuzz_spool.c - the input as what another process has left: texts lie in it and end; a table that is taken, and what
+ * is kept of collectives and of overheads, is the bytes that it was made of.
  */
 #include "analyze/collectives/nccl.h"
 #include "analyze/dlrm/dlrm_raw.h"

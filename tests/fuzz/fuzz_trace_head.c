@@ -1,6 +1,6 @@
 /*
- * fuzz_trace_head.c - the input as the beginning of a trace, and as the name of a file: what it tells must not come from
- * behind it, and a longer beginning tells the same or more.
+ * fuzz_trace_head.c - the input as the beginning of a trace, and as the name of a file: what it tells must not come
+ * from behind it, and a longer beginning tells the same or more.
  */
 #include "fuzz.h"
 #include "read/trace_head.h"

@@ -5,8 +5,9 @@
  *                                    --> DIR/.parts/NUMBER --> --finish: pages, tables of all ranks, report
  *     --part 2/2: rank 1, 3, ...  --/
  *
- * Processes of MPI do the same: each takes the next trace when it is free, and the first one finishes. Tables cross from
- * one to the other, never events. All processes are given the same words, so that they make the same list of traces.
+ * Processes of MPI do the same: each takes the next trace when it is free, and the first one finishes. Tables cross
+ * from one to the other, never events. All processes are given the same words, so that they make the same list of
+ * traces.
  */
 #ifndef CLI_ANALYSIS_SHARE_H
 #define CLI_ANALYSIS_SHARE_H
@@ -41,8 +42,8 @@ int analysis_share_begin(struct analysis_share *share, struct analysis_values *v
 /* Has the context share its ranks. */
 void analysis_share_with(const struct analysis_share *share, struct sutra_context *context);
 
-/* Ends it; `exit_code` is that of the work. Removes what was left for each other if all was there, else returns SUTRA_DATA,
- * so that what is missing can be done. */
+/* Ends it; `exit_code` is that of the work. Removes what was left for each other if all was there, else returns
+ * SUTRA_DATA, so that what is missing can be done. */
 int analysis_share_end(struct analysis_share *share, const struct trace_list *traces, int exit_code);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * analyze_collectives.c - `sutra analyze collectives`: device traces of many ranks in, tables of their collectives and a
- * page about them out.
+ * analyze_collectives.c - `sutra analyze collectives`: device traces of many ranks in, tables of their collectives and
+ * a page about them out.
  */
 #include <stddef.h>
 #include <stdio.h>

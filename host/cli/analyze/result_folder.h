@@ -24,7 +24,8 @@ struct result_folder {
     char path[PATH_MAX]; /* where files are to be written until the end */
 };
 
-/* Begins with the fields up to `force`. Both return SUTRA_OK, or another exit code after they have said what is wrong; then there is nothing to end. */
+/* Begins with the fields up to `force`. Both return SUTRA_OK, or another exit code after they have said what is wrong;
+ * then there is nothing to end. */
 int result_folder_begin(struct result_folder *folder);
 
 /* Puts the files in their places if they are `whole`, else removes them. */

@@ -32,8 +32,8 @@ struct link_output link_output_of(const struct link_values *values);
 /* Whether it is a job that is to be linked: folders, a table, or the end of parts. */
 bool link_is_job(const struct link_values *values);
 
-/* Processes that share the work on a job. They see the same files, and each makes the same plan. All is called in each of
- * them. */
+/* Processes that share the work on a job. They see the same files, and each makes the same plan. All is called in each
+ * of them. */
 struct job_team {
     bool is_first;      /* the one that tells, at the end, what was done */
     unsigned n_threads; /* of this process */

@@ -5,8 +5,8 @@
  *     mpirun --enable-recovery -n 64 sutra-mpi [--patience SECONDS] link hosts devices -o linked
  *     mpirun --enable-recovery -n 64 sutra-mpi analyze hta devices -o tables
  *
- * Only process 0 speaks: the others say nothing until the plan is made, since they would say the same, and warnings after
- * that stand in the records.
+ * Only process 0 speaks: the others say nothing until the plan is made, since they would say the same, and warnings
+ * after that stand in the records.
  */
 #include <fcntl.h>
 #include <mpi.h>

@@ -16,8 +16,8 @@ struct selection_values {
 
 extern const char *const selection_sides[]; /* in the order of enum sutra_only */
 
-/* Rows of those that make sense for one trace and for many; `selection` is the path to a struct selection_values for the
- * file's AT(field), which gives a field's place. */
+/* Rows of those that make sense for one trace and for many; `selection` is the path to a struct selection_values for
+ * the file's AT(field), which gives a field's place. */
 #define SELECTION_ROWS(selection)                                                                                      \
     {"step",                                                                                                           \
      0,                                                                                                                \

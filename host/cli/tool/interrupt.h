@@ -1,9 +1,9 @@
 /*
  * interrupt.h - no half-written file is left when the program is interrupted.
  *
- * A temporary file for each thread at a time can be registered; SIGINT, SIGTERM and SIGHUP remove them and then end the program as
- * they would have (so that a shell sees 130 or 143). SIGPIPE is left as it is: `sutra link ... -o - | head` ends
- * quietly. A file that grows beyond what is allowed (SIGXFSZ) is an error of that write.
+ * A temporary file for each thread at a time can be registered; SIGINT, SIGTERM and SIGHUP remove them and then end the
+ * program as they would have (so that a shell sees 130 or 143). SIGPIPE is left as it is: `sutra link ... -o - | head`
+ * ends quietly. A file that grows beyond what is allowed (SIGXFSZ) is an error of that write.
  */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H

@@ -18,8 +18,8 @@ bool path_ends_in(const char *path, const char *ending);
  * folder. Streams and devices such as /dev/null are never the same. */
 bool paths_same(const char *a, const char *b);
 
-/* Two of these names that mean one regular file: the place of the later one, *earlier is that of the other; n: there are
- * no such two. Takes n log n time. SIZE_MAX: out of memory. */
+/* Two of these names that mean one regular file: the place of the later one, *earlier is that of the other; n: there
+ * are no such two. Takes n log n time. SIZE_MAX: out of memory. */
 size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier);
 
 /* Whether the file lies in the folder itself. */
