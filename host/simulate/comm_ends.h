@@ -5,7 +5,7 @@
  *
  *     c10d::send           tensors, group, 1, tag                             the peer
  *     record_param_comms   tensors, sequence, group, 1, 'send', ..., 0, 2, 8  the group, the peer; and the group's first
- *                                                                             rank of all, the step to others, how many
+ *                                                                             rank of all, step to the next, how many
  *     nccl:send 0->1                                                          the own rank, the peer
  *
  * and in nodes that describe groups (comm_groups.h). The own rank of all is told by any such operator, too.

@@ -2,7 +2,7 @@
 # ends at a limit that is told.
 . "$TOOLS/common.sh"
 need zstd
-(ulimit -v 150000 && exec sutra --version >/dev/null 2>&1) || skip "needs a program that runs in 150 MB, which a sanitizer's does not"
+sh -c 'ulimit -v 150000 && sutra --version; exit $?' >/dev/null 2>&1 || skip "needs a program that runs in 150 MB, which a sanitizer's does not"
 strange_traces
 fails() {
     sutra link host.json "$1" -o out.json --log-level critical 2>err
