@@ -47,6 +47,12 @@ for trace in synth hostile tiny bare empty; do
     "$SUTRA" diff "$work/big.json" "$other" -o "$work/out/diff_$trace" -q 2>"$work/err" ||
         failed "diff $trace: $(head -n 1 "$work/err")"
 done
+for analysis in dlrm operators kernels; do
+    report all $analysis "$case"
+done
+"$SUTRA" analyze "$case" -o "$work/out/all" -q 2>"$work/err" || failed "all: $(head -n 1 "$work/err")"
+report all collectives "$case"
+report all hta "$case"
 report hta_many hta "$work/many"
 report operators_many operators "$work/many"
 report kernels_many kernels "$work/many"
@@ -55,8 +61,8 @@ report hta_three hta "$work"/many/rank1.json "$work"/many/rank2.json "$work"/man
 python3 tests/report_check.py "$work"/out/* || failed "reports"
 
 # A check that cannot fail would be none.
-sed 's/\(data-column="compute_us" data-value="\)/\11/' "$work/out/hta_synth/charts/time_by_rank.svg" >"$work/chart" &&
-    mv "$work/chart" "$work/out/hta_synth/charts/time_by_rank.svg"
+sed 's/\(data-column="compute_us" data-value="\)/\11/' "$work/out/hta_synth/charts/hta_time_by_rank.svg" >"$work/chart" &&
+    mv "$work/chart" "$work/out/hta_synth/charts/hta_time_by_rank.svg"
 python3 tests/report_check.py "$work/out/hta_synth" >/dev/null && failed "a wrong number is not found"
 
 sed 's/\(data-column="compute_us" data-value="\)/\11/' "$work/out/overview_synth/charts/steps.svg" >"$work/chart" &&
@@ -65,15 +71,18 @@ python3 tests/report_check.py "$work/out/overview_synth" >/dev/null && failed "a
 sed 's/querySelectorAll/querySelectorall/' "$work/out/overview_hostile/report.html" >"$work/page" &&
     mv "$work/page" "$work/out/overview_hostile/report.html"
 python3 tests/report_check.py "$work/out/overview_hostile" >/dev/null && failed "another script is not found"
+sed 's/<ul class="pages">.*<.ul><.nav>/<ul class="pages"><\/ul><\/nav>/' "$work/out/all/dlrm.html" >"$work/page" &&
+    mv "$work/page" "$work/out/all/dlrm.html"
+python3 tests/report_check.py "$work/out/all" >/dev/null && failed "a page that leads nowhere is not found"
 
 # What is asked for, and what is not.
 "$SUTRA" analyze hta "$case" -o "$work/none" -q --no-report &&
     "$SUTRA" analyze dlrm "$case" -o "$work/none" -q --no-report 2>"$work/err"
-[ -e "$work/none/report.html" ] || [ -e "$work/none/charts" ] && failed "--no-report writes a report"
+[ -e "$work/none/hta.html" ] || [ -e "$work/none/dlrm.html" ] || [ -e "$work/none/charts" ] && failed "--no-report writes a report"
 mkdir "$work/a b%é"
-[ "$("$SUTRA" analyze dlrm "$case" -o "$work/a b%é" -q --open 2>"$work/err")" = "$work/a b%é/report.html
-file://$(cd "$work" && pwd -P)/a%20b%25%C3%A9/report.html" ] || failed "--open"
-[ -s "$work/a b%é/report.html" ] || failed "--open leads nowhere"
+[ "$("$SUTRA" analyze dlrm "$case" -o "$work/a b%é" -q --open 2>"$work/err")" = "$work/a b%é/dlrm.html
+file://$(cd "$work" && pwd -P)/a%20b%25%C3%A9/dlrm.html" ] || failed "--open"
+[ -s "$work/a b%é/dlrm.html" ] || failed "--open leads nowhere"
 "$SUTRA" analyze hta "$case" --open -q 2>"$work/err"
 [ $? = 64 ] && grep -q 'needs --output' "$work/err" || failed "--open without a folder"
 echo file >"$work/file"
@@ -81,6 +90,6 @@ echo file >"$work/file"
 [ $? = 73 ] || failed "a file in place of the folder"
 mkdir "$work/blocked" && echo file >"$work/blocked/charts"
 "$SUTRA" analyze hta "$case" -o "$work/blocked" -q 2>"$work/err"
-[ $? = 73 ] && [ ! -e "$work/blocked/report.html" ] || failed "a file in place of the charts: $(cat "$work/err")"
+[ $? = 73 ] && [ ! -e "$work/blocked/hta.html" ] || failed "a file in place of the charts: $(cat "$work/err")"
 echo "$n_failed failed"
 [ $n_failed = 0 ]

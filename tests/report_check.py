@@ -19,6 +19,7 @@ from html.parser import HTMLParser
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE_MAX = 2_000_000
+PAGES = ["report.html", "hta.html", "operators.html", "kernels.html", "collectives.html", "dlrm.html"]
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -55,7 +56,7 @@ class Page(HTMLParser):
         check(tag not in ("iframe", "object", "embed", "img", "image", "use", "base", "form"), "a tag", tag)
         check(not any(name.startswith("on") or name == "style" for name in given), "attributes", given)
         for name in ("href", "src", "xlink:href", "action"):
-            leads = tag == "a" and given.get(name) in ("report.html", "hta.html")
+            leads = tag == "a" and given.get(name) in PAGES
             check(given.get(name, "#")[0] == "#" or given[name] == "data:," or leads, "loads", given.get(name))
         if "id" in given:
             self.ids.append(given["id"])
@@ -288,7 +289,11 @@ def check_durations(page, rows):
         check(us == 0 or near(row["device_percent"], 100 * want["device_us"] / us), row, want)
 
 
-def check_operators(page, folder, whole=True):
+def check_kernels(page, folder):
+    check_operators(page, folder, only_kernels=True)
+
+
+def check_operators(page, folder, whole=True, only_kernels=False):
     table = csv_tables(folder)
 
     def summed(rows, group, count, value):
@@ -320,7 +325,6 @@ def check_operators(page, folder, whole=True):
                  "top_modules": summed(table("modules"), "kind", "calls", "own_us")}
     of_kernels = ["kernel_configurations"]
     of_operators = ["operator_categories", "operators_by_arguments", "annotations"]
-    only_kernels = whole and os.path.exists(os.path.join(folder, "kernels.csv"))
     if only_kernels or not whole:
         check_durations(page, table("kernel_durations"))
     made = kernels if only_kernels else operators if whole else kernels | operators
@@ -418,6 +422,10 @@ def check_overview(page, folder):
         same_rows(page, "overview_waits", table("overview_waits"))
     check_operators(page, folder, False)
     check_hta(page, folder, False)
+
+
+def check_nothing(page, folder):
+    """Its numbers are not read back."""
 
 
 def check_diff(page, folder):
@@ -566,16 +574,20 @@ def check_page(folder, name, check_numbers, charts, prefix=""):
 
 
 def check_folder(folder):
-    analyses = {"overview_ranks.csv": check_overview, "gpu_timeline.csv": check_operators, "qps.json": check_dlrm,
-                "rank_summary.csv": check_hta,
-                "diff_steps.csv": check_diff}
-    check_numbers = next(analyses[name] for name in analyses if os.path.exists(os.path.join(folder, name)))
-    charts = sorted(os.listdir(os.path.join(folder, "charts")))
-    beside = [chart for chart in charts if chart.startswith("hta_")]
-    page = check_page(folder, "report.html", check_numbers, [chart for chart in charts if chart not in beside])
-    if check_numbers is check_overview:
-        other = check_page(folder, "hta.html", check_hta, [chart[4:] for chart in beside], "hta_")
-        check(page.pages == ["hta.html"] and other.pages == ["report.html"], "pages do not lead to each other")
+    is_diff = os.path.exists(os.path.join(folder, "diff_steps.csv"))
+    numbers_of = {"report.html": check_diff if is_diff else check_overview, "hta.html": check_hta, "operators.html": check_operators,
+                  "kernels.html": check_kernels, "collectives.html": check_nothing, "dlrm.html": check_dlrm}
+    there = [name for name in PAGES if os.path.exists(os.path.join(folder, name))]
+    check(there, "there is no page")
+    prefixes = {name: name[:-5] + "_" for name in PAGES[1:]}
+    charts = defaultdict(list)
+    for chart in sorted(os.listdir(os.path.join(folder, "charts"))):
+        name = next((name for name, prefix in prefixes.items() if chart.startswith(prefix)), "report.html")
+        charts[name].append(chart.removeprefix(prefixes.get(name, "")))
+    check(set(charts) <= set(there), "charts of no page", set(charts) - set(there))
+    for name in there:
+        page = check_page(folder, name, numbers_of[name], charts[name], prefixes.get(name, ""))
+        check(page.pages == [other for other in there if other != name], name, "leads to", page.pages, "of", there)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ static int job_tell(struct diff_job *job) {
                 trace_list_largest(&job->all, where_threads(&values->analysis.job.where)));
     if (!values->analysis.job.quiet && values->compat == DIFF_COMPAT_NONE)
         diff_page_print(job->diff, &names);
-    int exit_code = analysis_job_close(&job->analysis, values->analysis.open, print_stats, job);
+    int exit_code = analysis_job_close(&job->analysis, PAGE_FIRST, print_stats, job);
     return exit_code == SUTRA_OK ? judge(job) : exit_code;
 }
 
@@ -231,7 +231,7 @@ static const char *const compats[] = {"none", "hta", NULL}; /* in the order of e
 #define AT(field) .offset = offsetof(struct diff_values, field)
 
 static const struct option_row options[] = {
-    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_OUTPUT(PAGE_FIRST),
     ANALYSIS_ROW_FORMAT,
     {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(fail_above),
      .help = "exit with 1, and say why, if a step of B clearly takes more than PERCENT longer than one of A"},

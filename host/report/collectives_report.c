@@ -44,11 +44,11 @@ static void show_ranks(struct page *page, const void *of) {
                                             "collective_ranks"};
     const struct collectives_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_RANKS);
-    page_words(page, source->straggler.sentence);
     if (!table) {
         page_missing(page, "Ranks", "the traces have no collectives");
         return;
     }
+    page_words(page, source->straggler.sentence);
     const struct bars bars = {.table = table,
                               .labels = {column_of(table, "rank")},
                               .n_labels = 1,
@@ -222,15 +222,20 @@ static void show_clocks(struct page *page, const void *of) {
     const struct collectives_source *source = of;
     const struct sutra_collectives_summary *summary = &source->summary;
     char words[300];
+    if (!table_of(source, SUTRA_COLLECTIVES_CLOCKS)) {
+        page_missing(page, "Clocks", "the traces have no collectives");
+        return;
+    }
     snprintf(words, sizeof words,
-             "Clocks are up to %.1f us apart, to within %.1f us; those of %" PRIu64 " ranks are set right. %" PRIu64
+             "Clocks are up to %s apart, to within %s; those of %" PRIu64 " ranks are set right. %" PRIu64
              " times a rank ends a collective before the last one has come, by its own clock; %" PRIu64 " by these.",
-             summary->clocks_apart_us, summary->clock_residual_us, summary->n_clocks_set, summary->n_impossible,
+             shown_figure(summary->clocks_apart_us, UNIT_US).text,
+             shown_figure(summary->clock_residual_us, UNIT_US).text, summary->n_clocks_set, summary->n_impossible,
              summary->n_impossible_aligned);
     page_words(page, words);
     show_table(page, source, SUTRA_COLLECTIVES_HOSTS, "Clocks of hosts",
                "the traces do not tell how many GPUs a host has");
-    show_table(page, source, SUTRA_COLLECTIVES_CLOCKS, "Clocks of ranks", "the traces have no collectives");
+    page_table(page, table_of(source, SUTRA_COLLECTIVES_CLOCKS), "Clocks of ranks", "collective_clocks");
 }
 
 static void show_checks(struct page *page, const void *of) {
@@ -284,7 +289,7 @@ static void write_page(struct page *page, const struct collectives_source *sourc
     snprintf(title, sizeof title, "Collectives of %s rank%s", shown_decimal((double)n, 0).text, n == 1 ? "" : "s");
     if (n > 1)
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    page_head(page, title, first->path, more, sections, NULL);
+    page_head(page, title, first->path, more, sections);
     page_warning_count(page, source->summary.n_left_out, "traces are left out");
     show_cards(page, source);
     page_sections(page, sections, source);
@@ -298,7 +303,7 @@ enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
     struct page page;
     sutra_collectives_summary(collectives, &source.summary);
     sutra_collectives_straggler(collectives, &source.straggler);
-    page_open(&page, context, folder, error);
+    page_open(&page, context, folder, PAGE_COLLECTIVES, error);
     write_page(&page, &source);
     enum sutra_status status = page_close(&page);
     if (!status && n_bytes)

@@ -304,9 +304,9 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
         return error_set(error, SUTRA_USAGE, "tables of HTA have no report");
     sutra_diff_summary(diff, &source.summary);
     source.clear = table_get_text(steps, column_of(steps, "clear"), 0, &length);
-    page_open(&page, context, folder, error);
+    page_open(&page, context, folder, NULL, error);
     snprintf(more, sizeof more, " (A) and %s (B)", b);
-    page_head(&page, "Two traces side by side", a, more, sections, NULL);
+    page_head(&page, "Two traces side by side", a, more, sections);
     show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);

@@ -247,9 +247,8 @@ enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const s
     struct dlrm_source source = {.dlrm = dlrm, .report.size = sizeof source.report};
     struct page page;
     sutra_dlrm_report(dlrm, &source.report);
-    page_open(&page, context, folder, error);
-    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections,
-              NULL);
+    page_open(&page, context, folder, PAGE_DLRM, error);
+    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections);
     show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);

@@ -21,12 +21,12 @@ struct hta_source {
     const struct queue_list *queues;
     const struct sutra_hta_ranks *ranks;
     struct sutra_hta_sums sums;
-    const struct page_link *other; /* the page that this one stands beside, or NULL */
+    bool is_beside; /* it was made with an overview, with the tables of all ranks only */
 };
 
-/* Writes the page as NAME.html, and adds its bytes. */
+/* Writes the page, and adds its bytes. */
 enum sutra_status hta_page_write(struct sutra_context *context, const struct hta_source *source, const char *folder,
-                                 const char *name, uint64_t *n_bytes, struct sutra_error *error);
+                                 uint64_t *n_bytes, struct sutra_error *error);
 
 void hta_cards_show(struct page *page, const struct hta_source *source);
 

@@ -34,7 +34,7 @@ static void show_of_rank(struct page *page, const struct hta_source *source, enu
     const char *reason = "there is none", *why;
     const struct sutra_table *table = NULL;
     const struct sutra_hta *hta = NULL;
-    if (source->other) { /* it was made with the tables of all ranks only */
+    if (source->is_beside) {
         page_missing(page, what, "sutra analyze hta TRACE -o DIR makes them");
         return;
     }
@@ -111,7 +111,7 @@ static const struct page_section sections[] = {
     {"launches", "Launches",
      "Calls that launch kernels and copies. The delay is from the end of the call to the start of the kernel. "
      "Kernels that are shorter than their call cannot keep a GPU busy: fuse them, or launch graphs. Worth a look are "
-     "calls with shorter kernels (short_gpu_kernels), calls above 50 us (runtime_outliers) and delays above 100 us. "
+     "calls with shorter kernels (short_gpu_kernels), calls above 50 µs (runtime_outliers) and delays above 100 µs. "
      "Delays mislead where queues are long: most of such a delay is waiting behind other kernels, and does no harm.",
      hta_launches_show},
     {"annotations", "Annotations",
@@ -162,7 +162,7 @@ static void write_page(struct page *page, const struct hta_source *source) {
     } else {
         snprintf(title, sizeof title, "GPU time of rank %" PRId64, first->rank);
     }
-    page_head(page, title, first->path, more, sections, source->other);
+    page_head(page, title, first->path, more, sections);
     show_warnings(page, source);
     hta_cards_show(page, source);
     show_rules(page, source);
@@ -170,10 +170,10 @@ static void write_page(struct page *page, const struct hta_source *source) {
 }
 
 enum sutra_status hta_page_write(struct sutra_context *context, const struct hta_source *source, const char *folder,
-                                 const char *name, uint64_t *n_bytes, struct sutra_error *error) {
+                                 uint64_t *n_bytes, struct sutra_error *error) {
     struct page page;
-    page_open(&page, context, folder, error);
-    page.name = name;
+    page_open(&page, context, folder, PAGE_HTA, error);
+    page.beside = source->is_beside ? PAGE_FIRST : NULL;
     write_page(&page, source);
     enum sutra_status status = page_close(&page);
     if (!status)
@@ -187,10 +187,14 @@ enum sutra_status sutra_report_write_hta(struct sutra_context *context, const st
     struct hta_source source = {.queues = &report->queues, .ranks = ranks, .sums.size = sizeof source.sums};
     uint64_t n_written = 0;
     sutra_hta_ranks_sum(ranks, &source.sums);
-    enum sutra_status status = hta_page_write(context, &source, folder, PAGE_FIRST, &n_written, error);
+    enum sutra_status status = hta_page_write(context, &source, folder, &n_written, error);
     if (!status && n_bytes)
         *n_bytes = n_written;
     return status;
+}
+
+enum sutra_status sutra_report_link(struct sutra_context *context, const char *folder, struct sutra_error *error) {
+    return page_links_set(context, folder, error);
 }
 
 enum sutra_status sutra_report_create(struct sutra_report **report, struct sutra_error *error) {

@@ -88,7 +88,7 @@ static void write_page(struct page *page, const struct operators_source *source,
                  shown_decimal((double)n, 0).text);
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     }
-    page_head(page, title, first->path, more, sections, NULL);
+    page_head(page, title, first->path, more, sections);
     show_warnings(page, source->ranks);
     show_cards(page, source, n);
     page_sections(page, sections, source);
@@ -98,11 +98,12 @@ enum sutra_status sutra_report_write_operators(struct sutra_context *context, co
                                                const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
     struct operators_source source = {.ranks = ranks};
     const struct sutra_table *timeline = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_TIMELINE);
+    bool kernels = sutra_operators_ranks_table(ranks, SUTRA_KERNELS_BY_NAME) != NULL;
     struct page page;
-    page_open(&page, context, folder, error);
+    page_open(&page, context, folder, kernels ? PAGE_KERNELS : PAGE_OPERATORS, error);
     lines_table(&source.lines, timeline);
     page_check(&page, &source.lines);
-    write_page(&page, &source, sutra_operators_ranks_table(ranks, SUTRA_KERNELS_BY_NAME) != NULL);
+    write_page(&page, &source, kernels);
     table_free(&source.lines);
     enum sutra_status status = page_close(&page);
     if (!status && n_bytes)

@@ -424,9 +424,6 @@ static void show_warnings(struct page *page, const struct overview_source *sourc
     page_warning_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
 }
 
-/* The two pages of the folder, which lead to each other. */
-static const struct page_link to_hta = {PAGE_HTA, "Tables of HTA"}, to_overview = {PAGE_FIRST, "What was found"};
-
 static void write_page(struct page *page, const struct overview_source *source) {
     const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->operators.ranks, 0);
     char title[96], more[96] = "";
@@ -437,7 +434,7 @@ static void write_page(struct page *page, const struct overview_source *source) 
     } else {
         snprintf(title, sizeof title, "Where the time of rank %" PRId64 " goes", first->rank);
     }
-    page_head(page, title, first->path, more, sections, &to_hta);
+    page_head(page, title, first->path, more, sections);
     show_warnings(page, source);
     page_section(page, &sections[0], source);
     show_cards(page, source);
@@ -453,8 +450,9 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
         .hta = {.queues = &report->queues, .ranks = sutra_overview_hta(overview), .sums.size = sizeof source.hta.sums}};
     struct page page;
     sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
-    page_open(&page, context, folder, error);
+    page_open(&page, context, folder, PAGE_FIRST, error);
     page.n_rows = PAGE_ROWS_FEW;
+    page.beside = PAGE_HTA;
     split_table(&source.split, sutra_overview_table(overview, SUTRA_OVERVIEW_TIMELINE));
     source.n_ranks = source.split.n_rows;
     lines_table(&source.operators.lines, sutra_operators_ranks_table(source.operators.ranks, SUTRA_OPERATORS_TIMELINE));
@@ -464,9 +462,11 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     table_free(&source.split);
     table_free(&source.operators.lines);
     enum sutra_status status = page_close(&page);
-    source.hta.other = &to_overview;
+    source.hta.is_beside = true;
     if (!status)
-        status = hta_page_write(context, &source.hta, folder, PAGE_HTA, &page.n_bytes, error);
+        status = hta_page_write(context, &source.hta, folder, &page.n_bytes, error);
+    if (!status)
+        status = page_links_set(context, folder, error);
     if (!status && n_bytes)
         *n_bytes = page.n_bytes;
     return status;

@@ -72,8 +72,10 @@ static void write_file(struct page *page, const char *path, struct markup *marku
     buffer_free(&markup->out.out);
 }
 
-void page_open(struct page *page, struct sutra_context *context, const char *folder, struct sutra_error *error) {
-    *page = (struct page){.context = context, .folder = folder, .name = PAGE_FIRST, .error = error};
+void page_open(struct page *page, struct sutra_context *context, const char *folder, const char *name,
+               struct sutra_error *error) {
+    *page = (struct page){
+        .context = context, .folder = folder, .name = name ? name : PAGE_FIRST, .is_alone = !name, .error = error};
     page->markup.title_room = TITLE_ROOM;
     make_folder(page, folder);
     char *charts = page->status ? NULL : path_in(page, "charts");
@@ -96,6 +98,8 @@ enum sutra_status page_close(struct page *page) {
         write_file(page, path, &page->markup);
     free(path);
     buffer_free(&page->markup.out.out);
+    if (!page->status && !page->is_alone && !page->beside)
+        page->status = page_links_set(page->context, page->folder, page->error);
     return page->status;
 }
 
@@ -114,7 +118,7 @@ static void write_key(struct text_out *out) {
 }
 
 void page_head(struct page *page, const char *title, const char *source, const char *more,
-               const struct page_section *sections, const struct page_link *other) {
+               const struct page_section *sections) {
     struct text_out *out = out_of(page);
     out_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>");
     markup_text(&page->markup, title);
@@ -141,9 +145,14 @@ void page_head(struct page *page, const char *title, const char *source, const c
         markup_text(&page->markup, sections->title);
         out_add(out, "</a></li>\n");
     }
-    if (other)
-        out_format(out, "<li class=\"other\"><a href=\"%s.html\">%s</a></li>\n", other->name, other->title);
-    out_add(out, "</ul></nav>\n<main id=\"content\" tabindex=\"-1\">\n");
+    out_add(out, "</ul>");
+    if (!page->is_alone)
+        out_add(out, PAGE_LINKS_BEGIN);
+    if (page->beside)
+        page_link_write(out, page->beside);
+    if (!page->is_alone)
+        out_add(out, PAGE_LINKS_END);
+    out_add(out, "</nav>\n<main id=\"content\" tabindex=\"-1\">\n");
 }
 
 /* The end of the first sentence, or of all of them if the rest is short. */

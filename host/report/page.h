@@ -12,13 +12,10 @@
 #define REPORT_PAGE_H
 
 #include "report/chart.h"
+#include "report/page_links.h"
 
 #define PAGE_ROWS_MAX 200
 #define PAGE_ROWS_FEW 60 /* of a page of many tables */
-
-/* The page of a folder, and a second one in it. */
-#define PAGE_FIRST "report"
-#define PAGE_HTA   "hta"
 
 /* Rows and columns that stand openly where there is no chart above; larger tables can be unfolded. */
 #define PAGE_ROWS_OPEN    12
@@ -28,6 +25,8 @@ struct page {
     struct sutra_context *context;
     const char *folder, *name; /* the file is NAME.html; charts of others than PAGE_FIRST have the name in front */
     struct markup markup;
+    const char *beside; /* the page that is made with it, or NULL; who makes both sets links */
+    bool is_alone;      /* the folder's pages do not lead to it */
     enum sutra_status status;
     struct sutra_error *error;
     uint64_t n_bytes; /* written to all files */
@@ -43,19 +42,16 @@ struct page_section {
     void (*show)(struct page *page, const void *source);
 };
 
-/* Another page in the folder. */
-struct page_link {
-    const char *name, *title;
-};
-
-/* Begins the page for a folder, which is made with its folder "charts" where it is not there. It is called PAGE_FIRST until
- * `name` is set to something else. */
-void page_open(struct page *page, struct sutra_context *context, const char *folder, struct sutra_error *error);
-/* `source` is a path, behind which `more` stands; `other` is led to from the list of sections (NULL: there is none). */
+/* Begins the page for a folder, which is made with its folder "charts" where it is not there. `name` is one of those of
+ * page_links.h; NULL: PAGE_FIRST, and no page leads to others or to it. */
+void page_open(struct page *page, struct sutra_context *context, const char *folder, const char *name,
+               struct sutra_error *error);
+/* `source` is a path, behind which `more` stands. */
 void page_head(struct page *page, const char *title, const char *source, const char *more,
-               const struct page_section *sections, const struct page_link *other);
+               const struct page_section *sections);
 
-/* Ends it and writes it, unless something failed. The page needs this in any case. */
+/* Ends it and writes it, unless something failed, and has the folder's pages lead to each other. The page needs this in any
+ * case. */
 enum sutra_status page_close(struct page *page);
 
 /* Keeps the failure of a table that was made for the page. */

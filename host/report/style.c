@@ -42,7 +42,7 @@ const char style_page[] =
     "a{color:var(--focus)}:focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
     ".skip{position:absolute;left:-999px;padding:8px 12px;background:var(--paper)}.skip:focus{left:8px;top:8px}\n"
     "nav ul{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0;margin:8px 0 16px}"
-    ".other::before{content:\"\\2192\\a0\";color:var(--soft)}\n"
+    "nav .pages{margin-top:-8px}.pages:empty{display:none}.pages li::before{content:\"\\2192\\a0\";color:var(--soft)}\n"
     ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(140px,1fr));gap:12px;margin:0 0 16px}\n"
     ".cards div,section{background:var(--paper);border:1px solid var(--line);border-radius:8px}\n"
     ".cards div{padding:12px 14px;display:grid;grid-row:span 2;grid-template-rows:subgrid;row-gap:0;align-content:start}.cards dt{color:var(--soft);font-size:.875rem}\n"

@@ -69,14 +69,17 @@ class Result(Closing):
         """The ranks by number, and behind them what was left out."""
         return [Rank(*rank) for rank in _core.ranks(self._thing)]
 
+    _page = "report"
+
     def _write_page(self, folder: bytes) -> None:
         raise NotImplementedError("there is no page of this result")
 
     def write_report(self, folder: Path) -> str:
-        """Writes the page, report.html with its charts, to a folder, and returns the page's path."""
+        """Writes the page and its charts to a folder, and returns the page's path. Each kind of result has a page of its own name;
+        those in the same folder lead to each other."""
         os.makedirs(folder, exist_ok=True)
         self._write_page(path_bytes(folder))
-        return os.path.join(os.fspath(folder), "report.html")
+        return os.path.join(os.fspath(folder), self._page + ".html")
 
     def _repr_html_(self) -> str:
         with tempfile.TemporaryDirectory() as folder:
@@ -90,6 +93,8 @@ class Result(Closing):
 
 class HtaResult(Result):
     """The tables of Holistic Trace Analysis for some ranks. Made by ``hta()``."""
+
+    _page = "hta"
 
     def _write_page(self, folder: bytes) -> None:
         self._run("hta_page", (self._thing,), (folder,))
@@ -179,7 +184,9 @@ def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Opti
     context = context or shared()
     texts = (*part.texts, None if peaks is None else path_bytes(peaks), *path_list(paths))
     numbers = (False, is_kernels, *part.numbers)
-    return OperatorsResult(context, context.run("operators_ranks", (), texts, numbers, progress))
+    result = OperatorsResult(context, context.run("operators_ranks", (), texts, numbers, progress))
+    result._page = "kernels" if is_kernels else "operators"
+    return result
 
 
 def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, step: Step = None, from_us: float = 0,
@@ -236,10 +243,10 @@ class DlrmResult(Closing):
         return Tables({name: _columns_of(self, name, None, (), number) for number, name in enumerate(DLRM_TABLES)})
 
     def write_report(self, folder: Path) -> str:
-        """Writes the page, report.html with its charts, to a folder, and returns the page's path."""
+        """Writes the page, dlrm.html, and its charts to a folder, and returns the page's path."""
         os.makedirs(folder, exist_ok=True)
         self._run("dlrm_page", (self._thing,), (path_bytes(self.path), path_bytes(folder)))
-        return os.path.join(os.fspath(folder), "report.html")
+        return os.path.join(os.fspath(folder), "dlrm.html")
 
     _repr_html_ = Result._repr_html_
 
@@ -318,6 +325,8 @@ def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = Non
 
 class CollectivesResult(Result):
     """Collectives of a job. Made by ``collectives()``."""
+
+    _page = "collectives"
 
     def _write_page(self, folder: bytes) -> None:
         self._run("collectives_page", (self._thing,), (folder,))

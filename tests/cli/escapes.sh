@@ -87,7 +87,7 @@ sutra analyze hta device.json -o hta -q 2>/dev/null
 sutra analyze dlrm device.json -o dlrm -q 2>/dev/null
 sutra draw job.et --around 1 -o part.svg -q
 sutra draw job.et --around 1 -o part.dot -q
-for file in hta/report.html hta/charts/* dlrm/report.html dlrm/charts/* part.svg part.dot; do
+for file in hta/hta.html hta/charts/* dlrm/dlrm.html dlrm/charts/* part.svg part.dot; do
     clean "$file" drawn
 done
 grep -c '\\x1b' *.txt

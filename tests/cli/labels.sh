@@ -27,5 +27,5 @@ sutra critical-path bare.json --rules full -q 2>/dev/null | sed -n '/path:/p; /g
 sutra tree one.json -f text -q --depth 1 --min-us 1 | tail -n 1
 sutra tree one.json -f text 2>&1 >/dev/null
 sutra analyze hta sync.json -o report -q
-grep -o 'on 1 stream<' report/report.html
+grep -o 'on 1 stream<' report/hta.html
 exit 0

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/tool/figures.h"
+#include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 #include "cli/tool/report_place.h"
 #include "text/number_text.h"
@@ -128,13 +129,17 @@ struct job analysis_job_start(const struct analysis_values *values) {
     return job_start(&values->job, !values->job.quiet, true, values->job.verbose);
 }
 
-int analysis_job_close(const struct job *job, bool open, void (*print)(FILE *file, const void *result),
+int analysis_job_close(const struct job *job, const char *page, void (*print)(FILE *file, const void *result),
                        const void *result) {
+    const struct analysis_values *analysis = (const void *)job->values;
     const struct job_values *values = job->values;
+    struct sutra_error error;
+    if (values->output && sutra_report_link(job->context, values->output, &error))
+        return message_error(&error);
     if (!values->quiet)
         fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
                 bytes_text(job->figures.peak_memory).text);
-    if (open)
-        report_place_print(values->output);
+    if (analysis->open)
+        report_place_print(values->output, page);
     return values->stats ? (int)stats_write(values->stats, print, result) : SUTRA_OK;
 }

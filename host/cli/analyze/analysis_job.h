@@ -13,6 +13,7 @@
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
 #include "cli/tool/trace_list.h"
+#include "report/page_links.h"
 
 /* Ranges of ranks at most. */
 #define ANALYSIS_RANGES_MAX 256
@@ -69,10 +70,10 @@ struct analysis_values {
     }
 
 /* What a trace's analysis writes, of tables. */
-#define ANALYSIS_ROW_OUTPUT                                                                                            \
+#define ANALYSIS_ROW_OUTPUT(PAGE)                                                                                      \
     {                                                                                                                  \
         "output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),                                                    \
-            .help = "write a file for each table into the folder DIR, and report.html with its charts"                 \
+            .help = "write a file for each table into the folder DIR, and " PAGE ".html with its charts"               \
     }
 #define ANALYSIS_ROW_FORMAT                                                                                            \
     {                                                                                                                  \
@@ -139,9 +140,9 @@ int analysis_job_work(const struct analysis_values *values, const struct trace_l
                       struct result_folder *results, enum sutra_status (*work)(void *arg, struct sutra_error *error),
                       void *arg);
 
-/* The closing lines, after the command's page, where the report is if it is to be opened, and the statistics, which
- * `print` writes of `result`. Returns the exit code. */
-int analysis_job_close(const struct job *job, bool open, void (*print)(FILE *file, const void *result),
+/* Has the pages of the folder lead to each other; then the closing lines, after what the command prints: where the report
+ * is (PAGE.html in the folder) if it is to be opened, and the statistics, which `print` writes of `result`. Returns the exit code. */
+int analysis_job_close(const struct job *job, const char *page, void (*print)(FILE *file, const void *result),
                        const void *result);
 
 #endif

@@ -25,7 +25,7 @@ static const char *const compats[] = {"none", "tracelens", NULL}; /* in this ord
 #define AT(field) .offset = offsetof(struct collectives_values, field)
 
 static const struct option_row options[] = {
-    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_OUTPUT(PAGE_COLLECTIVES),
     ANALYSIS_ROW_FORMAT,
     {"arrivals", 0, OPTION_FLAG, AT(arrivals),
      .help = "write collective_arrivals, too: a row for each rank of each collective"},
@@ -117,7 +117,7 @@ static int job_tell(struct collectives_job *job) {
                 trace_list_largest(&job->traces, where_threads(&values->job.where)));
     if (!values->job.quiet && job->values->compat == COLLECTIVES_OURS)
         collectives_page_print(job->collectives, values->job.output);
-    return analysis_job_close(&job->analysis, values->open, print_stats, job);
+    return analysis_job_close(&job->analysis, PAGE_COLLECTIVES, print_stats, job);
 }
 
 /* ---- The command ---- */

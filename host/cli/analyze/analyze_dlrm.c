@@ -28,7 +28,7 @@ struct dlrm_values {
 
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write the results into the folder DIR, which is made, and report.html with its charts; those of several "
+     .help = "write the results into the folder DIR, which is made, and dlrm.html with its charts; those of several "
              "traces into a folder for each rank, and the overheads of all ranks together into DIR"},
     {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
      .help = "cut N iterations out of the trace, or, if it has not as many, say that it has N (default: 10 if it has, "
@@ -257,7 +257,7 @@ static int job_tell(struct dlrm_job *job) {
         dlrm_ranks_page_print(job->ranks, values->job.output);
     else if (!values->job.quiet)
         dlrm_page_print(job->dlrm, traces->paths[0], values->job.output);
-    return analysis_job_close(&job->analysis, values->open, print_stats, job);
+    return analysis_job_close(&job->analysis, PAGE_DLRM, print_stats, job);
 }
 
 /* ---- The command ---- */

@@ -31,7 +31,7 @@ static const char *const endings[] = {"json", "json.gz", "json.zst", NULL};
 #define AT(field) .offset = offsetof(struct hta_values, field)
 
 static const struct option_row options[] = {
-    ANALYSIS_ROW_OUTPUT,
+    ANALYSIS_ROW_OUTPUT(PAGE_HTA),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
      .help =
          "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
@@ -230,7 +230,7 @@ static int job_tell(struct hta_job *job) {
                 trace_list_largest(&job->traces, where_threads(&values->job.where)));
     if (!values->job.quiet)
         hta_page_print(job->ranks, values->job.output);
-    return analysis_job_close(&job->analysis, values->open, print_stats, job);
+    return analysis_job_close(&job->analysis, PAGE_HTA, print_stats, job);
 }
 
 /* ---- The command ---- */

@@ -111,7 +111,7 @@ static int job_tell(struct operators_job *job) {
                 trace_list_largest(&job->traces, where_threads(&values->job.where)));
     if (!values->job.quiet && job->values->compat == COMPAT_NONE)
         (job->kernels ? kernels_page_print : operators_page_print)(job->ranks, values->job.output);
-    return analysis_job_close(&job->analysis, values->open, print_stats, job);
+    return analysis_job_close(&job->analysis, job->kernels ? PAGE_KERNELS : PAGE_OPERATORS, print_stats, job);
 }
 
 /* ---- The command ---- */

@@ -99,7 +99,7 @@ static int job_tell(struct overview_job *job) {
         overview_json_print(job->overview);
     else if (!values->job.quiet)
         overview_page_print(job->overview, job->traces.paths[0]);
-    return analysis_job_close(&job->analysis, values->open, print_stats, job);
+    return analysis_job_close(&job->analysis, PAGE_FIRST, print_stats, job);
 }
 
 static int run_job(struct overview_job *job, struct overview_values *values, const struct operands *operands,

@@ -13,9 +13,9 @@ static int is_plain(char byte) {
            (byte != '\0' && strchr("/-._~", byte) != NULL);
 }
 
-void report_place_print(const char *folder) {
+void report_place_print(const char *folder, const char *page) {
     char *real = realpath(folder, NULL);
-    printf("%s/report.html\n", folder);
+    printf("%s/%s.html\n", folder, page);
     if (!real)
         return;
     printf("file://");
@@ -24,6 +24,6 @@ void report_place_print(const char *folder) {
             putchar(*at);
         else
             printf("%%%02X", (unsigned)(unsigned char)*at);
-    printf("/report.html\n");
+    printf("/%s.html\n", page);
     free(real);
 }

@@ -1,0 +1,35 @@
+/*
+ * page_links.h - the pages of a folder lead to each other, whichever were written first.
+ *
+ *     results/report.html   <ul class="pages">  hta.html, dlrm.html      those that are there
+ *     results/hta.html      <ul class="pages">  report.html, dlrm.html
+ *
+ * Each analysis has a page of its own name. A page is written with a list of what is made with it; page_links_set() fills the lists of all
+ * pages of the folder, and replaces a file only where its list changes. Cost: reading those pages, each below 2 MB.
+ */
+#ifndef REPORT_PAGE_LINKS_H
+#define REPORT_PAGE_LINKS_H
+
+#include "context/context.h"
+#include "sutra/error.h"
+#include "write/text_out.h"
+
+/* Names of pages; the first is that of the folder. */
+#define PAGE_FIRST       "report"
+#define PAGE_HTA         "hta"
+#define PAGE_OPERATORS   "operators"
+#define PAGE_KERNELS     "kernels"
+#define PAGE_COLLECTIVES "collectives"
+#define PAGE_DLRM        "dlrm"
+
+/* Where a page's list begins and ends; nothing before it on the page reads the same. */
+#define PAGE_LINKS_BEGIN "<ul class=\"pages\">"
+#define PAGE_LINKS_END   "</ul>"
+
+/* What leads to the page `kind`, one of those names, in a list. */
+void page_link_write(struct text_out *out, const char *kind);
+
+/* SUTRA_SYSTEM: out of memory. SUTRA_NO_OUTPUT, SUTRA_IO: a page that was to be replaced is as it was. */
+enum sutra_status page_links_set(struct sutra_context *context, const char *folder, struct sutra_error *error);
+
+#endif
