@@ -32,6 +32,15 @@ static inline bool plain_string(struct field_reader *reader, const struct string
            memcmp(strings_text(strings, found), text, length) == 0;
 }
 
+static inline uint16_t plain_device(struct field_reader *reader, struct json_place place) {
+    const char *text = reader->source->bytes + place.at;
+    if (!place.at)
+        return DEVICE_ABSENT;
+    value_key key = field_key(reader, place);
+    bool as_integer = (*text == '-' || (*text >= '0' && *text <= '9')) && strcspn(text, ".eE") >= strcspn(text, ",}] ");
+    return as_integer && key >= 0 && key < DEVICE_ABSENT ? (uint16_t)key : DEVICE_OTHER;
+}
+
 static inline uint8_t plain_phase(const char *bytes, struct json_place place) {
     const char *text = bytes + place.at;
     if (!place.at)
@@ -84,6 +93,8 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "correlation";
     if (!plain_key(&reader, field[FIELD_STREAM], KEY_ABSENT, events->stream[row]))
         what = "stream";
+    if (events->device[row] != plain_device(&reader, field[FIELD_DEVICE]))
+        what = "device";
     if (events->phase[row] != plain_phase(bytes, field[FIELD_PHASE]))
         what = "ph";
     if (!plain_places(events, row, field))

@@ -122,6 +122,22 @@ static void events_become_columns(void **state) {
     arrow_free(&table);
 }
 
+static void devices_are_ids_of_events_with_a_stream(void **state) {
+    static const char text[] = "{\"traceEvents\":["
+                               "{\"args\":{\"stream\":7,\"device\":1}},{\"args\":{\"device\":2}},"
+                               "{\"args\":{\"stream\":7,\"device\":3.0}},{\"args\":{\"stream\":7,\"device\":\"a\"}},"
+                               "{\"args\":{\"stream\":7,\"device\":65533}},{\"args\":{\"stream\":7,\"device\":65534}},"
+                               "{\"args\":{\"stream\":7,\"device\":65535}},{\"args\":{\"stream\":7,\"device\":-4}},"
+                               "{\"args\":{\"stream\":7,\"device\":null}},{\"args\":{\"stream\":7}},"
+                               "{\"args\":{\"stream\":7,\"device\":8,\"device\":9}}]}";
+    (void)state;
+    struct sutra_device_trace *trace = device_trace(text);
+    struct arrow_table table = events_of(trace, NULL);
+    assert_string_equal(column_text(&table, "device"), "l: 1 (null) 3 (null) 65533 65534 65535 -4 (null) (null) 9");
+    arrow_free(&table);
+    sutra_device_trace_free(trace);
+}
+
 static void columns_are_those_that_were_asked_for(void **state) {
     static const char *const names[] = {"tid_text", "pid_text", "ts"};
     const struct sutra_columns_options options = {.size = sizeof options, .names = names, .n_names = 3};
@@ -476,6 +492,7 @@ static void ranks_of_a_timeline_become_columns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_become_columns),
+        cmocka_unit_test(devices_are_ids_of_events_with_a_stream),
         cmocka_unit_test(columns_are_those_that_were_asked_for),
         cmocka_unit_test(args_have_the_type_of_all_their_values),
         cmocka_unit_test(times_are_real_numbers_where_one_is),

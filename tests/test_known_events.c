@@ -67,8 +67,8 @@ static enum sutra_status read_second(struct sutra_context *context, bool known, 
                                      struct sutra_device_trace **trace, struct sutra_error *error) {
     static const char event[] = "{\"ph\": \"X\", \"%s\": %s, \"args\": {\"%s\": %s}}";
     char text[400], first[200], second[200];
-    snprintf(first, sizeof first, event, field, "1", known ? "x" : "y", "2");
-    snprintf(second, sizeof second, event, field, number, "x", number);
+    snprintf(first, sizeof first, event, field, "1", known ? "device" : "Device", "2");
+    snprintf(second, sizeof second, event, field, number, "device", number);
     int length = snprintf(text, sizeof text, "{\"traceEvents\": [%s, %s]}", first, second);
     return sutra_device_trace_parse(context, "device", text, (size_t)length, trace, error);
 }

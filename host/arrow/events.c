@@ -171,27 +171,36 @@ static enum sutra_status make_kind(const void *of, const struct column_maker *ma
     return status;
 }
 
-/* Of events that have a stream: others have none of it, and their text is not looked at again. */
+/* The events that have a stream and a device that only their text tells. */
+static row_t odd_devices(const struct device_events *events, row_t *odd) {
+    row_t n = 0;
+    for (row_t i = 0; i < events->n; i++)
+        if (events->device[i] == DEVICE_OTHER && events->stream[i] != KEY_ABSENT)
+            odd[n++] = i;
+    return n;
+}
+
+/* Of events that have a stream: others have none of it. */
 static enum sutra_status make_device(const void *of, const struct column_maker *maker, struct batch *batch,
                                      struct sutra_error *error) {
     static const struct asked_field device = {"device", ASK_KEY, false};
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
-    struct asked_column column;
+    struct asked_column column = {0};
     struct arena arena = {0};
-    row_t n = 0, *asked = arena_take(&arena, events->n, sizeof *asked);
+    row_t *odd = arena_take(&arena, events->n, sizeof *odd), n_odd = odd ? odd_devices(events, odd) : 0;
     value_key *keys = column_new(events->n, sizeof *keys);
-    for (row_t i = 0; i < events->n && asked; i++)
-        if (events->stream[i] != KEY_ABSENT)
-            asked[n++] = i;
-    enum sutra_status status =
-        !asked || !keys ? error_memory(error)
-                        : event_columns_ask(source->context, source->trace, &device, 1, asked, n, &column, error);
+    enum sutra_status status = !odd || !keys ? error_memory(error) : SUTRA_OK;
+    if (!status && n_odd)
+        status = event_columns_ask(source->context, source->trace, &device, 1, odd, n_odd, &column, error);
     struct batch_values values = {.data = keys, .valid = valid_new(events->n)};
     for (row_t i = 0; i < events->n && !status && !values.valid.failed; i++) {
-        bool is_asked = events->stream[i] != KEY_ABSENT && key_is_integer(column.key[i]);
-        keys[i] = is_asked ? column.key[i] : 0;
-        valid_put(&values.valid, i, is_asked);
+        value_key key = events->device[i] == DEVICE_ABSENT || events->stream[i] == KEY_ABSENT ? KEY_ABSENT
+                        : events->device[i] == DEVICE_OTHER                                   ? column.key[i]
+                                                                                              : events->device[i];
+        bool is_valid = key_is_integer(key);
+        keys[i] = is_valid ? key : 0;
+        valid_put(&values.valid, i, is_valid);
     }
     arena_free(&arena);
     batch->failed |= status != SUTRA_OK;

@@ -8,6 +8,7 @@
  *     external, rf, correlation, stream    ids from args: "External id" (absent: -1), "Record function id",
  *                   "correlation" (absent: -1), "stream"
  *     text          byte offset of the event in the file
+ *     device        args "device" where that is an integer below DEVICE_ABSENT, as it mostly is; or one of the two beyond
  *     phase         the character of "ph"; 0: absent, PHASE_OTHER: anything else
  *     flags         EVENT_... bits
  */
@@ -25,6 +26,14 @@
 #include "columns/strings.h"
 
 #define PHASE_OTHER 1
+
+#define DEVICE_ABSENT 0xfffe
+#define DEVICE_OTHER  0xffff /* anything else: its text tells */
+
+/* The column's value of an integer that is there. */
+static inline uint16_t device_of_integer(int64_t integer) {
+    return (uint16_t)(integer >= 0 && integer < DEVICE_ABSENT ? integer : DEVICE_OTHER);
+}
 
 enum event_flag {
     EVENT_HAS_ID = 1,         /* "id" is there and not null */
@@ -48,6 +57,7 @@ enum event_flag {
     X(value_key, correlation)                                                                                          \
     X(value_key, stream)                                                                                               \
     X(uint64_t, text)                                                                                                  \
+    X(uint16_t, device)                                                                                                \
     X(uint8_t, phase)                                                                                                  \
     X(uint8_t, flags)
 
@@ -77,7 +87,7 @@ struct device_events {
 };
 
 /* All columns: two for each of the numbers, those above, and last the one of places. */
-#define DEVICE_EVENT_N_COLUMNS 16
+#define DEVICE_EVENT_N_COLUMNS 17
 extern const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS];
 
 static inline size_t device_event_n_columns(bool notes_places) {

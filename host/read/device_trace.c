@@ -89,6 +89,14 @@ static value_key read_tid(struct event_part *part, const struct event_places *pl
     return 0;
 }
 
+static uint16_t read_device(const struct event_part *part, struct json_place place) {
+    int64_t integer;
+    if (!place.at)
+        return DEVICE_ABSENT;
+    bool whole = field_integer(part->part.fields.source->bytes + place.at, &integer);
+    return whole ? device_of_integer(integer) : DEVICE_OTHER;
+}
+
 /* The empty string if the field is absent, STRING_NONE if it is no string. */
 static uint32_t read_string(struct event_part *part, struct json_place place) {
     if (!place.at)
@@ -146,6 +154,7 @@ static struct event_row row_of(struct event_part *part, const struct event_place
     row.rf = read_key(part, places, FIELD_RF, KEY_NULL);
     row.correlation = read_key(part, places, FIELD_CORRELATION, -1);
     row.stream = read_key(part, places, FIELD_STREAM, KEY_ABSENT);
+    row.device = read_device(part, places->field[FIELD_DEVICE]);
     row.phase = read_phase(part, places->field[FIELD_PHASE]);
     return row;
 }
@@ -171,6 +180,7 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->rf[row] = values->rf;
     events->correlation[row] = values->correlation;
     events->stream[row] = values->stream;
+    events->device[row] = values->device;
     events->text[row] = text;
     events->phase[row] = values->phase;
     events->flags[row] = values->flags;

@@ -50,7 +50,10 @@ static enum event_field inner_field(const char *key, size_t length) {
     case 5:
         return same(key, "Bytes", 5) ? FIELD_BYTES : FIELD_NONE;
     case 6:
-        return same(key, "stream", 6) ? FIELD_STREAM : same(key, "Ev Idx", 6) ? FIELD_EVENT_INDEX : FIELD_NONE;
+        return same(key, "stream", 6)   ? FIELD_STREAM
+               : same(key, "device", 6) ? FIELD_DEVICE
+               : same(key, "Ev Idx", 6) ? FIELD_EVENT_INDEX
+                                        : FIELD_NONE;
     case 10:
         return same(key, "Input Dims", 10)   ? FIELD_INPUT_SHAPES
                : same(key, "Input type", 10) ? FIELD_INPUT_TYPES
@@ -249,6 +252,7 @@ const char *event_field_name(enum event_field field) {
                                         "args[\"External id\"]",
                                         "args[\"Ev Idx\"]",
                                         "args[\"stream\"]",
+                                        "args[\"device\"]",
                                         "args[\"Record function id\"]",
                                         "args[\"Process Group Name\"]",
                                         "args[\"correlation\"]",

@@ -21,6 +21,7 @@ enum event_field {
     FIELD_EXTERNAL, /* from here on inside args */
     FIELD_EVENT_INDEX,
     FIELD_STREAM,
+    FIELD_DEVICE,
     FIELD_RF,
     FIELD_PROCESS_GROUP,
     FIELD_CORRELATION,

@@ -4,7 +4,13 @@
 #include "read/known_event.h"
 
 static const struct event_row absent = {
-    .pid = KEY_ABSENT, .external = -1, .rf = KEY_NULL, .correlation = -1, .stream = KEY_ABSENT};
+    .pid = KEY_ABSENT,
+    .external = -1,
+    .rf = KEY_NULL,
+    .correlation = -1,
+    .stream = KEY_ABSENT,
+    .device = DEVICE_ABSENT,
+};
 
 /* Each of the following reads the value at `text + at` and returns the byte behind it, or 0 where it is unusual. */
 
@@ -60,6 +66,13 @@ static inline size_t read_key(const struct json_walker *walker, size_t at, struc
     return *key == KEY_UNHASHABLE ? 0 : end;
 }
 
+static inline size_t read_device(const struct json_walker *walker, size_t at, uint16_t *device) {
+    value_key integer;
+    size_t end = read_integer(walker->text, at, &integer);
+    *device = end ? device_of_integer(integer) : DEVICE_OTHER;
+    return end ? end : skip(walker, at);
+}
+
 static inline size_t read_phase(const struct json_walker *walker, size_t at, uint8_t *phase) {
     const char *text = walker->text + at;
     bool plain = text[0] == '"' && text[1] > PHASE_OTHER && text[1] < 0x7f && text[1] != '"' && text[1] != '\\';
@@ -95,6 +108,8 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     case FIELD_STREAM:
         row->flags |= EVENT_STREAM_INTEGER;
         return read_integer(walker->text, at, &row->stream);
+    case FIELD_DEVICE:
+        return read_device(walker, at, &row->device);
     case FIELD_EXTERNAL:
         return read_integer(walker->text, at, &row->external);
     case FIELD_EVENT_INDEX:

@@ -17,6 +17,7 @@ struct event_row {
     struct number ts, dur;
     struct json_place name, category; /* `at` is 0 where there is none */
     value_key pid, tid, external, rf, correlation, stream;
+    uint16_t device;
     size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: there is none */
     uint8_t phase, flags;
     bool lower_external; /* it has an "external id" */
