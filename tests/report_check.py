@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import statistics
 import sys
 import xml.etree.ElementTree as ET
@@ -365,7 +366,7 @@ def check_overview(page, folder):
     table = csv_tables(folder)
     page.most = 60
     found = table("findings")
-    check([(rule, text.strip()) for rule, _, text in page.findings] == [(row["rule"], shown(row["text"]).strip()) for row in found],
+    check([(rule, text.strip()) for rule, _, text in page.findings] == [(row["rule"], re.sub(r"(?<=\d) us\b", " µs", shown(row["text"])).strip()) for row in found],
           "findings", [text for _, _, text in page.findings][:1], [row["text"] for row in found][:1])
     check(all(near(win, number(row["win_percent"])) for (_, win, _), row in zip(page.findings, found)), "wins")
     lines, windows = defaultdict(dict), {row["rank"]: number(row["window_us"]) for row in table("overview_ranks")}

@@ -19,7 +19,8 @@ const char *colour_meaning(enum colour colour) {
                                                     [COLOUR_WAIT_DEVICE] = "launched, but not begun",
                                                     [COLOUR_WAIT_SYNC] = "waiting after a synchronisation",
                                                     [COLOUR_IDLE] = "idle",
-                                                    [COLOUR_HIDDEN] = "communication beside compute"};
+                                                    [COLOUR_HIDDEN] = "communication beside compute",
+                                                    [COLOUR_COUNT] = "numbers, of all kinds of work"};
     return meanings[colour];
 }
 

@@ -199,7 +199,7 @@ void operators_show_durations(struct page *page, const void *of) {
     durations_table(&table, from);
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
-                              .values = {{BIN_KERNELS, "kernels", COLOUR_COMPUTE}},
+                              .values = {{BIN_KERNELS, "kernels", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_COUNT};
     if (page->charted)

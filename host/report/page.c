@@ -3,6 +3,7 @@
  */
 #include "report/page.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -215,10 +216,27 @@ void page_subtitle(struct page *page, const char *words) {
     out_add(out_of(page), "</h3>\n");
 }
 
+/* Where the next unit " us" behind a digit is in a sentence that terminals show, too; NULL: there is none. */
+static const char *find_us(const char *words) {
+    for (const char *at = words; (at = strstr(at, " us")); at++)
+        if (at > words && at[-1] >= '0' && at[-1] <= '9' && !isalnum((unsigned char)at[3]) && at[3] != '_')
+            return at;
+    return NULL;
+}
+
+/* A sentence, in which microseconds are written as everywhere on pages. */
+static void write_sentence(struct page *page, const char *words) {
+    for (const char *at; (at = find_us(words)); words = at + 3) {
+        markup_name(&page->markup, (struct name){words, (size_t)(at - words), false});
+        out_add(out_of(page), " µs");
+    }
+    markup_text(&page->markup, words);
+}
+
 void page_words(struct page *page, const char *words) {
     page->filled = true;
     out_add(out_of(page), "<p>");
-    markup_text(&page->markup, words);
+    write_sentence(page, words);
     out_add(out_of(page), "</p>\n");
 }
 
@@ -274,7 +292,7 @@ void page_finding(struct page *page, const char *rule, double win_percent, const
     out_number(out, win_percent);
     out_format(out, "\"><strong>%s</strong><p>",
                isnan(win_percent) ? "note" : shown_figure(win_percent, UNIT_PERCENT).text);
-    markup_text(&page->markup, words);
+    write_sentence(page, words);
     out_add(out, " <code>");
     markup_text(&page->markup, rule);
     out_add(out, "</code></p></li>\n");

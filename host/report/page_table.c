@@ -16,10 +16,14 @@
 /* Columns of text that such a width has, about. */
 #define COLUMNS_OF(width) ((unsigned)((width)*5 / 3))
 
+/* Texts that need no width of their own in a narrow window: at most so wide, and so long. */
+#define BRIEF_WIDTH 11
+#define BRIEF_BYTES 64
+
 /* How the columns of a table are shown. */
 struct column_views {
     uint32_t n_shown;
-    bool left_out[TABLE_COLUMNS_MAX];
+    bool left_out[TABLE_COLUMNS_MAX], brief[TABLE_COLUMNS_MAX];
     int decimals[TABLE_COLUMNS_MAX];
     double width;                                /* of names */
     struct shortened *shorts[TABLE_COLUMNS_MAX]; /* of names of kernels; NULL: others */
@@ -70,6 +74,17 @@ static struct shortened *shorten(const struct sutra_table *table, uint32_t colum
     return shorts;
 }
 
+/* Whether all texts of a column fit into a narrow window beside others. */
+static bool is_brief(const struct sutra_table *table, uint32_t column, uint64_t n) {
+    struct name name = {0};
+    for (uint64_t row = 0; row < n; row++) {
+        name.bytes = table_get_text(table, column, row, &name.length);
+        if (name.length > BRIEF_BYTES || markup_width(name) > BRIEF_WIDTH)
+            return false;
+    }
+    return true;
+}
+
 static void views_make(struct page *page, const struct sutra_table *table, uint64_t n, struct column_views *views) {
     int n_names = 0;
     *views = (struct column_views){.width = NAME_WIDTH};
@@ -82,6 +97,7 @@ static void views_make(struct page *page, const struct sutra_table *table, uint6
         views->n_shown += !views->left_out[i];
         if (table->columns[i].spec.kind == SUTRA_COLUMN_REAL)
             views->decimals[i] = decimals_of(table, i, n);
+        views->brief[i] = is_text(table, i) && is_brief(table, i, n);
         if (n == 0 || !is_text(table, i) || !heading_of_kernels(table->name, table->columns[i].spec.name))
             continue;
         views->shorts[i] = shorten(table, i, n, COLUMNS_OF(views->width));
@@ -97,9 +113,9 @@ static void views_free(struct column_views *views) {
 /* ---- Cells ---- */
 
 static void write_text_cell(struct page *page, struct name name, const struct shortened *shortened, double width,
-                            bool heads) {
+                            bool brief, bool heads) {
     struct text_out *out = &page->markup.out;
-    out_add(out, heads ? "<th scope=\"row\" class=\"text\"" : "<td class=\"text\"");
+    out_format(out, "%s class=\"%s\"", heads ? "<th scope=\"row\"" : "<td", brief ? "text brief" : "text");
     bool cut = markup_width(name) > width;
     if (cut) {
         out_add(out, " title=\"");
@@ -133,7 +149,8 @@ static void write_row(struct page *page, const struct sutra_table *table, const 
             continue;
         if (is_text(table, i)) {
             name.bytes = table_get_text(table, i, row, &name.length);
-            write_text_cell(page, name, views->shorts[i] ? &views->shorts[i][row] : NULL, views->width, heads);
+            write_text_cell(page, name, views->shorts[i] ? &views->shorts[i][row] : NULL, views->width, views->brief[i],
+                            heads);
         } else {
             write_number_cell(page, table, i, row, views->decimals[i], heads);
         }
@@ -151,7 +168,10 @@ static void write_head(struct page *page, const struct sutra_table *table, const
         struct heading heading = heading_of(table->name, table->columns[i].spec.name);
         if (views->left_out[i])
             continue;
-        out_format(out, "<th scope=\"col\"%s data-column=\"", is_text(table, i) ? " class=\"text\"" : "");
+        out_format(out, "<th scope=\"col\"%s data-column=\"",
+                   !is_text(table, i) ? ""
+                   : views->brief[i]  ? " class=\"text brief\""
+                                      : " class=\"text\"");
         markup_text(&page->markup, table->columns[i].spec.name);
         out_add(out, "\">");
         markup_text(&page->markup, heading.words);

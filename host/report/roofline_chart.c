@@ -153,7 +153,7 @@ static void name_roofs(const struct svg *svg, const struct roofline_layout *layo
         if (y - last < LINE_HEIGHT - 4)
             continue;
         snprintf(text, sizeof text, "%s: %s TFLOP/s", peak->name, shown_decimal(peak->tflops_per_s, 0).text);
-        svg_text(svg, "small", ANCHOR_END, LEFT + layout->width - 2, y, name_of(text), layout->width * 0.7);
+        svg_text(svg, "small halo", ANCHOR_END, LEFT + layout->width - 2, y, name_of(text), layout->width - 4);
         last = y;
     }
 }

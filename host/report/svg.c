@@ -113,8 +113,8 @@ void svg_line(const struct svg *svg, const char *class_name, double x1, double y
 }
 
 const char *svg_colour(int colour) {
-    static const char *const classes[N_COLOURS] = {"c0",   "c1",   "c2",  "c5", "c4", "c3", "c6", "c7",
-                                                   "grey", "pale", "ink", "s0", "s1", "s2", "s3"};
+    static const char *const classes[N_COLOURS] = {"c0",   "c1",   "c2",  "c5",    "c4", "c3", "c6", "c7",
+                                                   "grey", "pale", "ink", "count", "s0", "s1", "s2", "s3"};
     return classes[colour];
 }
 
