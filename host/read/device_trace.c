@@ -12,11 +12,13 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/known_event.h"
+#include "read/seen_strings.h"
 
 struct event_part {
     struct document_part part;
     struct device_events events;
     struct strings strings;
+    struct seen_strings seen;
     struct event_forms learned;
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
@@ -103,7 +105,7 @@ static uint32_t read_string(struct event_part *part, struct json_place place) {
         return strings_intern(&part->strings, "", 0);
     if (part->part.fields.source->bytes[place.at] != '"')
         return STRING_NONE;
-    return field_intern(&part->part.fields, place, &part->strings);
+    return seen_string_intern(&part->seen, &part->part.fields, place, &part->strings);
 }
 
 static uint8_t read_phase(const struct event_part *part, struct json_place place) {

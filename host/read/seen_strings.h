@@ -1,0 +1,62 @@
+/*
+ * seen_strings.h - the numbers of short strings that come again: names and categories of most events.
+ *
+ * A string of up to 32 bytes is looked for by its text as it stands in the file, whose words are compared with those of
+ * the last string of its slot; only what is not there is decoded, hashed and interned. Equal texts mean equal strings, so
+ * numbers are the same as without. One table for each thread and table of strings, zeros at the start. Cost: O(1), or
+ * that of interning.
+ */
+#ifndef READ_SEEN_STRINGS_H
+#define READ_SEEN_STRINGS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "columns/hash.h"
+#include "read/fields.h"
+
+#define SEEN_STRING_BYTES 32
+#define SEEN_STRINGS      256
+
+struct seen_string {
+    uint64_t words[SEEN_STRING_BYTES / 8]; /* with zeros behind its end */
+    uint32_t length;                       /* with a quote; 0: none was seen */
+    uint32_t number;
+};
+
+struct seen_strings {
+    struct seen_string list[SEEN_STRINGS];
+};
+
+/* The first `length` bytes of a word that is masked from where it stands in here. */
+static const unsigned char seen_string_mask[2 * SEEN_STRING_BYTES] = {
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+
+/* Word `i` of the text, of which `length` bytes count, the quote behind it included. */
+static inline uint64_t seen_string_word(const char *text, size_t length, size_t i) {
+    return hash_load(text + 8 * i, 8) & hash_load(seen_string_mask + SEEN_STRING_BYTES + 1 - length + 8 * i, 8);
+}
+
+/* The number of the string at a place, as field_intern() gives it. */
+static inline uint32_t seen_string_intern(struct seen_strings *seen, struct field_reader *reader,
+                                          struct json_place place, struct strings *strings) {
+    const char *text = reader->source->bytes + place.at + 1;
+    size_t length = place.end - place.at;
+    if (length > SEEN_STRING_BYTES)
+        return field_intern(reader, place, strings);
+    /* in registers: to load two words at once that were just stored one by one takes long */
+    uint64_t a = seen_string_word(text, length, 0), b = seen_string_word(text, length, 1);
+    uint64_t c = seen_string_word(text, length, 2), d = seen_string_word(text, length, 3);
+    uint64_t hash = hash_fold(a ^ c ^ 0x9e3779b97f4a7c15u, b ^ d ^ 0xe7037ed1a0b428dbu);
+    struct seen_string *known = &seen->list[hash % SEEN_STRINGS];
+    const uint64_t *words = known->words;
+    if (((a ^ words[0]) | (b ^ words[1]) | (c ^ words[2]) | (d ^ words[3]) | (known->length ^ length)) == 0)
+        return known->number;
+    uint32_t number = field_intern(reader, place, strings);
+    if (number != STRING_NONE)
+        *known = (struct seen_string){{a, b, c, d}, (uint32_t)length, number};
+    return number;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * test_seen_strings.c - short strings get the numbers that they get without a table of those that were seen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "generate/random.h"
+#include "read/seen_strings.h"
+
+/* A list of strings of up to 40 bytes, of which many come again, begin as others or go on with an escape. */
+static void make_strings(FILE *out, struct random *dice) {
+    fputs("[", out);
+    for (unsigned i = 0; i < 3000; i++) {
+        static const char letters[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+        fprintf(out, "%s\"%.*s", i ? "," : "", (int)random_below(dice, 41), letters);
+        static const char *const ends[] = {"", "", "b", "\\u0061", "a", "\\n", "\xc3\xa9"};
+        fprintf(out, "%s\"", ends[random_below(dice, 7)]);
+    }
+    fputs("]", out);
+}
+
+static void strings_get_the_numbers_of_interning(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct random dice = {seed};
+        char *text = NULL;
+        size_t size;
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        make_strings(file, &dice);
+        fclose(file);
+        struct source source;
+        assert_int_equal(source_copy(&source, "text", text, size, NULL), SUTRA_OK);
+        struct field_reader reader = {.source = &source};
+        struct strings strings, plain;
+        struct seen_strings *seen = calloc(1, sizeof *seen);
+        assert_true(seen && strings_init(&strings) && strings_init(&plain));
+        struct json_walker walker = walk_from(&source, 0);
+        for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
+            struct json_place place = walk_string(&walker);
+            uint32_t number = seen_string_intern(seen, &reader, place, &strings);
+            if (number != field_intern(&reader, place, &plain))
+                fail_msg("seed %u: number %u for %.*s", (unsigned)seed, number, (int)(place.end - place.at + 1),
+                         source.bytes + place.at);
+        }
+        assert_null(walker.expected);
+        assert_int_equal(strings.n, plain.n);
+        strings_free(&strings);
+        strings_free(&plain);
+        free(seen);
+        buffer_free(&reader.scratch);
+        source_close(&source);
+        free(text);
+    }
+}
+
+/* Slots where nothing was seen are zeros, as the text of the empty string is. */
+static void the_empty_string_is_not_taken_for_an_empty_slot(void **state) {
+    (void)state;
+    static const char text[] = "\"a\" \"\" \"\\u0000\" \"a\\u0000\" \"\" \"a\"";
+    static const uint32_t expected[] = {0, 1, 2, 3, 1, 0};
+    struct source source;
+    assert_int_equal(source_copy(&source, "text", text, sizeof text - 1, NULL), SUTRA_OK);
+    struct field_reader reader = {.source = &source};
+    struct strings strings;
+    struct seen_strings seen = {0};
+    assert_true(strings_init(&strings));
+    struct json_walker walker = walk_from(&source, 0);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(seen_string_intern(&seen, &reader, walk_string(&walker), &strings), expected[i]);
+    strings_free(&strings);
+    buffer_free(&reader.scratch);
+    source_close(&source);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_get_the_numbers_of_interning),
+        cmocka_unit_test(the_empty_string_is_not_taken_for_an_empty_slot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
