@@ -76,9 +76,13 @@ static void show_warnings(struct page *page, const struct hta_source *source) {
 
 static void show_rules(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(source->ranks);
-    char words[96];
-    snprintf(words, sizeof words, "The tables are by the rules of HTA %s%s.", sutra_hta_edition_name(rules->edition),
-             rules->compat ? ", its faults included" : "");
+    char words[320];
+    snprintf(words, sizeof words, "The tables are by the rules of HTA %s%s.%s", sutra_hta_edition_name(rules->edition),
+             rules->compat ? ", its faults included" : "",
+             rules->nanoseconds
+                 ? ""
+                 : " Fractions of microseconds are rounded as HTA does, starts up and ends down, so that "
+                   "what lies within one counts as -1 us; sutra analyze hta --nanoseconds has exact times.");
     page_words(page, words);
 }
 

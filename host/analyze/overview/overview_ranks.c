@@ -206,10 +206,7 @@ struct hta_beside {
 static enum sutra_status begin_hta(const struct sutra_overview *overview, const struct rank_task *task,
                                    struct sutra_context *context, const struct sutra_device_trace *trace,
                                    struct hta_beside *beside, struct sutra_error *error) {
-    const struct sutra_hta_options options = {.size = sizeof options,
-                                              .rank = task->rank,
-                                              .last_step = overview->tasks.restriction.step != NULL,
-                                              .only_joined = true};
+    const struct sutra_hta_options options = overview_hta_options(&overview->tasks, task->rank);
     bool threads = pool_threads(context->pool) > 1;
     enum sutra_status status = hta_making_begin(&beside->making, context, trace, &options, threads, error);
     beside->begun = !status;

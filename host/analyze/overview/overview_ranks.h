@@ -25,6 +25,14 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
 void rank_overview_put(const struct rank_overview *rank, const struct sutra_overview_options *options,
                        struct buffer *out);
 
+/* How the tables of HTA are made, whichever process makes them: of a step that was asked for, it may be the last one. */
+static inline struct sutra_hta_options overview_hta_options(const struct rank_tasks *tasks, int64_t rank) {
+    return (struct sutra_hta_options){.size = sizeof(struct sutra_hta_options),
+                                      .rank = rank,
+                                      .last_step = tasks->restriction.step != NULL,
+                                      .only_joined = true};
+}
+
 /* What each stream did in the window. `scratch` is given back. */
 enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,
                                        struct arena *scratch, struct sutra_table *table, struct sutra_error *error);

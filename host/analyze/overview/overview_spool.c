@@ -160,17 +160,17 @@ static bool take_own(struct spool_reader *reader, struct rank_overview *rank, st
     return done;
 }
 
-static enum sutra_status take_tables(struct rank_overview *rank, const char *peaks, const struct rank_task *task,
-                                     struct spool_reader *reader, struct sutra_error *error) {
+static enum sutra_status take_tables(struct rank_overview *rank, const char *peaks, const struct rank_tasks *tasks,
+                                     const struct rank_task *task, struct spool_reader *reader,
+                                     struct sutra_error *error) {
+    const struct sutra_hta_options given = overview_hta_options(tasks, task->rank);
     const struct sutra_operators_options operators = {.size = sizeof operators, .rank = task->rank, .peaks = peaks};
     struct sutra_hta_options hta;
     bool failed;
     rank->operators = operators_restore(&operators, reader, &failed);
     if (!rank->operators)
         return failed ? error_memory(error) : SUTRA_OK;
-    enum sutra_status status = hta_options_take(NULL, &hta, error);
-    hta.rank = task->rank;
-    hta.only_joined = true;
+    enum sutra_status status = hta_options_take(&given, &hta, error);
     if (!status)
         status = hta_take(&hta, task->path, reader, &rank->hta, error);
     reader->failed |= !rank->hta;
@@ -187,7 +187,7 @@ enum sutra_status rank_overview_restore(struct rank_overview *rank, const struct
     if (!status && !take_own(reader, rank, &tasks->arena))
         status = error_memory(error);
     if (!status && options->tables && !reader->failed)
-        status = take_tables(rank, options->peaks, task, reader, error);
+        status = take_tables(rank, options->peaks, tasks, task, reader, error);
     rank->made = !status && !reader->failed;
     if (!rank->made)
         rank_overview_free(rank);
