@@ -28,7 +28,7 @@ static bool is_digit(char c) {
 static bool read_plain(const char *text, size_t length, struct shifted_number *number) {
     size_t at = length > 0 && *text == '-', begin = at;
     *number = (struct shifted_number){0};
-    for (; at < length && is_digit(text[at]); at++)
+    for (; at < length && is_digit(text[at]) && at - begin <= DIGITS_MAX; at++)
         number->digits = number->digits * 10 + (text[at] - '0');
     if (at == begin || at - begin > DIGITS_MAX)
         return false;
