@@ -52,8 +52,8 @@ static void show_ranks(struct page *page, const void *of) {
     const struct bars bars = {.table = table,
                               .labels = {column_of(table, "rank")},
                               .n_labels = 1,
-                              .values = {{column_of(table, "waited_us"), "waits", COLOUR_WAIT_DEVICE},
-                                         {column_of(table, "waited_for_us"), "is waited for", COLOUR_WAIT_SYNC}},
+                              .values = {{column_of(table, "waited_us"), "waits", COLOUR_COMMUNICATION},
+                                         {column_of(table, "waited_for_us"), "is waited for", COLOUR_COUNT}},
                               .n_values = 2,
                               .unit = UNIT_US};
     page_bars(page, bars, RANKS_AS_BARS, &words);
@@ -76,7 +76,7 @@ static void show_excess(struct page *page, const void *of) {
     const struct bars bars = {.table = table,
                               .labels = {column_of(table, "phase"), column_of(table, "operator")},
                               .n_labels = 2,
-                              .values = {{column_of(table, "excess_us"), "longer by", COLOUR_COMPUTE}},
+                              .values = {{column_of(table, "excess_us"), "longer by", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &words);

@@ -20,7 +20,7 @@ const char *colour_meaning(enum colour colour) {
                                                     [COLOUR_WAIT_SYNC] = "waiting after a synchronisation",
                                                     [COLOUR_IDLE] = "idle",
                                                     [COLOUR_HIDDEN] = "communication beside compute",
-                                                    [COLOUR_COUNT] = "numbers, of all kinds of work"};
+                                                    [COLOUR_COUNT] = "numbers, and what is of several kinds"};
     return meanings[colour];
 }
 

@@ -21,7 +21,7 @@ enum colour {
     COLOUR_IDLE,        /* the device does nothing, whatever the reason */
     COLOUR_HIDDEN,      /* communication beside computation, which hides it */
     COLOUR_LINE,        /* lines of means and limits */
-    COLOUR_COUNT,       /* how many there are, of all kinds */
+    COLOUR_COUNT,       /* how many there are, and what is of several kinds or none */
     COLOUR_SHADE,       /* the first of COLOUR_SHADES shades of computation: kinds of it, that stand side by side */
     COLOUR_SHADES = 4,
     N_COLOURS = COLOUR_SHADE + COLOUR_SHADES,

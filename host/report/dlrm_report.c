@@ -61,13 +61,13 @@ static void show_streams(struct page *page, const void *of) {
         NULL,      "Streams",         "breakdown.json"};
     struct sutra_table table;
     dlrm_streams_table(&table, source->dlrm, &source->report);
-    const struct bars bars = {
-        .table = &table,
-        .n_labels = 1,
-        .label_prefix = "stream ",
-        .values = {{STREAM_ACTIVE, "kernels of operators", 0}, {STREAM_IDLE, "rest of the host's time", COLOUR_IDLE}},
-        .n_values = 2,
-        .unit = UNIT_US};
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .label_prefix = "stream ",
+                              .values = {{STREAM_ACTIVE, "kernels of operators", COLOUR_COUNT},
+                                         {STREAM_IDLE, "rest of the host's time", COLOUR_IDLE}},
+                              .n_values = 2,
+                              .unit = UNIT_US};
     if (!page_bars(page, bars, BARS_SHOWN, &words))
         page_missing(page, "Streams", "no operator has launched a kernel");
     table_free(&table);
@@ -86,7 +86,7 @@ static void show_operators(struct page *page, const void *of) {
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
                               .by_end = true,
-                              .values = {{OPERATOR_TIME, "device time", 0}},
+                              .values = {{OPERATOR_TIME, "device time", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (!page_bars(page, bars, BARS_SHOWN, &words))
@@ -179,7 +179,7 @@ static void show_overheads(struct page *page, const void *of) {
     const struct bars bars = {.table = &kinds,
                               .labels = {KIND_NAME, KIND_WHAT},
                               .n_labels = 2,
-                              .values = {{KIND_MEAN, "mean", COLOUR_WAIT_HOST}},
+                              .values = {{KIND_MEAN, "mean", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (table.n_rows > 0) {

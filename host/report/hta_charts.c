@@ -101,11 +101,8 @@ void hta_stragglers_show(struct page *page, const void *of) {
         page_missing(page, "Stragglers", reason);
         return;
     }
-    const struct bars bars = {.table = table,
-                              .n_labels = 1,
-                              .values = {{LATE, "late", COLOUR_COMMUNICATION}},
-                              .n_values = 1,
-                              .unit = UNIT_US};
+    const struct bars bars = {
+        .table = table, .n_labels = 1, .values = {{LATE, "late", COLOUR_COUNT}}, .n_values = 1, .unit = UNIT_US};
     page_bars(page, bars, RANKS_AS_BARS, &words);
 }
 

@@ -262,7 +262,7 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
                                             "overview_waits"};
     const struct bars bars = {.table = waits,
                               .n_labels = 1,
-                              .values = {{WAITS_FOR, "waited for", COLOUR_COMMUNICATION}},
+                              .values = {{WAITS_FOR, "waited for", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (waits->n_rows < 2) {
