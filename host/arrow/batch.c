@@ -15,9 +15,15 @@
 #include "read/source.h"
 
 struct valid_rows valid_new(uint64_t n) {
-    struct valid_rows valid = {.bits = column_new((size_t)(n / 8 + 1), 1)};
+    struct valid_rows valid = {.bits = column_new((size_t)(n / 64), sizeof *valid.bits)};
     valid.failed = !valid.bits;
     return valid;
+}
+
+/* Puts the rows behind the last whole word of n. */
+static void valid_end(struct valid_rows *valid, uint64_t n) {
+    if (n % 64)
+        valid_put_word(valid, n, n % 64);
 }
 
 /* ---- Arrays ---- */
@@ -63,6 +69,7 @@ static void array_own(struct ArrowArray *array, int number, void *bytes) {
 }
 
 static void array_valid(struct ArrowArray *array, struct valid_rows valid) {
+    valid_end(&valid, (uint64_t)array->length);
     if (valid.n_null == 0) {
         free(valid.bits);
         return;
@@ -141,8 +148,9 @@ void batch_values(struct batch *batch, const char *name, const char *format, con
     array_valid(&column->array, values.valid);
 }
 
-void batch_bits(struct batch *batch, const char *name, uint8_t *bits, struct valid_rows valid) {
-    batch_values(batch, name, "b", NULL, (struct batch_values){.data = bits, .valid = valid});
+void batch_bits(struct batch *batch, const char *name, struct valid_rows bits, struct valid_rows valid) {
+    valid_end(&bits, batch->n_rows);
+    batch_values(batch, name, "b", NULL, (struct batch_values){.data = bits.bits, .valid = valid});
 }
 
 void batch_nothing(struct batch *batch, const char *name) {
@@ -283,6 +291,18 @@ void batch_lists(struct batch *batch, const char *name, int32_t *starts, uint32_
     } else if (ok) {
         below.release(&below);
     }
+}
+
+void batch_join(struct batch *batch, struct batch *part) {
+    batch->failed |= part->failed;
+    for (uint64_t i = 0; i < part->n_columns && !batch->failed; i++) {
+        batch->failed |= !column_grow(&batch->columns, batch->n_columns, &batch->capacity, sizeof *batch->columns);
+        if (batch->failed)
+            break;
+        batch->columns[batch->n_columns++] = part->columns[i];
+        part->columns[i] = (struct batch_column){0};
+    }
+    batch_free(part);
 }
 
 void batch_free(struct batch *batch) {

@@ -15,25 +15,33 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/pool.h"
 #include "columns/row.h"
 #include "columns/strings.h"
 #include "sutra/columns.h"
 
-/* Which rows are there: a bit for each. */
+/* Which rows are there: a bit for each. Rows are put one after the other, from the first to the last. */
 struct valid_rows {
-    uint8_t *bits; /* NULL: all, or out of memory if `failed` */
+    uint64_t *bits; /* NULL: all, or out of memory if `failed` */
+    uint64_t word;  /* the bits of the latest rows, the last one highest, until there are 64 */
     uint64_t n_null;
     bool failed;
 };
 
 struct valid_rows valid_new(uint64_t n);
 
-/* Nothing happens where there was no memory. */
-static inline void valid_put(struct valid_rows *valid, uint64_t row, bool is_valid) {
+/* The word has the bits of `n` rows up to this one. Nothing happens where there was no memory. */
+static inline void valid_put_word(struct valid_rows *valid, uint64_t row, uint64_t n) {
     if (!valid->bits)
         return;
-    valid->bits[row >> 3] = (uint8_t)(valid->bits[row >> 3] | is_valid << (row & 7));
-    valid->n_null += !is_valid;
+    valid->bits[row / 64] = valid->word >> (64 - n);
+    valid->n_null += n - (uint64_t)__builtin_popcountll(valid->bits[row / 64]);
+}
+
+static inline void valid_put(struct valid_rows *valid, uint64_t row, bool is_valid) {
+    valid->word = valid->word >> 1 | (uint64_t)is_valid << 63;
+    if (row % 64 == 63)
+        valid_put_word(valid, row, 64);
 }
 
 /* The buffer of a column: memory of its own, to be freed, or somebody's who is to be left at the end. */
@@ -71,8 +79,8 @@ struct batch {
 void batch_values(struct batch *batch, const char *name, const char *format, const char *unit,
                   struct batch_values values);
 
-/* Bits, of which those count that are valid. */
-void batch_bits(struct batch *batch, const char *name, uint8_t *bits, struct valid_rows valid);
+/* Bits, made as those of rows, of which those count that are valid. */
+void batch_bits(struct batch *batch, const char *name, struct valid_rows bits, struct valid_rows valid);
 
 /* A column without any value. */
 void batch_nothing(struct batch *batch, const char *name);
@@ -111,6 +119,9 @@ static inline void batch_mark_json(struct batch *batch) {
 enum sutra_status batch_stream(struct batch *batch, struct ArrowArrayStream *stream, struct sutra_error *error);
 void batch_free(struct batch *batch);
 
+/* Moves the columns of `part` behind those of the batch. */
+void batch_join(struct batch *batch, struct batch *part);
+
 /* ---- Columns by name ---- */
 
 /* One of the columns that there are. `make` adds it to the batch; its failures are those of the error. */
@@ -122,10 +133,12 @@ struct column_maker {
     bool on_request;
 };
 
-/* Takes the caller's options over, and makes the columns that they ask for. */
-enum sutra_status makers_run(const struct column_maker *makers, size_t n, const void *source,
+/* Makes the columns that the options ask for; several at a time, unless `pool` is NULL: then makers may run it. */
+enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
                              const struct sutra_columns_options *options, struct batch *batch,
                              struct sutra_error *error);
+
+/* Takes the caller's options over. */
 enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
                                        struct sutra_columns_options *taken, struct sutra_error *error);
 

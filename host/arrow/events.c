@@ -171,41 +171,38 @@ static enum sutra_status make_kind(const void *of, const struct column_maker *ma
     return status;
 }
 
-/* The events that have a stream and a device that only their text tells. */
-static row_t odd_devices(const struct device_events *events, row_t *odd) {
-    row_t n = 0;
-    for (row_t i = 0; i < events->n; i++)
-        if (events->device[i] == DEVICE_OTHER && events->stream[i] != KEY_ABSENT)
-            odd[n++] = i;
-    return n;
+/* Looks for one that only the event's text tells. */
+static value_key odd_device(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
+                            struct field_reader *fields) {
+    struct event_places places = {0};
+    event_find(trace, event, learned, &places);
+    return field_key(fields, places.field[FIELD_DEVICE]);
 }
 
 /* Of events that have a stream: others have none of it. */
 static enum sutra_status make_device(const void *of, const struct column_maker *maker, struct batch *batch,
                                      struct sutra_error *error) {
-    static const struct asked_field device = {"device", ASK_KEY, false};
     const struct event_source *source = of;
     const struct device_events *events = &source->trace->events;
-    struct asked_column column = {0};
-    struct arena arena = {0};
-    row_t *odd = arena_take(&arena, events->n, sizeof *odd), n_odd = odd ? odd_devices(events, odd) : 0;
+    struct field_reader fields = {.source = &source->trace->document.source, .values = &source->context->values};
+    struct event_forms learned = {0};
     value_key *keys = column_new(events->n, sizeof *keys);
-    enum sutra_status status = !odd || !keys ? error_memory(error) : SUTRA_OK;
-    if (!status && n_odd)
-        status = event_columns_ask(source->context, source->trace, &device, 1, odd, n_odd, &column, error);
     struct batch_values values = {.data = keys, .valid = valid_new(events->n)};
-    for (row_t i = 0; i < events->n && !status && !values.valid.failed; i++) {
-        value_key key = events->device[i] == DEVICE_ABSENT || events->stream[i] == KEY_ABSENT ? KEY_ABSENT
-                        : events->device[i] == DEVICE_OTHER                                   ? column.key[i]
-                                                                                              : events->device[i];
-        bool is_valid = key_is_integer(key);
-        keys[i] = is_valid ? key : 0;
-        valid_put(&values.valid, i, is_valid);
+    (void)error;
+    for (row_t i = 0; i < events->n && keys && !values.valid.failed && !fields.failed; i++) {
+        bool is_there = events->device[i] != DEVICE_ABSENT && events->stream[i] != KEY_ABSENT;
+        value_key key = is_there ? events->device[i] : KEY_ABSENT;
+        if (key == DEVICE_OTHER)
+            key = odd_device(source->trace, i, &learned, &fields);
+        if (key_is_integer(key))
+            keys[i] = key;
+        valid_put(&values.valid, i, key_is_integer(key));
     }
-    arena_free(&arena);
-    batch->failed |= status != SUTRA_OK;
+    batch->failed |= fields.failed;
+    event_forms_free(&learned);
+    buffer_free(&fields.scratch);
     batch_values(batch, maker->name, "l", NULL, values);
-    return status;
+    return SUTRA_OK;
 }
 
 static const struct column_maker makers[] = {
@@ -259,7 +256,7 @@ enum sutra_status sutra_device_trace_arrow(struct sutra_context *context, const 
     enum sutra_status status = columns_options_take(options, true, &taken, error);
     stage_begin(context, "columns", trace->events.n);
     if (!status)
-        status = makers_run(makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+        status = makers_run(context->pool, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
     if (!status)
         status = make_args(&source, &taken, &batch, error);
     if (!status)

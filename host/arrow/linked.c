@@ -186,7 +186,7 @@ static enum sutra_status make_gpu(const void *of, const struct column_maker *mak
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
         valid_put(&made, i, source->entries[i].gpu != ROW_NONE);
-    batch_bits(batch, maker->name, made.bits, (struct valid_rows){0});
+    batch_bits(batch, maker->name, made, (struct valid_rows){0});
     return SUTRA_OK;
 }
 
@@ -246,7 +246,7 @@ enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct
     if (!status && !(source.entries = list_entries(linked, batch.n_rows)))
         status = error_memory(error);
     if (!status)
-        status = makers_run(makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+        status = makers_run(NULL, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
     if (!status)
         status = batch_stream(&batch, stream, error);
     stage_end(context);

@@ -2,6 +2,7 @@
  * makers.c - which columns are wanted, by their names.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arrow/batch.h"
@@ -26,22 +27,75 @@ static enum sutra_status no_such_column(const struct column_maker *makers, size_
     return error_set(error, SUTRA_USAGE, "there is no column \"%.60s\"; there are %s", name, list);
 }
 
-static enum sutra_status make_named(const struct column_maker *makers, size_t n, const void *source, const char *name,
-                                    struct batch *batch, struct sutra_error *error) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(makers[i].name, name) == 0)
-            return makers[i].make(source, &makers[i], batch, error);
-    return no_such_column(makers, n, name, error);
+/* A column that is wanted, alone in a batch. */
+struct column_making {
+    const struct column_maker *maker;
+    struct batch batch;
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+struct column_makings {
+    const void *source;
+    struct column_making *list;
+    size_t n;
+};
+
+static void make_one(void *of, size_t number) {
+    const struct column_makings *makings = of;
+    struct column_making *one = &makings->list[number];
+    one->status = one->maker->make(makings->source, one->maker, &one->batch, &one->error);
 }
 
-enum sutra_status makers_run(const struct column_maker *makers, size_t n, const void *source,
+static const struct column_maker *maker_named(const struct column_maker *makers, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(makers[i].name, name) == 0)
+            return &makers[i];
+    return NULL;
+}
+
+static enum sutra_status choose(struct column_makings *makings, const struct column_maker *makers, size_t n,
+                                const struct sutra_columns_options *options, struct sutra_error *error) {
+    for (size_t i = 0; i < n && !options->names; i++)
+        if (!makers[i].on_request)
+            makings->list[makings->n++].maker = &makers[i];
+    for (size_t i = 0; options->names && i < options->n_names; i++) {
+        const struct column_maker *maker = maker_named(makers, n, options->names[i]);
+        if (!maker)
+            return no_such_column(makers, n, options->names[i], error);
+        makings->list[makings->n++].maker = maker;
+    }
+    return SUTRA_OK;
+}
+
+/* The columns in their order; the error is that of the first that failed. */
+static enum sutra_status join(struct column_makings *makings, struct batch *batch, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < makings->n; i++) {
+        struct column_making *one = &makings->list[i];
+        if (!status && one->status)
+            status = error_hand_on(error, one->status, &one->error);
+        batch_join(batch, &one->batch);
+    }
+    return status;
+}
+
+enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
                              const struct sutra_columns_options *options, struct batch *batch,
                              struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < n && !options->names && !status; i++)
-        if (!makers[i].on_request)
-            status = makers[i].make(source, &makers[i], batch, error);
-    for (size_t i = 0; options->names && i < options->n_names && !status; i++)
-        status = make_named(makers, n, source, options->names[i], batch, error);
+    size_t most = options->names ? options->n_names : n;
+    struct column_makings makings = {.source = source, .list = calloc(most + 1, sizeof *makings.list)};
+    if (!makings.list)
+        return error_memory(error);
+    enum sutra_status status = choose(&makings, makers, n, options, error);
+    for (size_t i = 0; i < makings.n; i++)
+        makings.list[i].batch.n_rows = batch->n_rows;
+    if (!status && pool)
+        pool_run(pool, makings.n, make_one, &makings);
+    for (size_t i = 0; i < makings.n && !status && !pool; i++)
+        make_one(&makings, i);
+    if (!status)
+        status = join(&makings, batch, error);
+    free(makings.list);
     return status;
 }

@@ -185,7 +185,7 @@ enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const st
     enum sutra_status status = columns_options_take(options, true, &taken, error);
     stage_begin(context, "columns", trace->nodes.n);
     if (!status)
-        status = makers_run(makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+        status = makers_run(NULL, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
     if (!status)
         status = make_attributes(&source, &taken, &batch, error);
     if (!status)

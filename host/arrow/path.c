@@ -79,7 +79,7 @@ static enum sutra_status make_ends(const void *of, const struct column_maker *ma
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
         valid_put(&made, i, node_is_end(node_of(source, i, maker->which)));
-    batch_bits(batch, maker->name, made.bits, (struct valid_rows){0});
+    batch_bits(batch, maker->name, made, (struct valid_rows){0});
     return SUTRA_OK;
 }
 
@@ -90,7 +90,7 @@ static enum sutra_status make_critical(const void *of, const struct column_maker
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
         valid_put(&made, i, edge_at(source, i)->critical);
-    batch_bits(batch, maker->name, made.bits, (struct valid_rows){0});
+    batch_bits(batch, maker->name, made, (struct valid_rows){0});
     return SUTRA_OK;
 }
 
@@ -146,7 +146,7 @@ enum sutra_status sutra_critical_path_arrow(struct sutra_context *context, const
         status = find_edges(&source, &path->search.path, error);
     batch.n_rows = source.edges.length / sizeof(struct path_edge);
     if (!status)
-        status = makers_run(makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+        status = makers_run(NULL, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
     if (!status)
         status = batch_stream(&batch, stream, error);
     stage_end(context);

@@ -85,7 +85,7 @@ static void read_booleans(const struct places_read *read) {
         valid_put(&valid, i, there);
         valid_put(&made, i, there && read->document->source.bytes[read->places[i].at] == 't');
     }
-    batch_bits(read->batch, read->name, made.bits, valid);
+    batch_bits(read->batch, read->name, made, valid);
 }
 
 /* The end of a value's text. */

@@ -159,7 +159,8 @@ enum sutra_status sutra_tree_arrow(struct sutra_context *context, const struct s
     enum sutra_status status = columns_options_take(options, false, &taken, error);
     stage_begin(context, "columns", batch.n_rows);
     if (!status)
-        status = makers_run(tree_makers, sizeof tree_makers / sizeof *tree_makers, &source, &taken, &batch, error);
+        status =
+            makers_run(NULL, tree_makers, sizeof tree_makers / sizeof *tree_makers, &source, &taken, &batch, error);
     if (!status)
         status = batch_stream(&batch, stream, error);
     stage_end(context);
@@ -259,7 +260,8 @@ enum sutra_status sutra_correlation_arrow(struct sutra_context *context, const s
     if (!status && !(source.pairs = list_pairs(correlation)))
         status = error_memory(error);
     if (!status)
-        status = makers_run(pair_makers, sizeof pair_makers / sizeof *pair_makers, &source, &taken, &batch, error);
+        status =
+            makers_run(NULL, pair_makers, sizeof pair_makers / sizeof *pair_makers, &source, &taken, &batch, error);
     if (!status)
         status = batch_stream(&batch, stream, error);
     stage_end(context);

@@ -62,9 +62,17 @@ class Table:
 
         return pyarrow.RecordBatchReader._import_from_c_capsule(self.__arrow_c_stream__()).read_all()
 
-    def to_pandas(self, **options: Any) -> Any:
-        """A ``pandas.DataFrame``, by way of pyarrow; names are categories. ``options`` are those of pyarrow's method;
-        ``split_blocks=True``, which spares a copy of all columns, is set unless they say otherwise."""
+    def to_pandas(self, exact: bool = False, **options: Any) -> Any:
+        """A ``pandas.DataFrame``, by way of pyarrow; names are categories.
+
+        Args:
+            exact: numbers keep Arrow's types (``pandas.ArrowDtype``), and none is copied. Otherwise they are numpy's, where
+                integers of which some are missing become float64, which rounds those beyond 2**53.
+            options: those of pyarrow's method; ``split_blocks=True``, which spares a copy of all columns, is set unless
+                they say otherwise.
+        """
+        if exact:
+            options = {"types_mapper": _exact_type, **options}
         return self.to_arrow().to_pandas(**{"split_blocks": True, **options})
 
     def to_polars(self) -> Any:
@@ -85,6 +93,15 @@ class Table:
 
     def _repr_html_(self) -> str:
         return self.page()._repr_html_()
+
+
+def _exact_type(arrow_type: Any) -> Any:
+    """The type of a column whose values are to stay as they are; None: the usual one, as for categories and texts."""
+    import pandas
+    import pyarrow.types
+
+    is_number = pyarrow.types.is_integer(arrow_type) or pyarrow.types.is_floating(arrow_type)
+    return pandas.ArrowDtype(arrow_type) if is_number or pyarrow.types.is_boolean(arrow_type) else None
 
 
 class TablePage:

@@ -36,9 +36,9 @@ class Tabular(Closing):
         """Its table, with the usual columns."""
         return self._table().__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self, **options: Any) -> Any:
+    def to_pandas(self, exact: bool = False, **options: Any) -> Any:
         """Its table as a ``pandas.DataFrame``; see ``Table.to_pandas``."""
-        return self._table().to_pandas(**options)
+        return self._table().to_pandas(exact, **options)
 
     def _repr_html_(self) -> str:
         return self._table()._repr_html_()

@@ -2,6 +2,7 @@
 
 import math
 
+import pandas
 import pyarrow
 import pytest
 from conftest import KINDS, load
@@ -147,6 +148,16 @@ def test_nodes(path):
 
 def test_there_are_traces():
     assert len(devices()) > 5 and len(hosts()) > 5
+
+
+def test_a_frame_of_exact_numbers_rounds_none(write_trace):
+    events = [{"pid": 2**53 + 1, "name": "a", "cat": "c", "ph": "X", "ts": 5, "dur": 1.5}, {"name": "a"}]
+    with pysutra.DeviceTrace(write_trace(events)) as trace:
+        exact, usual = trace.to_pandas(exact=True), trace.to_pandas()
+    assert exact["pid"][0] == 2**53 + 1 and exact["pid"].isna().tolist() == [False, True]
+    assert exact["ts"].dtype == pandas.ArrowDtype(pyarrow.int64()) and exact["dur"].sum() == 1.5
+    assert usual["pid"].dtype == "float64" and usual["pid"][0] == 2**53
+    assert exact["name"].dtype == usual["name"].dtype == "category"
 
 
 def test_odd_values(write_trace):
