@@ -4,10 +4,12 @@
 #ifndef TESTS_PLAIN_EVENTS_H
 #define TESTS_PLAIN_EVENTS_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "context/context.h"
 #include "read/device_trace.h"
+#include "read/event_columns.h"
 
 static inline bool plain_number(const char *bytes, struct json_place place, struct number found, bool is_there) {
     struct number number = number_integer(0);
@@ -108,6 +110,31 @@ static inline const char *plain_difference(struct sutra_context *context, const 
         what = "flags";
     buffer_free(&reader.scratch);
     return what;
+}
+
+/* Whether the columns that were read ahead are those that a walk finds, which they become. */
+static inline bool plain_ahead(struct sutra_context *context, const struct sutra_device_trace *trace) {
+    static const struct asked_field fields[] = {{"id", ASK_KEY, true}, {"args", ASK_INPUTS, true}};
+    const struct device_events *events = &trace->events;
+    struct asked_column ahead[2], walked[2];
+    value_key *id = malloc(((size_t)events->n + 1) * sizeof *id);
+    uint32_t *inputs = malloc(((size_t)events->n + 1) * sizeof *inputs);
+    bool ok = id && inputs && !event_columns_ask(context, trace, fields, 2, NULL, events->n, ahead, NULL);
+    if (ok) {
+        memcpy(id, ahead[0].key, events->n * sizeof *id);
+        memcpy(inputs, ahead[1].string, events->n * sizeof *inputs);
+        event_columns_forget(trace->columns);
+        ok = !event_columns_ask(context, trace, fields, 2, NULL, events->n, walked, NULL);
+    }
+    for (row_t row = 0; row < events->n && ok; row++) {
+        struct event_places places;
+        event_find(trace, row, NULL, &places);
+        bool is_nan = trace->document.source.bytes[places.field[FIELD_ID].at] == 'N'; /* which is equal to none */
+        ok = inputs[row] == walked[1].string[row] && (is_nan || id[row] == walked[0].key[row]);
+    }
+    free(id);
+    free(inputs);
+    return ok;
 }
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "read/device_trace.h"
+#include "read/event_inputs.h"
 
 static struct sutra_context *make_context(unsigned n_threads) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};
@@ -80,6 +81,40 @@ static void texts_are_the_bytes_of_the_file(void **state) {
     assert_int_equal(columns[0].string[0], 0); /* nobody has asked for it since */
     sutra_device_trace_free(trace);
     sutra_context_free(context);
+}
+
+/* All inputs of an operator as one text; which of them there are is told apart, wherever they stand. */
+static void inputs_are_one_text(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"traceEvents\":[{\"args\":{\"Input Dims\":[[1, 2]],\"a\":1,\"Input type\": [\"x\"] }},"
+        "{\"args\":{\"Input type\":[\"x\"] ,\"Input Dims\" : [[1, 2]]}},"
+        "{\"args\":{\"Input Strides\":[[1, 2]],\"Input type\":[\"x\"]}},{\"args\":{\"Concrete Inputs\":\"\",\"b\":[]}},"
+        "{\"Input Dims\":[],\"args\":{\"b\":[]}},{\"args\":{\"Input Dims\":[5]},\"args\":{}}]}";
+    static const char *const dims[] = {"[[1, 2]]", "[[1, 2]]", "", ""};
+    static const char *const strides[] = {"", "", "[[1, 2]]", ""};
+    static const char *const values[] = {"", "", "", "\"\""};
+    static const struct asked_field field = {"args", ASK_INPUTS, true};
+    for (int ahead = 0; ahead < 2; ahead++) {
+        struct sutra_context *context = make_context(1);
+        context->reads_ahead = ahead;
+        struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
+        struct asked_column column;
+        assert_int_equal(event_columns_ask(context, trace, &field, 1, NULL, 6, &column, NULL), SUTRA_OK);
+        for (row_t event = 0; event < 4; event++) {
+            const char *whole = strings_text(event_columns_strings(trace), column.string[event]);
+            size_t length;
+            assert_string_equal(inputs_find(whole, FIELD_INPUT_SHAPES, &length), dims[event]);
+            assert_int_equal(length, strlen(dims[event]));
+            assert_string_equal(inputs_find(whole, FIELD_INPUT_STRIDES, &length), strides[event]);
+            assert_string_equal(inputs_find(whole, FIELD_CONCRETE_INPUTS, &length), values[event]);
+        }
+        assert_int_equal(column.string[0], column.string[1]);
+        assert_int_equal(column.string[4], STRING_NONE);
+        assert_int_equal(column.string[5], STRING_NONE);
+        sutra_device_trace_free(trace);
+        sutra_context_free(context);
+    }
 }
 
 static double number_of(const struct asked_column *column, row_t event) {
@@ -202,6 +237,7 @@ static void numbers_of_strings_do_not_depend_on_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_the_bytes_of_the_file),
+        cmocka_unit_test(inputs_are_one_text),
         cmocka_unit_test(values_have_the_form_that_was_asked_for),
         cmocka_unit_test(a_name_counts_where_it_was_asked_for),
         cmocka_unit_test(what_is_known_is_not_read_again),

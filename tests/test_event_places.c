@@ -58,8 +58,9 @@ static void add_value(struct buffer *text, struct random *dice) {
 
 static void add_member(struct buffer *text, struct random *dice, bool inside) {
     static const char *const outer[] = {"ts", "dur", "name", "cat", "ph", "pid", "tid", "id", "bp", "t\\u0073", "args"};
-    static const char *const inner[] = {"External id", "correlation", "stream",     "args",
-                                        "ts",          "Input dims",  "external id"};
+    static const char *const inner[] = {"External id", "correlation",   "stream",         "args",
+                                        "ts",          "Input dims",    "external id",    "Input Dims",
+                                        "Input type",  "Input Strides", "Concrete Inputs"};
     char key[100];
     if (random_below(dice, 60) == 0)
         snprintf(key, sizeof key, "a key that nobody knows, number %u", (unsigned)random_below(dice, 40));
@@ -194,7 +195,7 @@ static struct reading read_in_parts(const struct buffer *text, unsigned n_thread
     struct reading reading = {0};
     assert_int_equal(sutra_context_create(&options, &reading.context, NULL), SUTRA_OK);
     reading.context->part_bytes = part_bytes;
-    reading.context->notes_places = true;
+    reading.context->notes_places = reading.context->reads_ahead = true;
     reading.status =
         sutra_device_trace_parse(reading.context, "trace", text->bytes, text->length, &reading.trace, &reading.error);
     return reading;
@@ -240,6 +241,7 @@ static void parts_and_learning_change_no_row(void **state) {
                 if (what)
                     fail_msg("seed %u, event %u: %s", (unsigned)seed, row, what);
             }
+            assert_true(plain_ahead(parts.context, parts.trace));
             reading_free(&parts);
         }
         reading_free(&one);

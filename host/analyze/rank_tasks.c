@@ -292,6 +292,7 @@ static void run_alone(struct rank_run *run, size_t number) {
     if (!task->status) {
         pool_follow(context->pool, run->context->pool);
         context->notes_places = run->context->notes_places;
+        context->reads_ahead = run->context->reads_ahead;
         run_with(run, number, context);
         sutra_context_free(context);
         return;

@@ -4,6 +4,7 @@
 #include "columns/device_events.h"
 
 const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS] = {
+    {offsetof(struct device_events, places), sizeof(struct value_places)},
     {offsetof(struct device_events, ts.bits), sizeof(uint64_t)},
     {offsetof(struct device_events, ts.kind), sizeof(uint8_t)},
     {offsetof(struct device_events, dur.bits), sizeof(uint64_t)},
@@ -11,13 +12,15 @@ const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS] = {
 #define X(type, name) {offsetof(struct device_events, name), sizeof(type)},
     DEVICE_EVENT_COLUMNS(X)
 #undef X
-        {offsetof(struct device_events, places), sizeof(struct value_places)},
+        {offsetof(struct device_events, id), sizeof(value_key)},
+    {offsetof(struct device_events, inputs), sizeof(uint32_t)},
 };
 
 bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (capacity <= events->capacity)
         return true;
-    if (!columns_resize(events, device_event_columns, device_event_n_columns(events->notes_places), capacity))
+    if (!columns_resize(events, device_event_forms(events->notes_places),
+                        device_event_n_columns(events->notes_places, events->reads_ahead), capacity))
         return false;
     events->capacity = capacity;
     return true;

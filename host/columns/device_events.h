@@ -78,20 +78,27 @@ enum { DEVICE_EVENT_BYTES = 2 * (sizeof(uint64_t) + 1) + sizeof(struct value_pla
 
 struct device_events {
     row_t n, capacity;
-    bool notes_places; /* set before the first row: there is a column of them */
+    bool notes_places, reads_ahead; /* set before the first row: there are columns of them */
     struct value_places *places;
+    value_key *id;    /* while the trace is read: then both are kept where such columns are asked for */
+    uint32_t *inputs; /* read/event_columns.h */
     struct number_column ts, dur;
 #define X(type, name) type *name;
     DEVICE_EVENT_COLUMNS(X)
 #undef X
 };
 
-/* All columns: two for each of the numbers, those above, and last the one of places. */
-#define DEVICE_EVENT_N_COLUMNS 17
+/* All columns: that of places, two for each of the numbers, those above, and the two that are read ahead. */
+#define DEVICE_EVENT_N_COLUMNS 19
 extern const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS];
 
-static inline size_t device_event_n_columns(bool notes_places) {
-    return notes_places ? DEVICE_EVENT_N_COLUMNS : DEVICE_EVENT_N_COLUMNS - 1;
+/* Those that there are. */
+static inline const struct column_form *device_event_forms(bool notes_places) {
+    return device_event_columns + (notes_places ? 0 : 1);
+}
+
+static inline size_t device_event_n_columns(bool notes_places, bool reads_ahead) {
+    return (size_t)DEVICE_EVENT_N_COLUMNS - (notes_places ? 0 : 1) - (reads_ahead ? 0 : 2);
 }
 
 /* Room for `capacity` rows, keeping those that are there; false: out of memory. */

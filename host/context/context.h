@@ -28,6 +28,7 @@ struct sutra_context {
     size_t part_bytes;            /* threads share a file in parts of so many bytes at least */
     const struct rank_team *team; /* processes that share ranks (analyze/rank_tasks.h), or NULL */
     bool notes_places;            /* readers of device traces note where values stand that a copy may change */
+    bool reads_ahead;             /* and make the columns that tables of operators ask for (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: what they call begins and ends none */
 };
 

@@ -11,13 +11,14 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "read/event_inputs.h"
 #include "read/known_event.h"
 #include "read/seen_strings.h"
 
 struct event_part {
     struct document_part part;
     struct device_events events;
-    struct strings strings;
+    struct strings strings, inputs;
     struct seen_strings seen;
     struct event_forms learned;
     uint64_t n_dropped; /* fields of a wrong type */
@@ -26,6 +27,7 @@ struct event_part {
     enum event_field bad; /* which field */
     size_t bad_at;        /* and where it stands */
     uint32_t *string_map; /* its string numbers among those of all */
+    uint32_t *inputs_map;
 };
 
 static struct event_part *event_part(struct document_part *part) {
@@ -35,16 +37,20 @@ static struct event_part *event_part(struct document_part *part) {
 static void part_free(struct document_part *of) {
     struct event_part *part = event_part(of);
     strings_free(&part->strings);
+    strings_free(&part->inputs);
     event_forms_free(&part->learned);
     free(part->string_map);
-    part->string_map = NULL;
+    free(part->inputs_map);
+    part->string_map = part->inputs_map = NULL;
 }
 
 static bool part_begin(struct document_part *of) {
     struct event_part *part = event_part(of);
+    const struct device_events *events = &((const struct sutra_device_trace *)of->trace)->events;
     part->bad_row = ROW_NONE;
-    part->events.notes_places = ((const struct sutra_device_trace *)of->trace)->events.notes_places;
-    return strings_init(&part->strings);
+    part->events.notes_places = events->notes_places;
+    part->events.reads_ahead = events->reads_ahead;
+    return strings_init(&part->strings) && (!events->reads_ahead || strings_init(&part->inputs));
 }
 
 /* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
@@ -148,6 +154,8 @@ static struct event_row row_of(struct event_part *part, const struct event_place
     if (!(row.flags & EVENT_NAME_NO_STRING))
         row.name = places->field[FIELD_NAME];
     row.category = places->field[FIELD_CATEGORY];
+    row.id = places->field[FIELD_ID];
+    memcpy(row.inputs, &places->field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
     row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
     row.tid = read_tid(part, places);
     row.external = read_int(part, places, FIELD_EXTERNAL);
@@ -188,6 +196,10 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->flags[row] = values->flags;
     if (events->notes_places)
         note_places(&events->places[row], values, text);
+    if (events->reads_ahead) {
+        events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : KEY_ABSENT;
+        events->inputs[row] = inputs_intern(&part->part.fields, values->inputs, &part->inputs);
+    }
     part->n_lower_external += values->lower_external;
 }
 
@@ -218,6 +230,9 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
 static void part_finish(struct document_part *of) {
     struct event_part *part = event_part(of);
     struct device_events *events = &part->events;
+    for (row_t i = 0; i < of->n && part->inputs_map; i++)
+        if (events->inputs[i] != STRING_NONE)
+            events->inputs[i] = part->inputs_map[events->inputs[i]];
     if (!part->string_map)
         return; /* its strings are all there are */
     for (row_t i = 0; i < of->n; i++) {
@@ -229,9 +244,10 @@ static void part_finish(struct document_part *of) {
 
 static void take_rows(struct document_part *of) {
     struct sutra_device_trace *trace = of->trace;
-    bool notes_places = trace->events.notes_places;
+    bool notes_places = trace->events.notes_places, reads_ahead = trace->events.reads_ahead;
     trace->events = event_part(of)->events;
     trace->events.notes_places = notes_places;
+    trace->events.reads_ahead = reads_ahead;
     trace->events.n = of->n;
     trace->events.capacity = of->capacity;
 }
@@ -258,15 +274,15 @@ static enum sutra_status type_error(const struct event_part *part, struct sutra_
 }
 
 /* The first part's strings are the first of all, and keep their numbers. */
-static bool join_strings(struct sutra_device_trace *trace, struct event_part *part) {
-    if (trace->strings.n == 0) {
-        strings_free(&trace->strings);
-        trace->strings = part->strings;
-        part->strings = (struct strings){0};
+static bool join_strings(struct strings *all, struct strings *own, uint32_t **map) {
+    if (all->n == 0) {
+        strings_free(all);
+        *all = *own;
+        *own = (struct strings){0};
         return true;
     }
-    part->string_map = strings_join(&trace->strings, &part->strings);
-    return part->string_map;
+    *map = strings_join(all, own);
+    return *map;
 }
 
 /* Joins the parts' strings, and sums up what was dropped; that is an error, unless fields of a wrong type are to be
@@ -277,7 +293,9 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         struct event_part *part = document_part_at(parts, i);
         if (part->part.n == 0)
             continue;
-        if (!join_strings(trace, part))
+        if (!join_strings(&trace->strings, &part->strings, &part->string_map) ||
+            (trace->events.reads_ahead &&
+             !join_strings(event_columns_table(trace->columns), &part->inputs, &part->inputs_map)))
             return error_memory(error);
         trace->n_fields_dropped += part->n_dropped;
         trace->n_lower_external += part->n_lower_external;
@@ -313,12 +331,16 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     if (!made)
         return error_memory(error);
     struct document_reader reader = device_reader;
-    reader.n_columns = device_event_n_columns(context->notes_places);
+    reader.columns = device_event_forms(context->notes_places);
+    reader.n_columns = device_event_n_columns(context->notes_places, context->reads_ahead);
     made->events.notes_places = context->notes_places;
+    made->events.reads_ahead = context->reads_ahead;
     made->columns = event_columns_new();
     bool ok = made->columns && strings_init(&made->strings);
     enum sutra_status status =
         ok ? document_read_rows(&made->document, context, &reader, input, made, error) : error_memory(error);
+    if (!status && made->events.reads_ahead && !event_columns_keep(made->columns, &made->events))
+        status = error_memory(error);
     if (status)
         sutra_device_trace_free(made);
     else

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/device_trace.h"
+#include "read/event_inputs.h"
 #include "read/fields.h"
 
 /* A part learns the forms of events anew, so that few and large ones are best; some are handed out late. */
@@ -111,6 +112,10 @@ const struct strings *event_columns_strings(const struct sutra_device_trace *tra
     return &trace->columns->strings;
 }
 
+struct strings *event_columns_table(struct kept_columns *columns) {
+    return &columns->strings;
+}
+
 static bool column_alloc(struct kept_column *column, size_t n) {
     column->known = column_new(n / 64 + 1, sizeof *column->known);
     switch (column->form) {
@@ -145,6 +150,35 @@ static bool find_column(struct kept_columns *columns, const struct asked_field *
     return true;
 }
 
+/* A new column of which all is known. False: out of memory; `made` is as it was. */
+static bool keep_column(struct kept_columns *columns, struct kept_column made, row_t n_events) {
+    size_t n_words = n_events / 64 + 1;
+    made.name = strdup(made.name);
+    made.known = malloc(n_words * sizeof *made.known);
+    if (!made.name || !made.known ||
+        !column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list)) {
+        free(made.name);
+        free(made.known);
+        return false;
+    }
+    memset(made.known, 0xff, n_words * sizeof *made.known);
+    columns->list[columns->n++] = made;
+    return true;
+}
+
+bool event_columns_keep(struct kept_columns *columns, struct device_events *events) {
+    struct kept_column id = {.name = "id", .form = ASK_KEY, .outside = true, .key = events->id};
+    struct kept_column inputs = {.name = "args", .form = ASK_INPUTS, .outside = true, .string = events->inputs};
+    if (!keep_column(columns, id, events->n))
+        return false;
+    events->id = NULL;
+    if (!keep_column(columns, inputs, events->n))
+        return false;
+    events->inputs = NULL;
+    events->reads_ahead = false;
+    return true;
+}
+
 /* ---- Which events are new ---- */
 
 static bool is_known(const struct column_asking *asking, row_t event) {
@@ -174,18 +208,19 @@ static void list_new(struct column_asking *asking, const row_t *events, row_t n_
 
 /* ---- Reading ---- */
 
+/* Where the fields of an event stand. */
+struct asked_places {
+    struct event_places known;
+    struct json_place named[NAMED_MAX];
+};
+
 static void find_places(const struct column_asking *asking, row_t event, struct event_forms *learned,
-                        struct json_place *places) {
+                        struct asked_places *places) {
     const struct sutra_device_trace *trace = asking->trace;
-    struct event_places known = {0};
-    struct json_place named[NAMED_MAX] = {0};
     struct json_walker walker = walk_from(&trace->document.source, trace->events.text[event]);
+    *places = (struct asked_places){0};
     if (walk_char(&walker) == '{')
-        walk_event_named(&walker, learned, &asking->named, &known, named);
-    for (size_t i = 0; i < asking->n_fields; i++) {
-        struct found_field asked = asking->fields[i];
-        places[i] = asked.field == FIELD_NONE ? named[asked.named] : known.field[asked.field];
-    }
+        walk_event_named(&walker, learned, &asking->named, &places->known, places->named);
 }
 
 static value_key int_at(struct field_reader *reader, struct json_place place) {
@@ -213,9 +248,10 @@ static uint32_t text_at(struct asking_part *part, struct json_place place) {
 }
 
 static void put_value(struct asking_part *part, const struct kept_column *column, row_t event,
-                      struct json_place place) {
+                      const struct asked_places *places, struct found_field asked) {
     struct field_reader *reader = &part->reader;
     const char *bytes = reader->source->bytes;
+    struct json_place place = asked.field == FIELD_NONE ? places->named[asked.named] : places->known.field[asked.field];
     switch (column->form) {
     case ASK_PLACE:
         column->place[event] = place;
@@ -232,6 +268,9 @@ static void put_value(struct asking_part *part, const struct kept_column *column
     case ASK_TEXT:
         column->string[event] = text_at(part, place);
         break;
+    case ASK_INPUTS:
+        column->string[event] = inputs_intern(reader, &places->known.field[FIELD_CONCRETE_INPUTS], &part->strings);
+        break;
     case ASK_STRING:
         column->string[event] =
             place.at && bytes[place.at] == '"' ? field_intern(reader, place, &part->strings) : STRING_NONE;
@@ -247,16 +286,16 @@ static void read_part(void *arg, size_t number) {
     const struct column_asking *asking = arg;
     struct asking_part *part = &asking->parts[number];
     struct event_forms learned = {0};
-    struct json_place places[ASK_MAX] = {0};
+    struct asked_places places;
     part->reader = (struct field_reader){.source = &asking->trace->document.source, .values = asking->values};
     part->reader.failed = asking->strings && !strings_init(&part->strings);
     row_t begin = first_of_part(asking, number), end = first_of_part(asking, number + 1);
     if (pool_is_cancelled(asking->pool))
         part->reader.failed = true;
     for (row_t i = begin; i < end && !part->reader.failed; i++) {
-        find_places(asking, asking->events[i], &learned, places);
+        find_places(asking, asking->events[i], &learned, &places);
         for (size_t j = 0; j < asking->n_fields; j++)
-            put_value(part, &asking->list[asking->fields[j].column], asking->events[i], places[j]);
+            put_value(part, &asking->list[asking->fields[j].column], asking->events[i], &places, asking->fields[j]);
     }
     if (begin < end)
         events_passed(asking->trace, asking->events[begin], asking->events[end - 1]);
@@ -323,7 +362,7 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
         asked->field = event_field_named(fields[i].name, fields[i].outside);
         if (asked->field == FIELD_NONE)
             asked->named = name_field(&asking->named, &fields[i]);
-        asking->strings |= fields[i].form == ASK_STRING || fields[i].form == ASK_TEXT;
+        asking->strings |= fields[i].form >= ASK_TEXT;
     }
     asking->list = columns->list;
     asking->n_fields = n_fields;

@@ -8,7 +8,8 @@
  *     status = event_columns_ask(context, trace, fields, 2, kernels, n_kernels, columns, error);
  *     ... number_at(columns[1].number, event) ...
  *
- * Columns are kept with the trace: who asks for what is there gets it at once, who asks for more events adds them.
+ * Columns are kept with the trace: who asks for what is there gets it at once, who asks for more events adds them. Ids
+ * and inputs are there from the start where the context of who read the trace reads ahead.
  * Elements of events that nobody asked for are never touched, so a column costs memory for the others only.
  *
  * Cost: O(length of the events that are new), and O(events) to tell these. Threads may ask at the same time.
@@ -31,6 +32,7 @@ enum asked_form {
     ASK_INT,    /* what Python's int() makes of it, as an id; KEY_ABSENT, or KEY_UNHASHABLE where int() fails */
     ASK_NUMBER, /* a number, true or false; NaN where it is absent or anything else */
     ASK_TEXT,   /* the bytes of any value as they stand there, by number as those of ASK_STRING; STRING_NONE */
+    ASK_INPUTS, /* of "args": the inputs of an operator (event_inputs.h), by number as those of ASK_STRING; STRING_NONE */
     ASK_STRING, /* a string's number among event_columns_strings(); STRING_NONE where it is absent or anything else */
 };
 
@@ -46,7 +48,7 @@ struct asked_column {
     const struct json_place *place;
     const value_key *key; /* ASK_KEY and ASK_INT */
     struct number_column number;
-    const uint32_t *string; /* ASK_TEXT and ASK_STRING */
+    const uint32_t *string; /* ASK_TEXT, ASK_INPUTS and ASK_STRING */
 };
 
 /* Most fields of one question. */
@@ -65,6 +67,12 @@ const struct strings *event_columns_strings(const struct sutra_device_trace *tra
 struct kept_columns;
 struct kept_columns *event_columns_new(void);
 void event_columns_free(struct kept_columns *columns);
+
+/* While a trace is read ahead: the table of event_columns_strings(). */
+struct strings *event_columns_table(struct kept_columns *columns);
+
+/* Then takes the columns that were read ahead over from the events. False: out of memory. */
+bool event_columns_keep(struct kept_columns *columns, struct device_events *events);
 
 /* Gives back all columns of a trace, which nobody holds any more: who asks again walks again. Strings stay. */
 void event_columns_forget(struct kept_columns *columns);

@@ -45,6 +45,9 @@ enum event_field {
 /* The fields of values that a copy may change, by enum event_value. */
 extern const enum event_field event_value_fields[EVENT_N_VALUES];
 
+/* What operators tell of their inputs, in the order of those fields. */
+#define N_EVENT_INPUTS (FIELD_INPUT_STRIDES - FIELD_CONCRETE_INPUTS + 1)
+
 /* A field in a set of them. */
 #define FIELD_BIT(field) ((uint64_t)1 << (field))
 

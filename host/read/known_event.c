@@ -65,6 +65,14 @@ static inline size_t read_string(const struct json_walker *walker, size_t at, st
     return walker->text[at] == '"' ? leaf_end(walker, at, place) : 0;
 }
 
+/* Any value, whose place is as event_places.h has it. */
+static inline size_t read_place(const struct json_walker *walker, size_t at, struct json_place *place) {
+    size_t end = leaf_end(walker, at, place);
+    if (walker->text[at] != '"')
+        place->end = end;
+    return end;
+}
+
 static inline size_t skip(const struct json_walker *walker, size_t at) {
     struct json_place place;
     return leaf_end(walker, at, &place);
@@ -136,7 +144,12 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     case FIELD_ID:
         row->value_at[VALUE_ID] = at;
         row->flags |= walker->text[at] == 'n' ? 0 : EVENT_HAS_ID;
-        return skip(walker, at);
+        return read_place(walker, at, &row->id);
+    case FIELD_CONCRETE_INPUTS:
+    case FIELD_INPUT_TYPES:
+    case FIELD_INPUT_SHAPES:
+    case FIELD_INPUT_STRIDES:
+        return read_place(walker, at, &row->inputs[field - FIELD_CONCRETE_INPUTS]);
     case FIELD_ARGS: /* which is no object */
         return 0;
     default:

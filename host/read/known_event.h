@@ -19,6 +19,7 @@ struct event_row {
     value_key pid, tid, external, rf, correlation, stream;
     uint16_t device;
     size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: there is none */
+    struct json_place id, inputs[N_EVENT_INPUTS];
     uint8_t phase, flags;
     bool lower_external; /* it has an "external id" */
 };

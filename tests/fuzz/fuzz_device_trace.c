@@ -47,6 +47,7 @@ static void check_rows(struct sutra_context *context, const struct sutra_device_
         check(!what, what);
     }
     if (trace) {
+        check(plain_ahead(context, trace), "what is read ahead is what a walk finds");
         check(whole->events.n == trace->events.n && whole->strings.n == trace->strings.n, "nor how many there are");
         check(whole->n_fields_dropped == trace->n_fields_dropped, "nor what is dropped");
     }
@@ -57,7 +58,7 @@ static void check_rows(struct sutra_context *context, const struct sutra_device_
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sutra_context *context = new_context(2);
     context->part_bytes = 40;
-    context->notes_places = true;
+    context->notes_places = context->reads_ahead = true;
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error = {0};
     enum sutra_status status = sutra_device_trace_parse(context, "device", data, size, &trace, &error);

@@ -8,29 +8,37 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/event_columns.h"
+#include "read/event_inputs.h"
 #include "text/number_text.h"
 
-static const struct asked_field fields[N_ARGUMENTS] = {{"Input Dims", ASK_TEXT, false},
-                                                       {"Input type", ASK_TEXT, false},
-                                                       {"Input Strides", ASK_TEXT, false},
-                                                       {"Concrete Inputs", ASK_TEXT, false}};
+static const struct asked_field field = {"args", ASK_INPUTS, true};
+
+/* Which of an event's inputs an argument is. */
+static const enum event_field input_fields[N_ARGUMENTS] = {[ARGUMENT_DIMS] = FIELD_INPUT_SHAPES,
+                                                           [ARGUMENT_TYPES] = FIELD_INPUT_TYPES,
+                                                           [ARGUMENT_STRIDES] = FIELD_INPUT_STRIDES,
+                                                           [ARGUMENT_VALUES] = FIELD_CONCRETE_INPUTS};
 
 /* Zeros behind a value: its numbers are read in words. */
 #define VALUE_PADDING NUMBER_TEXT_MAX
 
+/* The texts of all inputs that have the same bytes. */
+struct argument_kind {
+    uint32_t of[N_ARGUMENTS];
+};
+
 struct argument_reader {
-    const struct strings *raw; /* as in the file */
-    uint32_t *text_of;         /* by raw text; STRING_NONE: not yet made */
+    const struct strings *raw;   /* as in the file */
+    struct argument_kind *kinds; /* by raw text; STRING_NONE: not yet made */
     struct buffer in, out;
     struct strings *texts;
 };
 
-/* The text of a new kind of bytes. */
-static uint32_t make_text(struct argument_reader *reader, uint32_t raw) {
+/* The text of a value; STRING_NONE: out of memory. */
+static uint32_t make_text(struct argument_reader *reader, const char *value, size_t length) {
     static const char padding[VALUE_PADDING];
-    size_t length = strings_length(reader->raw, raw);
     reader->in.length = reader->out.length = 0;
-    buffer_append(&reader->in, strings_text(reader->raw, raw), length);
+    buffer_append(&reader->in, value, length);
     buffer_append(&reader->in, padding, sizeof padding);
     if (reader->in.failed)
         return STRING_NONE;
@@ -38,27 +46,41 @@ static uint32_t make_text(struct argument_reader *reader, uint32_t raw) {
     return reader->out.failed ? STRING_NONE : strings_intern(reader->texts, reader->out.bytes, reader->out.length);
 }
 
+/* The texts of new bytes; false: out of memory. */
+static bool make_kind(struct argument_reader *reader, uint32_t raw) {
+    bool ok = true;
+    for (int k = 0; k < N_ARGUMENTS && ok; k++) {
+        size_t length;
+        const char *value = inputs_find(strings_text(reader->raw, raw), input_fields[k], &length);
+        uint32_t text = length ? make_text(reader, value, length) : 0;
+        reader->kinds[raw].of[k] = text;
+        ok = text != STRING_NONE;
+    }
+    return ok;
+}
+
 /* False: out of memory. */
 static bool read_texts(struct argument_reader *reader, const uint32_t *raw, const row_t *events, row_t n,
-                       uint32_t *texts) {
+                       struct op_arguments *arguments) {
+    static const struct argument_kind none;
     for (row_t i = 0; i < n; i++) {
         uint32_t text = raw[events[i]];
-        if (text != STRING_NONE && reader->text_of[text] == STRING_NONE)
-            reader->text_of[text] = make_text(reader, text);
-        texts[i] = text == STRING_NONE ? 0 : reader->text_of[text];
-        if (texts[i] == STRING_NONE)
+        if (text != STRING_NONE && reader->kinds[text].of[0] == STRING_NONE && !make_kind(reader, text))
             return false;
+        const struct argument_kind *kind = text == STRING_NONE ? &none : &reader->kinds[text];
+        for (int k = 0; k < N_ARGUMENTS; k++)
+            arguments->of[k][i] = kind->of[k];
     }
     return true;
 }
 
-static enum sutra_status read_all(struct argument_reader *reader, const struct asked_column *columns,
-                                  const row_t *events, row_t n, struct op_arguments *arguments, struct arena *scratch,
-                                  struct sutra_error *error) {
-    reader->text_of = rows_none(scratch, reader->raw->n);
-    bool ok = reader->text_of;
-    for (int k = 0; k < N_ARGUMENTS && ok; k++)
-        ok = read_texts(reader, columns[k].string, events, n, arguments->of[k]);
+static enum sutra_status read_all(struct argument_reader *reader, const uint32_t *raw, const row_t *events, row_t n,
+                                  struct op_arguments *arguments, struct arena *scratch, struct sutra_error *error) {
+    reader->kinds = arena_take(scratch, reader->raw->n, sizeof *reader->kinds);
+    bool ok = reader->kinds;
+    for (uint32_t i = 0; i < reader->raw->n && ok; i++)
+        reader->kinds[i].of[0] = STRING_NONE;
+    ok = ok && read_texts(reader, raw, events, n, arguments);
     buffer_free(&reader->in);
     buffer_free(&reader->out);
     return ok ? SUTRA_OK : error_memory(error);
@@ -67,7 +89,7 @@ static enum sutra_status read_all(struct argument_reader *reader, const struct a
 enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,
                                     row_t n, struct arena *arena, struct op_arguments *arguments,
                                     struct sutra_error *error) {
-    struct asked_column columns[N_ARGUMENTS];
+    struct asked_column column;
     struct arena scratch = {0};
     row_t *events = arena_take(&scratch, n, sizeof *events);
     for (int k = 0; k < N_ARGUMENTS; k++)
@@ -78,11 +100,10 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
     for (row_t i = 0; i < n && ok; i++)
         events[i] = reading->hosts.event[hosts[i]];
     enum sutra_status status =
-        ok ? event_columns_ask(context, reading->trace, fields, N_ARGUMENTS, events, n, columns, error)
-           : error_memory(error);
+        ok ? event_columns_ask(context, reading->trace, &field, 1, events, n, &column, error) : error_memory(error);
     reader.raw = event_columns_strings(reading->trace);
     if (!status)
-        status = read_all(&reader, columns, events, n, arguments, &scratch, error);
+        status = read_all(&reader, column.string, events, n, arguments, &scratch, error);
     arena_free(&scratch);
     return status;
 }
@@ -90,7 +111,7 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
 enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *reading,
                                    const struct op_host_list lists[2], struct arena *scratch,
                                    struct sutra_error *error) {
-    struct asked_column columns[N_ARGUMENTS];
+    struct asked_column column;
     struct arena_mark mark = arena_mark(scratch);
     row_t n_events = reading->events->n, n = 0;
     uint8_t *wanted = arena_zeros(scratch, n_events, sizeof *wanted);
@@ -103,7 +124,7 @@ enum sutra_status op_arguments_ask(struct sutra_context *context, const struct o
         if (wanted[event])
             events[n++] = event;
     if (!status)
-        status = event_columns_ask(context, reading->trace, fields, N_ARGUMENTS, events, n, columns, error);
+        status = event_columns_ask(context, reading->trace, &field, 1, events, n, &column, error);
     arena_release(scratch, mark);
     return status;
 }

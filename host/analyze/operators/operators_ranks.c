@@ -205,7 +205,9 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
         return status;
     work.ranks->own.spool = &spool;
     work.ranks->own.restriction = restriction;
+    context->reads_ahead = true;
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
+    context->reads_ahead = false;
     if (!status && work.ranks->own.is_elsewhere) {
         sutra_operators_ranks_free(work.ranks);
         *ranks = NULL;
