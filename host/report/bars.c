@@ -108,14 +108,19 @@ static void draw_part(const struct svg *svg, const struct bars *bars, uint64_t r
     struct text_out *out = svg_out(svg);
     int colour = bars->row_colours ? bars->row_colours[row] : bars->values[i].colour;
     svg_part(svg, colour, x, y, width, BAR_HEIGHT);
-    out_format(out, " data-row=\"%llu\" data-column=\"", (unsigned long long)row);
+    out_add(out, " data-row=\"");
+    out_integer(out, (int64_t)row);
+    out_add(out, "\" data-column=\"");
     markup_text(svg->markup, bars->table->columns[bars->values[i].column].spec.name);
     out_add(out, "\" data-value=\"");
     out_number(out, table_get_real(bars->table, bars->values[i].column, row));
     out_add(out, "\"><title>");
     markup_cut(svg->markup, label, 80);
-    out_format(out, ", %s: %s</title></rect>\n", bars->values[i].name,
-               shown_figure(value_of(bars, row, i), bars->unit).text);
+    out_add(out, ", ");
+    out_add(out, bars->values[i].name);
+    out_add(out, ": ");
+    out_add(out, shown_figure(value_of(bars, row, i), bars->unit).text);
+    out_add(out, "</title></rect>\n");
 }
 
 static void draw_row(const struct svg *svg, const struct bars *bars, const struct layout *layout, uint64_t row,

@@ -38,7 +38,7 @@ struct shown shown_decimal(double value, int decimals) {
     long long scaled = llrint(fabs(value) * (double)scales[decimals]), whole = scaled / scales[decimals];
     char digits[32];
     struct shown shown;
-    size_t n = (size_t)snprintf(digits, sizeof digits, "%lld", whole), out = 0;
+    size_t n = integer_format(whole, digits), out = 0;
     if (value < 0 && scaled > 0)
         shown.text[out++] = '-';
     for (size_t i = 0; i < n; i++) {

@@ -54,15 +54,16 @@ const char *markup_read(const char *bytes, const char *end, uint32_t *code_point
 
 /* Measured on DejaVu Sans, one of the widest. */
 static double character_width(uint32_t code_point) {
+    static const char kinds[] = /* of ASCII: n narrow, w wide, c a capital */
+        "n..............................."
+        "nn.w.wwnnn.wn.nn..........nnwww."
+        "wccccccccncccwcccccccccwcccn.n.."
+        "......n..nn.nw......n..w....n...";
     if (code_point >= 0x1100)
         return code_point == 0x2026 ? 1 : 1.05;
     if (code_point >= 0x80)
         return 0.7;
-    if (strchr("iIjl.,:;'|!()[] ft/", (int)code_point))
-        return 0.4;
-    if (strchr("mwMW@%<>=+#&", (int)code_point))
-        return 0.92;
-    return code_point >= 'A' && code_point <= 'Z' ? 0.72 : 0.62;
+    return kinds[code_point] == 'n' ? 0.4 : kinds[code_point] == 'w' ? 0.92 : kinds[code_point] == 'c' ? 0.72 : 0.62;
 }
 
 double markup_width(struct name name) {
@@ -76,17 +77,26 @@ double markup_width(struct name name) {
 }
 
 static void write_character(struct markup *markup, uint32_t code_point) {
-    static const struct {
-        char character;
-        const char *escaped;
-    } escapes[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
     char bytes[4];
-    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++)
-        if (code_point == (unsigned char)escapes[i].character) {
-            out_add(&markup->out, escapes[i].escaped);
-            return;
-        }
-    buffer_append(&markup->out.out, bytes, (size_t)(utf8_write(code_point, bytes) - bytes));
+    switch (code_point) {
+    case '<':
+        out_add(&markup->out, "&lt;");
+        break;
+    case '>':
+        out_add(&markup->out, "&gt;");
+        break;
+    case '&':
+        out_add(&markup->out, "&amp;");
+        break;
+    case '"':
+        out_add(&markup->out, "&quot;");
+        break;
+    case '\'':
+        out_add(&markup->out, "&#39;");
+        break;
+    default:
+        buffer_append(&markup->out.out, bytes, (size_t)(utf8_write(code_point, bytes) - bytes));
+    }
 }
 
 void markup_name(struct markup *markup, struct name name) {

@@ -115,7 +115,8 @@ static void views_free(struct column_views *views) {
 static void write_text_cell(struct page *page, struct name name, const struct shortened *shortened, double width,
                             bool brief, bool heads) {
     struct text_out *out = &page->markup.out;
-    out_format(out, "%s class=\"%s\"", heads ? "<th scope=\"row\"" : "<td", brief ? "text brief" : "text");
+    out_add(out, heads ? "<th scope=\"row\" class=\"text" : "<td class=\"text");
+    out_add(out, brief ? " brief\"" : "\"");
     bool cut = markup_width(name) > width;
     if (cut) {
         out_add(out, " title=\"");
@@ -135,8 +136,9 @@ static void write_number_cell(struct page *page, const struct sutra_table *table
         out_integer(out, table_get_integer(table, column, row));
     else
         out_number(out, table_get_real(table, column, row));
-    out_format(out, "\">%s%s", shown_decimal(table_get_real(table, column, row), decimals).text,
-               heads ? "</th>" : "</td>");
+    out_add(out, "\">");
+    out_add(out, shown_decimal(table_get_real(table, column, row), decimals).text);
+    out_add(out, heads ? "</th>" : "</td>");
 }
 
 static void write_row(struct page *page, const struct sutra_table *table, const struct column_views *views,

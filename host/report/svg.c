@@ -84,13 +84,24 @@ void svg_number(const struct svg *svg, double value) {
 }
 
 void svg_attribute(const struct svg *svg, const char *name, double value) {
-    out_format(svg_out(svg), " %s=\"", name);
+    struct text_out *out = svg_out(svg);
+    out_add(out, " ");
+    out_add(out, name);
+    out_add(out, "=\"");
     svg_number(svg, value);
+    out_add(out, "\"");
+}
+
+/* Begins an element of a class. */
+static void begin(const struct svg *svg, const char *tag, const char *class_name) {
+    out_add(svg_out(svg), tag);
+    out_add(svg_out(svg), " class=\"");
+    out_add(svg_out(svg), class_name);
     out_add(svg_out(svg), "\"");
 }
 
 void svg_rectangle(const struct svg *svg, const char *class_name, double x, double y, double width, double height) {
-    out_format(svg_out(svg), "<rect class=\"%s\"", class_name);
+    begin(svg, "<rect", class_name);
     svg_attribute(svg, "x", x);
     svg_attribute(svg, "y", y);
     svg_attribute(svg, "width", width);
@@ -104,7 +115,7 @@ void svg_part(const struct svg *svg, int colour, double x, double y, double widt
 }
 
 void svg_line(const struct svg *svg, const char *class_name, double x1, double y1, double x2, double y2) {
-    out_format(svg_out(svg), "<line class=\"%s\"", class_name);
+    begin(svg, "<line", class_name);
     svg_attribute(svg, "x1", x1);
     svg_attribute(svg, "y1", y1);
     svg_attribute(svg, "x2", x2);
@@ -184,7 +195,8 @@ void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor,
               double room) {
     static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     struct text_out *out = svg_out(svg);
-    bool small = class_name && strcmp(class_name, "small") == 0, strong = class_name && strstr(class_name, "strong");
+    bool small = class_name && strncmp(class_name, "small", 5) == 0,
+         strong = class_name && strstr(class_name, "strong");
     double size = small ? SMALL_FONT_SIZE : strong ? FONT_SIZE * STRONG_WIDTH : FONT_SIZE;
     bool cut = room > 0 && markup_width(name) * size > room;
     out_add(out, "<text");

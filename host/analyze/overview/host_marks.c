@@ -52,34 +52,46 @@ static void put_mark(const struct host_rows *hosts, int64_t begin, row_t row, ui
         marks->list[marks->n++] = (struct host_mark){begin, hosts->stop[row], row, kind};
 }
 
-/* A row's mark, if it has one; from where the thread captures a graph to where it has one, only that. */
-static void take_row(const struct overview *overview, row_t row, row_t *captures, struct host_marks *marks) {
+/* What a row is besides its kind. */
+#define ROW_CAPTURES 64
+#define ROW_CAPTURED 128
+
+_Static_assert(OVERVIEW_N_KINDS < ROW_CAPTURES, "a kind beside both");
+
+/* The kind of each row, and whether it begins or ends the capture of a graph; returns how many can make a mark. */
+static row_t find_kinds(const struct overview *overview, uint8_t *kinds) {
     const struct host_rows *hosts = &overview->reading->hosts;
-    uint32_t roles = overview_name(overview, row);
-    uint8_t kind = mark_of(overview, row);
-    bool call = hosts->kind[row] == HOST_CALL;
-    if (call && roles & NAME_CAPTURED && *captures != ROW_NONE) {
-        put_mark(hosts, hosts->start[*captures], row, OVERVIEW_SET_UP, marks);
-        *captures = ROW_NONE;
-    } else if (call && roles & NAME_CAPTURES && *captures == ROW_NONE) {
-        *captures = row;
-    } else if (kind != OVERVIEW_N_KINDS && *captures == ROW_NONE) {
-        put_mark(hosts, hosts->start[row], row, kind, marks);
+    row_t n = 0;
+    for (row_t row = 0; row < hosts->n; row++) {
+        uint32_t roles = hosts->kind[row] == HOST_CALL ? overview_name(overview, row) : 0;
+        kinds[row] = mark_of(overview, row);
+        n += kinds[row] != OVERVIEW_N_KINDS || roles & NAME_CAPTURED;
+        kinds[row] |=
+            (uint8_t)((roles & NAME_CAPTURES ? ROW_CAPTURES : 0) | (roles & NAME_CAPTURED ? ROW_CAPTURED : 0));
     }
+    return n;
 }
 
-/* Whether a row can make a mark. */
-static bool has_mark(const struct overview *overview, row_t row) {
-    return mark_of(overview, row) != OVERVIEW_N_KINDS || overview_name(overview, row) & NAME_CAPTURED;
+/* A row's mark, if it has one; from where the thread captures a graph to where it has one, only that. */
+static void take_row(const struct host_rows *hosts, row_t row, uint8_t kind, row_t *captures,
+                     struct host_marks *marks) {
+    uint8_t plain = kind & (ROW_CAPTURES - 1);
+    if (kind & ROW_CAPTURED && *captures != ROW_NONE) {
+        put_mark(hosts, hosts->start[*captures], row, OVERVIEW_SET_UP, marks);
+        *captures = ROW_NONE;
+    } else if (kind & ROW_CAPTURES && *captures == ROW_NONE) {
+        *captures = row;
+    } else if (plain != OVERVIEW_N_KINDS && *captures == ROW_NONE) {
+        put_mark(hosts, hosts->start[row], row, plain, marks);
+    }
 }
 
 enum sutra_status host_marks_make(struct overview *overview, struct arena *arena, struct arena *scratch,
                                   struct host_marks *marks, struct sutra_error *error) {
     const struct host_rows *hosts = &overview->reading->hosts;
     enum sutra_status status = find_blocking(overview, arena, error);
-    row_t n = 0;
-    for (row_t row = 0; row < hosts->n && !status; row++)
-        n += has_mark(overview, row);
+    uint8_t *kinds = arena_take(scratch, hosts->n, 1);
+    row_t n = kinds && !status ? find_kinds(overview, kinds) : 0;
     *marks = (struct host_marks){.list = arena_take(scratch, n, sizeof *marks->list),
                                  .first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *marks->first)};
     if (!status)
@@ -91,7 +103,7 @@ enum sutra_status host_marks_make(struct overview *overview, struct arena *arena
             captures = ROW_NONE;
         while (thread < hosts->thread[row])
             marks->first[++thread] = marks->n;
-        take_row(overview, row, &captures, marks);
+        take_row(hosts, row, kinds[row], &captures, marks);
     }
     while (thread < hosts->n_threads && !status)
         marks->first[++thread] = marks->n;
