@@ -112,6 +112,11 @@ static struct number kineto(uint64_t *random, row_t i) {
     return real((double)(4390000000000000 + 100 * (int64_t)i + random_below(random, 5000)) / 1000.0);
 }
 
+/* Rows that are inserted, for they stand shortly behind their places. */
+static struct number nearly_rising(uint64_t *random, row_t i) {
+    return integer(4 * (int64_t)i + random_below(random, 10));
+}
+
 static struct number mixed_small(uint64_t *random, row_t i) {
     (void)i;
     int64_t value = random_below(random, 1000) - 500;
@@ -128,8 +133,9 @@ static struct number mixed_large(uint64_t *random, row_t i) {
 static const struct {
     const char *name;
     struct number (*make)(uint64_t *random, row_t i);
-} shapes[] = {{"rising", rising}, {"falling", falling},         {"few integers", few_integers}, {"any", any_integer},
-              {"kineto", kineto}, {"mixed small", mixed_small}, {"mixed large", mixed_large}};
+} shapes[] = {{"rising", rising},           {"falling", falling},        {"few integers", few_integers},
+              {"any", any_integer},         {"kineto", kineto},          {"nearly rising", nearly_rising},
+              {"mixed small", mixed_small}, {"mixed large", mixed_large}};
 
 static void numbers_of_every_shape_are_sorted_stably(void **state) {
     (void)state;

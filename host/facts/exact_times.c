@@ -6,16 +6,8 @@
 #include "text/decimal_ns.h"
 #include "text/number_text.h"
 
-#define NS_PER_US 1000
-
 /* From here on the steps of doubles are more than a nanosecond. */
 #define US_COARSE 0x1p43
-
-bool exact_time_is_known(const struct device_events *events, row_t event) {
-    double dur = number_as_double(number_at(events->dur, event));
-    return events->flags[event] & EVENT_HAS_TS && us_are_sound(number_as_double(number_at(events->ts, event))) &&
-           us_are_sound(dur) && dur >= 0;
-}
 
 static bool is_coarse(const struct device_events *events, row_t event) {
     struct number ts = number_at(events->ts, event);
@@ -42,17 +34,10 @@ enum sutra_status exact_times_find(struct sutra_context *context, const struct s
     return status;
 }
 
-int64_t ns_of_us(struct number us) {
-    if (!number_is_double(us))
-        return (int64_t)us.bits * NS_PER_US;
-    double whole = floor(number_as_double(us));
-    return (int64_t)whole * NS_PER_US + llrint((number_as_double(us) - whole) * NS_PER_US);
-}
-
-int64_t exact_start_ns(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event) {
+int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event) {
     int64_t ns;
     size_t length;
-    if (times->text && is_coarse(&trace->events, event)) {
+    if (is_coarse(&trace->events, event)) {
         const char *text = trace->document.source.bytes + times->text[event].at;
         if (number_scan(text, &length) != NUMBER_FORM_BAD && decimal_ns(text, length, &ns))
             return ns;

@@ -1,5 +1,5 @@
 /*
- * range_cover.c - the sweep behind range_cover().
+ * range_cover.c - the sweep behind range_cover(), for ranges that share many intervals; others are measured one by one.
  *
  * Intervals are painted over the axis of time in their order, each over those before it. When interval k has been
  * painted, what still shows of those from f to k is what they cover together: a later one only hides what it covers
@@ -20,6 +20,9 @@
 #include "match/cpu_steps.h"
 
 #define LEVELS_MOST 6 /* 64^6 > 2^33 */
+
+/* Where an interval stands in so many ranges at most, by the average, each range is measured alone. */
+#define RANGES_AN_INTERVAL 3
 
 /* A set of places; a bit of level l + 1 tells whether a word of level l has any. */
 struct place_set {
@@ -123,6 +126,48 @@ static void paint(struct painting *painting, row_t interval, uint32_t from, uint
     sums_add(painting, interval, (uint64_t)painting->at[to] - (uint64_t)painting->at[from]);
 }
 
+/* ---- Each range alone ---- */
+
+/* Whether ranges are so short together that they are measured one by one. */
+static bool ranges_are_short(row_t n, const row_t *first, const row_t *last, row_t n_ranges) {
+    uint64_t sum = 0, most = (uint64_t)n * RANGES_AN_INTERVAL;
+    for (row_t i = 0; i < n_ranges && sum <= most; i++)
+        sum += last[i] - first[i];
+    return sum <= most;
+}
+
+/* What n intervals cover together; keys and rows have room for them. */
+static enum sutra_status cover_alone(const int64_t *start, const int64_t *end, row_t n, uint64_t *keys, row_t *rows,
+                                     int64_t *length, struct sutra_error *error) {
+    for (row_t i = 0; i < n; i++) {
+        keys[i] = integer_sort_key(start[i]);
+        rows[i] = i;
+    }
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
+    uint64_t sum = 0;
+    int64_t covered = n ? start[rows[0]] : 0;
+    for (row_t i = 0; i < n; i++) {
+        int64_t from = start[rows[i]] > covered ? start[rows[i]] : covered;
+        if (end[rows[i]] <= from)
+            continue;
+        sum += (uint64_t)end[rows[i]] - (uint64_t)from;
+        covered = end[rows[i]];
+    }
+    *length = (int64_t)sum;
+    return status;
+}
+
+static enum sutra_status cover_each(const int64_t *start, const int64_t *end, row_t n, const row_t *first,
+                                    const row_t *last, row_t n_ranges, struct arena *scratch, int64_t *length,
+                                    struct sutra_error *error) {
+    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
+    row_t *rows = arena_take(scratch, n, sizeof *rows);
+    enum sutra_status status = arena_status(scratch, error);
+    for (row_t i = 0; i < n_ranges && !status; i++)
+        status = cover_alone(start + first[i], end + first[i], last[i] - first[i], keys, rows, &length[i], error);
+    return status;
+}
+
 /* ---- The sweep ---- */
 
 /* Finds the places of the bounds of all intervals, whose starts stand before their ends in place[]. */
@@ -179,6 +224,11 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
     struct painting painting = {.n = n};
     if (n > ROW_LIMIT / 2)
         return error_set(error, SUTRA_DATA, "more than %u pieces of device work", ROW_LIMIT / 2);
+    if (ranges_are_short(n, first, last, n_ranges)) {
+        enum sutra_status alone = cover_each(start, end, n, first, last, n_ranges, scratch, length, error);
+        arena_release(scratch, mark);
+        return alone;
+    }
     uint32_t *place = arena_take(scratch, (size_t)n * 2, sizeof *place);
     row_t *begin = arena_zeros(scratch, (size_t)n + 2, sizeof *begin);
     row_t *order = arena_take(scratch, n_ranges, sizeof *order);

@@ -7,7 +7,8 @@
  *
  *     | digit 0: chunk 0, chunk 1, ... | digit 1: chunk 0, chunk 1, ... | ...
  *
- * so the result is the same for any number of threads. Numbers become keys whose order is theirs. Where integers
+ * so the result is the same for any number of threads. Where most rows stand right and others shortly behind their
+ * places, these are inserted instead. Numbers become keys whose order is theirs. Where integers
  * beyond 2^53 meet doubles no 64-bit key holds both; then a sort by the rest (see number.h) goes first.
  */
 #include <stdlib.h>
@@ -19,6 +20,9 @@
 
 #define DIGIT_BITS 11
 #define CHUNK_ROWS 65536 /* fewest rows that are worth a second thread */
+
+/* Fewer rows are inserted one by one, whatever their order. */
+#define INSERTED_ROWS 32
 
 struct radix {
     uint64_t *keys, *next_keys;
@@ -81,15 +85,34 @@ static void sort_digit(struct pool *pool, struct radix *radix) {
     radix->next_rows = rows;
 }
 
-/* The bits in which keys differ; 0 where there is nothing to sort. */
+/* Puts rows in their places one by one, as long as few others move for it. Whether all are; else those up to some are in
+ * order. O(n). */
+static bool insert_rows(const struct sort_keys_step *step) {
+    uint64_t *keys = step->keys, n_moved = 0, most = step->n < INSERTED_ROWS ? UINT64_MAX : step->n;
+    for (row_t i = 1; i < step->n; i++) {
+        if (keys[i - 1] <= keys[i])
+            continue;
+        uint64_t key = keys[i];
+        row_t row = step->rows[i], place = i;
+        for (; place > 0 && keys[place - 1] > key; place--) {
+            keys[place] = keys[place - 1];
+            step->rows[place] = step->rows[place - 1];
+        }
+        keys[place] = key;
+        step->rows[place] = row;
+        n_moved += i - place;
+        if (n_moved > most)
+            return false;
+    }
+    return true;
+}
+
+/* The bits in which keys differ. */
 static uint64_t bits_to_sort(const uint64_t *keys, row_t n) {
     uint64_t differing = 0;
-    bool sorted = true;
-    for (row_t i = 1; i < n; i++) {
+    for (row_t i = 1; i < n; i++)
         differing |= keys[i] ^ keys[i - 1];
-        sorted &= keys[i - 1] <= keys[i];
-    }
-    return sorted ? 0 : differing;
+    return differing;
 }
 
 static void sort_digits(struct pool *pool, struct radix *radix, uint64_t differing) {
@@ -107,9 +130,9 @@ static void sort_digits(struct pool *pool, struct radix *radix, uint64_t differi
 }
 
 enum sutra_status cpu_sort_keys(void *pool, struct sort_keys_step *step, struct sutra_error *error) {
-    uint64_t differing = bits_to_sort(step->keys, step->n);
-    if (!differing)
+    if (insert_rows(step))
         return SUTRA_OK;
+    uint64_t differing = bits_to_sort(step->keys, step->n);
     struct arena arena = {0};
     row_t n = step->n;
     size_t n_chunks = pool && n / 2 >= CHUNK_ROWS ? pool_threads(pool) : 1;

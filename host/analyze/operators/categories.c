@@ -18,7 +18,7 @@ static enum op_category by_work(const struct op_reading *reading, row_t charge, 
                             strings_text(reading->strings, work), strings_length(reading->strings, work), table);
 }
 
-/* Marks modules, and operators with a known name. */
+/* Marks modules, and operators with a known name. of_name[] = the category of each name of operators, plus 1. */
 static void mark_known(const struct op_reading *reading, uint8_t *of_name, uint8_t *marked) {
     op_modules_mark(reading, marked);
     for (row_t row = 0; row < reading->hosts.n; row++) {
@@ -26,8 +26,8 @@ static void mark_known(const struct op_reading *reading, uint8_t *of_name, uint8
             continue;
         uint8_t *known = &of_name[host_name(reading, row)];
         if (!*known)
-            *known = by_name(reading, row, OP_TABLE_ALL) == OP_OTHER ? 1 : 2;
-        marked[row] = *known == 2;
+            *known = (uint8_t)(by_name(reading, row, OP_TABLE_ALL) + 1);
+        marked[row] = *known != OP_OTHER + 1;
     }
 }
 
@@ -46,7 +46,8 @@ static enum sutra_status categorize_by_all(const struct op_reading *reading, str
     for (row_t i = 0; i < charges->n && !status; i++) {
         row_t host = charges->host[i], known = marked[host] ? host : around[host];
         bool found = known != ROW_NONE && reading->hosts.kind[known] == HOST_OPERATOR;
-        made[i] = (uint8_t)(found ? by_name(reading, known, OP_TABLE_ALL) : by_work(reading, i, OP_TABLE_ALL));
+        made[i] =
+            found ? (uint8_t)(of_name[host_name(reading, known)] - 1) : (uint8_t)by_work(reading, i, OP_TABLE_ALL);
     }
     arena_release(scratch, mark);
     return status;

@@ -29,18 +29,23 @@ static uint8_t *mark_operators(const struct op_reading *reading, struct arena *a
     return marked;
 }
 
-static enum sutra_status find_launchers(struct op_reading *reading, struct arena *scratch, struct sutra_error *error) {
+static enum sutra_status find_launchers(struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                                        struct sutra_error *error) {
     struct device_rows *devices = &reading->devices;
+    bool reference = reading->rules & READING_REFERENCE;
     struct arena_mark mark = arena_mark(scratch);
     uint8_t *marked = mark_operators(reading, scratch);
-    row_t *around = arena_take(scratch, reading->hosts.n, sizeof *around);
-    enum sutra_status status = arena_status(scratch, error);
+    row_t *around = arena_take(reference ? scratch : arena, reading->hosts.n, sizeof *around);
+    enum sutra_status status = arena_status(reference ? scratch : arena, error);
+    if (!status)
+        status = arena_status(scratch, error);
     if (!status)
         status = op_reading_around(reading, marked, scratch, around, error);
+    reading->around = reference ? NULL : around;
     for (row_t i = 0; i < devices->n && !status; i++) {
         row_t call = devices->call[i];
-        bool passed_over = devices->class[i] == DEVICE_NO_WORK ||
-                           (reading->rules & READING_REFERENCE && devices->class[i] == DEVICE_COMMUNICATION);
+        bool passed_over =
+            devices->class[i] == DEVICE_NO_WORK || (reference && devices->class[i] == DEVICE_COMMUNICATION);
         if (call == ROW_NONE || passed_over)
             continue;
         row_t op = around[call];
@@ -144,7 +149,7 @@ enum sutra_status op_charges_make(struct op_reading *reading, struct arena *aren
                                   struct sutra_error *error) {
     struct op_charges *charges = &reading->charges;
     *charges = (struct op_charges){0};
-    enum sutra_status status = find_launchers(reading, scratch, error);
+    enum sutra_status status = find_launchers(reading, arena, scratch, error);
     if (!status)
         status = list_charges(reading, arena, scratch, error);
     if (!status)

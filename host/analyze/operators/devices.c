@@ -43,9 +43,9 @@ static enum sutra_status take_rows(struct op_reading *reading, const struct exac
     }
     enum sutra_status status = arena_status(arena, error);
     for (row_t event = 0; memory.of[0] && memory.of[1] && event < reading->events->n && !status; event++) {
-        struct op_time time;
-        if (!counts(reading, event) || !op_times_read(reading, times, event, &time))
+        if (!counts(reading, event) || !op_time_counts(reading, event))
             continue;
+        struct op_time time = op_times_read(reading, times, event);
         rows->event[rows->n] = event;
         rows->start[rows->n] = time.start;
         rows->stop[rows->n] = time.stop;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "facts/threads.h"
 #include "match/cpu_steps.h"
@@ -15,13 +16,20 @@
 /* An event that the reference takes for one behind the last, though it begins before that ends: by less than this. */
 #define BLEED_US 1.0
 
-/* Events in the order of the file, then in the order of the walk. */
+/* Events in the order of the file, with their threads. */
+struct host_events {
+    row_t n;
+    row_t *event;
+    uint32_t *thread;
+};
+
+/* Events in the order of the walk: thread by thread, each as it is sorted. By our rules these are columns of the rows. */
 struct host_list {
     row_t n;
     uint32_t n_threads;
-    row_t *event, *order;
+    row_t *end; /* of each thread */
+    row_t *event;
     int64_t *start, *stop;
-    uint32_t *thread;
     uint8_t *kind;
 };
 
@@ -29,117 +37,149 @@ struct host_walk {
     const struct host_list *list;
     struct op_reading *reading;
     struct host_rows *rows;
+    uint32_t thread;
     row_t top;       /* of the stack, a row; ROW_NONE: it is empty */
     row_t *left_out; /* places in the list */
 };
 
 /* ---- Which events ---- */
 
-static bool kind_of(const struct op_reading *reading, row_t event, uint8_t *kind) {
-    uint32_t roles = category_roles(reading->events, reading->roles, event);
-    bool reference = reading->rules & READING_REFERENCE;
+static uint8_t kind_of_roles(uint32_t roles, unsigned rules) {
     if (roles & CATEGORY_CPU_OP)
-        *kind = HOST_OPERATOR;
-    else if (roles & CATEGORY_CALL)
-        *kind = HOST_CALL;
-    else if (roles & CATEGORY_PYTHON && !(reading->rules & READING_NO_FRAMES))
-        *kind = HOST_FRAME;
-    else if (roles & CATEGORY_ANNOTATION && !reference)
-        *kind = HOST_ANNOTATION;
-    else
-        return false;
-    return reading->events->flags[event] & EVENT_HAS_DUR;
+        return HOST_OPERATOR;
+    if (roles & CATEGORY_CALL)
+        return HOST_CALL;
+    if (roles & CATEGORY_PYTHON && !(rules & READING_NO_FRAMES))
+        return HOST_FRAME;
+    return roles & CATEGORY_ANNOTATION && !(rules & READING_REFERENCE) ? HOST_ANNOTATION : HOST_NONE;
 }
 
-static struct host_list list_take(row_t n, struct arena *arena) {
-    return (struct host_list){.event = arena_take(arena, n, sizeof(row_t)),
-                              .order = arena_take(arena, n, sizeof(row_t)),
-                              .start = arena_take(arena, n, sizeof(int64_t)),
-                              .stop = arena_take(arena, n, sizeof(int64_t)),
-                              .thread = arena_take(arena, n, sizeof(uint32_t)),
-                              .kind = arena_take(arena, n, sizeof(uint8_t))};
+/* The kind of each category. */
+static uint8_t *find_kinds(const struct op_reading *reading, struct arena *arena) {
+    uint8_t *kinds = arena_take(arena, reading->strings->n, sizeof *kinds);
+    for (uint32_t string = 0; string < reading->strings->n && kinds; string++)
+        kinds[string] = kind_of_roles(reading->roles[string].category, reading->rules);
+    return kinds;
 }
 
-static row_t count_hosts(const struct op_reading *reading) {
-    uint8_t kind;
+/* Whether an event is one of the host with a duration. */
+static inline bool is_host(const struct device_events *events, const uint8_t *kinds, row_t event) {
+    uint32_t category = events->category[event];
+    return category != STRING_NONE && kinds[category] != HOST_NONE && events->flags[event] & EVENT_HAS_DUR;
+}
+
+static row_t count_hosts(const struct device_events *events, const uint8_t *kinds) {
     row_t n = 0;
-    for (row_t event = 0; event < reading->events->n; event++)
-        n += kind_of(reading, event, &kind);
+    for (row_t event = 0; event < events->n; event++)
+        n += is_host(events, kinds, event);
     return n;
 }
 
-static void list_events(struct op_reading *reading, const struct exact_times *times, struct host_list *list) {
-    struct op_time time;
-    uint8_t kind;
-    for (row_t event = 0; event < reading->events->n; event++) {
-        if (!kind_of(reading, event, &kind) || !op_times_read(reading, times, event, &time))
-            continue;
-        list->event[list->n] = event;
-        list->start[list->n] = time.start;
-        list->stop[list->n] = time.stop;
-        list->kind[list->n++] = kind;
-    }
-}
-
-/* Numbers threads by process and tid, in the order of events. */
-static enum sutra_status number_threads(const struct device_events *events, struct host_list *list,
-                                        struct sutra_error *error) {
+/* Lists events with known times, and numbers their threads by process and tid, in the order of events. */
+static enum sutra_status list_events(struct op_reading *reading, const uint8_t *kinds, struct host_events *list,
+                                     uint32_t *n_threads, struct sutra_error *error) {
+    const struct device_events *events = reading->events;
     struct thread_numbers processes, threads = {0};
     bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
-    for (row_t i = 0; i < list->n && ok; i++) {
-        uint32_t process = thread_number(&processes, (uint64_t)events->pid[list->event[i]], 0);
+    for (row_t event = 0; event < events->n && ok; event++) {
+        if (!is_host(events, kinds, event) || !op_time_counts(reading, event))
+            continue;
+        uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
         uint32_t thread =
-            process == PAIR_NONE ? PAIR_NONE : thread_number(&threads, (uint64_t)events->tid[list->event[i]], process);
-        ok = (list->thread[i] = thread) != PAIR_NONE;
+            process == PAIR_NONE ? PAIR_NONE : thread_number(&threads, (uint64_t)events->tid[event], process);
+        ok = thread != PAIR_NONE;
+        list->event[list->n] = event;
+        list->thread[list->n++] = thread;
     }
-    list->n_threads = threads.n;
+    *n_threads = threads.n;
     thread_numbers_free(&processes);
     thread_numbers_free(&threads);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
+static struct host_list list_take(row_t n, struct arena *arena) {
+    return (struct host_list){.n = n,
+                              .event = arena_take(arena, n, sizeof(row_t)),
+                              .start = arena_take(arena, n, sizeof(int64_t)),
+                              .stop = arena_take(arena, n, sizeof(int64_t)),
+                              .kind = arena_take(arena, n, sizeof(uint8_t))};
+}
+
+/* Deals them out to their threads, in the order of the file; end[] comes in as zeros, of n_threads + 1. */
+static void deal_out(const struct op_reading *reading, const struct exact_times *times, const uint8_t *kinds,
+                     const struct host_events *events, struct host_list *list) {
+    for (row_t i = 0; i < events->n; i++)
+        list->end[events->thread[i] + 1]++;
+    for (uint32_t thread = 0; thread < list->n_threads; thread++)
+        list->end[thread + 1] += list->end[thread];
+    for (row_t i = 0; i < events->n; i++) {
+        row_t event = events->event[i], place = list->end[events->thread[i]]++;
+        struct op_time time = op_times_read(reading, times, event);
+        list->event[place] = event;
+        list->start[place] = time.start;
+        list->stop[place] = time.stop;
+        list->kind[place] = kinds[reading->events->category[event]];
+    }
+}
+
 /* ---- Their order ---- */
 
-/* Deals the places out to their threads, in the order of the file; first[thread] becomes the end of each one's places. */
-static void deal_out(struct host_list *list, row_t *first) {
-    for (row_t i = 0; i < list->n; i++)
-        first[list->thread[i] + 1]++;
-    for (uint32_t thread = 0; thread < list->n_threads; thread++)
-        first[thread + 1] += first[thread];
-    for (row_t i = 0; i < list->n; i++)
-        list->order[first[list->thread[i]]++] = i;
+/* What sorting takes in the meantime; room for all of the list. */
+struct host_sorting {
+    uint64_t *keys;
+    row_t *order;
+    void *moved;
+};
+
+__attribute__((always_inline)) static inline void move_column(void *column, size_t size, row_t begin, row_t n,
+                                                              const struct host_sorting *sorting) {
+    char *first = (char *)column + begin * size, *moved = sorting->moved;
+    for (row_t i = 0; i < n; i++)
+        memcpy(moved + i * size, first + sorting->order[i] * size, size);
+    memcpy(first, moved, n * size);
 }
 
-static bool is_in_order(const struct host_list *list, row_t begin, row_t end) {
+/* Sorts places by their keys, keys[0] that of the first. */
+static enum sutra_status sort_places(struct host_list *list, row_t begin, row_t n, struct host_sorting *sorting,
+                                     struct sutra_error *error) {
+    for (row_t i = 0; i < n; i++)
+        sorting->order[i] = i;
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){sorting->keys, sorting->order, n}, error);
+    if (status)
+        return status;
+    move_column(list->event, sizeof *list->event, begin, n, sorting);
+    move_column(list->start, sizeof *list->start, begin, n, sorting);
+    move_column(list->stop, sizeof *list->stop, begin, n, sorting);
+    move_column(list->kind, sizeof *list->kind, begin, n, sorting);
+    return SUTRA_OK;
+}
+
+/* Sorts those of a thread by start; in most files they stand so. */
+static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, struct host_sorting *sorting,
+                                     struct sutra_error *error) {
     bool rising = true;
     for (row_t i = begin + 1; i < end && rising; i++)
-        rising = list->start[list->order[i - 1]] <= list->start[list->order[i]];
-    return rising;
-}
-
-/* Sorts the places of a thread by start; in most files they stand so. */
-static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, uint64_t *keys,
-                                     struct sutra_error *error) {
-    if (is_in_order(list, begin, end))
+        rising = list->start[i - 1] <= list->start[i];
+    if (rising)
         return SUTRA_OK;
     for (row_t i = begin; i < end; i++)
-        keys[i] = integer_sort_key(list->start[list->order[i]]);
-    return cpu_sort_keys(NULL, &(struct sort_keys_step){keys + begin, list->order + begin, end - begin}, error);
+        sorting->keys[i - begin] = integer_sort_key(list->start[i]);
+    return sort_places(list, begin, end - begin, sorting, error);
 }
 
 /* Those of one start by falling length. These are few where events have times of their own. */
-static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to, uint64_t *keys,
+static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to, struct host_sorting *sorting,
                                     struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (row_t begin = from, end; begin < to && !status; begin = end) {
-        int64_t start = list->start[list->order[begin]];
-        for (end = begin + 1; end < to && list->start[list->order[end]] == start; end++)
-            ;
-        if (end == begin + 1)
+        bool falling = true;
+        for (end = begin + 1; end < to && list->start[end] == list->start[begin]; end++)
+            falling = falling && list->stop[end] <= list->stop[end - 1];
+        if (falling)
             continue;
         for (row_t i = begin; i < end; i++)
-            keys[i] = ~((uint64_t)list->stop[list->order[i]] - (uint64_t)start);
-        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys + begin, list->order + begin, end - begin}, error);
+            sorting->keys[i - begin] = ~((uint64_t)list->stop[i] - (uint64_t)list->start[begin]);
+        status = sort_places(list, begin, end - begin, sorting, error);
     }
     return status;
 }
@@ -148,16 +188,15 @@ static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to
 static enum sutra_status sort_list(const struct op_reading *reading, struct host_list *list, struct arena *scratch,
                                    struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    uint64_t *keys = arena_take(scratch, list->n, sizeof *keys);
-    row_t *end = arena_zeros(scratch, (size_t)list->n_threads + 1, sizeof *end);
+    struct host_sorting sorting = {.keys = arena_take(scratch, list->n, sizeof *sorting.keys),
+                                   .order = arena_take(scratch, list->n, sizeof *sorting.order),
+                                   .moved = arena_take(scratch, list->n, sizeof(int64_t))};
     enum sutra_status status = arena_status(scratch, error);
-    if (!status)
-        deal_out(list, end);
     for (uint32_t thread = 0; thread < list->n_threads && !status; thread++) {
-        row_t begin = thread ? end[thread - 1] : 0;
-        status = sort_starts(list, begin, end[thread], keys, error);
+        row_t begin = thread ? list->end[thread - 1] : 0;
+        status = sort_starts(list, begin, list->end[thread], &sorting, error);
         if (!status && !(reading->rules & READING_REFERENCE))
-            status = sort_equal(list, begin, end[thread], keys, error);
+            status = sort_equal(list, begin, list->end[thread], &sorting, error);
     }
     arena_release(scratch, mark);
     return status;
@@ -180,7 +219,7 @@ static row_t put(struct host_walk *walk, row_t place, row_t parent) {
     rows->end[row] = row + 1;
     rows->start[row] = list->start[place];
     rows->stop[row] = list->stop[place];
-    rows->thread[row] = list->thread[place];
+    rows->thread[row] = walk->thread;
     rows->kind[row] = list->kind[place];
     return row;
 }
@@ -200,8 +239,7 @@ static bool settle_crossing(struct host_walk *walk, row_t place) {
 
 static void take(struct host_walk *walk, row_t place) {
     struct host_rows *rows = walk->rows;
-    bool other_thread = walk->top != ROW_NONE && rows->thread[walk->top] != walk->list->thread[place];
-    while (walk->top != ROW_NONE && (other_thread || rows->stop[walk->top] <= walk->list->start[place]))
+    while (walk->top != ROW_NONE && rows->stop[walk->top] <= walk->list->start[place])
         pop(walk);
     if (walk->reading->rules & READING_REFERENCE && walk->top != ROW_NONE && !settle_crossing(walk, place))
         walk->left_out[rows->n_left_out++] = place;
@@ -209,27 +247,44 @@ static void take(struct host_walk *walk, row_t place) {
         walk->top = put(walk, place, walk->top);
 }
 
-static void walk_all(struct host_walk *walk) {
-    for (row_t i = 0; i < walk->list->n; i++)
-        take(walk, walk->list->order[i]);
-    while (walk->top != ROW_NONE)
-        pop(walk);
-    for (row_t i = 0; i < walk->rows->n_left_out; i++)
-        put(walk, walk->left_out[i], ROW_NONE);
+/* The thread of a place in the list. */
+static uint32_t thread_at(const struct host_list *list, row_t place) {
+    struct bisection at = {0, list->n_threads};
+    while (at.low < at.high)
+        bisect(&at, list->end[bisect_middle(at)] <= place);
+    return (uint32_t)at.low;
 }
 
+static void walk_all(struct host_walk *walk) {
+    const struct host_list *list = walk->list;
+    for (walk->thread = 0; walk->thread < list->n_threads; walk->thread++) {
+        for (row_t place = walk->thread ? list->end[walk->thread - 1] : 0; place < list->end[walk->thread]; place++)
+            take(walk, place);
+        while (walk->top != ROW_NONE)
+            pop(walk);
+    }
+    for (row_t i = 0; i < walk->rows->n_left_out; i++) {
+        walk->thread = thread_at(list, walk->left_out[i]);
+        put(walk, walk->left_out[i], ROW_NONE);
+    }
+}
+
+/* By our rules nothing is left out, so that rows stand where the list has them. */
 static enum sutra_status make_rows(struct op_reading *reading, const struct host_list *list, struct arena *arena,
                                    struct arena *scratch, struct sutra_error *error) {
     struct host_rows *rows = &reading->hosts;
+    bool reference = reading->rules & READING_REFERENCE;
+    struct host_list columns = reference ? list_take(list->n, arena) : *list;
     *rows = (struct host_rows){.n_threads = list->n_threads,
-                               .event = arena_take(arena, list->n, sizeof(row_t)),
+                               .event = columns.event,
                                .parent = arena_take(arena, list->n, sizeof(row_t)),
                                .end = arena_take(arena, list->n, sizeof(row_t)),
-                               .start = arena_take(arena, list->n, sizeof(int64_t)),
-                               .stop = arena_take(arena, list->n, sizeof(int64_t)),
+                               .start = columns.start,
+                               .stop = columns.stop,
                                .thread = arena_take(arena, list->n, sizeof(uint32_t)),
-                               .kind = arena_take(arena, list->n, sizeof(uint8_t))};
-    struct host_walk walk = {list, reading, rows, ROW_NONE, arena_take(scratch, list->n, sizeof(row_t))};
+                               .kind = columns.kind};
+    struct host_walk walk = {.list = list, .reading = reading, .rows = rows, .top = ROW_NONE};
+    walk.left_out = arena_take(scratch, reference ? list->n : 0, sizeof(row_t));
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = arena_status(scratch, error);
@@ -241,14 +296,25 @@ static enum sutra_status make_rows(struct op_reading *reading, const struct host
 enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct host_list list = list_take(count_hosts(reading), scratch);
+    uint8_t *kinds = find_kinds(reading, scratch);
+    row_t most = kinds ? count_hosts(reading->events, kinds) : 0;
+    struct host_events events = {.event = arena_take(scratch, most, sizeof *events.event),
+                                 .thread = arena_take(scratch, most, sizeof *events.thread)};
+    struct host_list list = {0};
+    uint32_t n_threads = 0;
     enum sutra_status status = arena_status(scratch, error);
     if (!status)
-        list_events(reading, times, &list);
-    if (!status)
-        status = number_threads(reading->events, &list, error);
-    if (!status)
+        status = list_events(reading, kinds, &events, &n_threads, error);
+    if (!status) {
+        list = list_take(events.n, reading->rules & READING_REFERENCE ? scratch : arena);
+        list.n_threads = n_threads;
+        list.end = arena_zeros(scratch, (size_t)n_threads + 1, sizeof *list.end);
+        status = arena->failed ? error_memory(error) : arena_status(scratch, error);
+    }
+    if (!status) {
+        deal_out(reading, times, kinds, &events, &list);
         status = sort_list(reading, &list, scratch, error);
+    }
     if (!status)
         status = make_rows(reading, &list, arena, scratch, error);
     arena_release(scratch, mark);

@@ -191,8 +191,13 @@ static enum sutra_status measure(struct frame_table *table, const struct work_li
 static enum sutra_status list_frames(struct frame_table *table, const uint8_t *marked, struct arena *arena,
                                      struct sutra_error *error) {
     const struct op_reading *reading = table->reading;
-    struct tuple *keys = arena_zeros(arena, reading->hosts.n, sizeof *keys);
-    table->host = arena_take(arena, reading->hosts.n, sizeof *table->host);
+    row_t n = 0;
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        n += marked[row];
+    if (n == 0)
+        return SUTRA_OK;
+    struct tuple *keys = arena_zeros(arena, n, sizeof *keys);
+    table->host = arena_take(arena, n, sizeof *table->host);
     table->around = arena_take(arena, reading->hosts.n, sizeof *table->around);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++)

@@ -11,6 +11,7 @@
 #include "analyze/operators/charge_sums.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
+#include "columns/column.h"
 
 /* Operators of a path that are shown; of longer ones the outer are left out. */
 #define PATH_SHOWN 48
@@ -40,8 +41,8 @@ struct host_sum {
 
 struct name_table {
     const struct op_input *input;
-    struct tuples keys; /* (name, kind) */
-    uint32_t *of_host;  /* by row of hosts: its group, or TUPLE_NONE */
+    uint32_t n;        /* groups: of each name operators are one, and calls another */
+    uint32_t *of_host; /* by row of hosts: its group, or TUPLE_NONE */
     uint32_t *of_charge;
     struct host_sum *hosts;
     struct charge_sum *sums;
@@ -56,15 +57,16 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
     const struct op_reading *reading = table->input->reading;
     table->of_host = arena_take(arena, reading->hosts.n, sizeof *table->of_host);
     table->of_charge = arena_take(arena, reading->charges.n, sizeof *table->of_charge);
+    uint32_t *group_of = rows_none(arena, (size_t)reading->strings->n * 2);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++) {
         table->of_host[row] = TUPLE_NONE;
         if (!is_listed(reading, row))
             continue;
-        struct tuple key = {{host_name(reading, row), reading->hosts.kind[row], 0, 0}};
-        table->of_host[row] = tuples_number(&table->keys, key);
-        if (table->of_host[row] == TUPLE_NONE)
-            status = error_memory(error);
+        uint32_t *group = &group_of[(size_t)host_name(reading, row) * 2 + (reading->hosts.kind[row] == HOST_CALL)];
+        if (*group == ROW_NONE)
+            *group = table->n++;
+        table->of_host[row] = *group;
     }
     for (row_t i = 0; i < reading->charges.n && !status; i++)
         table->of_charge[i] = table->of_host[reading->charges.host[i]];
@@ -75,8 +77,8 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
 static enum sutra_status add_host_times(struct name_table *table, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = table->input->reading;
     const struct host_rows *hosts = &reading->hosts;
-    const row_t *around = table->input->around;
-    table->hosts = arena_zeros(arena, table->keys.n, sizeof *table->hosts);
+    const row_t *around = table->input->reading->around;
+    table->hosts = arena_zeros(arena, table->n, sizeof *table->hosts);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < hosts->n && !status; row++) {
         if (table->of_host[row] == TUPLE_NONE)
@@ -99,7 +101,7 @@ static enum sutra_status add_host_times(struct name_table *table, struct arena *
 /* The category that most of a name's device time is in would need a sum for each; the first one stands for all. */
 static void find_categories(struct name_table *table) {
     const struct op_charges *charges = &table->input->reading->charges;
-    for (uint32_t g = 0; g < table->keys.n; g++)
+    for (uint32_t g = 0; g < table->n; g++)
         table->hosts[g].category = OP_N_CATEGORIES;
     for (row_t i = 0; i < charges->n; i++)
         if (table->hosts[table->of_charge[i]].category == OP_N_CATEGORIES)
@@ -138,17 +140,16 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
     if (!status)
         status = add_host_times(&from, arena, error);
     if (!status)
-        status = charge_sums_make(input->reading, from.of_charge, from.keys.n, arena, &from.sums, error);
+        status = charge_sums_make(input->reading, from.of_charge, from.n, arena, &from.sums, error);
     if (!status)
-        status = charge_sums_order(from.sums, from.keys.n, arena, &order, error);
+        status = charge_sums_order(from.sums, from.n, arena, &order, error);
     if (!status) {
         struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_BY_NAME);
         find_categories(&from);
-        for (uint32_t i = 0; i < from.keys.n; i++)
+        for (uint32_t i = 0; i < from.n; i++)
             if (from.hosts[order[i]].calls || from.sums[order[i]].works)
                 put_name(&from, order[i], table);
     }
-    tuples_free(&from.keys);
     arena_release(arena, mark);
     return status;
 }
@@ -243,7 +244,8 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
 /* Paths as numbers: each is a name below another path. */
 struct call_paths {
     struct tuples steps; /* (path around it plus 1, or 0; name) */
-    uint32_t *of_host;   /* by row of hosts; only of operators, and of calls that work is charged to */
+    uint32_t *of_host;   /* by row of hosts: of those that work is charged to, and of operators around them; else
+                            TUPLE_NONE */
 };
 
 static void put_path(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
@@ -268,11 +270,15 @@ static void put_path(const struct op_input *input, const void *source, row_t cha
 static enum sutra_status find_paths(const struct op_input *input, struct call_paths *paths, struct arena *arena,
                                     struct sutra_error *error) {
     const struct op_reading *reading = input->reading;
-    paths->of_host = arena_take(arena, reading->hosts.n, sizeof *paths->of_host);
+    paths->of_host = rows_none(arena, reading->hosts.n);
     enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < reading->charges.n && !status; i++)
+        for (row_t row = reading->charges.host[i]; row != ROW_NONE && paths->of_host[row] != 0;
+             row = input->reading->around[row])
+            paths->of_host[row] = 0; /* to be numbered */
     for (row_t row = 0; row < reading->hosts.n && !status; row++) {
-        row_t above = input->around[row];
-        if (!is_listed(reading, row))
+        row_t above = input->reading->around[row];
+        if (paths->of_host[row] == TUPLE_NONE)
             continue;
         struct tuple step = {
             {above == ROW_NONE ? 0 : (value_key)paths->of_host[above] + 1, host_name(reading, row), 0, 0}};

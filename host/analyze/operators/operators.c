@@ -326,24 +326,6 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
     return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
 }
 
-/* The operator around each row. */
-static enum sutra_status find_around(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
-                                     const row_t **around, struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(scratch);
-    uint8_t *marked = arena_take(scratch, reading->hosts.n, sizeof *marked);
-    row_t *made = arena_take(arena, reading->hosts.n, sizeof *made);
-    enum sutra_status status = arena_status(scratch, error);
-    if (!status)
-        status = arena_status(arena, error);
-    for (row_t row = 0; row < reading->hosts.n && !status; row++)
-        marked[row] = reading->hosts.kind[row] == HOST_OPERATOR;
-    if (!status)
-        status = op_reading_around(reading, marked, scratch, made, error);
-    *around = made;
-    arena_release(scratch, mark);
-    return status;
-}
-
 /* ---- Ours ---- */
 
 /* Tables that ask nothing new of the trace, each made by one thread with memory of its own. */
@@ -402,8 +384,6 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     static op_maker *const of_all[] = {operators_timeline}, *const of_kernels[] = {operators_kernels};
     uint8_t *categories = NULL;
     enum sutra_status status = op_charges_categorize(reading, arena, scratch, &categories, error);
-    if (!status)
-        status = find_around(reading, arena, scratch, &input->around, error);
     if (status)
         return status;
     input->reading = input->framed = reading;

@@ -17,7 +17,6 @@ struct op_input {
     const struct op_reading *reading;
     const struct op_reading *framed; /* the same with Python's functions; by our rules it is `reading` */
     const uint8_t *categories;       /* of each charge of `reading`: enum op_category */
-    const row_t *around;             /* by row of hosts: the operator around it; by our rules only */
     wide_t device_ticks;             /* the durations of all work */
     const struct rates_work *rates;  /* what operators_rates() begins with */
 };

@@ -37,7 +37,7 @@ enum reading_rules {
     READING_NO_FRAMES = 2, /* Python's functions take no part, as in most tables of the reference */
 };
 
-enum host_kind { HOST_OPERATOR, HOST_CALL, HOST_FRAME, HOST_ANNOTATION };
+enum host_kind { HOST_OPERATOR, HOST_CALL, HOST_FRAME, HOST_ANNOTATION, HOST_NONE };
 
 /* Events of the host in pre-order, the threads one after the other, so that a subtree is a range of rows. Events that
  * the reference leaves out stand last, alone. */
@@ -95,6 +95,7 @@ struct op_reading {
     struct device_rows devices;
     struct call_links links;
     struct op_charges charges;
+    const row_t *around;  /* by row of hosts: the operator around it; by our rules only */
     int64_t from, to;     /* of a part of it (op_restrict()), what is inside */
     uint64_t n_bad_times; /* events that are left out: without a start, of a negative duration, too large */
 };
@@ -139,7 +140,22 @@ enum sutra_status op_times_prepare(struct sutra_context *context, struct op_read
 struct op_time {
     int64_t start, stop;
 };
-bool op_times_read(struct op_reading *reading, const struct exact_times *times, row_t event, struct op_time *time);
+/* Whether an event has times; those of it that does. */
+static inline bool op_time_counts(struct op_reading *reading, row_t event) {
+    bool known = exact_time_is_known(reading->events, event);
+    reading->n_bad_times += !known;
+    return known;
+}
+static inline struct op_time op_times_read(const struct op_reading *reading, const struct exact_times *times,
+                                           row_t event) {
+    struct number ts = number_at(reading->events->ts, event), dur = number_at(reading->events->dur, event);
+    if (!(reading->rules & READING_REFERENCE)) {
+        int64_t start = exact_start_ns(reading->trace, times, event);
+        return (struct op_time){start, start + ns_of_us(dur)};
+    }
+    double us = number_as_double(ts), length = number_as_double(dur);
+    return (struct op_time){llrint(us * reading->ticks_per_us), llrint((us + length) * reading->ticks_per_us)};
+}
 
 /* hosts.c, devices.c, calls.c, charges.c */
 enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,

@@ -12,8 +12,6 @@
 
 #include "analyze/operators/reading.h"
 
-#define NS_PER_US 1000
-
 /* Bits of ticks, so that differences of two times fit 64. */
 #define TICK_BITS 61
 
@@ -46,22 +44,4 @@ enum sutra_status op_times_prepare(struct sutra_context *context, struct op_read
     frexp(largest_time(reading), &exponent);
     reading->ticks_per_us = ldexp(1, TICK_BITS - (exponent > 0 ? exponent : 0));
     return SUTRA_OK;
-}
-
-bool op_times_read(struct op_reading *reading, const struct exact_times *times, row_t event, struct op_time *time) {
-    const struct device_events *events = reading->events;
-    struct number ts = number_at(events->ts, event), dur = number_at(events->dur, event);
-    double us = number_as_double(ts), length = number_as_double(dur);
-    if (!exact_time_is_known(events, event)) {
-        reading->n_bad_times++;
-        return false;
-    }
-    if (reading->rules & READING_REFERENCE) {
-        time->start = llrint(us * reading->ticks_per_us);
-        time->stop = llrint((us + length) * reading->ticks_per_us);
-    } else {
-        time->start = exact_start_ns(reading->trace, times, event);
-        time->stop = time->start + ns_of_us(dur);
-    }
-    return true;
 }
