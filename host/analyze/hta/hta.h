@@ -91,7 +91,7 @@ struct hta_correlated {
 
 struct hta_iterations {
     int64_t *of_name;  /* of each string: the number of the step that it names, or ITERATION_NONE */
-    int64_t *of_event; /* of events that are rows; NULL: there are no steps */
+    int32_t *of_event; /* of events that are rows; NULL: there are no steps */
 };
 
 /* What the metrics look at. */

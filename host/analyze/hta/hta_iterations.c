@@ -24,6 +24,7 @@ struct step_stretch {
 struct step_stretches {
     struct step_stretch *list;
     row_t n;
+    row_t found; /* how many had begun at the moment that was asked for last: rows mostly stand by time */
 };
 
 /* The number behind "ProfilerStep", white space, "#" and white space. */
@@ -98,9 +99,16 @@ static enum sutra_status find_stretches(const struct hta_rows *rows, const int64
     return SUTRA_OK;
 }
 
+/* Whether so many stretches have begun at a moment, and no more. */
+static bool have_begun(const struct step_stretches *stretches, row_t n, int64_t at) {
+    return (n == 0 || stretches->list[n - 1].from <= at) && (n == stretches->n || stretches->list[n].from > at);
+}
+
 /* The last stretch that has begun at a moment. */
-static int64_t number_at_moment(const struct step_stretches *stretches, int64_t at) {
+static int64_t number_at_moment(struct step_stretches *stretches, int64_t at) {
     row_t low = 0, high = stretches->n;
+    if (have_begun(stretches, stretches->found, at))
+        low = high = stretches->found;
     while (low < high) {
         row_t middle = low + (high - low) / 2;
         if (stretches->list[middle].from <= at)
@@ -108,13 +116,14 @@ static int64_t number_at_moment(const struct step_stretches *stretches, int64_t 
         else
             high = middle;
     }
+    stretches->found = low;
     return low ? stretches->list[low - 1].number : ITERATION_NONE;
 }
 
 /* ---- Rows ---- */
 
 static int64_t number_of_row(const struct hta_rows *rows, const struct sutra_hta_options *options,
-                             const struct step_stretches *stretches, row_t event) {
+                             struct step_stretches *stretches, row_t event) {
     int64_t stream = rows->stream[event];
     bool triton = options->edition == SUTRA_HTA_EDITION_0_6 && stream == 0 &&
                   category_roles(rows->events, rows->roles, event) & CATEGORY_CPU_OP;
@@ -147,7 +156,7 @@ enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct 
             steps[n++] = rows->steps[i];
     enum sutra_status status = find_stretches(rows, iterations->of_name, steps, n, arena, &stretches, error);
     for (row_t i = 0; i < rows->n && !status; i++)
-        iterations->of_event[rows->list[i]] = number_of_row(rows, options, &stretches, rows->list[i]);
+        iterations->of_event[rows->list[i]] = (int32_t)number_of_row(rows, options, &stretches, rows->list[i]);
     arena_release(arena, mark);
     return status;
 }
