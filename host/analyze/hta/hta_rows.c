@@ -34,6 +34,8 @@ struct row_reading {
     struct sutra_hta_summary *summary;
     struct time_rules times;
     struct arena scratch;
+    row_t *steps; /* rows with names of steps, in scratch */
+    uint64_t n_steps, step_capacity;
 };
 
 /* What the columns of the reference's table hold, and whether it rounds, depends on all events. */
@@ -103,6 +105,13 @@ static bool is_on_gpu(const struct row_reading *reading, row_t event) {
            name_roles(rows->events, rows->roles, event) & (NAME_EVENT_SYNC | NAME_CONTEXT_SYNC);
 }
 
+/* Out of memory shows in the arena. */
+static void add_step(struct row_reading *reading, row_t event) {
+    if (arena_grow(&reading->scratch, &reading->steps, reading->n_steps, &reading->step_capacity,
+                   sizeof *reading->steps))
+        reading->steps[reading->n_steps++] = event;
+}
+
 static void take_row(struct row_reading *reading, row_t event) {
     struct hta_rows *rows = reading->rows;
     struct sutra_hta_summary *summary = reading->summary;
@@ -125,6 +134,8 @@ static void take_row(struct row_reading *reading, row_t event) {
     rows->roles[rows->events->name[event]].name |= NAME_USED;
     rows->roles[category].category |= CATEGORY_USED;
     rows->list[rows->n++] = event;
+    if (rows->roles[rows->events->name[event]].name & NAME_STEP)
+        add_step(reading, event);
 }
 
 /* Rows that have a correlation and no partner are linked with row 0, as the reference has it. */
@@ -139,23 +150,15 @@ static enum sutra_status link_rows(struct hta_rows *rows, const struct engine *e
 
 /* ---- Steps ---- */
 
-/* Notes the rows whose name begins as those of steps do. */
-static enum sutra_status note_steps(struct hta_rows *rows, struct arena *arena, struct sutra_error *error) {
-    for (int pass = 0; pass < 2; pass++) {
-        row_t n = 0;
-        for (row_t i = 0; i < rows->n; i++) {
-            row_t event = rows->list[i];
-            if (!(name_roles(rows->events, rows->roles, event) & NAME_STEP) ||
-                !text_compare(rows->strings, rows->events->name[event], TEXT_BEGINS, STEP_NAME))
-                continue;
-            if (pass)
-                rows->steps[n] = event;
-            n++;
-        }
-        rows->n_steps = n;
-        if (pass == 0 && !(rows->steps = arena_take(arena, n, sizeof *rows->steps)))
-            return error_memory(error);
-    }
+/* Keeps the rows whose name begins as those of steps do. */
+static enum sutra_status note_steps(const struct row_reading *reading, struct arena *arena, struct sutra_error *error) {
+    struct hta_rows *rows = reading->rows;
+    rows->steps = arena_take(arena, reading->n_steps, sizeof *rows->steps);
+    if (!rows->steps || reading->scratch.failed)
+        return error_memory(error);
+    for (row_t i = 0; i < reading->n_steps; i++)
+        if (text_compare(rows->strings, rows->events->name[reading->steps[i]], TEXT_BEGINS, STEP_NAME))
+            rows->steps[rows->n_steps++] = reading->steps[i];
     return SUTRA_OK;
 }
 
@@ -174,9 +177,9 @@ static int64_t last_moment(const struct row_reading *reading) {
     const struct hta_rows *rows = reading->rows;
     bool whole = reading->options->last_step;
     int64_t moment = INT64_MIN;
-    for (row_t i = 0; i < rows->n; i++) {
-        row_t event = rows->list[i];
-        if (rows->state[event] & HTA_GPU || !(name_roles(rows->events, rows->roles, event) & NAME_STEP))
+    for (row_t i = 0; i < reading->n_steps; i++) {
+        row_t event = reading->steps[i];
+        if (rows->state[event] & HTA_GPU)
             continue;
         int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
         moment = at > moment ? at : moment;
@@ -293,7 +296,7 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
     rows->base = times_shift(rows->start, rows->list, rows->n);
     enum sutra_status status = link_rows(rows, reading->engine, &reading->scratch, error);
     if (!status)
-        status = note_steps(rows, arena, error);
+        status = note_steps(reading, arena, error);
     if (status)
         return status;
     reading->summary->n_steps = names_count_steps(rows->strings, rows->roles);
