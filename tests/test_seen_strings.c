@@ -39,13 +39,13 @@ static void strings_get_the_numbers_of_interning(void **state) {
         struct source source;
         assert_int_equal(source_copy(&source, "text", text, size, NULL), SUTRA_OK);
         struct field_reader reader = {.source = &source};
-        struct strings strings, plain;
-        struct seen_strings *seen = calloc(1, sizeof *seen);
-        assert_true(seen && strings_init(&strings) && strings_init(&plain));
+        struct strings strings = {0}, plain = {0};
+        struct seen_strings seen = {0};
+        assert_true(strings_init(&strings) && strings_init(&plain));
         struct json_walker walker = walk_from(&source, 0);
         for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
             struct json_place place = walk_string(&walker);
-            uint32_t number = seen_string_intern(seen, &reader, place, &strings);
+            uint32_t number = seen_string_intern(&seen, &reader, place, &strings);
             if (number != field_intern(&reader, place, &plain))
                 fail_msg("seed %u: number %u for %.*s", (unsigned)seed, number, (int)(place.end - place.at + 1),
                          source.bytes + place.at);
@@ -54,7 +54,6 @@ static void strings_get_the_numbers_of_interning(void **state) {
         assert_int_equal(strings.n, plain.n);
         strings_free(&strings);
         strings_free(&plain);
-        free(seen);
         buffer_free(&reader.scratch);
         source_close(&source);
         free(text);
@@ -69,7 +68,7 @@ static void the_empty_string_is_not_taken_for_an_empty_slot(void **state) {
     struct source source;
     assert_int_equal(source_copy(&source, "text", text, sizeof text - 1, NULL), SUTRA_OK);
     struct field_reader reader = {.source = &source};
-    struct strings strings;
+    struct strings strings = {0};
     struct seen_strings seen = {0};
     assert_true(strings_init(&strings));
     struct json_walker walker = walk_from(&source, 0);
