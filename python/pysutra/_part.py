@@ -41,8 +41,10 @@ class Part(NamedTuple):
 
     @property
     def texts(self) -> Tuple[Optional[str], ...]:
+        """Step, name, stream and category; None: any."""
         return (_text(self.step), self.name, _text(self.stream), self.category)
 
     @property
     def numbers(self) -> Tuple[float, ...]:
+        """From and to, then the bounds of the ranks."""
         return (self.from_us, self.to_us, *rank_bounds(self.rank))

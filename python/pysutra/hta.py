@@ -245,6 +245,7 @@ class TraceAnalysis:
     # ---- What is not here ----
 
     def get_queue_length_summary_from_time_series(self, queue_length_dict: Dict[int, Any]) -> NoReturn:
+        """Not here: the error names what to use."""
         _missing("get_queue_length_summary_from_time_series()", "get_queue_length_summary()")
 
     def get_time_spent_blocked_on_full_queue(self, queue_length_dict: Dict[int, Any],
@@ -254,12 +255,15 @@ class TraceAnalysis:
         return self._ranks_of(frame, list(queue_length_dict))
 
     def get_cupti_counter_data_with_operators(self, ranks: Optional[List[int]] = None) -> NoReturn:
+        """Not here: the error names what to use."""
         _missing("get_cupti_counter_data_with_operators()", "pysutra.DeviceTrace(path).events(args=[...]) and .tree()")
 
     def critical_path_analysis(self, rank: int, annotation: str, instance_id: Any) -> NoReturn:
+        """Not here: the error names what to use."""
         _missing("critical_path_analysis()", "pysutra.DeviceTrace(path).critical_path(annotation, instance)")
 
     def overlay_critical_path_analysis(self, rank: int, critical_path_graph: Any, output_dir: str,
                                        only_show_critical_events: bool = True,
                                        show_all_edges: bool = False) -> NoReturn:
+        """Not here: the error names what to use."""
         _missing("overlay_critical_path_analysis()", "pysutra.DeviceTrace(path).critical_path().write(path, 'chrome')")
