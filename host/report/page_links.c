@@ -98,17 +98,24 @@ static bool write_page(const void *of, struct text_out *out) {
     return !out->out.failed;
 }
 
+/* A page that cannot be replaced, as one that is read-only, stays as it is, which is told: nothing else depends on it. */
 static enum sutra_status set_list(struct pages *pages, struct sutra_context *context, const char *folder, int kind,
                                   struct sutra_error *error) {
-    char name[64];
+    char name[64], text[sizeof(struct sutra_error)];
     uint64_t n_bytes = 0;
+    struct sutra_error why;
     make_list(pages, kind);
     if (pages->list.failed)
         return error_memory(error);
     if (is_listed(pages, kind))
         return SUTRA_OK;
     snprintf(name, sizeof name, "%s.html", kinds[kind].name);
-    return text_file_write_in(context, folder, name, write_page, pages, &n_bytes, error);
+    enum sutra_status status = text_file_write_in(context, folder, name, write_page, pages, &n_bytes, &why);
+    if (status == SUTRA_OK || status == SUTRA_SYSTEM || status == SUTRA_CANCELLED)
+        return error_hand_on(error, status, &why);
+    sutra_error_text(&why, text, sizeof text);
+    context_warn(context, "%s; it does not lead to the other pages of its folder", text);
+    return SUTRA_OK;
 }
 
 enum sutra_status page_links_set(struct sutra_context *context, const char *folder, struct sutra_error *error) {

@@ -29,7 +29,7 @@
 /* What leads to the page `kind`, one of those names, in a list. */
 void page_link_write(struct text_out *out, const char *kind);
 
-/* SUTRA_SYSTEM: out of memory. SUTRA_NO_OUTPUT, SUTRA_IO: a page that was to be replaced is as it was. */
+/* Warns of a page that cannot be replaced. SUTRA_SYSTEM: out of memory. SUTRA_CANCELLED. */
 enum sutra_status page_links_set(struct sutra_context *context, const char *folder, struct sutra_error *error);
 
 #endif

@@ -20,6 +20,11 @@ mkfifo pages/dlrm.html
 sutra analyze hta trace.json.gz -o pages -q
 rm pages/dlrm.html
 lists
+chmod 444 pages/kernels.html
+rm pages/operators.html
+sutra analyze hta trace.json.gz -o pages -q
+echo "exit $?"
+lists
 cp pages/report.html before.html
 sutra diff trace.json.gz trace.json.gz -o beside -q
 grep -c '<ul class="pages">' beside/report.html
