@@ -112,9 +112,14 @@ static struct number kineto(uint64_t *random, row_t i) {
     return real((double)(4390000000000000 + 100 * (int64_t)i + random_below(random, 5000)) / 1000.0);
 }
 
-/* Rows that are inserted, for they stand shortly behind their places. */
-static struct number nearly_rising(uint64_t *random, row_t i) {
-    return integer(4 * (int64_t)i + random_below(random, 10));
+/* Some stand behind their places, near or far, or beside others that are equal. */
+static struct number mostly_rising(uint64_t *random, row_t i) {
+    return integer(random_below(random, 5) ? (int64_t)i / 2 : (int64_t)random_below(random, i + 1) / 2);
+}
+
+/* Blocks, each of which rises. */
+static struct number twice_rising(uint64_t *random, row_t i) {
+    return integer((int64_t)(i % 50) / 2 + random_below(random, 2));
 }
 
 static struct number mixed_small(uint64_t *random, row_t i) {
@@ -133,9 +138,15 @@ static struct number mixed_large(uint64_t *random, row_t i) {
 static const struct {
     const char *name;
     struct number (*make)(uint64_t *random, row_t i);
-} shapes[] = {{"rising", rising},           {"falling", falling},        {"few integers", few_integers},
-              {"any", any_integer},         {"kineto", kineto},          {"nearly rising", nearly_rising},
-              {"mixed small", mixed_small}, {"mixed large", mixed_large}};
+} shapes[] = {{"rising", rising},
+              {"falling", falling},
+              {"few integers", few_integers},
+              {"any", any_integer},
+              {"kineto", kineto},
+              {"mostly rising", mostly_rising},
+              {"twice rising", twice_rising},
+              {"mixed small", mixed_small},
+              {"mixed large", mixed_large}};
 
 static void numbers_of_every_shape_are_sorted_stably(void **state) {
     (void)state;

@@ -7,9 +7,11 @@
  *
  *     | digit 0: chunk 0, chunk 1, ... | digit 1: chunk 0, chunk 1, ... | ...
  *
- * so the result is the same for any number of threads. Where most rows stand right and others shortly behind their
- * places, these are inserted instead. Numbers become keys whose order is theirs. Where integers
- * beyond 2^53 meet doubles no 64-bit key holds both; then a sort by the rest (see number.h) goes first.
+ * so the result is the same for any number of threads. Where most rows rise, as where a file has one block behind the
+ * other, only those are sorted that stand behind a larger one, and then merged with the others.
+ *
+ * Numbers become keys whose order is theirs. Where integers beyond 2^53 meet doubles no 64-bit key holds both; then a
+ * sort by the rest (see number.h) goes first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -85,13 +87,10 @@ static void sort_digit(struct pool *pool, struct radix *radix) {
     radix->next_rows = rows;
 }
 
-/* Puts rows in their places one by one, as long as few others move for it. Whether all are; else those up to some are in
- * order. O(n). */
-static bool insert_rows(const struct sort_keys_step *step) {
-    uint64_t *keys = step->keys, n_moved = 0, most = step->n < INSERTED_ROWS ? UINT64_MAX : step->n;
+/* Puts few rows in their places one by one. */
+static void insert_rows(const struct sort_keys_step *step) {
+    uint64_t *keys = step->keys;
     for (row_t i = 1; i < step->n; i++) {
-        if (keys[i - 1] <= keys[i])
-            continue;
         uint64_t key = keys[i];
         row_t row = step->rows[i], place = i;
         for (; place > 0 && keys[place - 1] > key; place--) {
@@ -100,11 +99,7 @@ static bool insert_rows(const struct sort_keys_step *step) {
         }
         keys[place] = key;
         step->rows[place] = row;
-        n_moved += i - place;
-        if (n_moved > most)
-            return false;
     }
-    return true;
 }
 
 /* The bits in which keys differ. */
@@ -129,9 +124,7 @@ static void sort_digits(struct pool *pool, struct radix *radix, uint64_t differi
     }
 }
 
-enum sutra_status cpu_sort_keys(void *pool, struct sort_keys_step *step, struct sutra_error *error) {
-    if (insert_rows(step))
-        return SUTRA_OK;
+static enum sutra_status sort_radix(struct pool *pool, struct sort_keys_step *step, struct sutra_error *error) {
     uint64_t differing = bits_to_sort(step->keys, step->n);
     struct arena arena = {0};
     row_t n = step->n;
@@ -141,7 +134,7 @@ enum sutra_status cpu_sort_keys(void *pool, struct sort_keys_step *step, struct 
     radix.next_rows = arena_take(&arena, n, sizeof *radix.next_rows);
     radix.places = arena_take(&arena, n_chunks << DIGIT_BITS, sizeof *radix.places);
     enum sutra_status status = arena.failed ? error_memory(error) : SUTRA_OK;
-    if (!status)
+    if (!status && differing)
         sort_digits(pool, &radix, differing);
     if (radix.keys != step->keys) {
         memcpy(step->keys, radix.keys, n * sizeof *step->keys);
@@ -149,6 +142,72 @@ enum sutra_status cpu_sort_keys(void *pool, struct sort_keys_step *step, struct 
     }
     arena_free(&arena);
     return status;
+}
+
+/* ---- Rows that mostly rise ---- */
+
+/* How many rows stand behind one with a larger key. */
+static row_t count_late(const uint64_t *keys, row_t n) {
+    uint64_t largest = 0;
+    row_t n_late = 0;
+    for (row_t i = 0; i < n; i++) {
+        n_late += keys[i] < largest;
+        largest = keys[i] < largest ? largest : keys[i];
+    }
+    return n_late;
+}
+
+/* Moves those to `late`; the others, which rise, close up. */
+static void part_late(struct sort_keys_step *step, struct sort_keys_step *late) {
+    uint64_t largest = 0;
+    row_t n = 0;
+    for (row_t i = 0; i < step->n; i++) {
+        bool is_late = step->keys[i] < largest;
+        struct sort_keys_step *to = is_late ? late : step;
+        row_t *place = is_late ? &late->n : &n;
+        largest = is_late ? largest : step->keys[i];
+        to->keys[*place] = step->keys[i];
+        to->rows[(*place)++] = step->rows[i];
+    }
+}
+
+/* From the back. Of equal ones those that rose came first, for behind what a late one stands behind they are larger. */
+static void merge_late(struct sort_keys_step *step, const struct sort_keys_step *late) {
+    row_t n_rising = step->n - late->n, n_late = late->n;
+    while (n_late) {
+        row_t place = n_rising + n_late - 1;
+        bool is_late = n_rising == 0 || step->keys[n_rising - 1] <= late->keys[n_late - 1];
+        const struct sort_keys_step *from = is_late ? late : step;
+        row_t last = is_late ? --n_late : --n_rising;
+        step->keys[place] = from->keys[last];
+        step->rows[place] = from->rows[last];
+    }
+}
+
+static enum sutra_status sort_mostly_rising(struct pool *pool, struct sort_keys_step *step, row_t n_late,
+                                            struct sutra_error *error) {
+    struct arena arena = {0};
+    struct sort_keys_step late = {.keys = arena_take(&arena, n_late, sizeof *late.keys),
+                                  .rows = arena_take(&arena, n_late, sizeof *late.rows)};
+    enum sutra_status status = arena_status(&arena, error);
+    if (!status) {
+        part_late(step, &late);
+        status = count_late(late.keys, n_late) ? sort_radix(pool, &late, error) : SUTRA_OK;
+        merge_late(step, &late);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+enum sutra_status cpu_sort_keys(void *pool, struct sort_keys_step *step, struct sutra_error *error) {
+    if (step->n < INSERTED_ROWS) {
+        insert_rows(step);
+        return SUTRA_OK;
+    }
+    row_t n_late = count_late(step->keys, step->n);
+    if (n_late == 0)
+        return SUTRA_OK;
+    return n_late <= step->n / 2 ? sort_mostly_rising(pool, step, n_late, error) : sort_radix(pool, step, error);
 }
 
 struct census {
