@@ -122,6 +122,30 @@ static void events_become_columns(void **state) {
     arrow_free(&table);
 }
 
+static void threads_make_the_same_columns(void **state) {
+    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 3, .device = SUTRA_DEVICE_CPU};
+    struct sutra_context *three;
+    struct ArrowArrayStream stream;
+    (void)state;
+    struct sutra_device_trace *trace = device_trace(events_text);
+    assert_int_equal(sutra_context_create(&options, &three, NULL), SUTRA_OK);
+    struct arrow_table one = events_of(trace, NULL);
+    assert_int_equal(sutra_device_trace_arrow(three, trace, NULL, &stream, NULL), SUTRA_OK);
+    struct arrow_table several = take(&stream);
+    assert_int_equal(one.array.n_children, several.array.n_children);
+    for (int64_t i = 0; i < one.array.n_children; i++) {
+        char expected[1000];
+        const char *name = one.schema.children[i]->name;
+        strcpy(expected, column_text(&one, name));
+        assert_string_equal(several.schema.children[i]->name, name);
+        assert_string_equal(column_text(&several, name), expected);
+    }
+    arrow_free(&one);
+    arrow_free(&several);
+    sutra_device_trace_free(trace);
+    sutra_context_free(three);
+}
+
 static void devices_are_ids_of_events_with_a_stream(void **state) {
     static const char text[] = "{\"traceEvents\":["
                                "{\"args\":{\"stream\":7,\"device\":1}},{\"args\":{\"device\":2}},"
@@ -492,6 +516,7 @@ static void ranks_of_a_timeline_become_columns(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_become_columns),
+        cmocka_unit_test(threads_make_the_same_columns),
         cmocka_unit_test(devices_are_ids_of_events_with_a_stream),
         cmocka_unit_test(columns_are_those_that_were_asked_for),
         cmocka_unit_test(args_have_the_type_of_all_their_values),
