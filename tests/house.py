@@ -1,4 +1,5 @@
-"""Whether the house stands: no room includes from a floor above its own, and no struct, enum or union has two meanings.
+"""Whether the house stands: no room includes from a floor above its own, no struct, enum or union has two meanings, and
+prose keeps to its width.
 
     python3 tests/house.py [FOLDER]     of a source tree; what is wrong is told line by line, and the exit status is 1
 
@@ -45,6 +46,8 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+WIDTH = 120
+LAID_OUT = re.compile(r'"|\S  +\S')
 DEFINITION = re.compile(r"\b(struct|enum|union)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
 
 
@@ -99,6 +102,13 @@ def check_tags(texts):
             yield f"{kind} {tag} is defined in {' and in '.join(paths)}"
 
 
+def check_width(path, text):
+    """Lines of prose, which no program sets; texts and tables may be longer."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > WIDTH and not LAID_OUT.search(line):
+            yield f"{path}:{number}: {len(line)} columns"
+
+
 def main():
     top = sys.argv[1] if len(sys.argv) > 1 else "."
     texts = {}
@@ -107,6 +117,7 @@ def main():
             texts[path] = file.read()
     wrong = [line for path, text in texts.items() for line in check_includes(path, text)]
     wrong += check_tags(texts)
+    wrong += [line for path, text in texts.items() for line in check_width(path, text)]
     print("\n".join(wrong) if wrong else f"{len(texts)} files: all is well")
     return 1 if wrong else 0
 

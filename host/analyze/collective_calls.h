@@ -1,11 +1,12 @@
 /*
- * collective_calls.h - the collectives of ranks as a table: a row for each kernel of one, with what the trace tells of it.
+ * collective_calls.h - the collectives of ranks as a table: a row for each kernel of one, with what the trace tells of
+ * it.
  *
  *     device traces --> who, which group, which one of it, how much, from when to when
  *
- * "Process Group Ranks" may be cut off in the trace; then the ranks are taken from its "distributedInfo". A group is its
- * name and its ranks, in rising order, whatever order they are told in. Sends and receives are messages, which groups
- * count apart.
+ * "Process Group Ranks" may be cut off in the trace; then the ranks are taken from its "distributedInfo". A group is
+ * its name and its ranks, in rising order, whatever order they are told in. Sends and receives are messages, which
+ * groups count apart.
  *
  * Cost: O(events) to find the kernels, O(1) a collective.
  */
@@ -41,8 +42,8 @@ struct collective_call {
         out_split; /* elements for, and from, each rank, "[1, 2]": the string's number and 1; 0: not told */
     row_t event;   /* of the trace, while that is there */
     bool is_message, is_send;
-    /* In a job's files for simulators: its node; when that could begin but for the other ranks, and when it was done, since
-     * the rank's start. CALL_UNKNOWN: it has none. */
+    /* In a job's files for simulators: its node; when that could begin but for the other ranks, and when it was done,
+     * since the rank's start. CALL_UNKNOWN: it has none. */
     uint64_t node;
     int64_t ready_us, done_us;
 };

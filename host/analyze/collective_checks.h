@@ -5,8 +5,8 @@
  *
  *     matches of all groups --> what all members should have alike --> checks, each with its first place
  *
- * Profiles seldom begin and end at the same collective on all ranks. So a group's members are compared where all of them
- * have collectives; what lies before or behind is only told.
+ * Profiles seldom begin and end at the same collective on all ranks. So a group's members are compared where all of
+ * them have collectives; what lies before or behind is only told.
  *
  * Cost: O(n log n) in collectives.
  */

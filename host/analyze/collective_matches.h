@@ -5,9 +5,9 @@
  *     rank 1   0:allreduce  1:allreduce  2:broadcast      ->
  *     rank 3                1:allreduce  2:broadcast
  *
- * Collectives of a group meet by their number, "Seq", and those that share one on a rank by their turn. Where one of them
- * does not tell its number, they meet by their order on each rank, realigned where a rank has lost some. Messages meet by
- * sender, receiver and order; by number in groups of two, whose members count them alike.
+ * Collectives of a group meet by their number, "Seq", and those that share one on a rank by their turn. Where one of
+ * them does not tell its number, they meet by their order on each rank, realigned where a rank has lost some. Messages
+ * meet by sender, receiver and order; by number in groups of two, whose members count them alike.
  *
  * Cost: O(n log n).
  */

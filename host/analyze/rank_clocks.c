@@ -2,8 +2,8 @@
  * rank_clocks.c - clocks of ranks from the ends of collectives.
  *
  * A collective that needs the data of all ends everywhere at about the same time, whoever came last. So the ends of two
- * ranks differ by their clocks: the median over all collectives of both says by how much, and the medians of their first
- * and last third how one clock runs away from the other.
+ * ranks differ by their clocks: the median over all collectives of both says by how much, and the medians of their
+ * first and last third how one clock runs away from the other.
  */
 #include "analyze/rank_clocks.h"
 
@@ -14,7 +14,8 @@
 #include "columns/row_heap.h"
 #include "facts/collective_kind.h"
 
-/* A line is drawn through so many differences at least, and drift seen where it is so many times its own uncertainty. */
+/* A line is drawn through so many differences at least, and drift seen where it is so many times its own
+ * uncertainty. */
 #define LINE_POINTS 12
 #define LINE_CLEAR  4
 
@@ -102,7 +103,8 @@ static bool is_of_one_kind(const struct collective_calls *calls, const struct co
     return true;
 }
 
-/* Whether the ends of a match tell something; *rough: they may lie apart, as those of messages that wait in a buffer. */
+/* Whether the ends of a match tell something; *rough: they may lie apart, as those of messages that wait in a
+ * buffer. */
 static bool tells_clocks(const struct collective_calls *calls, const struct collective_matches *matches,
                          const struct collective_match *match, bool *rough) {
     const struct collective_call *first = collective_match_call(calls, matches, match, 0);

@@ -1,6 +1,6 @@
 /*
- * rank_clocks.h - how far the clocks of ranks are ahead of each other, and how they drift, found from collectives that end
- * on all ranks at once.
+ * rank_clocks.h - how far the clocks of ranks are ahead of each other, and how they drift, found from collectives that
+ * end on all ranks at once.
  *
  *     ends of each collective, less that of its smallest rank --line through medians--> edges between ranks
  *     --the surest way--> each rank against the smallest one that it is joined with
@@ -44,13 +44,13 @@ bool rank_clock_is_off(const struct rank_clock *clock);
 /* The place of a rank in the list, which has it. O(log n). */
 row_t rank_clock_place(const struct rank_clock *clocks, row_t n, int64_t rank);
 
-/* Calls that end before the last rank has come to their collective, by more than `tolerance_ns`, which cannot be. `clocks`
- * NULL: by the ranks' own clocks; only those that are off are corrected. */
+/* Calls that end before the last rank has come to their collective, by more than `tolerance_ns`, which cannot be.
+ * `clocks` NULL: by the ranks' own clocks; only those that are off are corrected. */
 uint64_t rank_clocks_impossible(const struct collective_calls *calls, const struct collective_matches *matches,
                                 const struct rank_clock *clocks, row_t n, int64_t tolerance_ns);
 
-/* Whose times are taken as set right, by place, in the arena: of clocks that are off, unless that leaves more that cannot
- * be. n_impossible: how much that is before and after; NULL: not asked for. NULL: out of memory. */
+/* Whose times are taken as set right, by place, in the arena: of clocks that are off, unless that leaves more that
+ * cannot be. n_impossible: how much that is before and after; NULL: not asked for. NULL: out of memory. */
 bool *rank_clocks_set(const struct collective_calls *calls, const struct collective_matches *matches,
                       const struct rank_clock *clocks, row_t n, struct arena *arena, uint64_t n_impossible[2]);
 

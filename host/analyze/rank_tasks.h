@@ -83,9 +83,9 @@ bool rank_run_is_shared(const struct rank_run *run);
 typedef enum sutra_status rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                     struct sutra_device_trace *trace, struct sutra_error *error);
 
-/* Has the traces at the paths, which are copied, worked on, with room for a result of `result_size` bytes each, and puts
- * them in order. A list of one is worked on in `context` itself. SUTRA_USAGE: no traces, or too many. rank_tasks_free()
- * is due in any case, once the results are given back. */
+/* Has the traces at the paths, which are copied, worked on, with room for a result of `result_size` bytes each, and
+ * puts them in order. A list of one is worked on in `context` itself. SUTRA_USAGE: no traces, or too many.
+ * rank_tasks_free() is due in any case, once the results are given back. */
 enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, const char *const *paths,
                                  size_t n_paths, size_t result_size, rank_work *work, void *arg,
                                  struct sutra_error *error);

@@ -60,7 +60,8 @@ static bool lies_in_windows(const struct job_collectives *job, const struct coll
     return true;
 }
 
-/* Of a kernel of sends and receives that tells no more, an exchange of all is made; where their ends agree, it was one. */
+/* Of a kernel of sends and receives that tells no more, an exchange of all is made; where their ends agree, it was
+ * one. */
 bool collective_is_met(const struct job_collectives *job, const struct collective_match *match,
                        const struct collective_moments *moments) {
     const struct collective_call *first = collective_match_call(job->calls, job->matches, match, 0);
@@ -101,8 +102,8 @@ row_t rank_waits_most(const struct rank_waits *waits, row_t n) {
     return most;
 }
 
-/* Groups wait beside each other, so that what is waited for is added up over those who wait. Without an order: half of all
- * ranks are waited for at most a part of what the one is. */
+/* Groups wait beside each other, so that what is waited for is added up over those who wait. Without an order: half of
+ * all ranks are waited for at most a part of what the one is. */
 bool rank_waits_hold_up(const struct rank_waits *waits, row_t n, row_t most, double span_ns) {
     double held = waits[most].waited_for_ns, all = 0;
     row_t n_little = 0;

@@ -7,7 +7,8 @@
  *     rank 2                |==============|          comes last, and takes the shortest time for it
  *
  * A rank holds the others up if they wait for it, on average, for at least HELD_UP_PERCENT of the time, and for
- * HELD_UP_TIMES as long as for half of all ranks, and if at least half of all that ranks wait is for it. Cost: O(n log ranks) for n calls.
+ * HELD_UP_TIMES as long as for half of all ranks, and if at least half of all that ranks wait is for it. Cost: O(n log
+ * ranks) for n calls.
  */
 #ifndef ANALYZE_RANK_WAITS_H
 #define ANALYZE_RANK_WAITS_H
@@ -18,8 +19,8 @@
 #define HELD_UP_PERCENT 5
 #define HELD_UP_TIMES   3
 
-/* Ends of ranks that waited for each other lie no further apart than this; else the clocks are not known, or these are not
- * calls of one collective. */
+/* Ends of ranks that waited for each other lie no further apart than this; else the clocks are not known, or these are
+ * not calls of one collective. */
 #define ENDS_AGREE_NS 100000
 
 /* From when to when a rank is looked at, by its own clock. */

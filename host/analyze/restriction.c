@@ -1,7 +1,7 @@
 /*
- * restriction.c - which events of a trace stay: of time what `sutra cut` keeps (facts/selection.h); of the device's work
- * what fits, for which all of the trace is read and charged. What is asked for and is not there is an error that says
- * what there is. O(events), beside reading and charging.
+ * restriction.c - which events of a trace stay: of time what `sutra cut` keeps (facts/selection.h); of the device's
+ * work what fits, for which all of the trace is read and charged. What is asked for and is not there is an error that
+ * says what there is. O(events), beside reading and charging.
  */
 #include "analyze/restriction.h"
 

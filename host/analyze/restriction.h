@@ -23,8 +23,8 @@ static inline bool restriction_is_part(const struct sutra_restriction *restricti
 /* All of it, for who compares. */
 void restriction_put(const struct sutra_restriction *restriction, struct buffer *out);
 
-/* Which events of a trace stay; `reading` is of this trace, by our rules, or NULL where neither a name nor a category is
- * asked for. Errors as of sutra_device_trace_restrict(); what leaves no work of the device is warned of. */
+/* Which events of a trace stay; `reading` is of this trace, by our rules, or NULL where neither a name nor a category
+ * is asked for. Errors as of sutra_device_trace_restrict(); what leaves no work of the device is warned of. */
 enum sutra_status restriction_choose(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const struct sutra_restriction *restriction, const struct op_reading *reading,
                                      struct arena *arena, struct selection *selection, struct sutra_error *error);

@@ -39,8 +39,8 @@ const char *spool_take_text(struct spool_reader *reader);
 /* Whether the next text is this one, or both are NULL. */
 bool spool_take_same(struct spool_reader *reader, const char *text);
 
-/* Steps over the next bytes if they are these, which tell the options, and are freed. SUTRA_DATA: they are not: the trace at
- * `path` was analyzed with others. */
+/* Steps over the next bytes if they are these, which tell the options, and are freed. SUTRA_DATA: they are not: the
+ * trace at `path` was analyzed with others. */
 enum sutra_status spool_take_options(struct spool_reader *reader, struct buffer *wanted, const char *path,
                                      struct sutra_error *error);
 

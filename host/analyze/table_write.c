@@ -26,7 +26,8 @@ static void csv_value(struct text_out *text, const struct sutra_table *table, ui
     }
 }
 
-/* Headings of the group: it stands above its columns; below it are the names of these, and below those of the others. */
+/* Headings of the group: it stands above its columns; below it are the names of these, and below those of the
+ * others. */
 enum csv_heading { HEADING_GROUP, HEADING_IN_GROUP, HEADING_INDEX, HEADING_ALL };
 
 static void csv_line(struct text_out *text, const struct sutra_table *table, enum csv_heading heading, uint32_t first) {

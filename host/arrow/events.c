@@ -1,5 +1,6 @@
 /*
- * events.c - the events of a device trace as columns. Ids and times stay where reading has put them, and hold the trace.
+ * events.c - the events of a device trace as columns. Ids and times stay where reading has put them, and hold the
+ * trace.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -23,8 +23,8 @@ void batch_keys(struct batch *batch, const char *name, const value_key *keys, va
 /* Those ids as texts that are values but no integers. */
 void batch_key_texts(struct batch *batch, const char *name, const value_key *keys, const struct values *values);
 
-/* Integers, or real numbers where one is; those without `flag` among the flags are null. Integers beside real numbers are
- * rounded to doubles, and then copied. Without an owner the bits are the batch's to free. */
+/* Integers, or real numbers where one is; those without `flag` among the flags are null. Integers beside real numbers
+ * are rounded to doubles, and then copied. Without an owner the bits are the batch's to free. */
 void batch_numbers(struct batch *batch, const char *name, const char *unit, struct number_column numbers,
                    const uint8_t *flags, uint8_t flag, const struct column_owner *owner);
 

@@ -7,7 +7,8 @@
 #include "arrow/batch.h"
 #include "read/document.h"
 
-/* A column of args, see batch_name_arg(). places[i]: of row i; at 0: null, as a null in the text is. See sutra/columns.h for the types. O(bytes of the values). */
+/* A column of args, see batch_name_arg(). places[i]: of row i; at 0: null, as a null in the text is. See
+ * sutra/columns.h for the types. O(bytes of the values). */
 void batch_places(struct batch *batch, const char *name, const struct document *document,
                   const struct json_place *places);
 

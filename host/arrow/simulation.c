@@ -1,6 +1,6 @@
 /*
- * simulation.c - what a simulation found as columns: each of its lists is asked for item by item, and becomes an array of
- * structs, of whose members columns are made.
+ * simulation.c - what a simulation found as columns: each of its lists is asked for item by item, and becomes an array
+ * of structs, of whose members columns are made.
  */
 #include "sutra/simulate.h"
 

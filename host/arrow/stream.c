@@ -1,5 +1,6 @@
 /*
- * stream.c - a batch as a stream of the Arrow C stream interface: its schema as often as it is asked for, the batch once.
+ * stream.c - a batch as a stream of the Arrow C stream interface: its schema as often as it is asked for, the batch
+ * once.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -34,8 +34,8 @@ SHARED void bisect(struct bisection *at, bool holds) {
         at->high = middle;
 }
 
-/* The place of an id among n rising ones, or n: ids mostly are close together, so that the search goes back from where it
- * would be if none were missing, by growing steps. O(log of how many are missing). */
+/* The place of an id among n rising ones, or n: ids mostly are close together, so that the search goes back from where
+ * it would be if none were missing, by growing steps. O(log of how many are missing). */
 static inline uint32_t rising_id_place(const uint64_t *ids, uint32_t n, uint64_t id) {
     if (n == 0 || id < ids[0])
         return n;

@@ -22,7 +22,8 @@ __attribute__((format(printf, 4, 5))) enum sutra_status error_file(struct sutra_
 /* Gives the file to an error about data that names none yet; returns `status`. */
 enum sutra_status error_name_file(struct sutra_error *error, enum sutra_status status, const char *file);
 
-/* Hands on what was noted elsewhere, as by another thread; returns `status`, and does nothing where that is SUTRA_OK. */
+/* Hands on what was noted elsewhere, as by another thread; returns `status`, and does nothing where that is
+ * SUTRA_OK. */
 static inline enum sutra_status error_hand_on(struct sutra_error *error, enum sutra_status status,
                                               const struct sutra_error *noted) {
     if (status && error)

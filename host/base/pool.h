@@ -26,8 +26,8 @@ void pool_tick(const struct pool *pool, size_t i, size_t n);
 
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg);
 
-/* Says that what runs is not wanted any more, or takes that back; from any thread, and from a handler of signals. Tasks and
- * loops look now and then whether they can end early. A pool that follows another one is cancelled with it. */
+/* Says that what runs is not wanted any more, or takes that back; from any thread, and from a handler of signals. Tasks
+ * and loops look now and then whether they can end early. A pool that follows another one is cancelled with it. */
 void pool_cancel(struct pool *pool, bool cancel);
 bool pool_is_cancelled(const struct pool *pool);
 void pool_follow(struct pool *pool, const struct pool *other);

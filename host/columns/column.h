@@ -59,8 +59,8 @@ void columns_free(void *table, const struct column_form *forms, size_t n_forms);
 /* Lets the columns of `view` be those of `table` from a row on. */
 void columns_view(void *view, const void *table, const struct column_form *forms, size_t n_forms, size_t row);
 
-/* Puts copies with room for `capacity` rows, which have the first n, in the place of columns that others own. False: out
- * of memory, nothing changed. */
+/* Puts copies with room for `capacity` rows, which have the first n, in the place of columns that others own. False:
+ * out of memory, nothing changed. */
 bool columns_own(void *table, const struct column_form *forms, size_t n_forms, size_t n, size_t capacity);
 
 /* Gives the memory behind the first n of `capacity` rows back, but for pieces of pages. */

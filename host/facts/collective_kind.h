@@ -1,12 +1,12 @@
 /*
- * collective_kind.h - what a collective does, told by its name, and what follows from that: whether it ends everywhere at
- * once, how much it moves, and what share of that each link carries.
+ * collective_kind.h - what a collective does, told by its name, and what follows from that: whether it ends everywhere
+ * at once, how much it moves, and what share of that each link carries.
  *
  *     "_allgather_base", 8 ranks, 1000 floats in, 8000 out  -->  all-gather of 32,000 bytes; each link carries 7/8 of them
  *
- * Bytes and shares are those of nccl-tests: of the larger of both buffers, which a broken-down collective moves whole. An
- * algorithm's bandwidth is bytes by time; that of the bus is this times the share, so that it can be held against what a
- * link can do, whatever the collective.
+ * Bytes and shares are those of nccl-tests: of the larger of both buffers, which a broken-down collective moves whole.
+ * An algorithm's bandwidth is bytes by time; that of the bus is this times the share, so that it can be held against
+ * what a link can do, whatever the collective.
  */
 #ifndef FACTS_COLLECTIVE_KIND_H
 #define FACTS_COLLECTIVE_KIND_H

@@ -22,8 +22,8 @@ enum device_class {
 /* The class of an event whose category has these roles (facts/names.h). O(length). */
 enum device_class device_class_of(uint32_t category, const char *text, size_t length);
 
-/* Whether a kernel of this name communicates, though device_class_of() takes it for computation: collectives of others than
- * NCCL, unless they are only called after what was fused. O(length). */
+/* Whether a kernel of this name communicates, though device_class_of() takes it for computation: collectives of others
+ * than NCCL, unless they are only called after what was fused. O(length). */
 bool device_is_collective(const char *text, size_t length);
 
 #endif

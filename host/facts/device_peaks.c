@@ -3,10 +3,10 @@
  *
  * Sources, by their titles: NVIDIA V100 Tensor Core GPU data sheet (2020); A100 Tensor Core GPU data sheet (2021) and
  * A100 architecture white paper (fp16 and bf16 vectors); H100 Tensor Core GPU data sheet (2023) and Hopper architecture
- * white paper; H200 Tensor Core GPU data sheet (2024); GH200 data sheet (2023); Blackwell data sheet, HGX B200 and GB200 (2024); Ada architecture white
- * paper (RTX 4090: fp32 accumulation); L40S data sheet (2023); AMD Instinct MI210, MI250 and MI250X data sheets (2022;
- * the figures of one of two dies, which the driver shows as a device); AMD Instinct MI300X (2023) and MI325X (2024)
- * data sheets.
+ * white paper; H200 Tensor Core GPU data sheet (2024); GH200 data sheet (2023); Blackwell data sheet, HGX B200 and
+ * GB200 (2024); Ada architecture white paper (RTX 4090: fp32 accumulation); L40S data sheet (2023); AMD Instinct MI210,
+ * MI250 and MI250X data sheets (2022; the figures of one of two dies, which the driver shows as a device); AMD Instinct
+ * MI300X (2023) and MI325X (2024) data sheets.
  */
 #include "facts/device_peaks.h"
 

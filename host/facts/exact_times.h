@@ -15,8 +15,8 @@
 /* Doubles from here on are whole: what is added to it is rounded as llrint() does. */
 #define ROUNDS_DOUBLE 0x1p52
 
-/* Times of a larger magnitude (some 95 years from 1970) are of no use: all sums of two fit 64 bits as nanoseconds. Not so
- * for NaN. */
+/* Times of a larger magnitude (some 95 years from 1970) are of no use: all sums of two fit 64 bits as nanoseconds. Not
+ * so for NaN. */
 static inline bool us_are_sound(double us) {
     return fabs(us) <= 3e15;
 }

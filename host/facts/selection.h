@@ -37,12 +37,14 @@ struct selection {
     struct time_stretch stretch;    /* what is kept of time */
 };
 
-/* Whether it stands for an operation of the host, which nodes of the host trace may be: an operator or an annotation. */
+/* Whether it stands for an operation of the host, which nodes of the host trace may be: an operator or an
+ * annotation. */
 static inline bool selected_is_operation(const struct selection *selection, row_t event) {
     return selection->kind[event] == SELECTED_OPERATOR || selection->kind[event] == SELECTED_NOTE;
 }
 
-/* Makes the selection, in the arena. `fits` (by event; NULL: all) says which events on devices may stay at all. SUTRA_DATA: there is no such step. SUTRA_SYSTEM: out of memory. */
+/* Makes the selection, in the arena. `fits` (by event; NULL: all) says which events on devices may stay at all.
+ * SUTRA_DATA: there is no such step. SUTRA_SYSTEM: out of memory. */
 enum sutra_status selection_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const struct sutra_selection *wish, const uint8_t *fits, struct arena *arena,
                                  struct selection *selection, struct sutra_error *error);

@@ -40,8 +40,8 @@ static inline struct time_stretch stretch_of_all(void) {
     return (struct time_stretch){.from = INT64_MIN, .to = INT64_MAX, .first_step = INT64_MAX, .last_step = INT64_MIN};
 }
 
-/* Whether a name is that of a step which is wanted: it contains "ProfilerStep#", and its number is behind that. Of those
- * that are not, the stretch notes the numbers. */
+/* Whether a name is that of a step which is wanted: it contains "ProfilerStep#", and its number is behind that. Of
+ * those that are not, the stretch notes the numbers. */
 bool stretch_is_step(struct time_stretch *stretch, const struct strings *strings, uint32_t name,
                      const struct stretch_wish *wish);
 

@@ -1,8 +1,8 @@
 /*
  * times.h - when an event began and how long it took, as HTA's table of events has it.
  *
- * pandas keeps a column of numbers in one form. As soon as one start of a trace is missing or has a fraction, HTA rounds
- * all times to whole microseconds, starts up and ends down:
+ * pandas keeps a column of numbers in one form. As soon as one start of a trace is missing or has a fraction, HTA
+ * rounds all times to whole microseconds, starts up and ends down:
  *
  *     file      ts 10.2, dur 3.5      [10.2 ....... 13.7]
  *     whole     start 11, dur 2         [11 ... 13]

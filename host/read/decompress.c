@@ -112,7 +112,8 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     return SUTRA_OK;
 }
 
-/* The decompressor copies words, so that some bytes behind what it came to may be written and wrong: less than so many. */
+/* The decompressor copies words, so that some bytes behind what it came to may be written and wrong: less than so
+ * many. */
 #define REST_UNSURE 64
 
 /* It does not tell how far it came, but what it did not write stays zero, and text has no zeros. The room is doubled

@@ -13,8 +13,8 @@
 bool is_gzip(const char *bytes, size_t size);
 bool is_zstd(const char *bytes, size_t size);
 
-/* Appends the decompressed bytes to `out`, at most as many as input_limit_expanded() says of `most`. SUTRA_DATA: damaged, cut off,
- * or more than that; `name` stands in the error. */
+/* Appends the decompressed bytes to `out`, at most as many as input_limit_expanded() says of `most`. SUTRA_DATA:
+ * damaged, cut off, or more than that; `name` stands in the error. */
 enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error);
 enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,

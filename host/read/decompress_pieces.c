@@ -1,9 +1,9 @@
 /*
  * decompress_pieces.c - finding where members or frames begin and how large they become, then one task for each.
  *
- * A zstd frame tells both. A gzip member tells its text's size in its last bytes, but not where it ends: wherever what a
- * member begins with stands another one may begin, and if one of them did not, the one before it fails its check, and nothing
- * is made of any. O(bytes), and as many bytes of memory as the text takes.
+ * A zstd frame tells both. A gzip member tells its text's size in its last bytes, but not where it ends: wherever what
+ * a member begins with stands another one may begin, and if one of them did not, the one before it fails its check, and
+ * nothing is made of any. O(bytes), and as many bytes of memory as the text takes.
  */
 #include "read/decompress_pieces.h"
 
@@ -46,8 +46,8 @@ static bool add_piece(struct pieces *pieces, size_t at, size_t length, size_t te
     return true;
 }
 
-/* What is compressed has the first three of these bytes by chance every 16 MB, with all that can stand behind them seldom
- * enough: flags, four bytes of time, how hard it was tried, and the system. */
+/* What is compressed has the first three of these bytes by chance every 16 MB, with all that can stand behind them
+ * seldom enough: flags, four bytes of time, how hard it was tried, and the system. */
 static bool may_begin_member(const char *bytes) {
     uint8_t flags = (uint8_t)bytes[3], tried = (uint8_t)bytes[8], where = (uint8_t)bytes[9];
     return flags < 0x20 && (tried == 0 || tried == 2 || tried == 4) && (where <= 13 || where == 255);

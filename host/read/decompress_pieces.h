@@ -10,8 +10,8 @@
 #include "base/buffer.h"
 #include "base/pool.h"
 
-/* What gzip members or zstd frames stand for, where there are two at least, they tell their sizes, and they are whole: at
- * most `limit` bytes. False: `out`, which is empty, stays so, and decompress.h says what is there. */
+/* What gzip members or zstd frames stand for, where there are two at least, they tell their sizes, and they are whole:
+ * at most `limit` bytes. False: `out`, which is empty, stays so, and decompress.h says what is there. */
 bool gzip_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
 bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
 

@@ -23,8 +23,8 @@ struct sutra_device_trace {
     struct holders holders;         /* columns that were given away */
 };
 
-/* Ends a look at the events' columns, which holders_add() began; they are all that is there then, if the owner has freed the
- * trace meanwhile. */
+/* Ends a look at the events' columns, which holders_add() began; they are all that is there then, if the owner has
+ * freed the trace meanwhile. */
 void device_trace_leave(struct sutra_device_trace *trace);
 
 /* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */

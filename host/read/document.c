@@ -244,8 +244,8 @@ static bool parts_begin(struct document_parts *parts) {
     return ok;
 }
 
-/* Walks the array at *walker, which then stands behind it: in parts, unless one is wanted. Parts behind its end may have
- * taken in what is not of it. */
+/* Walks the array at *walker, which then stands behind it: in parts, unless one is wanted. Parts behind its end may
+ * have taken in what is not of it. */
 static enum sutra_status walk_parts(struct document_parts *parts, bool one, struct json_walker *walker,
                                     struct sutra_error *error) {
     size_t last = 0;

@@ -4,14 +4,14 @@
  *     {"schema": "...", "nodes": [ {..}, {..}, {..}, {..}, {..} ], "finish_ts": 1}
  *                                  |--- part 0 --|--- part 1 --|
  *
- * Parts are walked in parallel. Each begins with an element that begins as the first one does, {"ph" for instance, behind
- * a comma: in well-formed JSON that cannot stand inside a string. Where it is an object inside an element, or the text is
- * malformed, the parts do not meet, and the array is walked once more in one part. Of several mistakes the first in the
- * file is told: a part counts only if those before it are right.
+ * Parts are walked in parallel. Each begins with an element that begins as the first one does, {"ph" for instance,
+ * behind a comma: in well-formed JSON that cannot stand inside a string. Where it is an object inside an element, or
+ * the text is malformed, the parts do not meet, and the array is walked once more in one part. Of several mistakes the
+ * first in the file is told: a part counts only if those before it are right.
  *
- * A reader of a format says what an element is. Each part takes its elements in as rows, in columns that all parts share:
- * each has room for somewhat more rows than samples of its text let expect, so that they are moved together in the end
- * without other memory, each column by itself:
+ * A reader of a format says what an element is. Each part takes its elements in as rows, in columns that all parts
+ * share: each has room for somewhat more rows than samples of its text let expect, so that they are moved together in
+ * the end without other memory, each column by itself:
  *
  *     | part 0 ... - | part 1 .... -- | part 2 ... - |   -->   | part 0 ... | part 1 .... | part 2 ... |
  *
@@ -123,9 +123,9 @@ struct document_input {
     size_t size;
 };
 
-/* Reads a document of the reader's format, whose text is mended (mend.h) if it is no JSON and the context is lenient, into its parts and from there into `trace`. The document is the caller's
- * also when this fails. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, another kind, too many rows.
- * SUTRA_SYSTEM: out of memory. */
+/* Reads a document of the reader's format, whose text is mended (mend.h) if it is no JSON and the context is lenient,
+ * into its parts and from there into `trace`. The document is the caller's also when this fails. SUTRA_NO_INPUT: cannot
+ * be read. SUTRA_DATA: malformed, another kind, too many rows. SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
                                      const struct document_reader *reader, const struct document_input *input,
                                      void *trace, struct sutra_error *error);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether a text that begins so may be JSON, as far as these bytes go: an object, an array, spaces only, or a byte order
- * mark, which readers have words for. */
+/* Whether a text that begins so may be JSON, as far as these bytes go: an object, an array, spaces only, or a byte
+ * order mark, which readers have words for. */
 bool may_be_json(const char *bytes, size_t size);
 
 /* What it is and what to do about it, as it follows "this is not JSON but"; NULL: that is not known. */

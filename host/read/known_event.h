@@ -2,8 +2,8 @@
  * known_event.h - an event that is written as others before it, from its text straight to the values of its row.
  *
  * What stands between values is known by its bytes (event_forms.h), so that each value is read where it stands, once.
- * Whatever is unusual (bytes that are not known, a value of another type, a repeated key, a mistake) is left to those who
- * walk events token by token.
+ * Whatever is unusual (bytes that are not known, a value of another type, a repeated key, a mistake) is left to those
+ * who walk events token by token.
  */
 #ifndef READ_KNOWN_EVENT_H
 #define READ_KNOWN_EVENT_H

@@ -50,8 +50,8 @@ void mend_report_free(struct mend_report *report);
 /* What a mend is called. */
 const char *mend_words(enum sutra_mend kind, bool many);
 
-/* What mends are called, each with its number: "3 quotes without a backslash (the first at byte 12); ..." into a text of
- * `size` bytes. */
+/* What mends are called, each with its number: "3 quotes without a backslash (the first at byte 12); ..." into a text
+ * of `size` bytes. */
 void mend_describe(const struct mend_report *report, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * mend_value.c - the grammar of JSON for one value, strictly or with what is forgiven: strings (mend_string.c), words for
- * numbers that are none, and commas before closing brackets. A loop with a bit for each open bracket.
+ * mend_value.c - the grammar of JSON for one value, strictly or with what is forgiven: strings (mend_string.c), words
+ * for numbers that are none, and commas before closing brackets. A loop with a bit for each open bracket.
  */
 #include <string.h>
 

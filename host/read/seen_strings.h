@@ -2,9 +2,9 @@
  * seen_strings.h - the numbers of short strings that come again: names and categories of most events.
  *
  * A string of up to 32 bytes is looked for by its text as it stands in the file, whose words are compared with those of
- * the last string of its slot; only what is not there is decoded, hashed and interned. Equal texts mean equal strings, so
- * numbers are the same as without. One table for each thread and table of strings, zeros at the start. Cost: O(1), or
- * that of interning.
+ * the last string of its slot; only what is not there is decoded, hashed and interned. Equal texts mean equal strings,
+ * so numbers are the same as without. One table for each thread and table of strings, zeros at the start. Cost: O(1),
+ * or that of interning.
  */
 #ifndef READ_SEEN_STRINGS_H
 #define READ_SEEN_STRINGS_H

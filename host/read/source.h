@@ -34,8 +34,8 @@ struct source {
     bool is_rest;          /* this is all that could be had */
 };
 
-/* Opens `path`; "-" is standard input. Of what is no JSON by its first bytes, and comes in a stream or compressed, there
- * may be no more than these. `most` is for input_limit.h. */
+/* Opens `path`; "-" is standard input. Of what is no JSON by its first bytes, and comes in a stream or compressed,
+ * there may be no more than these. `most` is for input_limit.h. */
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
 /* The same; of compressed bytes that are damaged or cut off what stands before that counts, and `is_rest` says so. */

@@ -233,8 +233,8 @@ static size_t read_begin(int file, char *to, size_t n) {
     return done;
 }
 
-/* The text of a head, `n` bytes that SOURCE_PADDING zeros follow, once more as it is when it is mended. Its end, which is
- * missing, is part of that. */
+/* The text of a head, `n` bytes that SOURCE_PADDING zeros follow, once more as it is when it is mended. Its end, which
+ * is missing, is part of that. */
 static bool look_at_mended(const char *text, size_t n, struct trace_head *head) {
     struct mend_report report = {.n_elements = 0};
     struct buffer mended = {0};

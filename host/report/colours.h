@@ -1,8 +1,8 @@
 /*
  * colours.h - what colours mean, the same in all drawings: one colour has one meaning.
  *
- * Eight that most people can tell apart (style.h), grey, and paler ones of the first two. Kinds of computation that stand
- * side by side have its shades, or shapes.
+ * Eight that most people can tell apart (style.h), grey, and paler ones of the first two. Kinds of computation that
+ * stand side by side have its shades, or shapes.
  */
 #ifndef REPORT_COLOURS_H
 #define REPORT_COLOURS_H

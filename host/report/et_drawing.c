@@ -4,8 +4,8 @@
  *     n7 [label="aten::mm\n13 us", ...];        a node: its row
  *     n7 -> n9 [style=dashed];                  from what must be done first; dashed: a data dependency
  *
- * Names are cut in the middle, as charts of reports have them. Both formats take text with XML's escapes; Graphviz gives
- * backslashes a meaning of its own, which are doubled for it.
+ * Names are cut in the middle, as charts of reports have them. Both formats take text with XML's escapes; Graphviz
+ * gives backslashes a meaning of its own, which are doubled for it.
  */
 #include <inttypes.h>
 

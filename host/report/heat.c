@@ -1,6 +1,6 @@
 /*
- * heat.c - what bars show, of so many rows that bars would be too many: a square for each, in lines of equal length, and
- * a block of lines for each value, the fuller the colour the larger.
+ * heat.c - what bars show, of so many rows that bars would be too many: a square for each, in lines of equal length,
+ * and a block of lines for each value, the fuller the colour the larger.
  *
  *     compute, up to 12.3 ms            idle, up to 4.5 ms
  *     rank 0   ########........         rank 0   ..##............

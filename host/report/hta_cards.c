@@ -1,6 +1,6 @@
 /*
- * hta_cards.c - the figures at the top of the page about ranks: ranks and their time, what share of it went to what, and
- * which rank is the slowest.
+ * hta_cards.c - the figures at the top of the page about ranks: ranks and their time, what share of it went to what,
+ * and which rank is the slowest.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * operators_sections.c - what stands in sections about operators and kernels: areas and bars, and the tables behind them.
+ * operators_sections.c - what stands in sections about operators and kernels: areas and bars, and the tables behind
+ * them.
  */
 #include "report/operators_sections.h"
 

@@ -22,7 +22,8 @@ void summed_table(struct sutra_table *table, const char *name, const struct sutr
 /* The first n rows, and the rest as one, "(others)". */
 void summed_cut(struct sutra_table *table, uint64_t n);
 
-/* Bins of durations of all ranks, from the shortest: takes ("1 µs to 2 µs"), kernels and their time, with shares of all. */
+/* Bins of durations of all ranks, from the shortest: takes ("1 µs to 2 µs"), kernels and their time, with shares of
+ * all. */
 #define DURATION_BINS_MOST 64 /* more than there are between a nanosecond and the longest time */
 enum { BIN_TAKES, BIN_KERNELS, BIN_SHARE, BIN_TIME, BIN_TIME_SHARE };
 void durations_table(struct sutra_table *table, const struct sutra_table *durations);

@@ -1,8 +1,8 @@
 /*
  * overview_report.c - the page of a job: what was found, and then what it rests on, from the whole to the parts.
  *
- *     findings, figures | where the time went | steps | operators | kernels | rates | communication | streams, launches,
- *     copies | tables that lie beside
+ *     findings, figures | where the time went | steps | operators | kernels | rates | communication | streams,
+ *     launches, copies | tables that lie beside
  */
 #include <inttypes.h>
 #include <math.h>

@@ -3,10 +3,10 @@
  *
  *     page_open()   page_head()   page_cards_begin() ...   page_sections(): page_chart(), page_table() ...   page_close()
  *
- * Warnings stand on top; sections show charts, and below them tables that unfold. The page is well-formed XML too, is whole
- * without its script (script.h), follows the reader's choice of light or dark, and can be read and reached without seeing
- * the charts: the numbers of each stand in a table. The first failure is kept; what follows does nothing. Memory is that
- * of the page, which is a fixed number of tables of at most PAGE_ROWS_MAX rows.
+ * Warnings stand on top; sections show charts, and below them tables that unfold. The page is well-formed XML too, is
+ * whole without its script (script.h), follows the reader's choice of light or dark, and can be read and reached
+ * without seeing the charts: the numbers of each stand in a table. The first failure is kept; what follows does
+ * nothing. Memory is that of the page, which is a fixed number of tables of at most PAGE_ROWS_MAX rows.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
@@ -35,8 +35,9 @@ struct page {
     uint64_t n_rows;  /* that tables show at most; 0: PAGE_ROWS_MAX */
 };
 
-/* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded; where it
- * writes only what is missing, they are left out. `show` may be NULL. A table of sections ends with one without an id. */
+/* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded; where
+ * it writes only what is missing, they are left out. `show` may be NULL. A table of sections ends with one without an
+ * id. */
 struct page_section {
     const char *id, *title, *words;
     void (*show)(struct page *page, const void *source);
@@ -50,14 +51,15 @@ void page_open(struct page *page, struct sutra_context *context, const char *fol
 void page_head(struct page *page, const char *title, const char *source, const char *more,
                const struct page_section *sections);
 
-/* Ends it and writes it, unless something failed, and has the folder's pages lead to each other. The page needs this in any
- * case. */
+/* Ends it and writes it, unless something failed, and has the folder's pages lead to each other. The page needs this in
+ * any case. */
 enum sutra_status page_close(struct page *page);
 
 /* Keeps the failure of a table that was made for the page. */
 void page_check(struct page *page, const struct sutra_table *table);
 
-/* A list of sentences, each with what its rule is called and what can be won, in percent; NaN: nothing that it claims. */
+/* A list of sentences, each with what its rule is called and what can be won, in percent; NaN: nothing that it
+ * claims. */
 void page_findings_begin(struct page *page);
 void page_finding(struct page *page, const char *rule, double win_percent, const char *words);
 void page_findings_end(struct page *page);
@@ -72,8 +74,8 @@ void page_subtitle(struct page *page, const char *words);
 /* A paragraph. */
 void page_words(struct page *page, const char *words);
 
-/* What stands on top, before sections: a sentence; the same behind a count, unless that is 0; and why something that has a
- * name is not here. */
+/* What stands on top, before sections: a sentence; the same behind a count, unless that is 0; and why something that
+ * has a name is not here. */
 void page_warning(struct page *page, const char *words);
 void page_warning_count(struct page *page, uint64_t n, const char *what);
 void page_warning_of(struct page *page, const char *what, const char *why);

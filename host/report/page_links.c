@@ -98,7 +98,8 @@ static bool write_page(const void *of, struct text_out *out) {
     return !out->out.failed;
 }
 
-/* A page that cannot be replaced, as one that is read-only, stays as it is, which is told: nothing else depends on it. */
+/* A page that cannot be replaced, as one that is read-only, stays as it is, which is told: nothing else depends on
+ * it. */
 static enum sutra_status set_list(struct pages *pages, struct sutra_context *context, const char *folder, int kind,
                                   struct sutra_error *error) {
     char name[64], text[sizeof(struct sutra_error)];

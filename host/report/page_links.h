@@ -4,8 +4,9 @@
  *     results/report.html   <ul class="pages">  hta.html, dlrm.html      those that are there
  *     results/hta.html      <ul class="pages">  report.html, dlrm.html
  *
- * Each analysis has a page of its own name. A page is written with a list of what is made with it; page_links_set() fills the lists of all
- * pages of the folder, and replaces a file only where its list changes. Cost: reading those pages, each below 2 MB.
+ * Each analysis has a page of its own name. A page is written with a list of what is made with it; page_links_set()
+ * fills the lists of all pages of the folder, and replaces a file only where its list changes. Cost: reading those
+ * pages, each below 2 MB.
  */
 #ifndef REPORT_PAGE_LINKS_H
 #define REPORT_PAGE_LINKS_H

@@ -1,6 +1,6 @@
 /*
- * page_table.c - tables on a page: numbers rounded for people, with the exact ones in data-value; below a chart they are
- * folded, and columns in which nothing stands are left out.
+ * page_table.c - tables on a page: numbers rounded for people, with the exact ones in data-value; below a chart they
+ * are folded, and columns in which nothing stands are left out.
  */
 #include <math.h>
 #include <stdlib.h>

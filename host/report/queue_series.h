@@ -24,7 +24,8 @@ struct queue_list {
     uint64_t n, n_all; /* kept, and added */
 };
 
-/* Adds the series of one rank, from its table of changes. Returns false when memory runs out. O(changes + streams + stretches).
+/* Adds the series of one rank, from its table of changes. Returns false when memory runs out. O(changes + streams +
+ * stretches).
  */
 bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *changes);
 void queue_list_free(struct queue_list *list);

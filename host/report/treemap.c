@@ -136,7 +136,8 @@ static void lay_out_group(const struct treemap *map, struct treemap_layout *layo
 
 /* ---- Drawing ---- */
 
-/* Columns of a name in the widest area; a name of a kernel has more before it is reduced, those of operators have less. */
+/* Columns of a name in the widest area; a name of a kernel has more before it is reduced, those of operators have
+ * less. */
 #define NAME_COLUMNS 100
 #define LONG_NAME    48
 

@@ -1,6 +1,6 @@
 /*
- * short_name.c - cutting by columns, and keeping names apart: what is alike when shortened is sorted, so that neighbours
- * tell where a name differs.
+ * short_name.c - cutting by columns, and keeping names apart: what is alike when shortened is sorted, so that
+ * neighbours tell where a name differs.
  */
 #include "text/short_name.h"
 

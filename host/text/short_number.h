@@ -2,8 +2,8 @@
  * short_number.h - the numbers that traces are full of, found in one look at 32 bytes; the values of those that have
  * up to 16 digits, or those, a point and up to 4 more.
  *
- * Where the digits end is found first, without a loop, since all that is read next waits for it; the value comes from at
- * most three words, in the shadow of that. All other numbers are for number_scan() and those behind it.
+ * Where the digits end is found first, without a loop, since all that is read next waits for it; the value comes from
+ * at most three words, in the shadow of that. All other numbers are for number_scan() and those behind it.
  */
 #ifndef TEXT_SHORT_NUMBER_H
 #define TEXT_SHORT_NUMBER_H

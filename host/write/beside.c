@@ -2,8 +2,8 @@
  * beside.c - making a file beside its place.
  *
  * Several programs may write to one place, and some may be killed. A lock tells whom a temporary file belongs to: who
- * holds that of a file may remove it, and nobody else does. A file without a lock may be one that was made a moment ago,
- * so its maker looks, once it has the lock, whether the file still has its name.
+ * holds that of a file may remove it, and nobody else does. A file without a lock may be one that was made a moment
+ * ago, so its maker looks, once it has the lock, whether the file still has its name.
  */
 #include "write/beside.h"
 

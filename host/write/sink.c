@@ -1,8 +1,8 @@
 /*
  * sink.c - ordered writing from several threads.
  *
- * A plain file: a thread waits only until its piece's offset is known, then writes there while others do the same; for a
- * long one room on the disk is asked for ahead. A stream or a compressed file: a thread waits for its turn and writes
+ * A plain file: a thread waits only until its piece's offset is known, then writes there while others do the same; for
+ * a long one room on the disk is asked for ahead. A stream or a compressed file: a thread waits for its turn and writes
  * before it lets the next one.
  */
 #include "write/sink.h"
@@ -124,8 +124,8 @@ static void wait_turn(struct sink *sink, size_t number) {
     pthread_mutex_unlock(&sink->mutex);
 }
 
-/* Asks for room on the disk ahead of long outputs: finding it in large pieces costs the system less than page by page. Where
- * it cannot be had so, writing tells what is wrong, if anything is. */
+/* Asks for room on the disk ahead of long outputs: finding it in large pieces costs the system less than page by page.
+ * Where it cannot be had so, writing tells what is wrong, if anything is. */
 static void reserve_ahead(struct sink *sink) {
     if (!sink->placed || sink->offset < RESERVE_BYTES || sink->offset < sink->reserved)
         return;

@@ -1,6 +1,6 @@
 /*
- * collectives.h - inside of struct sutra_collectives: what of each trace is kept, what of each collective is worked out,
- * and the makers of tables.
+ * collectives.h - inside of struct sutra_collectives: what of each trace is kept, what of each collective is worked
+ * out, and the makers of tables.
  *
  *     traces --parts.c--> calls --> matches, clocks --times.c--> a struct collective_time each --> tables
  */

@@ -4,9 +4,9 @@
  *     kernels of each trace --> rows, those of the first trace first --> ids: the i-th of a group's name on each rank
  *                                                                  --> runs of one id --> tables
  *
- * To TraceLens a rank is the place of its file in the list, and the first row of an id tells what all are. Where rows of
- * an id differ it stops, unless it is told not to; here they are compared no further. Where no row tells its group and
- * each rank has one stream, the i-th of a rank is one.
+ * To TraceLens a rank is the place of its file in the list, and the first row of an id tells what all are. Where rows
+ * of an id differ it stops, unless it is told not to; here they are compared no further. Where no row tells its group
+ * and each rank has one stream, the i-th of a rank is one.
  *
  * Cost: O(n log n).
  */
@@ -87,7 +87,8 @@ struct nccl_spread nccl_spread_of(double *values, uint64_t n);
 /* A column for each of the ranks, which lie in the arena: "rank_3_ts". */
 const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *what);
 
-/* The long tables (nccl_long.c), those of collectives that all wait in (nccl_sync.c), of all-to-all-v (nccl_exchange.c). */
+/* The long tables (nccl_long.c), those of collectives that all wait in (nccl_sync.c), of all-to-all-v
+ * (nccl_exchange.c). */
 void nccl_long_make(struct nccl_work *work);
 void nccl_sync_make(struct nccl_work *work);
 void nccl_exchange_make(struct nccl_work *work);

@@ -1,6 +1,6 @@
 /*
- * nccl_exchange.c - TraceLens' tables of all-to-all-v: each, by group and type, and what each rank sends to each place of
- * its group.
+ * nccl_exchange.c - TraceLens' tables of all-to-all-v: each, by group and type, and what each rank sends to each place
+ * of its group.
  */
 #include <math.h>
 #include <stdlib.h>

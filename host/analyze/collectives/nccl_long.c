@@ -1,5 +1,6 @@
 /*
- * nccl_long.c - ids of TraceLens' rows, the table of all rows, that of each rank's kinds; and what all its tables share.
+ * nccl_long.c - ids of TraceLens' rows, the table of all rows, that of each rank's kinds; and what all its tables
+ * share.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -273,7 +273,8 @@ static void forest_take(struct dlrm_forest *forest, row_t n, struct arena *arena
 }
 
 /* Sizes of subtrees from the last event to the first, since a parent comes before its children; then places from the
- * first to the last: each takes the next free one of its parent's range. `size` and `next` have room for all, the sizes are zeros. */
+ * first to the last: each takes the next free one of its parent's range. `size` and `next` have room for all, the sizes
+ * are zeros. */
 static void lay_out(const struct dlrm_work *work, struct dlrm_host *host, row_t *size, row_t *next,
                     struct dlrm_forest *forest) {
     row_t next_root = 0;

@@ -2,8 +2,8 @@
  * dlrm_operators.c - which nodes start device work, and the list of operators.
  *
  * A node whose id leads to a launch that was executed starts device work, and in compat mode nothing below it is looked
- * at; any other node does if one below it does. Operators are the outermost host operators that are no labels. Two operators share
- * their device time if they have the same group: in compat mode the same id. O(n).
+ * at; any other node does if one below it does. Operators are the outermost host operators that are no labels. Two
+ * operators share their device time if they have the same group: in compat mode the same id. O(n).
  */
 #include "analyze/dlrm/dlrm_names.h"
 #include "base/error.h"

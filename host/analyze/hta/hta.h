@@ -120,8 +120,9 @@ struct sutra_hta {
     const char *warnings[2];                 /* what there is to warn of, until it is told; NULL: nothing */
 };
 
-/* The work on one trace, in two parts: the first changes nothing that is not its own, and can so be done beside other work
- * on the trace, on another thread. Times, partners and kernels are read by an engine that no one else uses then. */
+/* The work on one trace, in two parts: the first changes nothing that is not its own, and can so be done beside other
+ * work on the trace, on another thread. Times, partners and kernels are read by an engine that no one else uses
+ * then. */
 struct hta_making {
     struct hta_input input;
     struct engine engine;
@@ -147,8 +148,8 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
 /* Sets the two tables up that stragglers are found by. */
 void hta_collectives_init(struct sutra_hta *hta);
 
-/* hta_spool.c: what one process tells another of a rank, of the trace at `path`. What is damaged is not taken, and no error.
- * SUTRA_DATA: it was made with other options. */
+/* hta_spool.c: what one process tells another of a rank, of the trace at `path`. What is damaged is not taken, and no
+ * error. SUTRA_DATA: it was made with other options. */
 void hta_put(const struct sutra_hta *hta, struct buffer *out);
 enum sutra_status hta_take(const struct sutra_hta_options *options, const char *path, struct spool_reader *reader,
                            struct sutra_hta **taken, struct sutra_error *error);

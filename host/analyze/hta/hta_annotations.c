@@ -1,6 +1,6 @@
 /*
- * hta_annotations.c - how long the user's annotations lasted, by name: those on the host, and Kineto's copies of them on
- * streams, which last from the first to the last kernel that was launched in them.
+ * hta_annotations.c - how long the user's annotations lasted, by name: those on the host, and Kineto's copies of them
+ * on streams, which last from the first to the last kernel that was launched in them.
  *
  * Annotations within others count in full, so that sums of several names say nothing. O(n), and a sort of the names.
  */

@@ -1,6 +1,6 @@
 /*
- * hta_collectives.c - what stragglers are found by when all ranks are there: of each rank its communication kernels, and
- * from when until when rows of each profiler step are, on the trace's own clock. O(n).
+ * hta_collectives.c - what stragglers are found by when all ranks are there: of each rank its communication kernels,
+ * and from when until when rows of each profiler step are, on the trace's own clock. O(n).
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * hta_counters.c - the trace once more, with what changes over time as counters, to open in Perfetto: the length of each
- * stream's queue, the bandwidth of each kind of copy, and the share of time that each device works.
+ * hta_counters.c - the trace once more, with what changes over time as counters, to open in Perfetto: the length of
+ * each stream's queue, the bandwidth of each kind of copy, and the share of time that each device works.
  *
  *     {"pid": 0, "ts": 1700, "args": {"Queue Length": 3}, "ph": "C", "name": "Queue Length", "id": 7}
  *

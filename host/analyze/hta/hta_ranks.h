@@ -10,8 +10,8 @@
 /* The tables of a rank, by rising rank, without those that are not kept; NULL: there are no more. */
 const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i);
 
-/* Joins the tables of tasks, by number, NULL: left out, for who has read the traces for more than these. They become the
- * ranks' own; the tasks must live as long. */
+/* Joins the tables of tasks, by number, NULL: left out, for who has read the traces for more than these. They become
+ * the ranks' own; the tasks must live as long. */
 enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_hta **hta, struct sutra_hta_ranks **ranks,
                                  struct sutra_error *error);
 

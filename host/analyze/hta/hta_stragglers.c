@@ -4,8 +4,8 @@
  * Of each stream, step and name of a long collective (1 % of a mean step or more) the last of a rank counts. The stream
  * and name whose durations differ most between ranks is the metric: who starts it late is suspected. In the reference's
  * way a collective is what is called ncclKernel, as until NCCL 2.17, the last one is the last of the file, and with one
- * step candidates are listed by rank; in ours it is any communication kernel, the last in time, and the latest is first.
- * Starts of ranks are compared, so their clocks must agree. O(k log k) for collectives.
+ * step candidates are listed by rank; in ours it is any communication kernel, the last in time, and the latest is
+ * first. Starts of ranks are compared, so their clocks must agree. O(k log k) for collectives.
  */
 #include "analyze/hta/hta_stragglers.h"
 

@@ -10,7 +10,8 @@
 
 #include "analyze/hta/hta.h"
 
-/* Columns of a rank's tables. Times are nanoseconds of the trace's own clock; a step without rows begins at INT64_MAX. */
+/* Columns of a rank's tables. Times are nanoseconds of the trace's own clock; a step without rows begins at
+ * INT64_MAX. */
 enum {
     COLLECTIVE_STREAM,
     COLLECTIVE_STEP,

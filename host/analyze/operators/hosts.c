@@ -1,8 +1,8 @@
 /*
  * hosts.c - the host's events as trees: in come events, out go rows in pre-order with their parents.
  *
- * Events are dealt out to their threads, sorted there by start (of equal starts the longer first; the reference keeps the
- * order of the file), and each thread is walked with a stack, which is the chain of parents. O(n) beside the sorts.
+ * Events are dealt out to their threads, sorted there by start (of equal starts the longer first; the reference keeps
+ * the order of the file), and each thread is walked with a stack, which is the chain of parents. O(n) beside the sorts.
  */
 #include "analyze/operators/reading.h"
 
@@ -23,7 +23,8 @@ struct host_events {
     uint32_t *thread;
 };
 
-/* Events in the order of the walk: thread by thread, each as it is sorted. By our rules these are columns of the rows. */
+/* Events in the order of the walk: thread by thread, each as it is sorted. By our rules these are columns of the
+ * rows. */
 struct host_list {
     row_t n;
     uint32_t n_threads;

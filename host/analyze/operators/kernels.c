@@ -1,8 +1,8 @@
 /*
  * kernels.c - our tables of kernels, copies and sets: by name, by name and configuration, and how long they take.
  *
- * A configuration is what a launch chose: operator, stream, grid, block, registers, shared memory. The table by name has
- * that of its configuration with the most time. O(n log n).
+ * A configuration is what a launch chose: operator, stream, grid, block, registers, shared memory. The table by name
+ * has that of its configuration with the most time. O(n log n).
  */
 #include <math.h>
 #include <string.h>

@@ -31,7 +31,8 @@ struct sutra_operators {
 enum sutra_status op_options_take(const struct sutra_operators_options *given, struct sutra_operators_options *taken,
                                   struct sutra_error *error);
 
-/* The tables of operators and of kernels together, for who has a reading by our rules already; `scratch` is given back. */
+/* The tables of operators and of kernels together, for who has a reading by our rules already; `scratch` is given
+ * back. */
 enum sutra_status operators_make_of(struct sutra_context *context, const struct op_reading *reading, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error);

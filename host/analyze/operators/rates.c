@@ -1,7 +1,7 @@
 /*
  * rates.c - how near operators come to what the device can do.
  *
- *     every charge --> the operator that stands for it: the innermost one, from the launcher outwards, whose work is known
+ *     every charge --> the operator that stands for it: the innermost one, from the launcher outwards, of known work
  *     operators of one name with equal arguments --> a row: their FLOPs and bytes, the time of what they launched
  *
  * Each piece of work stands in one row. What nothing is known of has rows, too, by the launcher's name, which say why.

@@ -36,8 +36,8 @@ struct rates_work {
     char *peaks_name;
 };
 
-/* rates.c: all that is asked of the trace, but for the arguments of the operators in the list. `work` needs rates_end() in
- * any case. Errors are those of rate_peaks_find(). */
+/* rates.c: all that is asked of the trace, but for the arguments of the operators in the list. `work` needs rates_end()
+ * in any case. Errors are those of rate_peaks_find(). */
 enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
                               struct sutra_error *error);
 void rates_end(struct rates_work *work);

@@ -21,7 +21,8 @@ struct op_arguments {
     uint32_t *of[N_ARGUMENTS]; /* by place in the list */
 };
 
-/* Asks for those of two lists in one walk over the trace, in the order of the file, so that op_arguments_read() finds them. */
+/* Asks for those of two lists in one walk over the trace, in the order of the file, so that op_arguments_read() finds
+ * them. */
 struct op_host_list {
     const row_t *host;
     row_t n;

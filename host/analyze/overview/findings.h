@@ -2,7 +2,7 @@
  * findings.h - why a rank's steps are slow, in sentences: rules that look at an overview, each of which says nothing
  * where it is not sure.
  *
- *     overview --guards.c--> cut at what is no training, or silence --rules_*.c--> findings --findings.c--> at most five
+ *     overview --guards.c--> cut at what is no training, or silence --rules_*.c--> findings --findings.c--> five
  *
  * Each rule has its threshold and its formula beside it, and in docs/findings.md. A win is how much of the window would
  * go, in percent; wins do not add up.
@@ -137,8 +137,8 @@ enum sutra_status finding_frame(struct findings_work *work, uint32_t kinds, uint
 /* measures.c */
 enum sutra_status measures_take(struct findings_work *work, struct sutra_error *error);
 
-/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes a second; 0: it is none, or its
- * size is not told. Below this part of what links give they are hardly used. */
+/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes a second; 0: it is none, or
+ * its size is not told. Below this part of what links give they are hardly used. */
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 

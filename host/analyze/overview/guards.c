@@ -1,6 +1,6 @@
 /*
- * guards.c - what is no training step: start-up, the edge of the trace, graphs whose kernels are not recorded, gaps that
- * the host has no part in. They cut the window, or have rules keep silent.
+ * guards.c - what is no training step: start-up, the edge of the trace, graphs whose kernels are not recorded, gaps
+ * that the host has no part in. They cut the window, or have rules keep silent.
  */
 #include "analyze/overview/findings.h"
 

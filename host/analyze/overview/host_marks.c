@@ -3,8 +3,8 @@
  *
  * A call blocks if its name says so, and if it copies from the device and ends no sooner than the copy does, as copies
  * to memory that is not pinned do. A call sets up if its name says so, and if it does nothing else that is known and
- * takes long: creating a context hides in whatever call comes first. So does a thread that captures a graph. Of calls in each other the outermost counts, as
- * rows of a thread come by start. O(n).
+ * takes long: creating a context hides in whatever call comes first. So does a thread that captures a graph. Of calls
+ * in each other the outermost counts, as rows of a thread come by start. O(n).
  */
 #include "analyze/overview/overview.h"
 #include "base/error.h"

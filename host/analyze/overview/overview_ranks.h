@@ -1,5 +1,6 @@
 /*
- * overview_ranks.h - what is kept of a rank's overview until all ranks are there, and that as bytes for another process.
+ * overview_ranks.h - what is kept of a rank's overview until all ranks are there, and that as bytes for another
+ * process.
  */
 #ifndef ANALYZE_OVERVIEW_OVERVIEW_RANKS_H
 #define ANALYZE_OVERVIEW_OVERVIEW_RANKS_H
@@ -25,7 +26,8 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
 void rank_overview_put(const struct rank_overview *rank, const struct sutra_overview_options *options,
                        struct buffer *out);
 
-/* How the tables of HTA are made, whichever process makes them: of a step that was asked for, it may be the last one. */
+/* How the tables of HTA are made, whichever process makes them: of a step that was asked for, it may be the last
+ * one. */
 static inline struct sutra_hta_options overview_hta_options(const struct rank_tasks *tasks, int64_t rank) {
     return (struct sutra_hta_options){.size = sizeof(struct sutra_hta_options),
                                       .rank = rank,

@@ -87,9 +87,9 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
     return SUTRA_OK;
 }
 
-/* ---- slow_collective: of those of >= SLOW_BYTES the fastest has a bus bandwidth < SLOW_LINK_PERCENT of the link's, and
- * SLOW_ALIKE or more take equally long. Win: what they would take less at half of the link's rate. With several ranks, none
- * whose links turn out to be used once all have come (stragglers.c). ---- */
+/* ---- slow_collective: of those of >= SLOW_BYTES the fastest has a bus bandwidth < SLOW_LINK_PERCENT of the link's,
+ * and SLOW_ALIKE or more take equally long. Win: what they would take less at half of the link's rate. With several
+ * ranks, none whose links turn out to be used once all have come (stragglers.c). ---- */
 
 #define SLOW_BYTES       1e6
 #define SLOW_ALIKE       3

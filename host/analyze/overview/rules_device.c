@@ -199,8 +199,8 @@ static int64_t direct_ticks(const struct findings_work *work, row_t host) {
     return charge == ROW_NONE ? 0 : work->reading->charges.direct[charge];
 }
 
-/* ---- unfused_attention: softmax and batched products take >= ATTENTION_PERCENT of the device's time each, and there are
- * products of queries and keys among them. Win: their time less that of a fused kernel at 40 % of the peak. ---- */
+/* ---- unfused_attention: softmax and batched products take >= ATTENTION_PERCENT of the device's time each, and there
+ * are products of queries and keys among them. Win: their time less that of a fused kernel at 40 % of the peak. ---- */
 
 #define ATTENTION_PERCENT 10
 #define ATTENTION_LENGTH  512 /* of sequences, at least */

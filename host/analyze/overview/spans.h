@@ -1,6 +1,6 @@
 /*
- * spans.h - stretches of time as sets: what several of the host's events cover together, and how much of it lies in rows
- * of an overview.
+ * spans.h - stretches of time as sets: what several of the host's events cover together, and how much of it lies in
+ * rows of an overview.
  */
 #ifndef ANALYZE_OVERVIEW_SPANS_H
 #define ANALYZE_OVERVIEW_SPANS_H

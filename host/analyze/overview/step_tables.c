@@ -1,8 +1,8 @@
 /*
  * step_tables.c - steps as tables: each step of each rank, each rank, and each place of steps over ranks.
  *
- * Why the slowest is slow: the part by which it exceeds the median of that part most, of the steps of its rank, or of the
- * ranks' steps at its place. O(n log n).
+ * Why the slowest is slow: the part by which it exceeds the median of that part most, of the steps of its rank, or of
+ * the ranks' steps at its place. O(n log n).
  */
 #include <math.h>
 #include <stdio.h>

@@ -23,8 +23,8 @@ static void add_step(const struct overview *overview, struct overview_steps *ste
         steps->list[steps->n++] = (struct overview_step){.name = name, .begin = begin, .end = end};
 }
 
-/* Moments of the host at which steps begin, by time; each becomes that at which the work of all steps before is done, if
- * that is later. */
+/* Moments of the host at which steps begin, by time; each becomes that at which the work of all steps before is done,
+ * if that is later. */
 static void wait_for_work(const struct overview *overview, int64_t *begin, row_t n, int64_t *done) {
     const struct op_reading *reading = overview->reading;
     const struct device_rows *devices = &reading->devices;

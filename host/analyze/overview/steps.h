@@ -7,9 +7,9 @@
  *     device     1 1 1 1 1 1 | 2 2 2       if that is later, as where the host runs ahead
  *
  * A step of the profiler goes on to the beginning of the next one, the last one to the end of the window, so that steps
- * are all of it. An annotation is from its start to its end on the host; of those that overlap, the one that begins first
- * counts. Where there is neither, repetitions.c looks for what the device does again and again, which then are steps as
- * the profiler's. The parts of a step are together its time, to the tick.
+ * are all of it. An annotation is from its start to its end on the host; of those that overlap, the one that begins
+ * first counts. Where there is neither, repetitions.c looks for what the device does again and again, which then are
+ * steps as the profiler's. The parts of a step are together its time, to the tick.
  */
 #ifndef ANALYZE_OVERVIEW_STEPS_H
 #define ANALYZE_OVERVIEW_STEPS_H

@@ -1,8 +1,8 @@
 /*
  * stragglers.c - see stragglers.h. O(n log n) in collectives.
  *
- * Straggler: the rank that holds the others up. Win: what the one that waits longest would not wait, were it as early as
- * the last of the others.
+ * Straggler: the rank that holds the others up. Win: what the one that waits longest would not wait, were it as early
+ * as the last of the others.
  */
 #include "analyze/overview/stragglers.h"
 

@@ -5,9 +5,9 @@
  *     rank 1   |-----------| all-to-all
  *     rank 3       |-------| all-to-all
  *
- * Collectives of ranks are matched, by what the trace tells of them or else by their order; who of them holds the others
- * up is one rule (analyze/rank_waits.h), which looks at the windows here. The shortest duration of each is that of the
- * transfer, so that waiting for a rank is not taken for slow links.
+ * Collectives of ranks are matched, by what the trace tells of them or else by their order; who of them holds the
+ * others up is one rule (analyze/rank_waits.h), which looks at the windows here. The shortest duration of each is that
+ * of the transfer, so that waiting for a rank is not taken for slow links.
  */
 #ifndef ANALYZE_OVERVIEW_STRAGGLERS_H
 #define ANALYZE_OVERVIEW_STRAGGLERS_H

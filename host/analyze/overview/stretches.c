@@ -1,5 +1,6 @@
 /*
- * stretches.c - what the device did, moment by moment: the work of each class merged, and a walk over all three at once.
+ * stretches.c - what the device did, moment by moment: the work of each class merged, and a walk over all three at
+ * once.
  *
  *     compute        [=====]        [==]                 computation hides communication, and both hide copies
  *     communication      [========]

@@ -140,8 +140,9 @@ int analysis_job_work(const struct analysis_values *values, const struct trace_l
                       struct result_folder *results, enum sutra_status (*work)(void *arg, struct sutra_error *error),
                       void *arg);
 
-/* Has the pages of the folder lead to each other; then the closing lines, after what the command prints: where the report
- * is (PAGE.html in the folder) if it is to be opened, and the statistics, which `print` writes of `result`. Returns the exit code. */
+/* Has the pages of the folder lead to each other; then the closing lines, after what the command prints: where the
+ * report is (PAGE.html in the folder) if it is to be opened, and the statistics, which `print` writes of `result`.
+ * Returns the exit code. */
 int analysis_job_close(const struct job *job, const char *page, void (*print)(FILE *file, const void *result),
                        const void *result);
 

@@ -1,7 +1,8 @@
 /*
  * manual.c - `sutra man`: the manual page sutra(1) in roff, made from the tables of commands and options.
  *
- *     NAME, SYNOPSIS | COMMANDS: summary, synopses, paragraphs, options of each | COMMON OPTIONS | EXAMPLES | EXIT STATUS
+ *     NAME, SYNOPSIS | COMMANDS: summary, synopses, paragraphs, options of each | COMMON OPTIONS | EXAMPLES |
+ *     EXIT STATUS
  */
 #include <stdio.h>
 #include <string.h>
