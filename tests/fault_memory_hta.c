@@ -130,7 +130,46 @@ static void any_allocation_may_fail(void **state) {
     assert_int_equal(rmdir(run.folder), 0); /* nothing is left behind */
 }
 
+/* ---- Two threads ---- */
+
+/* Tables of one trace, made at once. */
+static enum sutra_status run_at_once(void *arg, struct sutra_error *error) {
+    unsigned *n_tables = arg;
+    const struct sutra_context_options options = {.size = sizeof options, .n_threads = 2};
+    struct sutra_context *context = NULL;
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_hta *hta = NULL;
+    enum sutra_status status = sutra_context_create(&options, &context, error);
+    if (!status)
+        status = sutra_device_trace_parse(context, "trace", texts[0], strlen(texts[0]), &trace, error);
+    if (!status)
+        status = sutra_hta_make(context, trace, NULL, &hta, error);
+    *n_tables = 0;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
+        *n_tables += sutra_hta_table(hta, (enum sutra_hta_table)id, NULL) != NULL;
+    sutra_hta_free(hta);
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+    return status;
+}
+
+static void check_tables(void *arg, long n, enum sutra_status status) {
+    const unsigned *n_tables = arg;
+    if (status == SUTRA_OK && *n_tables < 15)
+        fail_msg("allocation %ld: %u tables", n, *n_tables);
+}
+
+static void any_allocation_may_fail_on_either_thread(void **state) {
+    (void)state;
+    unsigned n_tables;
+    struct sutra_error error;
+    assert_int_equal(run_at_once(&n_tables, &error), SUTRA_OK);
+    assert_true(n_tables >= 15);
+    assert_true(refuse_each(&(struct refusable){&n_tables, run_at_once, check_tables}, false) > 100);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_allocation_may_fail),
+                                       cmocka_unit_test(any_allocation_may_fail_on_either_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

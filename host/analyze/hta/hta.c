@@ -58,6 +58,19 @@ static enum sutra_status make_input(struct hta_making *making) {
     return status;
 }
 
+/* ---- Metrics ---- */
+
+/* Those that ask the trace for fields, which all threads look for. */
+static hta_metric *const asking_metrics[] = {hta_bandwidth, hta_collectives};
+enum { N_ASKING = sizeof asking_metrics / sizeof *asking_metrics };
+
+/* The others, of which each writes what is its own; the first of them are of one rank. The longest stand first. */
+static hta_metric *const own_metrics[] = {hta_operators, hta_annotated, hta_sequences,   hta_busy_series,
+                                          hta_queue,     hta_calls,     hta_launches,    hta_busy,
+                                          hta_steps,     hta_idle,      hta_annotations, hta_names};
+enum { N_OF_RANK = 4, N_OWN = sizeof own_metrics / sizeof *own_metrics };
+
+/* One after the other. */
 static enum sutra_status run_metrics(struct hta_making *making, hta_metric *const *metrics, size_t n) {
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < n && !status; i++) {
@@ -69,6 +82,37 @@ static enum sutra_status run_metrics(struct hta_making *making, hta_metric *cons
     }
     return status;
 }
+
+struct metric_runs {
+    struct hta_making *making;
+    hta_metric *const *metrics;
+    enum sutra_status status[N_OWN];
+    struct sutra_error error[N_OWN];
+};
+
+static void run_metric(void *arg, size_t i) {
+    struct metric_runs *runs = arg;
+    const struct engine engine = engine_cpu(NULL);
+    struct hta_input input = runs->making->input;
+    struct arena arena = {0};
+    input.engine = &engine;
+    runs->status[i] = context_go_on(input.context, &runs->error[i]);
+    if (!runs->status[i])
+        runs->status[i] = runs->metrics[i](&input, &arena, runs->making->made, &runs->error[i]);
+    arena_free(&arena);
+}
+
+/* Each by one thread, with memory of its own. */
+static enum sutra_status run_at_once(struct hta_making *making, hta_metric *const *metrics, size_t n) {
+    struct metric_runs runs = {.making = making, .metrics = metrics};
+    pool_run(making->pool, n, run_metric, &runs);
+    for (size_t i = 0; i < n; i++)
+        if (runs.status[i])
+            return error_hand_on(&making->error, runs.status[i], &runs.error[i]);
+    return SUTRA_OK;
+}
+
+/* ---- The work on a trace ---- */
 
 static enum sutra_status check_tables(const struct sutra_hta *hta, struct sutra_error *error) {
     bool failed = hta->collectives.failed || hta->spans.failed;
@@ -88,29 +132,29 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
         return error_memory(error);
     making->input.context = context;
     making->input.engine = &making->engine;
+    if (!beside && making->engine.concurrent /* the CPU's */ && pool_threads(context->pool) > 1)
+        making->pool = context->pool;
     making->made->options = making->input.options;
     making->made->summary.size = sizeof making->made->summary;
     return SUTRA_OK;
 }
 
 void hta_making_do(void *arg) {
-    static hta_metric *const metrics[] = {hta_busy,  hta_names, hta_idle,  hta_launches,
-                                          hta_calls, hta_queue, hta_steps, hta_annotations};
     struct hta_making *making = arg;
     making->status = make_input(making);
-    if (!making->status)
-        making->status = run_metrics(making, metrics, sizeof metrics / sizeof *metrics);
+    if (!making->status && !making->pool)
+        making->status = run_metrics(making, own_metrics + N_OF_RANK, N_OWN - N_OF_RANK);
 }
 
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error) {
-    static hta_metric *const metrics[] = {hta_bandwidth,  hta_collectives, /* these ask for fields, */
-                                          hta_annotated,  hta_operators,
-                                          hta_sequences, /* and these are of one rank */
-                                          hta_busy_series};
-    enum { N_METRICS = sizeof metrics / sizeof *metrics, N_JOINED = 2 };
     enum sutra_status status = making->status;
+    size_t n_left_out = making->input.options.only_joined ? N_OF_RANK : 0;
+    if (!status && making->pool)
+        status = run_at_once(making, own_metrics + n_left_out, N_OWN - n_left_out);
     if (!status)
-        status = run_metrics(making, metrics, making->input.options.only_joined ? N_JOINED : N_METRICS);
+        status = run_metrics(making, asking_metrics, N_ASKING);
+    if (!status && !making->pool)
+        status = run_metrics(making, own_metrics, N_OF_RANK - n_left_out);
     if (!status)
         status = check_tables(making->made, &making->error);
     for (size_t i = 0; i < sizeof making->made->warnings / sizeof *making->made->warnings; i++)
@@ -128,10 +172,10 @@ enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sut
                                  const struct sutra_hta_options *options, struct sutra_hta **hta,
                                  struct sutra_error *error) {
     struct hta_making making;
+    context_expect(context, trace->events.n); /* which chooses the engine */
     enum sutra_status status = hta_making_begin(&making, context, trace, options, false, error);
     if (status)
         return status;
-    context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     hta_making_do(&making);
     status = hta_making_end(&making, hta, error);

@@ -126,6 +126,7 @@ struct sutra_hta {
 struct hta_making {
     struct hta_input input;
     struct engine engine;
+    struct pool *pool; /* of threads that make tables at once; NULL: one does */
     const struct sutra_device_trace *trace;
     struct sutra_hta *made;
     struct arena arena;
