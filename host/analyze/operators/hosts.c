@@ -303,7 +303,7 @@ enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_
                                  .thread = arena_take(scratch, most, sizeof *events.thread)};
     struct host_list list = {0};
     uint32_t n_threads = 0;
-    enum sutra_status status = arena_status(scratch, error);
+    enum sutra_status status = kinds ? arena_status(scratch, error) : error_memory(error);
     if (!status)
         status = list_events(reading, kinds, &events, &n_threads, error);
     if (!status) {

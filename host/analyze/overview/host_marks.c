@@ -95,7 +95,7 @@ enum sutra_status host_marks_make(struct overview *overview, struct arena *arena
     *marks = (struct host_marks){.list = arena_take(scratch, n, sizeof *marks->list),
                                  .first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *marks->first)};
     if (!status)
-        status = arena_status(scratch, error);
+        status = kinds ? arena_status(scratch, error) : error_memory(error);
     uint32_t thread = 0;
     row_t captures = ROW_NONE;
     for (row_t row = 0; row < hosts->n && !status; row++) {
