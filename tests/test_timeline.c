@@ -534,6 +534,25 @@ static void long_rests_become_nodes_of_their_own(void **state) {
     expect_times(&drawn, 100, 100, 100);
 }
 
+/* Durations stay integers that simulators refuse as too long, whichever way times lie apart. */
+static void times_that_no_integer_holds_are_as_far_as_one_can_be(void **state) {
+    (void)state;
+    static const double far[] = {1e19, 1e300, 1e308};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++)
+        for (int first = 0; first < 2; first++) {
+            struct drawn drawn = {.ops = {{first ? 0 : -far[i], 50, 0}, {60, 70, 0}, {far[i], 1.5 * far[i], 0}},
+                                  .kernels = {{61, 62, far[i], 1.25 * far[i], 1, 0, 0}},
+                                  .rest_us = 5};
+            struct result result;
+            make(&drawn, &result);
+            uint64_t longest = 0;
+            for (row_t k = 0; k < result.nodes.n; k++)
+                longest = result.nodes.duration_us[k] > longest ? result.nodes.duration_us[k] : longest;
+            assert_in_range(longest, (uint64_t)1 << 60, (uint64_t)1 << 62);
+            arena_free(&result.arena);
+        }
+}
+
 static void a_trace_without_anything_takes_no_time(void **state) {
     (void)state;
     struct result result;
@@ -666,6 +685,7 @@ int main(void) {
         cmocka_unit_test(communication_of_a_job_is_not_cut),
         cmocka_unit_test(an_operator_is_cut_at_a_launch_that_it_outlasts),
         cmocka_unit_test(long_rests_become_nodes_of_their_own),
+        cmocka_unit_test(times_that_no_integer_holds_are_as_far_as_one_can_be),
         cmocka_unit_test(a_trace_without_anything_takes_no_time),
         cmocka_unit_test(kernels_without_operators_keep_their_streams),
         cmocka_unit_test(random_traces_take_the_measured_time),

@@ -12,6 +12,8 @@
 #ifndef SIMULATE_TIMELINE_STAGES_H
 #define SIMULATE_TIMELINE_STAGES_H
 
+#include <math.h>
+
 #include "base/bisect.h"
 #include "simulate/timeline.h"
 
@@ -23,9 +25,12 @@ struct timeline_work {
     double origin; /* time 0 of the simulation: the first start */
 };
 
+/* Farther from the origin is as far, so that differences fit integers: who uses such durations refuses them. */
+#define TIMELINE_US_MOST 0x1p61
+
 /* Microseconds since the origin, rounded; durations are differences of these. */
 static inline int64_t timeline_us(const struct timeline_work *work, double time) {
-    return (int64_t)(time - work->origin + 0.5);
+    return (int64_t)fmax(-TIMELINE_US_MOST, fmin(time - work->origin + 0.5, TIMELINE_US_MOST));
 }
 
 /* How many of the rising times are below this one, and how many are not above it. */
