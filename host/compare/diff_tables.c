@@ -12,8 +12,7 @@
 #include "compare/diff.h"
 #include "compare/diff_rows.h"
 #include "facts/collective_kind.h"
-
-#define NS_PER_US 1000
+#include "text/decimal_ns.h"
 
 #define TEXT    SUTRA_COLUMN_TEXT
 #define REAL    SUTRA_COLUMN_REAL

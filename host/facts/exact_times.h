@@ -9,8 +9,7 @@
 
 #include "facts/names.h"
 #include "read/device_trace.h"
-
-#define NS_PER_US 1000
+#include "text/decimal_ns.h"
 
 /* Doubles from here on are whole: what is added to it is rounded as llrint() does. */
 #define ROUNDS_DOUBLE 0x1p52

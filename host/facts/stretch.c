@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "facts/names.h"
+#include "text/decimal_ns.h"
 #include "text/number_text.h"
-
-#define NS_PER_US 1000
 
 /* Whether a number stands between two, "3-5"; one alone is compared as text. */
 static bool is_among(const char *number, const char *steps) {

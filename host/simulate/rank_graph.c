@@ -12,8 +12,7 @@
 #include "columns/pair_table.h"
 #include "columns/row_list.h"
 #include "simulate/et_values.h"
-
-#define NS_PER_US 1000
+#include "text/decimal_ns.h"
 
 /* ---- Nodes by id ---- */
 

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NS_PER_US 1000
+
 /* The nearest integer (ties to even) to 1000 times the JSON number at `text`, which has `length` bytes. False: 2^62 or
  * more in magnitude, or no decimal number. O(length). */
 bool decimal_ns(const char *text, size_t length, int64_t *ns);

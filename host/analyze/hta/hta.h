@@ -31,8 +31,7 @@
 #include "match/intervals.h"
 #include "read/device_trace.h"
 #include "sutra/analyze.h"
-
-#define NS_PER_US 1000
+#include "text/decimal_ns.h"
 
 enum hta_row_state {
     HTA_KEPT = 1,   /* the event counts */

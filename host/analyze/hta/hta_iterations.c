@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/hta/hta.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "columns/row_heap.h"
 
@@ -106,18 +107,13 @@ static bool have_begun(const struct step_stretches *stretches, row_t n, int64_t 
 
 /* The last stretch that has begun at a moment. */
 static int64_t number_at_moment(struct step_stretches *stretches, int64_t at) {
-    row_t low = 0, high = stretches->n;
-    if (have_begun(stretches, stretches->found, at))
-        low = high = stretches->found;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (stretches->list[middle].from <= at)
-            low = middle + 1;
-        else
-            high = middle;
+    if (!have_begun(stretches, stretches->found, at)) {
+        struct bisection search = {0, stretches->n};
+        while (search.low < search.high)
+            bisect(&search, stretches->list[bisect_middle(search)].from <= at);
+        stretches->found = search.low;
     }
-    stretches->found = low;
-    return low ? stretches->list[low - 1].number : ITERATION_NONE;
+    return stretches->found ? stretches->list[stretches->found - 1].number : ITERATION_NONE;
 }
 
 /* ---- Rows ---- */
