@@ -9,12 +9,17 @@
 #include "cli/tool/nearest.h"
 
 const struct command *const commands[] = {
-    &link_command,  &link_legacy_command, &info_command,     &critical_path_command,
-    &tree_command,  &correlate_command,   &convert_command,  &jsonize_command,
-    &check_command, &draw_command,        &simulate_command, &analyze_command,
-    &diff_command,  &cut_command,         &merge_command,    &diff_command,
-    &cut_command,   &repair_command,      &gen_command,      &devices_command,
-    &help_command,  &completion_command,  &manual_command,   NULL,
+    &link_command,     &link_legacy_command,
+    &info_command,     &critical_path_command,
+    &tree_command,     &correlate_command,
+    &convert_command,  &jsonize_command,
+    &check_command,    &draw_command,
+    &simulate_command, &analyze_command,
+    &diff_command,     &cut_command,
+    &merge_command,    &repair_command,
+    &gen_command,      &devices_command,
+    &help_command,     &completion_command,
+    &manual_command,   NULL,
 };
 
 const struct command *const other_names[] = {&trace_link_command, &older_trace_link_command, &converter_command,
