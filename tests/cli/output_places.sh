@@ -26,6 +26,15 @@ head -c 1 kept.json
 echo
 try sutra link host.json device.json -o kept.json --force --log-level critical
 cmp kept.json whole.json && stat -c %A kept.json
+sutra man | sed -n 's/^\.SS "sutra \(.*\) \\- .*/\1/p' | sed 's/\\//g' >names
+while read -r name; do
+    # shellcheck disable=SC2086 # the name of a command may have two words
+    sutra help $name >text
+    if grep -q -e ' -o, ' -e '--device DEVICE' text; then
+        grep -q -e --force text || echo "$name lacks it"
+    fi
+done <names
+rm names text
 
 echo "-- more bytes than a file may have"
 (ulimit -f 8 && exec sutra gen --events 10k --host big.json --device big_device.json) 2>err

@@ -23,6 +23,7 @@ static const struct option_row options[] = {
     {"input_filename", 'i', OPTION_FILE, "FILE", AT(input), .help = "another way to name the input"},
     {"lines", 'l', OPTION_FLAG, AT(lines), .help = "write an object a line, which 'sutra convert' takes back"},
     JOB_ROW_INPUT(job.most_input_bytes),
+    JOB_ROW_FORCE(job.force),
     {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
     {0},
 };
