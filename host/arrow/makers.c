@@ -31,8 +31,6 @@ static enum sutra_status no_such_column(const struct column_maker *makers, size_
 struct column_making {
     const struct column_maker *maker;
     struct batch batch;
-    enum sutra_status status;
-    struct sutra_error error;
 };
 
 struct column_makings {
@@ -41,10 +39,10 @@ struct column_makings {
     size_t n;
 };
 
-static void make_one(void *of, size_t number) {
+static enum sutra_status make_one(void *of, size_t number, struct sutra_error *error) {
     const struct column_makings *makings = of;
     struct column_making *one = &makings->list[number];
-    one->status = one->maker->make(makings->source, one->maker, &one->batch, &one->error);
+    return one->maker->make(makings->source, one->maker, &one->batch, error);
 }
 
 static const struct column_maker *maker_named(const struct column_maker *makers, size_t n, const char *name) {
@@ -68,18 +66,6 @@ static enum sutra_status choose(struct column_makings *makings, const struct col
     return SUTRA_OK;
 }
 
-/* The columns in their order; the error is that of the first that failed. */
-static enum sutra_status join(struct column_makings *makings, struct batch *batch, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < makings->n; i++) {
-        struct column_making *one = &makings->list[i];
-        if (!status && one->status)
-            status = error_hand_on(error, one->status, &one->error);
-        batch_join(batch, &one->batch);
-    }
-    return status;
-}
-
 enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
                              const struct sutra_columns_options *options, struct batch *batch,
                              struct sutra_error *error) {
@@ -90,12 +76,10 @@ enum sutra_status makers_run(struct pool *pool, const struct column_maker *maker
     enum sutra_status status = choose(&makings, makers, n, options, error);
     for (size_t i = 0; i < makings.n; i++)
         makings.list[i].batch.n_rows = batch->n_rows;
-    if (!status && pool)
-        pool_run(pool, makings.n, make_one, &makings);
-    for (size_t i = 0; i < makings.n && !status && !pool; i++)
-        make_one(&makings, i);
     if (!status)
-        status = join(&makings, batch, error);
+        status = pool_try(pool, makings.n, make_one, &makings, error);
+    for (size_t i = 0; i < makings.n; i++) /* in their order, whatever failed */
+        batch_join(batch, &makings.list[i].batch);
     free(makings.list);
     return status;
 }

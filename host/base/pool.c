@@ -2,7 +2,8 @@
  * pool.c - threads that wait for a batch of numbered tasks, and take the next number until none is left.
  *
  * A batch is published under the mutex with a new serial number; each thread works on a batch at most once. The
- * caller works too, then waits until the last thread has left the batch.
+ * caller works too, then waits until the last thread has left the batch. Who comes with a batch meanwhile, as a task of
+ * the first one does, works on it alone.
  */
 #include "base/pool.h"
 
@@ -10,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "base/error.h"
 
 struct pool {
     unsigned n_threads;
@@ -28,6 +31,7 @@ struct pool {
     void (*tick)(void *arg, size_t i, size_t n);
     void *tick_arg;
 
+    atomic_bool runs; /* a batch is under way */
     atomic_bool cancelled;
     const struct pool *followed; /* or NULL */
 };
@@ -146,6 +150,11 @@ static void wait_idle(struct pool *pool) {
 
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
     bool alone = pool->n_threads == 1 || n <= 1;
+    if (atomic_exchange(&pool->runs, true)) {
+        for (size_t i = 0; i < n; i++)
+            task(arg, i);
+        return;
+    }
     pool->task = task;
     pool->arg = arg;
     pool->n = n;
@@ -155,4 +164,38 @@ void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), vo
     take_tasks(pool, true);
     if (!alone)
         wait_idle(pool);
+    atomic_store(&pool->runs, false);
+}
+
+/* What may fail, and where. */
+struct trial {
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+struct trials {
+    pool_trial *task;
+    void *arg;
+    struct trial *list;
+};
+
+static void run_trial(void *of, size_t i) {
+    const struct trials *trials = of;
+    trials->list[i].status = trials->task(trials->arg, i, &trials->list[i].error);
+}
+
+enum sutra_status pool_try(struct pool *pool, size_t n, pool_trial *task, void *arg, struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < n && !status && !pool; i++)
+        status = task(arg, i, error);
+    if (!pool || n == 0)
+        return status;
+    struct trials trials = {task, arg, calloc(n, sizeof *trials.list)};
+    if (!trials.list)
+        return error_memory(error);
+    pool_run(pool, n, run_trial, &trials);
+    for (size_t i = 0; i < n && !status; i++)
+        status = error_hand_on(error, trials.list[i].status, &trials.list[i].error);
+    free(trials.list);
+    return status;
 }

@@ -2,14 +2,16 @@
  * pool.h - a few threads that share out numbered tasks.
  *
  * pool_run() calls task(arg, i) once for each i in [0, n), on the pool's threads and the caller's, handed out in
- * rising order, and returns when all are done. Tasks must not call pool_run(). Results are the same for any number of
- * threads as long as task i writes only what belongs to i.
+ * rising order, and returns when all are done. Results are the same for any number of threads as long as task i writes
+ * only what belongs to i. While a pool runs, who else calls pool_run(), as a task may, does those tasks alone.
  */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "sutra/error.h"
 
 struct pool;
 
@@ -25,6 +27,11 @@ void pool_on_tick(struct pool *pool, void (*tick)(void *arg, size_t i, size_t n)
 void pool_tick(const struct pool *pool, size_t i, size_t n);
 
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg);
+
+/* The same of tasks that may fail: the error is that of the first of them by number. Without a pool they are run one
+ * after the other, up to the first that fails. */
+typedef enum sutra_status pool_trial(void *arg, size_t i, struct sutra_error *error);
+enum sutra_status pool_try(struct pool *pool, size_t n, pool_trial *task, void *arg, struct sutra_error *error);
 
 /* Says that what runs is not wanted any more, or takes that back; from any thread, and from a handler of signals. Tasks
  * and loops look now and then whether they can end early. A pool that follows another one is cancelled with it. */

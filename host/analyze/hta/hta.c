@@ -60,56 +60,37 @@ static enum sutra_status make_input(struct hta_making *making) {
 
 /* ---- Metrics ---- */
 
-/* Those that ask the trace for fields, which all threads look for. */
-static hta_metric *const asking_metrics[] = {hta_bandwidth, hta_collectives};
-enum { N_ASKING = sizeof asking_metrics / sizeof *asking_metrics };
-
-/* The others, of which each writes what is its own; the first of them are of one rank. The longest stand first. */
-static hta_metric *const own_metrics[] = {hta_operators, hta_annotated, hta_sequences,   hta_busy_series,
-                                          hta_queue,     hta_calls,     hta_launches,    hta_busy,
-                                          hta_steps,     hta_idle,      hta_annotations, hta_names};
-enum { N_OF_RANK = 4, N_OWN = sizeof own_metrics / sizeof *own_metrics };
-
-/* One after the other. */
-static enum sutra_status run_metrics(struct hta_making *making, hta_metric *const *metrics, size_t n) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < n && !status; i++) {
-        struct arena_mark mark = arena_mark(&making->arena);
-        status = metrics[i](&making->input, &making->arena, making->made, &making->error);
-        if (!status)
-            status = context_go_on(making->input.context, &making->error);
-        arena_release(&making->arena, mark);
-    }
-    return status;
-}
+/* Of which each writes what is its own, the longest first. The first are of one rank; the last ask the trace for
+ * fields. */
+static hta_metric *const metrics[] = {hta_operators,   hta_annotated, hta_sequences, hta_busy_series, hta_queue,
+                                      hta_calls,       hta_launches,  hta_busy,      hta_steps,       hta_idle,
+                                      hta_annotations, hta_names,     hta_bandwidth, hta_collectives};
+enum { N_OF_RANK = 4, N_METRICS = sizeof metrics / sizeof *metrics, N_ASKING = 2, FIRST_ASKING = N_METRICS - N_ASKING };
 
 struct metric_runs {
     struct hta_making *making;
+    struct pool *pool;
     hta_metric *const *metrics;
-    enum sutra_status status[N_OWN];
-    struct sutra_error error[N_OWN];
 };
 
-static void run_metric(void *arg, size_t i) {
-    struct metric_runs *runs = arg;
-    const struct engine engine = engine_cpu(NULL);
-    struct hta_input input = runs->making->input;
-    struct arena arena = {0};
-    input.engine = &engine;
-    runs->status[i] = context_go_on(input.context, &runs->error[i]);
-    if (!runs->status[i])
-        runs->status[i] = runs->metrics[i](&input, &arena, runs->making->made, &runs->error[i]);
-    arena_free(&arena);
+/* With memory of its own where several are made at once. */
+static enum sutra_status run_metric(void *arg, size_t i, struct sutra_error *error) {
+    const struct metric_runs *runs = arg;
+    struct hta_making *making = runs->making;
+    struct arena own = {0}, *arena = runs->pool ? &own : &making->arena;
+    struct arena_mark mark = arena_mark(arena);
+    enum sutra_status status = context_go_on(making->input.context, error);
+    if (!status)
+        status = runs->metrics[i](&making->input, arena, making->made, error);
+    arena_release(arena, mark);
+    arena_free(&own);
+    return status;
 }
 
-/* Each by one thread, with memory of its own. */
-static enum sutra_status run_at_once(struct hta_making *making, hta_metric *const *metrics, size_t n) {
-    struct metric_runs runs = {.making = making, .metrics = metrics};
-    pool_run(making->pool, n, run_metric, &runs);
-    for (size_t i = 0; i < n; i++)
-        if (runs.status[i])
-            return error_hand_on(&making->error, runs.status[i], &runs.error[i]);
-    return SUTRA_OK;
+/* Those from `first` to `end`, on all threads of a pool, or NULL: one after the other. */
+static enum sutra_status run_metrics(struct hta_making *making, struct pool *pool, size_t first, size_t end) {
+    struct metric_runs runs = {making, pool, metrics + first};
+    return pool_try(pool, end - first, run_metric, &runs, &making->error);
 }
 
 /* ---- The work on a trace ---- */
@@ -124,7 +105,8 @@ static enum sutra_status check_tables(const struct sutra_hta *hta, struct sutra_
 enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
                                    bool beside, struct sutra_error *error) {
-    *making = (struct hta_making){.trace = trace, .engine = beside ? engine_cpu(NULL) : context->engine};
+    *making =
+        (struct hta_making){.trace = trace, .beside = beside, .engine = beside ? engine_cpu(NULL) : context->engine};
     enum sutra_status status = hta_options_take(options, &making->input.options, error);
     if (status)
         return status;
@@ -132,7 +114,7 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
         return error_memory(error);
     making->input.context = context;
     making->input.engine = &making->engine;
-    if (!beside && making->engine.concurrent /* the CPU's */ && pool_threads(context->pool) > 1)
+    if (making->engine.concurrent /* the CPU's */ && pool_threads(context->pool) > 1)
         making->pool = context->pool;
     making->made->options = making->input.options;
     making->made->summary.size = sizeof making->made->summary;
@@ -142,19 +124,17 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
 void hta_making_do(void *arg) {
     struct hta_making *making = arg;
     making->status = make_input(making);
-    if (!making->status && !making->pool)
-        making->status = run_metrics(making, own_metrics + N_OF_RANK, N_OWN - N_OF_RANK);
+    if (!making->status && making->beside)
+        making->status = run_metrics(making, NULL, N_OF_RANK, FIRST_ASKING);
 }
 
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error) {
     enum sutra_status status = making->status;
-    size_t n_left_out = making->input.options.only_joined ? N_OF_RANK : 0;
-    if (!status && making->pool)
-        status = run_at_once(making, own_metrics + n_left_out, N_OWN - n_left_out);
+    size_t first = making->input.options.only_joined ? N_OF_RANK : 0;
+    if (!status && making->beside)
+        status = run_metrics(making, making->pool, FIRST_ASKING, N_METRICS);
     if (!status)
-        status = run_metrics(making, asking_metrics, N_ASKING);
-    if (!status && !making->pool)
-        status = run_metrics(making, own_metrics, N_OF_RANK - n_left_out);
+        status = run_metrics(making, making->pool, first, making->beside ? N_OF_RANK : N_METRICS);
     if (!status)
         status = check_tables(making->made, &making->error);
     for (size_t i = 0; i < sizeof making->made->warnings / sizeof *making->made->warnings; i++)

@@ -126,6 +126,7 @@ struct hta_making {
     struct hta_input input;
     struct engine engine;
     struct pool *pool; /* of threads that make tables at once; NULL: one does */
+    bool beside;       /* the first part is on another thread, and makes tables there */
     const struct sutra_device_trace *trace;
     struct sutra_hta *made;
     struct arena arena;
@@ -133,7 +134,7 @@ struct hta_making {
     struct sutra_error error;
 };
 
-/* `beside`: the first part is on another thread. SUTRA_SYSTEM, SUTRA_USAGE: there is nothing to do or to end. */
+/* SUTRA_SYSTEM, SUTRA_USAGE: there is nothing to do or to end. */
 enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
                                    bool beside, struct sutra_error *error);

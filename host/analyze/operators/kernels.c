@@ -349,10 +349,20 @@ static void write_durations(const struct work_tables *from, struct sutra_table *
 
 /* ---- The tables ---- */
 
+static enum sutra_status ask(const struct op_input *input, struct asked_column *columns, struct sutra_error *error) {
+    const struct op_reading *reading = input->reading;
+    return event_columns_ask(input->context, reading->trace, kernel_fields, N_KERNEL_FIELDS, reading->devices.event,
+                             reading->devices.n, columns, error);
+}
+
+enum sutra_status operators_kernels_ask(const struct op_input *input, struct sutra_error *error) {
+    struct asked_column columns[N_KERNEL_FIELDS];
+    return ask(input, columns, error);
+}
+
 static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = tables->reading;
-    enum sutra_status status = event_columns_ask(tables->input->context, reading->trace, kernel_fields, N_KERNEL_FIELDS,
-                                                 reading->devices.event, reading->devices.n, tables->columns, error);
+    enum sutra_status status = ask(tables->input, tables->columns, error);
     if (!status && (!strings_init(&tables->sizes) || strings_intern(&tables->sizes, "", 0) == STRING_NONE))
         status = error_memory(error);
     tables->n_limits = device_limits_read(reading->trace, tables->limits);

@@ -328,60 +328,47 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
 
 /* ---- Ours ---- */
 
-/* Tables that ask nothing new of the trace, each made by one thread with memory of its own. */
-static op_maker *const makers_beside[] = {operators_by_arguments, operators_rates,   operators_by_annotation,
-                                          operators_by_name,      operators_by_path, operators_by_category};
-enum { N_MAKERS_BESIDE = sizeof makers_beside / sizeof *makers_beside };
+/* Tables that ask nothing new of the trace, each made by one thread with memory of its own: the longest first, which is
+ * of kernels, then those of operators. */
+static op_maker *const makers[] = {operators_kernels,       operators_by_arguments, operators_rates,
+                                   operators_by_annotation, operators_by_name,      operators_by_path,
+                                   operators_by_category};
+enum { N_MAKERS = sizeof makers / sizeof *makers, N_OF_KERNELS = 1 };
 
 struct maker_runs {
     const struct op_input *input;
     struct sutra_operators *made;
-    enum sutra_status status[N_MAKERS_BESIDE];
-    struct sutra_error error[N_MAKERS_BESIDE];
+    op_maker *const *makers;
 };
 
-static void run_maker(void *arg, size_t i) {
-    struct maker_runs *runs = arg;
+static enum sutra_status run_maker(void *arg, size_t i, struct sutra_error *error) {
+    const struct maker_runs *runs = arg;
     struct arena arena = {0};
-    runs->status[i] = makers_beside[i](runs->input, &arena, runs->made, &runs->error[i]);
+    enum sutra_status status = runs->makers[i](runs->input, &arena, runs->made, error);
     arena_free(&arena);
-}
-
-static enum sutra_status run_beside(const struct op_input *input, struct sutra_operators *made,
-                                    struct sutra_error *error) {
-    struct maker_runs runs = {.input = input, .made = made};
-    pool_run(input->context->pool, N_MAKERS_BESIDE, run_maker, &runs);
-    for (size_t i = 0; i < N_MAKERS_BESIDE; i++)
-        if (runs.status[i])
-            return error_hand_on(error, runs.status[i], &runs.error[i]);
-    return check_made(made, error);
-}
-
-/* Those of operators: first what asks of the trace, on all threads, then the tables, one on each. */
-static enum sutra_status make_of_operators(struct op_input *input, struct arena *arena, struct arena *scratch,
-                                           struct sutra_operators *made, struct sutra_error *error) {
-    static op_maker *const asking[] = {operators_by_module};
-    const struct op_charges *charges = &input->reading->charges;
-    struct rates_work rates;
-    enum sutra_status status = rates_begin(input, arena, &rates, error);
-    const struct op_host_list lists[] = {{charges->host, charges->n}, {rates.hosts, rates.n_hosts}};
-    input->rates = &rates;
-    if (!status)
-        status = op_arguments_ask(input->context, input->reading, lists, scratch, error);
-    if (!status)
-        status = run_makers(asking, 1, input, scratch, made, error);
-    if (!status)
-        status = run_beside(input, made, error);
-    rates_end(&rates);
-    input->rates = NULL;
     return status;
 }
 
-/* Those of operators and those of kernels, both or one. */
+/* What tables of operators ask of the trace, on all threads. */
+static enum sutra_status ask_of_operators(const struct op_input *input, const struct rates_work *rates,
+                                          struct arena *scratch, struct sutra_operators *made,
+                                          struct sutra_error *error) {
+    static op_maker *const asking[] = {operators_by_module};
+    const struct op_charges *charges = &input->reading->charges;
+    const struct op_host_list lists[] = {{charges->host, charges->n}, {rates->hosts, rates->n_hosts}};
+    enum sutra_status status = op_arguments_ask(input->context, input->reading, lists, scratch, error);
+    return status ? status : run_makers(asking, 1, input, scratch, made, error);
+}
+
+/* Those of operators and those of kernels, both or one: first what asks of the trace, on all threads, then the tables,
+ * one on each. */
 static enum sutra_status make_tables(struct op_input *input, const struct op_reading *reading, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
-    static op_maker *const of_all[] = {operators_timeline}, *const of_kernels[] = {operators_kernels};
+    static op_maker *const of_all[] = {operators_timeline};
+    struct rates_work rates = {0};
+    size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS;
+    struct maker_runs runs = {input, made, makers + first};
     uint8_t *categories = NULL;
     enum sutra_status status = op_charges_categorize(reading, arena, scratch, &categories, error);
     if (status)
@@ -390,9 +377,19 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
     status = run_makers(of_all, 1, input, scratch, made, error);
+    if (!status && operators) {
+        status = rates_begin(input, arena, &rates, error);
+        input->rates = &rates;
+    }
     if (!status && operators)
-        status = make_of_operators(input, arena, scratch, made, error);
-    return status || !kernels ? status : run_makers(of_kernels, 1, input, scratch, made, error);
+        status = ask_of_operators(input, &rates, scratch, made, error);
+    if (!status && kernels)
+        status = operators_kernels_ask(input, error);
+    if (!status)
+        status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
+    rates_end(&rates);
+    input->rates = NULL;
+    return status ? status : check_made(made, error);
 }
 
 static enum sutra_status make_ours(struct op_work *work, const struct sutra_device_trace *trace,
