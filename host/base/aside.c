@@ -3,8 +3,15 @@
  */
 #include "base/aside.h"
 
+static _Thread_local bool is_here;
+
+bool aside_is_here(void) {
+    return is_here;
+}
+
 static void *run(void *arg) {
     struct aside *aside = arg;
+    is_here = true;
     aside->work(aside->arg);
     return NULL;
 }

@@ -3,7 +3,8 @@
  *
  *     aside_begin(&aside, threads > 1, work, &arg);    ... what does not touch arg ...    aside_end(&aside);
  *
- * Where no thread is wanted, or the system has none, the work is done when it is waited for.
+ * Where no thread is wanted, or the system has none, the work is done when it is waited for. Its thread takes no others
+ * away: what it has a pool do it does alone.
  */
 #ifndef BASE_ASIDE_H
 #define BASE_ASIDE_H
@@ -22,5 +23,8 @@ void aside_begin(struct aside *aside, bool threads, void (*work)(void *arg), voi
 
 /* Returns when the work is done; due once for each that began. */
 void aside_end(struct aside *aside);
+
+/* Whether the thread that calls is one of these. */
+bool aside_is_here(void);
 
 #endif

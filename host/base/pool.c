@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/aside.h"
 #include "base/error.h"
 
 struct pool {
@@ -150,7 +151,7 @@ static void wait_idle(struct pool *pool) {
 
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
     bool alone = pool->n_threads == 1 || n <= 1;
-    if (atomic_exchange(&pool->runs, true)) {
+    if (aside_is_here() || atomic_exchange(&pool->runs, true)) {
         for (size_t i = 0; i < n; i++)
             task(arg, i);
         return;

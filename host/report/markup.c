@@ -41,7 +41,7 @@ static uint32_t shown(uint32_t code_point) {
     return code_point;
 }
 
-const char *markup_read(const char *bytes, const char *end, uint32_t *code_point) {
+const char *markup_read_any(const char *bytes, const char *end, uint32_t *code_point) {
     size_t n = character_length(bytes, end);
     if (n == 0) {
         *code_point = REPLACEMENT;
@@ -99,10 +99,21 @@ static void write_character(struct markup *markup, uint32_t code_point) {
     }
 }
 
+/* Where the first byte is that is not written as it stands. */
+static const char *plain_end(const char *at, const char *end) {
+    while (at < end && markup_is_plain(*at) && *at != '<' && *at != '>' && *at != '&' && *at != '"' && *at != '\'')
+        at++;
+    return at;
+}
+
 void markup_name(struct markup *markup, struct name name) {
     uint32_t code_point;
     for (const char *at = name.bytes, *end = at + name.length; at < end;) {
-        at = markup_read(at, end, &code_point);
+        const char *plain = plain_end(at, end);
+        buffer_append(&markup->out.out, at, (size_t)(plain - at));
+        if (plain == end)
+            return;
+        at = markup_read(plain, end, &code_point);
         write_character(markup, code_point);
     }
 }
@@ -110,24 +121,26 @@ void markup_name(struct markup *markup, struct name name) {
 bool markup_cut(struct markup *markup, struct name name, double width) {
     double whole = markup_width(name), front = (width - 1) * (name.by_end ? 0.2 : 0.6), back = width - 1 - front,
            seen = 0;
-    bool in_gap = false;
+    const char *gap = NULL, *at = name.bytes, *end = at + name.length;
     uint32_t code_point;
     if (whole <= width) {
         markup_name(markup, name);
         return false;
     }
-    for (const char *at = name.bytes, *end = at + name.length; at < end;) {
-        at = markup_read(at, end, &code_point);
+    for (const char *next; at < end; at = next) {
+        next = markup_read(at, end, &code_point);
         double before = seen;
         seen += character_width(code_point);
-        if (seen > front && whole - before > back) {
-            if (!in_gap)
-                write_character(markup, 0x2026);
-            in_gap = true;
-        } else {
-            write_character(markup, code_point);
-        }
+        bool is_left_out = seen > front && whole - before > back;
+        if (gap && !is_left_out)
+            break;
+        if (!gap && is_left_out)
+            gap = at;
     }
+    markup_name(markup, (struct name){name.bytes, (size_t)((gap ? gap : end) - name.bytes), false});
+    if (gap)
+        write_character(markup, 0x2026);
+    markup_name(markup, (struct name){at, (size_t)(end - at), false});
     return true;
 }
 

@@ -28,8 +28,19 @@ static inline struct name name_of(const char *text) {
     return (struct name){text, strlen(text), false};
 }
 
+/* Whether a byte is a character that is shown as it is. */
+static inline bool markup_is_plain(char byte) {
+    return byte >= ' ' && byte <= '~';
+}
+
 /* The next character of the name as a page may show it; returns where the one behind it begins. */
-const char *markup_read(const char *bytes, const char *end, uint32_t *code_point);
+const char *markup_read_any(const char *bytes, const char *end, uint32_t *code_point);
+static inline const char *markup_read(const char *bytes, const char *end, uint32_t *code_point) {
+    if (!markup_is_plain(*bytes))
+        return markup_read_any(bytes, end, code_point);
+    *code_point = (uint32_t)*bytes;
+    return bytes + 1;
+}
 
 /* How wide a name is in common sans-serif fonts, rather more than less, in the size of the font. O(length). */
 double markup_width(struct name name);

@@ -139,7 +139,7 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
                                    const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
                                    bool beside, struct sutra_error *error);
 void hta_making_do(void *arg);
-/* The second part: what asks the trace for fields, and tells warnings. */
+/* The second part: what asks the trace for texts, and tells warnings. */
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error);
 
 /* The options as they count: with what stands for 0. */
@@ -189,7 +189,7 @@ enum sutra_status hta_correlated_find(const struct hta_input *input, const value
 /* The metrics, a file each. Each makes its tables and its part of the summary. */
 typedef enum sutra_status hta_metric(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error);
-hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth;
+hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth, hta_spans;
 hta_metric hta_busy_series, hta_steps, hta_annotations, hta_annotated, hta_operators, hta_sequences, hta_collectives;
 
 /* hta_iterations.c: the steps of all rows. */

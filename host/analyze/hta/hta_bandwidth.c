@@ -260,7 +260,7 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
         status = find_levels(&bandwidth, input->engine, arena, error);
     if (!status)
         status = add_rows(hta, input->engine, &bandwidth, arena, error);
-    if (!status)
+    if (!status && !input->options.only_joined)
         status = make_series(&bandwidth, input, arena, hta, error);
     tuples_free(&bandwidth.lines);
     strings_free(&bandwidth.kinds);

@@ -78,8 +78,8 @@ static bool take_name(struct step_spans *spans, const struct hta_input *input, r
     return span != NULL;
 }
 
-static enum sutra_status add_spans(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
-                                   struct sutra_error *error) {
+enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                            struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
     struct step_spans spans = {.arena = arena, .last = TUPLE_NONE};
     bool ok = true;
@@ -129,7 +129,6 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
     row_t *events = arena_take(arena, rows->n, sizeof *events), n = 0;
     struct asked_column groups = {0};
     enum sutra_status status = arena_status(arena, error);
-    hta_collectives_init(hta);
     for (row_t i = 0; i < rows->n && !status; i++)
         if (is_collective(input, rows->list[i]))
             events[n++] = rows->list[i];
@@ -137,5 +136,5 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
         status = event_columns_ask(input->context, rows->trace, &field, 1, events, n, &groups, error);
     for (row_t i = 0; i < n && !status; i++)
         add_collective(input, events[i], groups.string, &hta->collectives);
-    return status ? status : add_spans(input, arena, hta, error);
+    return status;
 }

@@ -118,19 +118,22 @@ static void add_histogram(struct sutra_hta *hta, const struct launch_histogram *
 
 /* ---- All launches ---- */
 
+/* `table` NULL: only counts it. */
 static void add_pair(const struct hta_rows *rows, struct sutra_table *table, row_t call, row_t kernel,
                      struct launch_histogram *histogram) {
     int64_t delay = launch_delay_of(rows->start[call], rows->dur[call], rows->start[kernel]);
+    count_launch(histogram, rows->dur[call], rows->dur[kernel], delay);
+    if (!table)
+        return;
     table_integer(table, column_key(rows->events->correlation[call]));
     table_number(table, us_of(rows->dur[call]));
     table_number(table, us_of(rows->dur[kernel]));
     table_number(table, us_of(delay));
-    count_launch(histogram, rows->dur[call], rows->dur[kernel], delay);
 }
 
 static void add_pairs(const struct hta_input *input, const struct paired_calls *calls, struct sutra_hta *hta) {
     const struct hta_correlated *correlated = &input->correlated;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_LAUNCHES);
+    struct sutra_table *table = hta->options.only_joined ? NULL : hta_table_begin(hta, SUTRA_HTA_LAUNCHES);
     struct launch_histogram histogram = {0};
     bool once = count_pairs(calls, correlated) > (uint64_t)input->rows.events->n * PAIRS_PER_EVENT + PAIRS_MOST;
     if (once)

@@ -300,6 +300,7 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
     if (!status)
         status = restriction_take(work.options.restriction, &restriction, error);
     work.of_each.last_step |= restriction.step != NULL;
+    work.of_each.only_joined |= !work.options.visit && !work.options.visit_trace && !context->team;
     if (!status)
         status = ranks_begin(n_paths, &work.of_each, &work.ranks, error);
     if (status)
