@@ -310,7 +310,8 @@ static void lists_are_checked_alike_at_any_depth(void **state) {
     static const char *const pieces[] = {
         "[",   "]",        ",",    ", ",           " ",  "1",  "0", "-", "12345",   "\"\"", "\"a,]\"",
         "1.5", "\"\\\"\"", "true", "\"\xc3\xa9\"", "\n", "\"", "{", "}", "\"a\": 1"};
-    static const char *const likely[] = {"[]", "[1, 2]", "7", "\"x\"", "[[3], []]", "-1", "10"};
+    static const char *const likely[] = {"[]", "[1, 2]", "7", "\"x\"", "[[3], []]", "-1", "10", "[\n\t 1,\r\n 2\n ]"};
+    static const char *const commas[] = {", ", ",", ", ", ",\n        ", " , "};
     const size_t depth = DEPTH_MAX - 80;
     struct random dice = {11};
     unsigned n_valid = 0;
@@ -319,10 +320,10 @@ static void lists_are_checked_alike_at_any_depth(void **state) {
         size_t size = 1;
         for (size_t n = random_below(&dice, round % 4 ? 12 : 60), i = 0; i < n; i++) {
             if (i > 0 && random_below(&dice, 20))
-                size += (size_t)sprintf(list + size, "%s", random_below(&dice, 3) ? ", " : ",");
+                size += (size_t)sprintf(list + size, "%s", commas[random_below(&dice, 5)]);
             bool odd = random_below(&dice, 12) == 0;
             size += (size_t)sprintf(list + size, "%s",
-                                    odd ? pieces[random_below(&dice, 20)] : likely[random_below(&dice, 7)]);
+                                    odd ? pieces[random_below(&dice, 20)] : likely[random_below(&dice, 8)]);
         }
         size += (size_t)sprintf(list + size, "]");
         memset(deep, '[', depth);

@@ -5,11 +5,8 @@
 
 #include <string.h>
 
+#include "read/plain_list.h"
 #include "text/string_text.h"
-
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
 
 /* Digits that Python reads in one integer, as text. */
 #define INTEGER_DIGITS_TEXT "4300"
@@ -118,174 +115,6 @@ struct json_end scalar_end(const struct source *source, size_t at) {
     return (struct json_end){at, "a JSON value"};
 }
 
-/* ---- Plain lists ---- */
-
-/* Lists are looked at in blocks of 64 bytes, up to so many: what is longer, or not plain, is walked token by token. */
-#define LIST_BLOCKS 4
-
-/* Bit i stands for byte i of a block. */
-struct list_block {
-    uint64_t quote, comma, space, open, close, digit, zero, minus, other;
-};
-
-#ifdef __SSE2__
-
-static inline uint64_t equal_bits(__m128i bytes, char c) {
-    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)));
-}
-
-static inline struct list_block list_block(const char *text) {
-    struct list_block block = {0};
-    for (unsigned i = 0; i < 64; i += SCAN_BYTES) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(text + i)), less = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
-        __m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(less, _mm_set1_epi8(9)), less);
-        __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')); /* signed: the highest bit, too */
-        block.quote |= equal_bits(bytes, '"') << i;
-        block.comma |= equal_bits(bytes, ',') << i;
-        block.space |= equal_bits(bytes, ' ') << i;
-        block.open |= equal_bits(bytes, '[') << i;
-        block.close |= equal_bits(bytes, ']') << i;
-        block.zero |= equal_bits(bytes, '0') << i;
-        block.minus |= equal_bits(bytes, '-') << i;
-        block.digit |= (uint64_t)(unsigned)_mm_movemask_epi8(digit) << i;
-        block.other |= (equal_bits(bytes, '\\') | (unsigned)_mm_movemask_epi8(low)) << i;
-    }
-    return block;
-}
-
-#define AVX512 __attribute__((target("avx512f,avx512bw")))
-
-AVX512 static inline struct list_block list_block_avx512(const char *text) {
-    __m512i bytes = _mm512_loadu_si512(text), less = _mm512_sub_epi8(bytes, _mm512_set1_epi8('0'));
-    return (struct list_block){
-        .quote = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('"')),
-        .comma = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(',')),
-        .space = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(' ')),
-        .open = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('[')),
-        .close = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(']')),
-        .digit = _mm512_cmple_epu8_mask(less, _mm512_set1_epi8(9)),
-        .zero = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('0')),
-        .minus = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('-')),
-        .other = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\\')) |
-                 _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(' ')),
-    };
-}
-
-#else
-
-static struct list_block list_block(const char *text) {
-    struct list_block block = {0};
-    for (unsigned i = 0; i < 64; i++) {
-        uint64_t bit = (uint64_t)1 << i;
-        char c = text[i];
-        block.quote |= c == '"' ? bit : 0;
-        block.comma |= c == ',' ? bit : 0;
-        block.space |= c == ' ' ? bit : 0;
-        block.open |= c == '[' ? bit : 0;
-        block.close |= c == ']' ? bit : 0;
-        block.zero |= c == '0' ? bit : 0;
-        block.minus |= c == '-' ? bit : 0;
-        block.digit |= c >= '0' && c <= '9' ? bit : 0;
-        block.other |= (unsigned char)c - 0x20u >= 0x60 || c == '\\' ? bit : 0;
-    }
-    return block;
-}
-
-#endif
-
-static inline uint64_t prefix_xor(uint64_t bits) {
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    bits ^= bits << 16;
-    return bits ^ bits << 32;
-}
-
-/* What one block hands to the next: of the last byte, but for the depth and `in_string`, which is all ones or zeros. */
-struct list_state {
-    uint64_t depth, in_string;
-    uint64_t value, digit, zero, minus, open, comma, space;
-};
-
-/* The bits of the bytes behind those of `bits`. */
-static inline uint64_t behind(uint64_t bits, uint64_t *carry) {
-    uint64_t next = bits << 1 | *carry;
-    *carry = bits >> 63;
-    return next;
-}
-
-/* The bracket that closes the first one, as a bit; 0: it is not in this block. */
-static inline uint64_t closing_bit(uint64_t open, uint64_t close, uint64_t *depth) {
-    for (uint64_t left = open | close; left; left &= left - 1) {
-        uint64_t bit = left & -left;
-        *depth += open & bit ? 1 : UINT64_MAX;
-        if (*depth == 0)
-            return bit;
-    }
-    return 0;
-}
-
-/* The bracket that closes the list, as a bit, or 0: it goes on. *plain: each byte up to there may stand behind the one
- * before it: strings of plain characters and integers, a comma and at most a space between them, in brackets. */
-__attribute__((always_inline)) static inline uint64_t list_step(struct list_state *state,
-                                                                const struct list_block *block, bool *plain) {
-    uint64_t in_string = prefix_xor(block->quote) ^ state->in_string; /* with the opening quote, without the closing */
-    uint64_t comma = block->comma & ~in_string, space = block->space & ~in_string, minus = block->minus & ~in_string;
-    uint64_t open = block->open & ~in_string, close = block->close & ~in_string, digit = block->digit & ~in_string;
-    uint64_t last = closing_bit(open, close, &state->depth);
-    uint64_t behind_digit = behind(digit, &state->digit), behind_minus = behind(minus, &state->minus);
-    uint64_t behind_comma = behind(comma, &state->comma);
-    uint64_t begin = (block->quote & in_string) | open | minus | (digit & ~behind_digit & ~behind_minus);
-    uint64_t zero = block->zero & digit & ~behind_digit;
-    uint64_t known = in_string | block->quote | comma | space | open | close | digit | minus;
-    uint64_t wrong = ~known | (block->other & in_string) | (space & ~behind_comma) | (behind_minus & ~digit);
-    wrong |= behind((block->quote & ~in_string) | close, &state->value) & ~(comma | close);
-    wrong |= behind_digit & ~(digit | comma | close);
-    wrong |= behind(zero, &state->zero) & digit;
-    wrong |= behind(open, &state->open) & ~(begin | close);
-    wrong |= behind_comma & ~(space | begin);
-    wrong |= behind(space, &state->space) & ~begin;
-    state->in_string = -(in_string >> 63);
-    *plain = !(wrong & (last ? last | (last - 1) : UINT64_MAX));
-    return last;
-}
-
-/* The byte behind the list at byte `at`, or 0. Zeros behind the text are not plain. */
-static size_t plain_list_end(const char *text, size_t at) {
-    struct list_state state = {0};
-    bool plain = true;
-    for (size_t end = at + LIST_BLOCKS * 64; at < end && plain; at += 64) {
-        struct list_block block = list_block(text + at);
-        uint64_t last = list_step(&state, &block, &plain);
-        if (last)
-            return plain ? at + (size_t)__builtin_ctzll(last) + 1 : 0;
-    }
-    return 0;
-}
-
-#ifdef __SSE2__
-AVX512 static size_t plain_list_end_avx512(const char *text, size_t at) {
-    struct list_state state = {0};
-    bool plain = true;
-    for (size_t end = at + LIST_BLOCKS * 64; at < end && plain; at += 64) {
-        struct list_block block = list_block_avx512(text + at);
-        uint64_t last = list_step(&state, &block, &plain);
-        if (last)
-            return plain ? at + (size_t)__builtin_ctzll(last) + 1 : 0;
-    }
-    return 0;
-}
-#endif
-
-static inline size_t list_end(const char *text, size_t at) {
-#ifdef __SSE2__
-    if (__builtin_cpu_supports("avx512bw"))
-        return plain_list_end_avx512(text, at);
-#endif
-    return plain_list_end(text, at);
-}
-
 /* ---- Brackets ---- */
 
 /* Which of the open brackets are objects: a bit each. */
@@ -313,8 +142,8 @@ static inline bool enter_value(struct json_walker *walker, struct kinds *kinds) 
     if (c == '"') {
         walk_string(walker);
     } else if (c == '{' || c == '[') {
-        bool list = c == '[' && kinds->depth > 0 && kinds->depth + 64 * LIST_BLOCKS < DEPTH_MAX;
-        size_t end = list ? list_end(walker->text, walker->at) : 0;
+        bool list = c == '[' && kinds->depth > 0 && kinds->depth + PLAIN_LIST_BYTES < DEPTH_MAX;
+        size_t end = list ? plain_list_end(walker->text, walker->at) : 0;
         if (end) {
             walk_to(walker, end);
             return false;
@@ -368,6 +197,6 @@ static struct json_end walk_brackets(const struct source *source, size_t at) {
 }
 
 struct json_end brackets_end(const struct source *source, size_t at) {
-    size_t end = source->bytes[at] == '[' ? list_end(source->bytes, at) : 0;
+    size_t end = source->bytes[at] == '[' ? plain_list_end(source->bytes, at) : 0;
     return end ? (struct json_end){end, NULL} : walk_brackets(source, at);
 }
