@@ -13,20 +13,32 @@
 /* Columns of the table. */
 enum { COLUMN_TS = 1, COLUMN_STREAM = 4, COLUMN_LENGTH = 5 };
 
-static double ts_of(const struct sutra_table *changes, uint64_t row) {
-    return table_get_real(changes, COLUMN_TS, row);
+struct queue_columns {
+    struct sutra_column ts; /* of integers or of real numbers */
+    const int64_t *stream, *length;
+};
+
+static struct queue_columns columns_of(const struct sutra_table *changes) {
+    struct queue_columns columns;
+    struct sutra_column column;
+    sutra_table_column(changes, COLUMN_TS, &columns.ts);
+    sutra_table_column(changes, COLUMN_STREAM, &column);
+    columns.stream = column.integers;
+    sutra_table_column(changes, COLUMN_LENGTH, &column);
+    columns.length = column.integers;
+    return columns;
 }
 
-static int64_t stream_of(const struct sutra_table *changes, uint64_t row) {
-    return table_get_integer(changes, COLUMN_STREAM, row);
+static double ts_of(const struct queue_columns *changes, uint64_t row) {
+    return changes->ts.integers ? (double)changes->ts.integers[row] : changes->ts.reals[row];
 }
 
 /* The most work that waited in a stream's queue. */
-static double longest_of(const struct sutra_table *changes, uint64_t first, uint64_t end) {
-    double most = 0;
+static double longest_of(const struct queue_columns *changes, uint64_t first, uint64_t end) {
+    int64_t most = 0;
     for (uint64_t i = first; i < end; i++)
-        most = fmax(most, (double)table_get_integer(changes, COLUMN_LENGTH, i));
-    return most;
+        most = changes->length[i] > most ? changes->length[i] : most;
+    return (double)most;
 }
 
 /* Counts a length that held from `from` to `to`, in stretches from the beginning. */
@@ -36,8 +48,8 @@ static void add_length(struct queue_series *series, double length, double from, 
     first = first < QUEUE_STRETCHES ? first : QUEUE_STRETCHES - 1;
     last = last < QUEUE_STRETCHES ? last : QUEUE_STRETCHES - 1;
     for (uint32_t i = first; i <= last; i++) {
-        mean[i] += length * (fmin(to, i + 1) - fmax(from, i));
-        most[i] = fmax(most[i], length);
+        mean[i] += length * ((to < i + 1 ? to : i + 1) - (from > i ? from : i));
+        most[i] = length > most[i] ? length : most[i];
     }
 }
 
@@ -71,9 +83,9 @@ static struct queue_series *place_for(struct queue_list *list, const struct queu
 }
 
 /* Adds the series of changes[first .. end), which are of one stream. */
-static bool add_series(struct queue_list *list, int64_t rank, const struct sutra_table *changes, uint64_t first,
+static bool add_series(struct queue_list *list, int64_t rank, const struct queue_columns *changes, uint64_t first,
                        uint64_t end, double begin_us, double end_us) {
-    const struct queue_series added = {.lines = {.rank = rank, .stream = stream_of(changes, first)},
+    const struct queue_series added = {.lines = {.rank = rank, .stream = changes->stream[first]},
                                        .most = longest_of(changes, first, end)};
     double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
     list->n_all++;
@@ -83,8 +95,7 @@ static bool add_series(struct queue_list *list, int64_t rank, const struct sutra
     *series = added;
     for (uint64_t i = first; i < end; i++) {
         double to = i + 1 < end ? ts_of(changes, i + 1) : end_us;
-        add_length(series, (double)table_get_integer(changes, COLUMN_LENGTH, i), (ts_of(changes, i) - begin_us) * scale,
-                   (to - begin_us) * scale);
+        add_length(series, (double)changes->length[i], (ts_of(changes, i) - begin_us) * scale, (to - begin_us) * scale);
     }
     series->lines = (struct line_series){.rank = rank,
                                          .stream = added.lines.stream,
@@ -96,16 +107,18 @@ static bool add_series(struct queue_list *list, int64_t rank, const struct sutra
     return true;
 }
 
-bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *changes) {
+bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *table) {
+    const struct queue_columns changes = columns_of(table);
     double begin_us = INFINITY, end_us = -INFINITY;
-    for (uint64_t i = 0; i < changes->n_rows; i++) {
-        begin_us = fmin(begin_us, ts_of(changes, i));
-        end_us = fmax(end_us, ts_of(changes, i));
+    for (uint64_t i = 0; i < table->n_rows; i++) {
+        double ts = ts_of(&changes, i);
+        begin_us = ts < begin_us ? ts : begin_us;
+        end_us = ts > end_us ? ts : end_us;
     }
-    for (uint64_t first = 0, end; first < changes->n_rows; first = end) {
-        for (end = first + 1; end < changes->n_rows && stream_of(changes, end) == stream_of(changes, first);)
+    for (uint64_t first = 0, end; first < table->n_rows; first = end) {
+        for (end = first + 1; end < table->n_rows && changes.stream[end] == changes.stream[first];)
             end++;
-        if (!add_series(list, rank, changes, first, end, begin_us, end_us))
+        if (!add_series(list, rank, &changes, first, end, begin_us, end_us))
             return false;
     }
     return true;

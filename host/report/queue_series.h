@@ -27,7 +27,7 @@ struct queue_list {
 /* Adds the series of one rank, from its table of changes. Returns false when memory runs out. O(changes + streams +
  * stretches).
  */
-bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *changes);
+bool queue_list_add(struct queue_list *list, int64_t rank, const struct sutra_table *table);
 void queue_list_free(struct queue_list *list);
 
 /* Copies the series of the longest queues to lines[], at most `n_most`, by rank and stream; returns how many. Ranks

@@ -141,13 +141,20 @@ static void split_all(struct idle_work *work) {
             split(work, gap);
         gap->last = (row_t)work->n;
     }
-    for (uint64_t i = 0; i < work->n && !work->arena->failed; i++)
+}
+
+/* Parts of the rows that threads take one by one. */
+#define NAMED_PARTS 16
+
+static void name_part(void *arg, size_t part) {
+    const struct idle_work *work = arg;
+    for (size_t i = part_start(work->n, NAMED_PARTS, part); i < part_start(work->n, NAMED_PARTS, part + 1); i++)
         if (work->rows[i].gap != ROW_NONE)
             name_row(work, &work->rows[i]);
 }
 
-enum sutra_status overview_idle_attribute(struct overview *overview, struct arena *arena, struct arena *scratch,
-                                          struct sutra_error *error) {
+enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
+                                          struct arena *scratch, struct sutra_error *error) {
     struct idle_work work = {.overview = overview, .arena = arena};
     enum sutra_status status = host_marks_make(overview, arena, scratch, &work.marks, error);
     if (!status)
@@ -160,6 +167,7 @@ enum sutra_status overview_idle_attribute(struct overview *overview, struct aren
         status = error_set(error, SUTRA_DATA, "more than %u stretches of time", ROW_LIMIT);
     if (status)
         return status;
+    pool_run(context->pool, NAMED_PARTS, name_part, &work);
     overview->rows = work.rows;
     overview->n_rows = (row_t)work.n;
     return SUTRA_OK;

@@ -33,7 +33,7 @@ enum sutra_status overview_make(struct sutra_context *context, const struct op_r
     if (!status)
         status = overview_stretches_make(context, overview, arena, scratch, error);
     if (!status)
-        status = overview_idle_attribute(overview, arena, scratch, error);
+        status = overview_idle_attribute(context, overview, arena, scratch, error);
     if (!status)
         sum_rows(overview);
     arena_release(scratch, mark);

@@ -136,8 +136,8 @@ enum sutra_status overview_stretches_make(struct sutra_context *context, struct 
                                           struct arena *scratch, struct sutra_error *error);
 
 /* idle.c: gaps taken apart. */
-enum sutra_status overview_idle_attribute(struct overview *overview, struct arena *arena, struct arena *scratch,
-                                          struct sutra_error *error);
+enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
+                                          struct arena *scratch, struct sutra_error *error);
 
 /* host_marks.c: when threads load data, wait or set up; disjoint, those of thread t are list[first[t]] and on, less
  * list[first[t + 1]]. */

@@ -52,7 +52,8 @@ static void order_steps(const struct overview *overview, struct overview_window 
     const struct op_reading *reading = overview->reading;
     const struct host_rows *hosts = &reading->hosts;
     row_t n = 0;
-    qsort_r(window->steps, window->n_steps, sizeof *window->steps, compare_starts, (void *)hosts);
+    if (window->n_steps > 1)
+        qsort_r(window->steps, window->n_steps, sizeof *window->steps, compare_starts, (void *)hosts);
     for (row_t i = 0; i < window->n_steps; i++) {
         row_t step = window->steps[i], before = n ? window->steps[n - 1] : ROW_NONE;
         if (n && hosts->start[step] < hosts->stop[before] && host_name(reading, step) == host_name(reading, before))
@@ -64,15 +65,13 @@ static void order_steps(const struct overview *overview, struct overview_window 
 
 enum sutra_status overview_window_find(struct overview *overview, struct arena *arena, struct sutra_error *error) {
     struct overview_window *window = &overview->window;
-    row_t n = 0;
+    uint64_t capacity = 0;
     for (row_t row = 0; row < overview->reading->hosts.n; row++)
-        n += is_step(overview, row);
-    window->steps = arena_take(arena, n, sizeof *window->steps);
-    if (!window->steps)
-        return error_memory(error);
-    for (row_t row = 0; row < overview->reading->hosts.n && n; row++)
-        if (is_step(overview, row))
+        if (is_step(overview, row) &&
+            arena_grow(arena, &window->steps, window->n_steps, &capacity, sizeof *window->steps))
             window->steps[window->n_steps++] = row;
+    if (arena->failed)
+        return error_memory(error);
     order_steps(overview, window);
     if (window->n_steps)
         take_steps(overview->reading, window);
