@@ -54,7 +54,7 @@ const char style_page[] =
     "figure{margin:8px 0 12px}.chart{display:block;max-width:100%;height:auto}.narrow{display:none}\n"
     ".scroll{overflow-x:auto;margin:0 0 12px}\n"
     "table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
-    "caption{text-align:left;color:var(--soft);padding:2px 0 4px}\n"
+    "caption{text-align:left;color:var(--soft);padding:2px 0 4px;position:sticky;left:0;max-width:calc(100vw - 70px)}\n"
     "th,td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}thead "
     "th{white-space:normal}\n"
     "th{font-weight:600}thead th{vertical-align:bottom}th:first-child,td:first-child{padding-left:0}\n"

@@ -18,6 +18,8 @@
 
 #define TREEMAP_HEIGHT 320.0
 #define ROOM_LEAST     70.0 /* for a name that is cut: a dozen letters */
+#define WORDS_HEIGHT   (LINE_HEIGHT - 2)
+#define LINES_MOST     4
 
 struct area {
     double x, y, width, height;
@@ -163,27 +165,44 @@ static const char *words_on(int colour, bool strong) {
     return strong ? "on light strong" : "on light";
 }
 
-/* Writes a name that fits, or of which enough is left to know it by; whether it did. */
-static bool draw_name(const struct svg *svg, const char *style, double x, double y, struct name name, double room) {
-    if (name.length == 0 || (room < ROOM_LEAST && markup_width(name) * FONT_SIZE > room))
-        return false;
-    svg_text(svg, style, ANCHOR_START, x, y, name, room);
-    return true;
+/* The bytes of a name that fit on a line, up to the last place where it can be broken; 0: none. */
+static size_t line_length(struct name name, double room) {
+    size_t length = 0;
+    for (size_t i = 1; i < name.length; i++)
+        if (strchr(":_<,. /-", name.bytes[i - 1]) && name.bytes[i] != name.bytes[i - 1] &&
+            markup_width((struct name){name.bytes, i, false}) * FONT_SIZE <= room)
+            length = i;
+    return length;
+}
+
+/* Writes a name that fits, if need be on several lines, or of which enough is left to know it by; how many lines. */
+static int draw_name(const struct svg *svg, const char *style, double x, double y, struct name name, double room,
+                     int most) {
+    int n = 0;
+    size_t length;
+    for (; n + 1 < most && markup_width(name) * FONT_SIZE > room && (length = line_length(name, room)); n++) {
+        svg_text(svg, style, ANCHOR_START, x, y + n * WORDS_HEIGHT, (struct name){name.bytes, length, false}, 0);
+        name = (struct name){name.bytes + length, name.length - length, false};
+    }
+    if (name.length == 0 || (n == 0 && room < ROOM_LEAST && markup_width(name) * FONT_SIZE > room))
+        return n;
+    svg_text(svg, style, ANCHOR_START, x, y + n * WORDS_HEIGHT, name, room);
+    return n + 1;
 }
 
 /* The name of a group stands on its largest area. */
 static void draw_words(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,
                        int colour, bool first) {
     double x = area->x + 5, y = area->y + 14, room = area->width - 10;
-    if (area->height <= 18)
+    int n = 0, n_lines = 1 + (int)fmin((area->height - LINE_HEIGHT) / WORDS_HEIGHT, LINES_MOST - 1);
+    if (area->height <= LINE_HEIGHT)
         return;
     struct shortened names[] = {plain_name(map->table, map->label, row), plain_name(map->table, map->group, row)};
-    if (first && area->height > 36 && draw_name(svg, words_on(colour, true), x, y, name_of(names[1].text), room)) {
-        if (strcmp(names[0].text, names[1].text) == 0)
-            return;
-        y += LINE_HEIGHT - 2;
-    }
-    draw_name(svg, words_on(colour, false), x, y, name_of(names[0].text), room);
+    bool same = strcmp(names[0].text, names[1].text) == 0;
+    if (first && n_lines > 1)
+        n = draw_name(svg, words_on(colour, true), x, y, name_of(names[1].text), room, same ? n_lines : n_lines - 1);
+    if (n_lines > n && !(n && same))
+        draw_name(svg, words_on(colour, false), x, y + n * WORDS_HEIGHT, name_of(names[0].text), room, n_lines - n);
 }
 
 static void draw_row(const struct svg *svg, const struct treemap *map, const struct area *area, uint64_t row,

@@ -1,0 +1,76 @@
+/*
+ * test_treemap.c - words on the areas of a treemap: on as many lines as there is room for.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/table.h"
+#include "report/chart.h"
+
+/* Draws one row in an area of this width, which is 320 high. */
+static void draw(const char *group, const char *name, double width, struct markup *markup) {
+    static const struct column_spec columns[] = {
+        {"group", SUTRA_COLUMN_TEXT}, {"name", SUTRA_COLUMN_TEXT}, {"time_us", SUTRA_COLUMN_REAL}};
+    const struct svg svg = {
+        .markup = markup, .form = SVG_WIDE, .id = "t", .title = "t", .description = "d", .width = width};
+    struct sutra_table table;
+    table_init(&table, "t", columns, 3);
+    table_words(&table, group);
+    table_words(&table, name);
+    table_real(&table, 1);
+    treemap_draw(&svg, &(struct treemap){.table = &table, .n_rows = 1, .label = 1, .group = 0, .value = 2});
+    table_free(&table);
+}
+
+/* The words of a drawing, a line each behind its place from the top. */
+static void check(const char *group, const char *name, double width, const char *expected) {
+    char told[512] = "";
+    struct markup markup = {.title_room = 1000};
+    draw(group, name, width, &markup);
+    buffer_append(&markup.out.out, "", 1);
+    assert_false(markup.out.out.failed);
+    for (const char *at = markup.out.out.bytes; (at = strstr(at, "<text"));) {
+        const char *y = strstr(at, " y=\"") + 4, *words = strchr(at, '>') + 1;
+        at = strstr(words, "</text>");
+        if (strncmp(words, "<title>", strlen("<title>")) == 0) /* the whole of what is cut */
+            words = strstr(words, "</title>") + strlen("</title>");
+        snprintf(told + strlen(told), sizeof told - strlen(told), "%.*s %.*s | ", (int)strcspn(y, "\""), y,
+                 (int)(at - words), words);
+    }
+    assert_string_equal(told, expected);
+    buffer_free(&markup.out.out);
+}
+
+static void what_fits_stands_on_one_line(void **state) {
+    (void)state;
+    check("GEMM", "aten::mm", 400, "14 GEMM | 30 aten::mm | ");
+    check("aten::mm", "aten::mm", 400, "14 aten::mm | ");
+}
+
+static void longer_names_are_broken_behind_marks(void **state) {
+    (void)state;
+    check("norm", "aten::native_layer_norm", 100, "14 norm | 30 aten::native_ | 46 layer_norm | ");
+    check("norm", "aten::native_layer_norm", 60, "14 norm | 30 aten:: | 46 native_ | 62 lay\xe2\x80\xa6m | ");
+    check("aten::native_layer_norm", "aten::native_layer_norm", 100, "14 aten::native_ | 30 layer_norm | ");
+}
+
+static void what_cannot_be_broken_is_cut_where_enough_is_left(void **state) {
+    (void)state;
+    check("", "elementwisekernel", 90, "14 eleme\xe2\x80\xa6rnel | ");
+    check("", "elementwisekernel", 60, "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fits_stands_on_one_line),
+        cmocka_unit_test(longer_names_are_broken_behind_marks),
+        cmocka_unit_test(what_cannot_be_broken_is_cut_where_enough_is_left),
+    };
+    return cmocka_run_group_tests_name("treemap", tests, NULL, NULL);
+}
