@@ -48,70 +48,82 @@ static const struct asked_field fields[N_FIELDS] = {
     [EXTRA] = {"extra", ASK_NUMBER, true},
 };
 
-/* Bytes as they stand in the file, of fields that the reader knows and of others, in brackets, quotes or neither. */
-static void texts_are_the_bytes_of_the_file(void **state) {
+/* Who asks again after all was given back reads again; strings keep their numbers. */
+static void what_is_forgotten_is_read_again(void **state) {
     (void)state;
-    static const char text[] =
-        "{\"traceEvents\":[{\"name\":\"a\",\"args\":{\"Input Dims\":[[1, 2], []] ,\"grid\": [1,2,3] }},"
-        "{\"name\":\"b\",\"args\":{\"Input Dims\":\"\\u0031\" ,\"grid\":-1.50e3 }},"
-        "{\"name\":\"c\",\"args\":{\"Input Dims\":[[1, 2], []],\"grid\":\"x\"}},"
-        "{\"name\":\"d\",\"args\":{\"Input Dims\": null,\"grid\":{\"a\": [2] }}},{\"name\":\"e\"}]}";
-    static const char *const expected[2][5] = {{"[[1, 2], []]", "\"\\u0031\"", "[[1, 2], []]", "null", NULL},
-                                               {"[1,2,3]", "-1.50e3", "\"x\"", "{\"a\": [2] }", NULL}};
-    static const struct asked_field both[] = {{"Input Dims", ASK_TEXT, false}, {"grid", ASK_TEXT, false}};
     struct sutra_context *context = make_context(1);
-    struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
-    struct asked_column columns[2];
-    assert_int_equal(event_columns_ask(context, trace, both, 2, NULL, 5, columns, NULL), SUTRA_OK);
-    const struct strings *strings = event_columns_strings(trace);
-    for (int field = 0; field < 2; field++)
-        for (row_t event = 0; event < 5; event++) {
-            uint32_t number = columns[field].string[event];
-            if (expected[field][event])
-                assert_string_equal(strings_text(strings, number), expected[field][event]);
-            else
-                assert_int_equal(number, STRING_NONE);
-        }
-    assert_int_equal(columns[0].string[0], columns[0].string[2]);
-    const uint32_t grid = columns[1].string[2];
-    assert_int_not_equal(columns[1].string[0], 0);
+    struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
+    struct asked_column column;
+    assert_int_equal(event_columns_ask(context, trace, &fields[DTYPE], 1, NULL, 5, &column, NULL), SUTRA_OK);
+    const uint32_t half = column.string[1];
+    assert_int_not_equal(half, 0);
     event_columns_forget(trace->columns);
-    assert_int_equal(event_columns_ask(context, trace, &both[1], 1, (const row_t[]){2}, 1, columns, NULL), SUTRA_OK);
-    assert_int_equal(columns[0].string[2], grid);
-    assert_int_equal(columns[0].string[0], 0); /* nobody has asked for it since */
+    assert_int_equal(event_columns_ask(context, trace, &fields[DTYPE], 1, (const row_t[]){1}, 1, &column, NULL),
+                     SUTRA_OK);
+    assert_int_equal(column.string[1], half);
+    assert_int_equal(column.string[3], 0); /* nobody has asked for it since */
     sutra_device_trace_free(trace);
     sutra_context_free(context);
 }
 
-/* All inputs of an operator as one text; which of them there are is told apart, wherever they stand. */
+/* What is expected of one field of an event. */
+struct expected_input {
+    row_t event;
+    enum event_field field;
+    const char *bytes;
+};
+
+/* All that an operator or a launch was given as one text; which of it there is is told apart, wherever it stands. */
 static void inputs_are_one_text(void **state) {
     (void)state;
     static const char text[] =
         "{\"traceEvents\":[{\"args\":{\"Input Dims\":[[1, 2]],\"a\":1,\"Input type\": [\"x\"] }},"
         "{\"args\":{\"Input type\":[\"x\"] ,\"Input Dims\" : [[1, 2]]}},"
         "{\"args\":{\"Input Strides\":[[1, 2]],\"Input type\":[\"x\"]}},{\"args\":{\"Concrete Inputs\":\"\",\"b\":[]}},"
-        "{\"Input Dims\":[],\"args\":{\"b\":[]}},{\"args\":{\"Input Dims\":[5]},\"args\":{}}]}";
-    static const char *const dims[] = {"[[1, 2]]", "[[1, 2]]", "", ""};
-    static const char *const strides[] = {"", "", "[[1, 2]]", ""};
-    static const char *const values[] = {"", "", "", "\"\""};
+        "{\"Input Dims\":[],\"args\":{\"b\":[]}},{\"args\":{\"Input Dims\":[5]},\"args\":{}},"
+        "{\"args\":{\"registers per thread\":32,\"shared memory\":-1.50e3,\"grid\": [1,2,3] ,\"block\":[4, 1],"
+        "\"est. achieved occupancy %\":null}},{\"args\":{\"shared memory\":32}},{\"args\":{\"grid\":32}},"
+        "{\"args\":{\"block\":[4, 1],\"est. achieved occupancy %\":null,\"grid\":[1,2,3],\"grid\":[1,2,3],"
+        "\"shared memory\":-1.50e3,\"registers per thread\":32}}]}";
+    enum { N_EVENTS = 10 };
+    static const struct expected_input expected[] = {
+        {0, FIELD_INPUT_SHAPES, "[[1, 2]]"},
+        {0, FIELD_INPUT_STRIDES, ""},
+        {0, FIELD_CONCRETE_INPUTS, ""},
+        {0, FIELD_INPUT_TYPES, "[\"x\"]"},
+        {2, FIELD_INPUT_SHAPES, ""},
+        {2, FIELD_INPUT_STRIDES, "[[1, 2]]"},
+        {3, FIELD_CONCRETE_INPUTS, "\"\""},
+        {3, FIELD_INPUT_TYPES, ""},
+        {6, FIELD_GRID, "[1,2,3]"},
+        {6, FIELD_BLOCK, "[4, 1]"},
+        {6, FIELD_REGISTERS, "32"},
+        {6, FIELD_SHARED_MEMORY, "-1.50e3"},
+        {6, FIELD_OCCUPANCY, "null"},
+        {6, FIELD_INPUT_SHAPES, ""},
+        {7, FIELD_SHARED_MEMORY, "32"},
+        {7, FIELD_GRID, ""},
+        {8, FIELD_GRID, "32"},
+        {8, FIELD_REGISTERS, ""},
+    };
     static const struct asked_field field = {"args", ASK_INPUTS, true};
     for (int ahead = 0; ahead < 2; ahead++) {
         struct sutra_context *context = make_context(1);
         context->reads_ahead = ahead;
         struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
         struct asked_column column;
-        assert_int_equal(event_columns_ask(context, trace, &field, 1, NULL, 6, &column, NULL), SUTRA_OK);
-        for (row_t event = 0; event < 4; event++) {
-            const char *whole = strings_text(event_columns_strings(trace), column.string[event]);
+        assert_int_equal(event_columns_ask(context, trace, &field, 1, NULL, N_EVENTS, &column, NULL), SUTRA_OK);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+            const char *whole = strings_text(event_columns_strings(trace), column.string[expected[i].event]);
             size_t length;
-            assert_string_equal(inputs_find(whole, FIELD_INPUT_SHAPES, &length), dims[event]);
-            assert_int_equal(length, strlen(dims[event]));
-            assert_string_equal(inputs_find(whole, FIELD_INPUT_STRIDES, &length), strides[event]);
-            assert_string_equal(inputs_find(whole, FIELD_CONCRETE_INPUTS, &length), values[event]);
+            assert_string_equal(inputs_find(whole, expected[i].field, &length), expected[i].bytes);
+            assert_int_equal(length, strlen(expected[i].bytes));
         }
         assert_int_equal(column.string[0], column.string[1]);
         assert_int_equal(column.string[4], STRING_NONE);
         assert_int_equal(column.string[5], STRING_NONE);
+        assert_int_equal(column.string[6], column.string[9]);
+        assert_int_not_equal(column.string[7], column.string[8]);
         sutra_device_trace_free(trace);
         sutra_context_free(context);
     }
@@ -159,8 +171,8 @@ static void a_name_counts_where_it_was_asked_for(void **state) {
                                "{\"args\":{\"k\":7},\"args\":{}},{\"k\":9,\"args\":{\"k\":10,\"k\":\"11\"}},{}]}";
     static const value_key outer[] = {1, 6, KEY_ABSENT, 9, KEY_ABSENT};
     static const value_key inner[] = {3, KEY_ABSENT, KEY_ABSENT, 11, KEY_ABSENT};
-    static const char *const inner_text[] = {"\"3\"", NULL, NULL, "\"11\"", NULL};
-    static const struct asked_field three[] = {{"k", ASK_INT, true}, {"k", ASK_INT, false}, {"k", ASK_TEXT, false}};
+    static const char *const inner_text[] = {"3", NULL, NULL, "11", NULL};
+    static const struct asked_field three[] = {{"k", ASK_INT, true}, {"k", ASK_INT, false}, {"k", ASK_STRING, false}};
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
     struct asked_column columns[3];
@@ -236,7 +248,7 @@ static void numbers_of_strings_do_not_depend_on_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_the_bytes_of_the_file),
+        cmocka_unit_test(what_is_forgotten_is_read_again),
         cmocka_unit_test(inputs_are_one_text),
         cmocka_unit_test(values_have_the_form_that_was_asked_for),
         cmocka_unit_test(a_name_counts_where_it_was_asked_for),

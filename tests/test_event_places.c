@@ -58,9 +58,11 @@ static void add_value(struct buffer *text, struct random *dice) {
 
 static void add_member(struct buffer *text, struct random *dice, bool inside) {
     static const char *const outer[] = {"ts", "dur", "name", "cat", "ph", "pid", "tid", "id", "bp", "t\\u0073", "args"};
-    static const char *const inner[] = {"External id", "correlation",   "stream",         "args",
-                                        "ts",          "Input dims",    "external id",    "Input Dims",
-                                        "Input type",  "Input Strides", "Concrete Inputs"};
+    static const char *const inner[] = {
+        "External id", "correlation",          "stream",          "args",
+        "ts",          "Input dims",           "external id",     "Input Dims",
+        "Input type",  "Input Strides",        "Concrete Inputs", "grid",
+        "block",       "registers per thread", "shared memory",   "est. achieved occupancy %"};
     char key[100];
     if (random_below(dice, 60) == 0)
         snprintf(key, sizeof key, "a key that nobody knows, number %u", (unsigned)random_below(dice, 40));

@@ -204,6 +204,16 @@ static void annotations_and_paths_are_told(void **state) {
         "void k<int>(int)", 20, 4, 1, "200, 1, 1", "256, 1, 1") "," SHAPED("void k<int>(int)", 30, 16, 2, "400, 2, 1", \
                                                                            "256, 1, 1") "]}"
 
+/* The same launch three times: devices as a text and as a real number, numbers in another way, occupancy told once. */
+#define SHAPED_IN_WORDS(ts, device, more)                                                                              \
+    EVENT("kernel", "k", 0, 7, ts, 4, "\"stream\":7,\"device\":" device ",\"grid\":[200,1,1],\"block\":[256]" more)
+#define THREE_KERNELS                                                                                                   \
+    A100 SHAPED_IN_WORDS(20, "\"0\"", ",\"registers per thread\":32,\"shared memory\":0") "," SHAPED_IN_WORDS(          \
+        30, "0.0",                                                                                                      \
+        ",\"shared memory\":0,\"registers per thread\":32,\"est. achieved occupancy %\":20.5") "," SHAPED_IN_WORDS(40,  \
+                                                                                                                   "0", \
+                                                                                                                   ",\"shared memory\":\"0\",\"registers per thread\":[],\"x\":1") "]}"
+
 /* 8 blocks of 256 threads fit a multiprocessor of 2048: 2 of them are there of 200 blocks, 8 of 800. */
 static void kernels_tell_how_they_were_launched(void **state) {
     (void)state;
@@ -218,6 +228,10 @@ static void kernels_tell_how_they_were_launched(void **state) {
          SUTRA_KERNELS_DURATIONS, "0,2.0,5.0,2,100.0,7.0,100.0"},
         {"nothing known of a launch", TRACE(KERNEL("k", 7, 0, 4, 1)), SUTRA_KERNELS_BY_CONFIGURATION,
          "0,k,1,4.0,100.0,4.0,-,,7,,,-,-,-,-,-,-"},
+        {"equal launches in other words, and one of which little is known", THREE_KERNELS,
+         SUTRA_KERNELS_BY_CONFIGURATION,
+         "0,k,2,8.0,66.66666666666666,4.0,-,,7,(200, 1, 1),(256,),32.0,0.0,20.5,25.0,100.0,0.25 | "
+         "0,k,1,4.0,33.33333333333333,4.0,-,,7,(200, 1, 1),(256,),-,-,-,-,-,-"},
         {"no work", TRACE(OP("aten::a", 0, 10)), SUTRA_KERNELS_DURATIONS, ""},
     };
     check_all(cases, N(cases), MADE_KERNELS);

@@ -155,6 +155,7 @@ static struct event_row row_of(struct event_part *part, const struct event_place
         row.name = places->field[FIELD_NAME];
     row.category = places->field[FIELD_CATEGORY];
     row.id = places->field[FIELD_ID];
+    row.given = inputs_given(&places->field[FIELD_CONCRETE_INPUTS]);
     memcpy(row.inputs, &places->field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
     row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
     row.tid = read_tid(part, places);
@@ -198,7 +199,7 @@ static void append_event(struct event_part *part, const struct event_row *values
         note_places(&events->places[row], values, text);
     if (events->reads_ahead) {
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : KEY_ABSENT;
-        events->inputs[row] = inputs_intern(&part->part.fields, values->inputs, &part->inputs);
+        events->inputs[row] = inputs_intern(&part->part.fields, values->inputs, values->given, &part->inputs);
     }
     part->n_lower_external += values->lower_external;
 }

@@ -55,7 +55,7 @@ struct column_asking {
     struct found_field fields[ASK_MAX];
     size_t n_fields;
     struct named_fields named;
-    bool strings;  /* whether some field is a string or a text */
+    bool strings;  /* whether some field is a string */
     row_t *events; /* those that are new */
     row_t n_events;
     struct asking_part *parts;
@@ -238,13 +238,8 @@ static struct number number_of(const char *bytes, struct json_place place) {
     return number;
 }
 
-static uint32_t text_at(struct asking_part *part, struct json_place place) {
-    const char *bytes = part->reader.source->bytes;
-    if (!place.at)
-        return STRING_NONE;
-    uint32_t text = strings_intern(&part->strings, bytes + place.at, event_place_length(bytes, place));
-    part->reader.failed |= text == STRING_NONE;
-    return text;
+static uint32_t inputs_at(struct asking_part *part, const struct json_place *places) {
+    return inputs_intern(&part->reader, places, inputs_given(places), &part->strings);
 }
 
 static void put_value(struct asking_part *part, const struct kept_column *column, row_t event,
@@ -265,11 +260,8 @@ static void put_value(struct asking_part *part, const struct kept_column *column
     case ASK_NUMBER:
         number_put(column->number, event, number_of(bytes, place));
         break;
-    case ASK_TEXT:
-        column->string[event] = text_at(part, place);
-        break;
     case ASK_INPUTS:
-        column->string[event] = inputs_intern(reader, &places->known.field[FIELD_CONCRETE_INPUTS], &part->strings);
+        column->string[event] = inputs_at(part, &places->known.field[FIELD_CONCRETE_INPUTS]);
         break;
     case ASK_STRING:
         column->string[event] =
@@ -362,7 +354,7 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
         asked->field = event_field_named(fields[i].name, fields[i].outside);
         if (asked->field == FIELD_NONE)
             asked->named = name_field(&asking->named, &fields[i]);
-        asking->strings |= fields[i].form >= ASK_TEXT;
+        asking->strings |= fields[i].form >= ASK_INPUTS;
     }
     asking->list = columns->list;
     asking->n_fields = n_fields;

@@ -1,10 +1,13 @@
 /*
- * event_inputs.h - what an operator tells of its inputs (values, types, shapes, strides: the fields of "args" from
- * FIELD_CONCRETE_INPUTS on) as one text, so that operators with equal bytes have one number for all four.
+ * event_inputs.h - what an operator was given (values, types, shapes, strides of its inputs) and what the launch of a
+ * kernel was (grid, block, registers, shared memory, and the occupancy that Kineto estimates of them), as one text: the
+ * fields of "args" from FIELD_CONCRETE_INPUTS on. So events with equal bytes have one number for all of them.
  *
- *     ["", "1"] NUL ["float", "Scalar"] NUL [[8, 32], []] NUL [[32, 1], []]
+ *     1 ["", "1"] NUL 2 ["float", "Scalar"] NUL 3 [[8, 32], []] NUL 4 [[32, 1], []] NUL
+ *     5 [32, 8, 1] NUL 6 [128, 1, 1] NUL 7 32 NUL 8 49152 NUL 9 80 NUL
  *
- * The bytes are those of the file, in which a value has no NUL. What is absent has none.
+ * Each is one byte, which field it is, and the bytes of the file, in which a value has no NUL. What is absent is not
+ * there.
  */
 #ifndef READ_EVENT_INPUTS_H
 #define READ_EVENT_INPUTS_H
@@ -13,31 +16,46 @@
 #include "read/event_places.h"
 #include "read/fields.h"
 
-/* The number of the inputs at N_EVENT_INPUTS places; STRING_NONE: there are none, or memory ran out, which fails. */
-static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_place *places,
+/* Which of N_EVENT_INPUTS places are there, as a set. */
+static inline uint16_t inputs_given(const struct json_place *places) {
+    unsigned given = 0;
+    for (int i = 0; i < N_EVENT_INPUTS; i++)
+        given |= places[i].at ? 1U << i : 0;
+    return (uint16_t)given;
+}
+
+/* The number of the inputs at those of N_EVENT_INPUTS places that are `given`; STRING_NONE: none is, or memory ran out,
+ * which fails. */
+static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_place *places, uint16_t given,
                                      struct strings *strings) {
     const char *text = reader->source->bytes;
     size_t lengths[N_EVENT_INPUTS], n = 0;
-    for (int i = 0; i < N_EVENT_INPUTS; i++) {
-        lengths[i] = places[i].at ? event_place_length(text, places[i]) : 0;
-        n += lengths[i];
+    if (!given)
+        return STRING_NONE;
+    for (unsigned left = given; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        lengths[i] = event_place_length(text, places[i]);
+        n += lengths[i] + 2;
     }
     reader->scratch.length = 0;
-    char *to = n ? buffer_reserve(&reader->scratch, n + N_EVENT_INPUTS) : NULL, *at = to;
-    for (int i = 0; i < N_EVENT_INPUTS && to; i++) {
+    char *to = buffer_reserve(&reader->scratch, n), *at = to;
+    for (unsigned left = to ? given : 0; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        *at++ = (char)(1 + i);
         memcpy(at, text + places[i].at, lengths[i]);
         at += lengths[i];
         *at++ = 0;
     }
-    uint32_t number = to ? strings_intern(strings, to, n + N_EVENT_INPUTS - 1) : STRING_NONE;
-    reader->failed |= n && number == STRING_NONE;
+    uint32_t number = to ? strings_intern(strings, to, n) : STRING_NONE;
+    reader->failed |= number == STRING_NONE;
     return number;
 }
 
 /* One of them out of such a text, and its length; 0: it is absent. */
 static inline const char *inputs_find(const char *text, enum event_field field, size_t *length) {
-    for (int i = FIELD_CONCRETE_INPUTS; i < (int)field; i++)
+    while (*text && *text != 1 + (int)field - FIELD_CONCRETE_INPUTS)
         text += strlen(text) + 1;
+    text += *text != 0;
     *length = strlen(text);
     return text;
 }

@@ -46,9 +46,9 @@ static enum event_field outer_field(const char *key, size_t length) {
 static enum event_field inner_field(const char *key, size_t length) {
     switch (length) {
     case 4:
-        return same(key, "Addr", 4) ? FIELD_ADDRESS : FIELD_NONE;
+        return same(key, "grid", 4) ? FIELD_GRID : same(key, "Addr", 4) ? FIELD_ADDRESS : FIELD_NONE;
     case 5:
-        return same(key, "Bytes", 5) ? FIELD_BYTES : FIELD_NONE;
+        return same(key, "block", 5) ? FIELD_BLOCK : same(key, "Bytes", 5) ? FIELD_BYTES : FIELD_NONE;
     case 6:
         return same(key, "stream", 6)   ? FIELD_STREAM
                : same(key, "device", 6) ? FIELD_DEVICE
@@ -68,6 +68,7 @@ static enum event_field inner_field(const char *key, size_t length) {
     case 13:
         return same(key, "Fwd thread id", 13)   ? FIELD_FORWARD_THREAD
                : same(key, "Input Strides", 13) ? FIELD_INPUT_STRIDES
+               : same(key, "shared memory", 13) ? FIELD_SHARED_MEMORY
                                                 : FIELD_NONE;
     case 14:
         return same(key, "wait_on_stream", 14) ? FIELD_WAIT_STREAM : FIELD_NONE;
@@ -79,6 +80,10 @@ static enum event_field inner_field(const char *key, size_t length) {
         return same(key, "Record function id", 18)   ? FIELD_RF
                : same(key, "Process Group Name", 18) ? FIELD_PROCESS_GROUP
                                                      : FIELD_NONE;
+    case 20:
+        return same(key, "registers per thread", 20) ? FIELD_REGISTERS : FIELD_NONE;
+    case 25:
+        return same(key, "est. achieved occupancy %", 25) ? FIELD_OCCUPANCY : FIELD_NONE;
     case 33:
         return same(key, "wait_on_cuda_event_record_corr_id", 33) ? FIELD_WAIT_RECORD : FIELD_NONE;
     default:
@@ -268,6 +273,11 @@ const char *event_field_name(enum event_field field) {
                                         "args[\"Concrete Inputs\"]",
                                         "args[\"Input type\"]",
                                         "args[\"Input Dims\"]",
-                                        "args[\"Input Strides\"]"};
+                                        "args[\"Input Strides\"]",
+                                        "args[\"grid\"]",
+                                        "args[\"block\"]",
+                                        "args[\"registers per thread\"]",
+                                        "args[\"shared memory\"]",
+                                        "args[\"est. achieved occupancy %\"]"};
     return names[field];
 }

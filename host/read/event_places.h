@@ -38,6 +38,11 @@ enum event_field {
     FIELD_INPUT_TYPES,
     FIELD_INPUT_SHAPES,
     FIELD_INPUT_STRIDES,
+    FIELD_GRID,
+    FIELD_BLOCK,
+    FIELD_REGISTERS,
+    FIELD_SHARED_MEMORY,
+    FIELD_OCCUPANCY,
     FIELD_NONE,  /* any other */
     FIELD_NAMED, /* from here on: the first of those that are found by name */
 };
@@ -45,8 +50,8 @@ enum event_field {
 /* The fields of values that a copy may change, by enum event_value. */
 extern const enum event_field event_value_fields[EVENT_N_VALUES];
 
-/* What operators tell of their inputs, in the order of those fields. */
-#define N_EVENT_INPUTS (FIELD_INPUT_STRIDES - FIELD_CONCRETE_INPUTS + 1)
+/* What operators and launches of kernels were given, in the order of those fields. */
+#define N_EVENT_INPUTS (FIELD_NONE - FIELD_CONCRETE_INPUTS)
 
 /* A field in a set of them. */
 #define FIELD_BIT(field) ((uint64_t)1 << (field))

@@ -14,10 +14,10 @@ static const struct event_row absent = {
     .device = DEVICE_ABSENT,
 };
 
-/* In words: an assignment may become an instruction for whole blocks, which takes longer than this. */
+/* All but the inputs; in words: an assignment may become an instruction for whole blocks, which takes longer. */
 static inline void reset(struct event_row *row) {
-    _Static_assert(sizeof absent % 8 == 0, "whole words");
-    for (size_t i = 0; i < sizeof absent; i += 8)
+    _Static_assert(offsetof(struct event_row, inputs) % 8 == 0, "whole words");
+    for (size_t i = 0; i < offsetof(struct event_row, inputs); i += 8)
         memcpy((char *)row + i, (const char *)&absent + i, 8);
 }
 
@@ -149,6 +149,11 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     case FIELD_INPUT_TYPES:
     case FIELD_INPUT_SHAPES:
     case FIELD_INPUT_STRIDES:
+    case FIELD_GRID:
+    case FIELD_BLOCK:
+    case FIELD_REGISTERS:
+    case FIELD_SHARED_MEMORY:
+    case FIELD_OCCUPANCY:
         return read_place(walker, at, &row->inputs[field - FIELD_CONCRETE_INPUTS]);
     case FIELD_ARGS: /* which is no object */
         return 0;
@@ -189,6 +194,7 @@ bool known_event_read(struct json_walker *walker, const struct event_forms *form
         return false;
     row->flags |= flags_of(form->seen);
     row->lower_external = form->seen & FIELD_BIT(FIELD_LOWER_EXTERNAL);
+    row->given = (uint16_t)(form->seen >> FIELD_CONCRETE_INPUTS);
     walk_to(walker, at + form->length);
     return true;
 }

@@ -19,9 +19,11 @@ struct event_row {
     value_key pid, tid, external, rf, correlation, stream;
     uint16_t device;
     size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: there is none */
-    struct json_place id, inputs[N_EVENT_INPUTS];
+    struct json_place id;
     uint8_t phase, flags;
     bool lower_external; /* it has an "external id" */
+    uint16_t given;      /* which inputs there are, as a set */
+    struct json_place inputs[N_EVENT_INPUTS];
 };
 
 /* Reads the event at the walker, and steps behind it. False: it is not known; the walker did not move, and the row is

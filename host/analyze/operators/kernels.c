@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/argument_text.h"
+#include "analyze/operators/launches.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
-#include "facts/occupancy.h"
-#include "read/event_places.h"
+#include "columns/column.h"
+#include "read/event_columns.h"
 #include "text/short_name.h"
 
 /* Kernels below it are short: launching them takes about as long. */
@@ -20,78 +20,48 @@
 /* Columns of a name in a table. */
 #define NAME_WIDTH 80
 
-/* What is asked of each piece of work. */
-enum kernel_field { WORK_GRID, WORK_BLOCK, WORK_REGISTERS, WORK_SHARED, WORK_OCCUPANCY, WORK_DEVICE, N_KERNEL_FIELDS };
-
-static const struct asked_field kernel_fields[N_KERNEL_FIELDS] = {{"grid", ASK_PLACE, false},
-                                                                  {"block", ASK_PLACE, false},
-                                                                  {"registers per thread", ASK_NUMBER, false},
-                                                                  {"shared memory", ASK_NUMBER, false},
-                                                                  {"est. achieved occupancy %", ASK_NUMBER, false},
-                                                                  {"device", ASK_INT, false}};
-
 static const char *const class_names[] = {"compute", "communication", "copy"};
 
+/* Work of one configuration, or of one name and class. */
 struct work_group {
     row_t n, n_short, n_delays;
     wide_t ticks, delays; /* durations; from the ends of calls to the starts */
     double recorded;      /* occupancies, as far as they are told */
     row_t n_recorded;
-    row_t first;   /* row of devices */
-    uint32_t main; /* of a name: its configuration with the most time */
-    uint32_t n_configurations;
+    row_t first;               /* row of devices */
+    uint32_t name;             /* of a configuration: its name's group */
+    uint32_t main;             /* of a name: its configuration with the most time */
+    uint32_t n_configurations; /* of a name */
+};
+
+struct work_groups {
+    uint64_t n, capacity;
+    struct work_group *list;
 };
 
 struct work_tables {
     const struct op_input *input;
     const struct op_reading *reading;
-    struct asked_column columns[N_KERNEL_FIELDS];
+    struct launch_kinds launches;
     struct device_limits limits[DEVICES_MOST];
     size_t n_limits;
-    struct strings sizes; /* grids and blocks as they stand in the file; 0: none */
-    struct op_groups names, configurations;
-    struct work_group *of_name, *of_configuration;
+    struct asked_column device; /* ids of devices that are told in an unusual way */
+    struct work_groups names, configurations;
+    uint32_t *configuration_of;             /* by row of devices */
     struct description *durations, *delays; /* of each name */
     struct shortened *shorts;               /* of each name */
 };
 
 /* ---- Reading ---- */
 
-static uint32_t size_text(struct work_tables *tables, struct json_place place) {
-    const char *bytes = tables->reading->trace->document.source.bytes;
-    return place.at ? strings_intern(&tables->sizes, bytes + place.at, event_place_length(bytes, place)) : 0;
-}
-
-static int64_t bits_of(const struct asked_column *column, row_t event) {
-    return (int64_t)column->number.bits[event];
-}
-
-/* Groups by name, and by all that a launch chose. */
-static enum sutra_status group_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = tables->reading;
-    const struct device_rows *devices = &reading->devices;
-    struct tuples shapes = {0};
-    struct tuple *names = arena_zeros(arena, devices->n, sizeof *names);
-    struct tuple *keys = arena_zeros(arena, devices->n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
-        row_t event = devices->event[i], launcher = devices->launcher[i];
-        uint32_t grid = size_text(tables, tables->columns[WORK_GRID].place[event]);
-        uint32_t block = size_text(tables, tables->columns[WORK_BLOCK].place[event]);
-        uint32_t shape =
-            tuples_number(&shapes, (struct tuple){{grid, block, bits_of(&tables->columns[WORK_REGISTERS], event),
-                                                   bits_of(&tables->columns[WORK_SHARED], event)}});
-        names[i] = (struct tuple){{reading->events->name[event], devices->class[i], 0, 0}};
-        keys[i] = (struct tuple){
-            {reading->events->name[event], launcher == ROW_NONE ? STRING_NONE : host_name(reading, launcher),
-             reading->events->stream[event], (int64_t)shape * DEVICE_N_CLASSES + devices->class[i]}};
-        if (grid == STRING_NONE || block == STRING_NONE || shape == TUPLE_NONE)
-            status = error_memory(error);
-    }
-    tuples_free(&shapes);
-    if (!status)
-        status = op_groups_make(names, devices->n, arena, &tables->names, error);
-    return status ? status : op_groups_make(keys, devices->n, arena, &tables->configurations, error);
+/* The group of a key; NULL: out of memory. */
+static struct work_group *group_at(struct tuples *keys, struct tuple key, struct work_groups *groups) {
+    uint32_t number = tuples_number(keys, key);
+    if (number == TUPLE_NONE || !column_grow(&groups->list, groups->n, &groups->capacity, sizeof *groups->list))
+        return NULL;
+    if (number == groups->n)
+        groups->list[groups->n++] = (struct work_group){0};
+    return &groups->list[number];
 }
 
 /* From the end of the call to the start of the work. */
@@ -102,8 +72,7 @@ static int64_t delay_of(const struct op_reading *reading, row_t device) {
 static void add_work(const struct work_tables *tables, row_t device, struct work_group *group) {
     const struct op_reading *reading = tables->reading;
     int64_t ticks = reading->devices.stop[device] - reading->devices.start[device];
-    double recorded =
-        number_as_double(number_at(tables->columns[WORK_OCCUPANCY].number, reading->devices.event[device]));
+    double recorded = tables->launches.list[tables->launches.of[device]].occupancy;
     if (group->n == 0)
         group->first = device;
     group->n++;
@@ -119,22 +88,74 @@ static void add_work(const struct work_tables *tables, row_t device, struct work
     }
 }
 
-static enum sutra_status add_up(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    const struct device_rows *devices = &tables->reading->devices;
-    tables->of_name = arena_zeros(arena, tables->names.n, sizeof *tables->of_name);
-    tables->of_configuration = arena_zeros(arena, tables->configurations.n, sizeof *tables->of_configuration);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
-        add_work(tables, i, &tables->of_name[tables->names.of[i]]);
-        add_work(tables, i, &tables->of_configuration[tables->configurations.of[i]]);
+/* Groups by all that a launch chose. */
+static enum sutra_status group_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = tables->reading;
+    const struct device_rows *devices = &reading->devices;
+    struct tuples keys = {0};
+    tables->configuration_of = arena_take(arena, devices->n, sizeof *tables->configuration_of);
+    bool ok = !arena->failed;
+    for (row_t i = 0; i < devices->n && ok; i++) {
+        row_t event = devices->event[i], launcher = devices->launcher[i];
+        int64_t shape = tables->launches.list[tables->launches.of[i]].shape;
+        const struct tuple key = {{reading->events->name[event],
+                                   launcher == ROW_NONE ? STRING_NONE : host_name(reading, launcher),
+                                   reading->events->stream[event], shape * DEVICE_N_CLASSES + devices->class[i]}};
+        struct work_group *group = group_at(&keys, key, &tables->configurations);
+        ok = group;
+        if (!ok)
+            break;
+        add_work(tables, i, group);
+        tables->configuration_of[i] = (uint32_t)(group - tables->configurations.list);
     }
-    for (uint32_t c = 0; c < tables->configurations.n && !status; c++) {
-        struct work_group *name = &tables->of_name[tables->names.of[tables->of_configuration[c].first]];
-        if (name->n_configurations++ == 0 ||
-            tables->of_configuration[c].ticks > tables->of_configuration[name->main].ticks)
+    tuples_free(&keys);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Groups configurations by name. */
+static enum sutra_status group_names(struct work_tables *tables, struct sutra_error *error) {
+    const struct op_reading *reading = tables->reading;
+    struct work_group *list = tables->configurations.list;
+    struct tuples keys = {0};
+    bool ok = true;
+    for (uint32_t c = 0; c < tables->configurations.n && ok; c++) {
+        row_t device = list[c].first;
+        const struct tuple key = {
+            {reading->events->name[reading->devices.event[device]], reading->devices.class[device], 0, 0}};
+        struct work_group *name = group_at(&keys, key, &tables->names);
+        ok = name;
+        if (!ok)
+            break;
+        if (name->n_configurations++ == 0) {
+            name->first = device;
             name->main = c;
+        }
+        if (list[c].ticks > list[name->main].ticks)
+            name->main = c;
+        name->n += list[c].n;
+        name->n_short += list[c].n_short;
+        name->ticks += list[c].ticks;
+        list[c].name = (uint32_t)(name - tables->names.list);
     }
-    return status;
+    tuples_free(&keys);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Asks for the devices of configurations whose column does not tell them. */
+static enum sutra_status find_devices(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+    static const struct asked_field field = {"device", ASK_INT, false};
+    const struct op_reading *reading = tables->reading;
+    row_t *events = arena_take(arena, tables->configurations.n, sizeof *events), n = 0;
+    tables->n_limits = device_limits_read(reading->trace, tables->limits);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t c = 0; c < tables->configurations.n && !status; c++) {
+        row_t event = reading->devices.event[tables->configurations.list[c].first];
+        if (reading->events->device[event] == DEVICE_OTHER)
+            events[n++] = event;
+    }
+    return status || n == 0 ? status
+                            : event_columns_ask(tables->input->context, reading->trace, &field, 1, events, n,
+                                                &tables->device, error);
 }
 
 /* Durations of each name, and delays of those whose calls are known. */
@@ -144,35 +165,37 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
     int64_t *ticks = arena_take(arena, devices->n, sizeof *ticks),
             *delays = arena_take(arena, devices->n, sizeof *delays);
     uint32_t *of = arena_take(arena, devices->n, sizeof *of);
+    uint32_t *of_delay = arena_take(arena, devices->n, sizeof *of_delay);
     row_t n_delays = 0;
     tables->durations = arena_take(arena, tables->names.n, sizeof *tables->durations);
     tables->delays = arena_take(arena, tables->names.n, sizeof *tables->delays);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         ticks[i] = devices->stop[i] - devices->start[i];
+        of[i] = tables->configurations.list[tables->configuration_of[i]].name;
         if (devices->call[i] == ROW_NONE)
             continue;
-        of[n_delays] = tables->names.of[i];
+        of_delay[n_delays] = of[i];
         delays[n_delays++] = delay_of(tables->reading, i);
     }
     double per_us = tables->reading->ticks_per_us;
+    uint32_t n_names = (uint32_t)tables->names.n;
     if (!status)
-        status = describe_integers(engine, arena, tables->names.of, ticks, devices->n, tables->names.n, per_us,
-                                   tables->durations, error);
+        status = describe_integers(engine, arena, of, ticks, devices->n, n_names, per_us, tables->durations, error);
     return status
                ? status
-               : describe_integers(engine, arena, of, delays, n_delays, tables->names.n, per_us, tables->delays, error);
+               : describe_integers(engine, arena, of_delay, delays, n_delays, n_names, per_us, tables->delays, error);
 }
 
 static enum sutra_status shorten(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = tables->reading;
-    uint32_t n = tables->names.n;
+    uint32_t n = (uint32_t)tables->names.n;
     const char **names = arena_take(arena, n, sizeof *names);
     tables->shorts = arena_take(arena, n, sizeof *tables->shorts);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t g = 0; g < n && !status; g++)
         names[g] =
-            strings_text(reading->strings, reading->events->name[reading->devices.event[tables->of_name[g].first]]);
+            strings_text(reading->strings, reading->events->name[reading->devices.event[tables->names.list[g].first]]);
     if (!status)
         short_names(names, n, NAME_WIDTH, tables->shorts);
     return status;
@@ -184,67 +207,34 @@ static void put_share(struct sutra_table *table, double part, double whole) {
     table_real(table, whole > 0 ? part / whole * 100 : (double)NAN);
 }
 
-/* The product of a list of up to three numbers; NaN where it is none. */
-static double product_at(const struct work_tables *tables, struct json_place place) {
-    const char *text = tables->reading->trace->document.source.bytes + place.at;
-    double product = 1;
-    if (!place.at || *text != '[')
-        return (double)NAN;
-    for (text++; *text != ']'; text += *text == ',') {
-        size_t length = 0;
-        while (strchr(" \n\r\t", *text))
-            text++;
-        if (number_scan(text, &length) == NUMBER_FORM_BAD)
-            return (double)NAN;
-        product *= double_parse(text, length);
-        text += length;
-        while (strchr(" \n\r\t", *text))
-            text++;
-        if (*text != ',' && *text != ']')
-            return (double)NAN;
-    }
-    return product;
-}
-
-static double number_of(const struct work_tables *tables, enum kernel_field field, row_t event) {
-    return number_as_double(number_at(tables->columns[field].number, event));
-}
-
-static struct kernel_occupancy occupancy_at(const struct work_tables *tables, row_t event) {
-    const struct kernel_shape shape = {product_at(tables, tables->columns[WORK_GRID].place[event]),
-                                       product_at(tables, tables->columns[WORK_BLOCK].place[event]),
-                                       number_of(tables, WORK_REGISTERS, event), number_of(tables, WORK_SHARED, event)};
+static struct kernel_occupancy occupancy_at(const struct work_tables *tables, row_t event,
+                                            const struct kernel_shape *shape) {
+    uint16_t device = tables->reading->events->device[event];
+    value_key id = device == DEVICE_OTHER    ? tables->device.key[event]
+                   : device == DEVICE_ABSENT ? KEY_ABSENT
+                                             : (value_key)device;
     for (size_t i = 0; i < tables->n_limits; i++)
-        if (tables->limits[i].id == tables->columns[WORK_DEVICE].key[event])
-            return occupancy_of(&tables->limits[i], &shape);
+        if (tables->limits[i].id == id)
+            return occupancy_of(&tables->limits[i], shape);
     return (struct kernel_occupancy){NAN, NAN, NAN};
-}
-
-static void put_size(const struct work_tables *from, struct json_place place, struct sutra_table *table) {
-    const char *bytes = from->reading->trace->document.source.bytes;
-    struct buffer text = {0};
-    if (place.at)
-        argument_append(&text, bytes + place.at, event_place_length(bytes, place));
-    table->failed |= text.failed;
-    table_text(table, text.bytes ? text.bytes : "", text.length);
-    buffer_free(&text);
 }
 
 /* What a launch chose: operator, stream, grid, block, registers, shared memory, occupancies, waves. */
 static void put_configuration(const struct work_tables *from, const struct work_group *group,
                               struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
+    const struct launch_kind *launch = &from->launches.list[from->launches.of[group->first]];
     row_t event = reading->devices.event[group->first], launcher = reading->devices.launcher[group->first];
-    struct kernel_occupancy occupancy = occupancy_at(from, event);
+    struct kernel_occupancy occupancy = occupancy_at(from, event, &launch->numbers);
     if (launcher == ROW_NONE)
         table_text(table, "", 0);
     else
         table_string(table, reading->strings, host_name(reading, launcher));
     op_table_stream(from->input, group->first, table);
-    put_size(from, from->columns[WORK_GRID].place[event], table);
-    put_size(from, from->columns[WORK_BLOCK].place[event], table);
-    table_real(table, number_of(from, WORK_REGISTERS, event));
-    table_real(table, number_of(from, WORK_SHARED, event));
+    table_string(table, &from->launches.texts, launch->grid);
+    table_string(table, &from->launches.texts, launch->block);
+    table_real(table, launch->numbers.registers);
+    table_real(table, launch->numbers.shared_memory);
     table_real(table, group->n_recorded ? group->recorded / group->n_recorded : (double)NAN);
     table_real(table, occupancy.occupied * 100);
     table_real(table, occupancy.limit * 100);
@@ -258,7 +248,7 @@ static void put_class(const struct work_tables *from, row_t device, struct sutra
 
 static void put_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
-    const struct work_group *group = &from->of_name[g];
+    const struct work_group *group = &from->names.list[g];
     const struct description *durations = &from->durations[g], *delays = &from->delays[g];
     table_integer(table, from->input->options.rank);
     table_text(table, from->shorts[g].text, strlen(from->shorts[g].text));
@@ -274,14 +264,14 @@ static void put_name(const struct work_tables *from, uint32_t g, struct sutra_ta
     table_real(table, delays->mean);
     table_real(table, delays->q50);
     table_integer(table, group->n_configurations);
-    put_configuration(from, &from->of_configuration[group->main], table);
+    put_configuration(from, &from->configurations.list[group->main], table);
     table_string(table, reading->strings, reading->events->name[reading->devices.event[group->first]]);
 }
 
 static void put_configured(const struct work_tables *from, uint32_t c, struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
-    const struct work_group *group = &from->of_configuration[c];
-    const struct shortened *name = &from->shorts[from->names.of[group->first]];
+    const struct work_group *group = &from->configurations.list[c];
+    const struct shortened *name = &from->shorts[group->name];
     table_integer(table, from->input->options.rank);
     table_text(table, name->text, strlen(name->text));
     table_integer(table, group->n);
@@ -292,15 +282,16 @@ static void put_configured(const struct work_tables *from, uint32_t c, struct su
     put_configuration(from, group, table);
 }
 
-static enum sutra_status write_groups(const struct work_tables *from, const struct work_group *groups, uint32_t n,
+static enum sutra_status write_groups(const struct work_tables *from, const struct work_groups *groups,
                                       void (*put)(const struct work_tables *from, uint32_t group,
                                                   struct sutra_table *table),
                                       struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
+    uint32_t n = (uint32_t)groups->n;
     double *times = arena_take(arena, n, sizeof *times);
     uint32_t *order = arena_take(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t g = 0; g < n && !status; g++)
-        times[g] = (double)groups[g].ticks;
+        times[g] = (double)groups->list[g].ticks;
     if (!status)
         status = op_groups_order(times, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++)
@@ -349,27 +340,15 @@ static void write_durations(const struct work_tables *from, struct sutra_table *
 
 /* ---- The tables ---- */
 
-static enum sutra_status ask(const struct op_input *input, struct asked_column *columns, struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
-    return event_columns_ask(input->context, reading->trace, kernel_fields, N_KERNEL_FIELDS, reading->devices.event,
-                             reading->devices.n, columns, error);
-}
-
-enum sutra_status operators_kernels_ask(const struct op_input *input, struct sutra_error *error) {
-    struct asked_column columns[N_KERNEL_FIELDS];
-    return ask(input, columns, error);
-}
-
 static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = tables->reading;
-    enum sutra_status status = ask(tables->input, tables->columns, error);
-    if (!status && (!strings_init(&tables->sizes) || strings_intern(&tables->sizes, "", 0) == STRING_NONE))
-        status = error_memory(error);
-    tables->n_limits = device_limits_read(reading->trace, tables->limits);
+    enum sutra_status status =
+        launch_kinds_read(tables->input->context, tables->reading, arena, &tables->launches, error);
     if (!status)
         status = group_work(tables, arena, error);
     if (!status)
-        status = add_up(tables, arena, error);
+        status = group_names(tables, error);
+    if (!status)
+        status = find_devices(tables, arena, error);
     if (!status)
         status = describe_work(tables, arena, error);
     return status ? status : shorten(tables, arena, error);
@@ -381,14 +360,16 @@ enum sutra_status operators_kernels(const struct op_input *input, struct arena *
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = read_work(&from, arena, error);
     if (!status)
-        status = write_groups(&from, from.of_name, from.names.n, put_name, arena,
-                              op_table_begin(operators, SUTRA_KERNELS_BY_NAME), error);
+        status =
+            write_groups(&from, &from.names, put_name, arena, op_table_begin(operators, SUTRA_KERNELS_BY_NAME), error);
     if (!status)
-        status = write_groups(&from, from.of_configuration, from.configurations.n, put_configured, arena,
+        status = write_groups(&from, &from.configurations, put_configured, arena,
                               op_table_begin(operators, SUTRA_KERNELS_BY_CONFIGURATION), error);
     if (!status)
         write_durations(&from, op_table_begin(operators, SUTRA_KERNELS_DURATIONS));
-    strings_free(&from.sizes);
+    launch_kinds_free(&from.launches);
+    free(from.names.list);
+    free(from.configurations.list);
     arena_release(arena, mark);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/operators/charge_sums.h"
+#include "analyze/operators/launches.h"
 #include "analyze/operators/rates.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -384,7 +385,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     if (!status && operators)
         status = ask_of_operators(input, &rates, scratch, made, error);
     if (!status && kernels)
-        status = operators_kernels_ask(input, error);
+        status = launch_kinds_ask(input->context, reading, error);
     if (!status)
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);

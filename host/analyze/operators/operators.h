@@ -58,7 +58,4 @@ op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens
     operators_by_category, operators_by_module, operators_by_annotation, operators_by_path, operators_rates,
     operators_kernels;
 
-/* Asks the trace for what operators_kernels() asks it for, which is then there. */
-enum sutra_status operators_kernels_ask(const struct op_input *input, struct sutra_error *error);
-
 #endif
