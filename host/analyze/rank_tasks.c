@@ -222,12 +222,18 @@ static enum sutra_status check_rank(const struct rank_run *run, struct rank_task
 /* A trace that was left from another run, or else what the file has. */
 static enum sutra_status take_or_read(const struct rank_run *run, size_t number, struct sutra_context *context,
                                       struct sutra_device_trace **trace) {
-    struct rank_task *task = &run->tasks->list[number];
-    if (!run->tasks->held || !run->tasks->held[number])
-        return sutra_device_trace_read(context, task->path, trace, &task->error);
-    *trace = run->tasks->held[number];
-    run->tasks->held[number] = NULL;
-    return SUTRA_OK;
+    const struct rank_tasks *tasks = run->tasks;
+    struct rank_task *task = &tasks->list[number];
+    if (tasks->held && tasks->held[number]) {
+        *trace = tasks->held[number];
+        tasks->held[number] = NULL;
+        return SUTRA_OK;
+    }
+    context->notes_places = tasks->notes_places;
+    context->reads_ahead = tasks->reads_ahead;
+    enum sutra_status status = sutra_device_trace_read(context, task->path, trace, &task->error);
+    context->notes_places = context->reads_ahead = false;
+    return status;
 }
 
 /* Reads what is wanted of it. */
@@ -291,8 +297,6 @@ static void run_alone(struct rank_run *run, size_t number) {
     task->status = sutra_context_create(&options, &context, &task->error);
     if (!task->status) {
         pool_follow(context->pool, run->context->pool);
-        context->notes_places = run->context->notes_places;
-        context->reads_ahead = run->context->reads_ahead;
         run_with(run, number, context);
         sutra_context_free(context);
         return;

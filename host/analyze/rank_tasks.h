@@ -49,6 +49,7 @@ struct rank_tasks {
     struct sutra_restriction restriction; /* set before: the ranks, and what of each trace is worked on; zeros: all */
     const char *stage;                    /* set before: what the work is called; NULL: "analyze ranks" */
     bool again; /* set before: the traces were read before, and what there is to warn of was said then */
+    bool notes_places, reads_ahead;   /* set before: what readers do besides, as of the context's fields */
     struct sutra_device_trace **held; /* set before: by trace: it is still there, and is taken; or NULL: it is read */
 };
 

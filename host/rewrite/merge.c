@@ -142,7 +142,7 @@ static enum sutra_status check_second(const struct sutra_merged *merged, const s
 
 static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, struct sutra_error *error) {
-    struct rank_tasks second = {.stage = "merge ranks", .again = true, .held = merged->held};
+    struct rank_tasks second = {.stage = "merge ranks", .again = true, .notes_places = true, .held = merged->held};
     enum sutra_status status = rank_tasks_run(&second, context, paths, n_paths, 1, merge_rank_work, merged, error);
     if (second.n == merged->tasks.n && second.list) {
         enum sutra_status lost = check_second(merged, &second, error);
@@ -195,6 +195,7 @@ static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_con
     if (!collective_calls_init(&merged->calls) || !merged->held)
         return error_memory(error);
     merged->tasks.stage = "look at ranks";
+    merged->tasks.notes_places = true;
     enum sutra_status status =
         rank_tasks_run(&merged->tasks, context, paths, n_paths, sizeof(struct merge_rank), look_at_rank, merged, error);
     if (!status)
@@ -226,11 +227,8 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
         status = selection_take(made->options.selection, &made->selection, error);
     if (!status && n_paths > MERGE_RANKS_MAX)
         status = error_set(error, SUTRA_USAGE, "more than 1,048,576 traces");
-    if (!status) {
-        context->notes_places = true;
+    if (!status)
         status = merge_all(made, context, paths, n_paths, output, error);
-        context->notes_places = false;
-    }
     if (status)
         sutra_merged_free(made);
     else

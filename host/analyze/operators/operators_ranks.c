@@ -138,15 +138,20 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     return status || rank_run_is_shared(run) ? status : show(work, run, number, error);
 }
 
-/* The rows of all ranks, in the order of the ranks. */
+/* The rows of all ranks, in the order of the ranks. Those of the first stay where they are, unless others hold them. */
 static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
     for (size_t i = 0; i < ranks->tasks->n; i++) {
-        const struct sutra_operators *operators = analyzed_at(ranks, i)->operators;
+        struct sutra_operators *operators = analyzed_at(ranks, i)->operators;
         if (!operators || !operators->made[id])
             continue;
-        if (!ranks->made[id])
+        if (!ranks->made[id] && !operators->tables[id].memory) {
+            *table = operators->tables[id];
+            operators->tables[id] = (struct sutra_table){0};
+            operators->made[id] = false;
+        } else if (!ranks->made[id]) {
             op_table_init(table, (enum sutra_operators_table)id);
+        }
         ranks->made[id] = true;
         table_append(table, &operators->tables[id]);
     }
@@ -205,9 +210,8 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
         return status;
     work.ranks->own.spool = &spool;
     work.ranks->own.restriction = restriction;
-    context->reads_ahead = true;
+    work.ranks->own.reads_ahead = true;
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
-    context->reads_ahead = false;
     if (!status && work.ranks->own.is_elsewhere) {
         sutra_operators_ranks_free(work.ranks);
         *ranks = NULL;

@@ -426,11 +426,10 @@ enum sutra_status sutra_overview_make(struct sutra_context *context, const char 
     made->options = taken;
     made->tasks.spool = &spool;
     status = restriction_take(taken.restriction, &made->tasks.restriction, error);
-    context->reads_ahead = taken.tables;
+    made->tasks.reads_ahead = taken.tables;
     if (!status)
         status =
             rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
-    context->reads_ahead = false;
     if (!status && made->tasks.is_elsewhere) {
         sutra_overview_free(made);
         *overview = NULL;
