@@ -84,8 +84,10 @@ static void inputs_are_one_text(void **state) {
         "{\"args\":{\"registers per thread\":32,\"shared memory\":-1.50e3,\"grid\": [1,2,3] ,\"block\":[4, 1],"
         "\"est. achieved occupancy %\":null}},{\"args\":{\"shared memory\":32}},{\"args\":{\"grid\":32}},"
         "{\"args\":{\"block\":[4, 1],\"est. achieved occupancy %\":null,\"grid\":[1,2,3],\"grid\":[1,2,3],"
-        "\"shared memory\":-1.50e3,\"registers per thread\":32}}]}";
-    enum { N_EVENTS = 10 };
+        "\"shared memory\":-1.50e3,\"registers per thread\":32}},"
+        "{\"args\":{\"Input Dims\":[[11, 22], [33, 44]]}},{\"args\":{\"Input type\":[[11, 22], [33, 44]]}},"
+        "{\"args\":{\"Input Dims\":[[11, 22], [33, 44]]}}]}";
+    enum { N_EVENTS = 13 };
     static const struct expected_input expected[] = {
         {0, FIELD_INPUT_SHAPES, "[[1, 2]]"},
         {0, FIELD_INPUT_STRIDES, ""},
@@ -105,6 +107,9 @@ static void inputs_are_one_text(void **state) {
         {7, FIELD_GRID, ""},
         {8, FIELD_GRID, "32"},
         {8, FIELD_REGISTERS, ""},
+        {10, FIELD_INPUT_SHAPES, "[[11, 22], [33, 44]]"},
+        {11, FIELD_INPUT_SHAPES, ""},
+        {11, FIELD_INPUT_TYPES, "[[11, 22], [33, 44]]"},
     };
     static const struct asked_field field = {"args", ASK_INPUTS, true};
     for (int ahead = 0; ahead < 2; ahead++) {
@@ -124,6 +129,8 @@ static void inputs_are_one_text(void **state) {
         assert_int_equal(column.string[5], STRING_NONE);
         assert_int_equal(column.string[6], column.string[9]);
         assert_int_not_equal(column.string[7], column.string[8]);
+        assert_int_equal(column.string[10], column.string[12]);
+        assert_int_equal(event_columns_have(trace, &field), ahead);
         sutra_device_trace_free(trace);
         sutra_context_free(context);
     }

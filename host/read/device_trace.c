@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "read/event_inputs.h"
 #include "read/known_event.h"
+#include "read/seen_inputs.h"
 #include "read/seen_strings.h"
 
 struct event_part {
@@ -20,6 +20,7 @@ struct event_part {
     struct device_events events;
     struct strings strings, inputs;
     struct seen_strings seen;
+    struct seen_inputs seen_inputs;
     struct event_forms learned;
     uint64_t n_dropped; /* fields of a wrong type */
     uint64_t n_lower_external;
@@ -199,7 +200,8 @@ static void append_event(struct event_part *part, const struct event_row *values
         note_places(&events->places[row], values, text);
     if (events->reads_ahead) {
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : KEY_ABSENT;
-        events->inputs[row] = inputs_intern(&part->part.fields, values->inputs, values->given, &part->inputs);
+        events->inputs[row] =
+            seen_inputs_intern(&part->seen_inputs, &part->part.fields, values->inputs, values->given, &part->inputs);
     }
     part->n_lower_external += values->lower_external;
 }

@@ -26,7 +26,8 @@ struct kept_column {
     char *name;
     enum asked_form form;
     bool outside;
-    uint64_t *known; /* a bit by event */
+    bool whole;      /* all is known */
+    uint64_t *known; /* else a bit by event */
     struct json_place *place;
     value_key *key;
     struct number_column number;
@@ -131,14 +132,23 @@ static bool column_alloc(struct kept_column *column, size_t n) {
     }
 }
 
+/* The number of a field's column; that of columns where there is none. */
+static uint64_t seek_column(const struct kept_columns *columns, const struct asked_field *field) {
+    uint64_t at = 0;
+    for (; at < columns->n; at++) {
+        const struct kept_column *column = &columns->list[at];
+        if (column->form == field->form && column->outside == field->outside && strcmp(column->name, field->name) == 0)
+            break;
+    }
+    return at;
+}
+
 /* The column of a field, new if there is none; false: out of memory. */
 static bool find_column(struct kept_columns *columns, const struct asked_field *field, size_t n_events,
                         uint64_t *found) {
-    for (*found = 0; *found < columns->n; ++*found) {
-        const struct kept_column *column = &columns->list[*found];
-        if (column->form == field->form && column->outside == field->outside && strcmp(column->name, field->name) == 0)
-            return true;
-    }
+    *found = seek_column(columns, field);
+    if (*found < columns->n)
+        return true;
     if (!column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list))
         return false;
     struct kept_column made = {.name = strdup(field->name), .form = field->form, .outside = field->outside};
@@ -151,17 +161,13 @@ static bool find_column(struct kept_columns *columns, const struct asked_field *
 }
 
 /* A new column of which all is known. False: out of memory; `made` is as it was. */
-static bool keep_column(struct kept_columns *columns, struct kept_column made, row_t n_events) {
-    size_t n_words = n_events / 64 + 1;
+static bool keep_column(struct kept_columns *columns, struct kept_column made) {
+    made.whole = true;
     made.name = strdup(made.name);
-    made.known = malloc(n_words * sizeof *made.known);
-    if (!made.name || !made.known ||
-        !column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list)) {
+    if (!made.name || !column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list)) {
         free(made.name);
-        free(made.known);
         return false;
     }
-    memset(made.known, 0xff, n_words * sizeof *made.known);
     columns->list[columns->n++] = made;
     return true;
 }
@@ -169,10 +175,10 @@ static bool keep_column(struct kept_columns *columns, struct kept_column made, r
 bool event_columns_keep(struct kept_columns *columns, struct device_events *events) {
     struct kept_column id = {.name = "id", .form = ASK_KEY, .outside = true, .key = events->id};
     struct kept_column inputs = {.name = "args", .form = ASK_INPUTS, .outside = true, .string = events->inputs};
-    if (!keep_column(columns, id, events->n))
+    if (!keep_column(columns, id))
         return false;
     events->id = NULL;
-    if (!keep_column(columns, inputs, events->n))
+    if (!keep_column(columns, inputs))
         return false;
     events->inputs = NULL;
     events->reads_ahead = false;
@@ -183,14 +189,27 @@ bool event_columns_keep(struct kept_columns *columns, struct device_events *even
 
 static bool is_known(const struct column_asking *asking, row_t event) {
     bool known = true;
+    for (size_t i = 0; i < asking->n_fields; i++) {
+        const struct kept_column *column = &asking->list[asking->fields[i].column];
+        known &= column->whole || (column->known[event / 64] >> event % 64 & 1);
+    }
+    return known;
+}
+
+static bool all_is_known(const struct column_asking *asking) {
+    bool known = true;
     for (size_t i = 0; i < asking->n_fields; i++)
-        known &= asking->list[asking->fields[i].column].known[event / 64] >> event % 64 & 1;
+        known &= asking->list[asking->fields[i].column].whole;
     return known;
 }
 
 static void set_known(struct column_asking *asking, row_t event, bool known) {
     for (size_t i = 0; i < asking->n_fields; i++) {
-        uint64_t *word = &asking->list[asking->fields[i].column].known[event / 64], bit = (uint64_t)1 << event % 64;
+        const struct kept_column *column = &asking->list[asking->fields[i].column];
+        uint64_t bit = (uint64_t)1 << event % 64;
+        if (column->whole)
+            continue;
+        uint64_t *word = &column->known[event / 64];
         *word = known ? *word | bit : *word & ~bit;
     }
 }
@@ -362,6 +381,8 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
 }
 
 static bool answer(struct column_asking *asking, struct kept_columns *columns, const row_t *events, row_t n_events) {
+    if (all_is_known(asking))
+        return true;
     asking->events = malloc(((size_t)n_events + 1) * sizeof *asking->events);
     if (!asking->events)
         return false;
@@ -388,4 +409,13 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
     }
     pthread_mutex_unlock(&kept->mutex);
     return ok ? SUTRA_OK : context_gave_up(context, error);
+}
+
+bool event_columns_have(const struct sutra_device_trace *trace, const struct asked_field *field) {
+    struct kept_columns *kept = trace->columns;
+    pthread_mutex_lock(&kept->mutex);
+    uint64_t at = seek_column(kept, field);
+    bool whole = at < kept->n && kept->list[at].whole;
+    pthread_mutex_unlock(&kept->mutex);
+    return whole;
 }

@@ -60,6 +60,9 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
                                     const struct asked_field *fields, size_t n_fields, const row_t *events,
                                     row_t n_events, struct asked_column *columns, struct sutra_error *error);
 
+/* Whether a field of all events is there already. */
+bool event_columns_have(const struct sutra_device_trace *trace, const struct asked_field *field);
+
 /* The strings of all such columns. Their numbers stay; their texts may move when somebody asks. */
 const struct strings *event_columns_strings(const struct sutra_device_trace *trace);
 
