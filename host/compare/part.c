@@ -93,8 +93,8 @@ static enum sutra_status make_shapes(struct part_work *work, struct charge_texts
                                    error);
     uint32_t *joined = status ? NULL : strings_join(to, &arguments.texts);
     for (row_t i = 0; i < charges->n && joined; i++) {
-        texts->dims[i] = joined[arguments.of[ARGUMENT_DIMS][i]];
-        texts->types[i] = joined[arguments.of[ARGUMENT_TYPES][i]];
+        texts->dims[i] = joined[op_argument_text(&arguments, ARGUMENT_DIMS, i)];
+        texts->types[i] = joined[op_argument_text(&arguments, ARGUMENT_TYPES, i)];
     }
     if (!status && !joined)
         status = error_memory(error);

@@ -24,7 +24,7 @@ enum sutra_status exact_times_find(struct sutra_context *context, const struct s
     struct asked_column column = {0};
     enum sutra_status status = arena_status(scratch, error);
     for (row_t event = 0; event < events->n && !status; event++)
-        if ((!roles || category_roles(events, roles, event)) && is_coarse(events, event))
+        if (is_coarse(events, event) && (!roles || category_roles(events, roles, event)))
             coarse[n++] = event;
     if (!status && n)
         status = event_columns_ask(context, trace, &field, 1, coarse, n, &column, error);

@@ -22,16 +22,11 @@ static const enum event_field input_fields[N_ARGUMENTS] = {[ARGUMENT_DIMS] = FIE
 /* Zeros behind a value: its numbers are read in words. */
 #define VALUE_PADDING NUMBER_TEXT_MAX
 
-/* The texts of all inputs that have the same bytes. */
-struct argument_kind {
-    uint32_t of[N_ARGUMENTS];
-};
-
 struct argument_reader {
-    const struct strings *raw;   /* as in the file */
-    struct argument_kind *kinds; /* by raw text; STRING_NONE: not yet made */
+    const struct strings *raw; /* as in the file */
+    uint32_t *kind_of;         /* by raw text; TUPLE_NONE: not yet known */
     struct buffer in, out;
-    struct strings *texts;
+    struct op_arguments *made;
 };
 
 /* The text of a value; STRING_NONE: out of memory. */
@@ -43,44 +38,42 @@ static uint32_t make_text(struct argument_reader *reader, const char *value, siz
     if (reader->in.failed)
         return STRING_NONE;
     argument_append(&reader->out, reader->in.bytes, length);
-    return reader->out.failed ? STRING_NONE : strings_intern(reader->texts, reader->out.bytes, reader->out.length);
+    return reader->out.failed ? STRING_NONE
+                              : strings_intern(&reader->made->texts, reader->out.bytes, reader->out.length);
 }
 
-/* The texts of new bytes; false: out of memory. */
-static bool make_kind(struct argument_reader *reader, uint32_t raw) {
-    bool ok = true;
-    for (int k = 0; k < N_ARGUMENTS && ok; k++) {
+/* The kind of raw bytes; TUPLE_NONE: out of memory. */
+static uint32_t make_kind(struct argument_reader *reader, uint32_t raw) {
+    struct tuple texts = {{0}};
+    for (int k = 0; k < N_ARGUMENTS; k++) {
         size_t length;
         const char *value = inputs_find(strings_text(reader->raw, raw), input_fields[k], &length);
         uint32_t text = length ? make_text(reader, value, length) : 0;
-        reader->kinds[raw].of[k] = text;
-        ok = text != STRING_NONE;
+        if (text == STRING_NONE)
+            return TUPLE_NONE;
+        texts.part[k] = text;
+    }
+    return tuples_number(&reader->made->kinds, texts);
+}
+
+/* False: out of memory. */
+static bool find_kinds(struct argument_reader *reader, const uint32_t *raw, const row_t *events, row_t n) {
+    uint32_t none = tuples_number(&reader->made->kinds, (struct tuple){{0}});
+    bool ok = none != TUPLE_NONE;
+    for (row_t i = 0; i < n && ok; i++) {
+        uint32_t text = raw[events[i]], *kind = text == STRING_NONE ? &none : &reader->kind_of[text];
+        if (*kind == TUPLE_NONE)
+            *kind = make_kind(reader, text);
+        reader->made->of[i] = *kind;
+        ok = *kind != TUPLE_NONE;
     }
     return ok;
 }
 
-/* False: out of memory. */
-static bool read_texts(struct argument_reader *reader, const uint32_t *raw, const row_t *events, row_t n,
-                       struct op_arguments *arguments) {
-    static const struct argument_kind none;
-    for (row_t i = 0; i < n; i++) {
-        uint32_t text = raw[events[i]];
-        if (text != STRING_NONE && reader->kinds[text].of[0] == STRING_NONE && !make_kind(reader, text))
-            return false;
-        const struct argument_kind *kind = text == STRING_NONE ? &none : &reader->kinds[text];
-        for (int k = 0; k < N_ARGUMENTS; k++)
-            arguments->of[k][i] = kind->of[k];
-    }
-    return true;
-}
-
 static enum sutra_status read_all(struct argument_reader *reader, const uint32_t *raw, const row_t *events, row_t n,
-                                  struct op_arguments *arguments, struct arena *scratch, struct sutra_error *error) {
-    reader->kinds = arena_take(scratch, reader->raw->n, sizeof *reader->kinds);
-    bool ok = reader->kinds;
-    for (uint32_t i = 0; i < reader->raw->n && ok; i++)
-        reader->kinds[i].of[0] = STRING_NONE;
-    ok = ok && read_texts(reader, raw, events, n, arguments);
+                                  struct arena *scratch, struct sutra_error *error) {
+    reader->kind_of = rows_none(scratch, reader->raw->n);
+    bool ok = reader->kind_of && find_kinds(reader, raw, events, n);
     buffer_free(&reader->in);
     buffer_free(&reader->out);
     return ok ? SUTRA_OK : error_memory(error);
@@ -92,9 +85,8 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
     struct asked_column column;
     struct arena scratch = {0};
     row_t *events = arena_take(&scratch, n, sizeof *events);
-    for (int k = 0; k < N_ARGUMENTS; k++)
-        arguments->of[k] = arena_take(arena, n, sizeof *arguments->of[k]);
-    struct argument_reader reader = {.texts = &arguments->texts};
+    arguments->of = arena_take(arena, n, sizeof *arguments->of);
+    struct argument_reader reader = {.made = arguments};
     bool ok = strings_init(&arguments->texts) && events && !arena->failed &&
               strings_intern(&arguments->texts, "", 0) != STRING_NONE;
     for (row_t i = 0; i < n && ok; i++)
@@ -103,7 +95,7 @@ enum sutra_status op_arguments_read(struct sutra_context *context, const struct 
         ok ? event_columns_ask(context, reading->trace, &field, 1, events, n, &column, error) : error_memory(error);
     reader.raw = event_columns_strings(reading->trace);
     if (!status)
-        status = read_all(&reader, column.string, events, n, arguments, &scratch, error);
+        status = read_all(&reader, column.string, events, n, &scratch, error);
     arena_free(&scratch);
     return status;
 }
@@ -112,6 +104,8 @@ enum sutra_status op_arguments_ask(struct sutra_context *context, const struct o
                                    const struct op_host_list lists[2], struct arena *scratch,
                                    struct sutra_error *error) {
     struct asked_column column;
+    if (event_columns_have(reading->trace, &field))
+        return SUTRA_OK;
     struct arena_mark mark = arena_mark(scratch);
     row_t n_events = reading->events->n, n = 0;
     uint8_t *wanted = arena_zeros(scratch, n_events, sizeof *wanted);
@@ -131,4 +125,5 @@ enum sutra_status op_arguments_ask(struct sutra_context *context, const struct o
 
 void op_arguments_free(struct op_arguments *arguments) {
     strings_free(&arguments->texts);
+    tuples_free(&arguments->kinds);
 }

@@ -29,6 +29,7 @@ struct link_list {
 struct link_search {
     struct sutra_context *context;
     struct op_reading *reading;
+    const struct event_lists *lists;
     struct arena *scratch;
     struct link_list list;
     struct thread_numbers processes, threads;
@@ -55,24 +56,6 @@ static uint32_t thread_of(struct link_search *search, row_t event) {
     return process == PAIR_NONE ? PAIR_NONE : thread_number(&search->threads, (uint64_t)events->tid[event], process);
 }
 
-static bool is_arrow(const struct op_reading *reading, row_t event) {
-    return category_roles(reading->events, reading->roles, event) & CATEGORY_LAUNCH_FLOW;
-}
-
-/* The arrows of the trace, in the order of the file. */
-static enum sutra_status list_arrows(struct link_search *search, row_t **arrows, row_t *n, struct sutra_error *error) {
-    const struct op_reading *reading = search->reading;
-    *n = 0;
-    for (row_t event = 0; event < reading->events->n; event++)
-        *n += is_arrow(reading, event);
-    *arrows = arena_take(search->scratch, *n, sizeof **arrows);
-    *n = 0;
-    for (row_t event = 0; event < reading->events->n && *arrows; event++)
-        if (is_arrow(reading, event))
-            (*arrows)[(*n)++] = event;
-    return arena_status(search->scratch, error);
-}
-
 static enum sutra_status read_ids(struct link_search *search, const row_t *arrows, row_t n, const value_key **ids,
                                   struct sutra_error *error) {
     static const struct asked_field field = {"id", ASK_KEY, true};
@@ -86,33 +69,34 @@ static enum sutra_status read_ids(struct link_search *search, const row_t *arrow
 
 /* ---- Our rules ---- */
 
-/* row_of[event]: the row of hosts that is a call. */
-static row_t *index_calls(const struct op_reading *reading, struct arena *arena) {
+/* row_of[event]: the row of hosts. */
+static row_t *index_hosts(const struct op_reading *reading, struct arena *arena) {
     row_t *row_of = rows_none(arena, reading->events->n);
     for (row_t row = 0; row < reading->hosts.n && row_of; row++)
-        if (reading->hosts.kind[row] == HOST_CALL)
-            row_of[reading->hosts.event[row]] = row;
+        row_of[reading->hosts.event[row]] = row;
     return row_of;
 }
 
 static enum sutra_status link_by_correlation(struct link_search *search, struct sutra_error *error) {
     struct op_reading *reading = search->reading;
-    const struct host_rows *hosts = &reading->hosts;
     const struct device_rows *devices = &reading->devices;
+    const struct event_lists *lists = search->lists;
     struct arena *scratch = search->scratch;
     struct arena_mark mark = arena_mark(scratch);
-    row_t n_events = reading->events->n, n_keys = 0;
-    value_key *keys = arena_take(scratch, hosts->n, sizeof *keys),
+    row_t n_keys = 0;
+    value_key *keys = arena_take(scratch, lists->n_calls, sizeof *keys),
               *wanted = arena_take(scratch, devices->n, sizeof *wanted);
-    row_t *calls = arena_take(scratch, hosts->n, sizeof *calls),
+    row_t *calls = arena_take(scratch, lists->n_calls, sizeof *calls),
           *found = arena_take(scratch, devices->n, sizeof *found);
-    row_t *row_of = index_calls(reading, scratch);
+    row_t *row_of = index_hosts(reading, scratch);
     enum sutra_status status = arena_status(scratch, error);
-    for (row_t event = 0; event < n_events && !status; event++)
-        if (row_of[event] != ROW_NONE && is_correlation(reading->events->correlation[event])) {
-            keys[n_keys] = reading->events->correlation[event];
-            calls[n_keys++] = row_of[event];
-        }
+    for (row_t i = 0; i < lists->n_calls && !status; i++) {
+        row_t event = lists->call[i];
+        if (row_of[event] == ROW_NONE || !is_correlation(reading->events->correlation[event]))
+            continue;
+        keys[n_keys] = reading->events->correlation[event];
+        calls[n_keys++] = row_of[event];
+    }
     for (row_t i = 0; i < devices->n && !status; i++)
         wanted[i] = reading->events->correlation[devices->event[i]];
     struct join_step step = {keys, n_keys, wanted, devices->n, found};
@@ -262,12 +246,10 @@ static enum sutra_status follow_arrows(struct link_search *search, struct arrow_
 
 static enum sutra_status link_by_arrows(struct link_search *search, struct sutra_error *error) {
     struct arrow_tables tables = {0};
-    struct arrow_list arrows = {0};
+    struct arrow_list arrows = {.event = search->lists->arrow, .n = search->lists->n_arrows};
     bool ok = pair_table_init(&tables.calls) && pair_table_init(&tables.ids) && pair_table_init(&tables.ends) &&
-              note_work_alone(search, &tables.ends);
-    enum sutra_status status = ok ? list_arrows(search, &arrows.event, &arrows.n, error) : error_memory(error);
-    if (!status && !choose_arrows(search, &tables.ends, &arrows))
-        status = error_memory(error);
+              note_work_alone(search, &tables.ends) && choose_arrows(search, &tables.ends, &arrows);
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     if (!status && arrows.n)
         status = follow_arrows(search, &tables, &arrows, error);
     pair_table_free(&tables.calls);
@@ -381,22 +363,24 @@ static enum sutra_status link_call(struct link_search *search, const struct numb
 static enum sutra_status link_calls(struct link_search *search, const struct number_links *links,
                                     struct sutra_error *error) {
     const struct op_reading *reading = search->reading;
-    row_t *row_of = index_calls(reading, search->scratch);
+    const struct event_lists *lists = search->lists;
+    row_t *row_of = index_hosts(reading, search->scratch);
     enum sutra_status status = arena_status(search->scratch, error);
-    for (row_t event = 0; event < reading->events->n && !status; event++)
-        if (row_of[event] != ROW_NONE)
-            status = link_call(search, links, row_of[event], error);
+    for (row_t i = 0; i < lists->n_calls && !status; i++)
+        if (row_of[lists->call[i]] != ROW_NONE)
+            status = link_call(search, links, row_of[lists->call[i]], error);
     return status;
 }
 
 static enum sutra_status link_as_reference(struct link_search *search, struct sutra_error *error) {
     struct number_links links = {.of = choose_number(search->reading),
                                  .next = rows_none(search->scratch, search->reading->devices.n)};
-    row_t *arrows, n = 0;
+    const row_t *arrows = search->lists->arrow;
+    row_t n = search->lists->n_arrows;
     const value_key *ids = NULL;
     bool ok = pair_table_init(&links.ends) && pair_table_init(&links.begins) && pair_table_init(&links.work) &&
               pair_table_init(&links.first);
-    enum sutra_status status = ok ? list_arrows(search, &arrows, &n, error) : error_memory(error);
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     links.arrows = n > 0;
     if (!status && n)
         status = read_ids(search, arrows, n, &ids, error);
@@ -439,10 +423,11 @@ enum sutra_status call_links_order(struct op_reading *reading, struct arena *are
     return order_links(reading->devices.call, NULL, reading->devices.n, reading, arena, error);
 }
 
-enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading, struct arena *arena,
-                                  struct arena *scratch, struct sutra_error *error) {
+enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading,
+                                  const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                  struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct link_search search = {.context = context, .reading = reading, .scratch = scratch};
+    struct link_search search = {.context = context, .reading = reading, .lists = lists, .scratch = scratch};
     enum sutra_status status =
         thread_numbers_init(&search.processes) && thread_numbers_init(&search.threads) ? SUTRA_OK : error_memory(error);
     bool reference = reading->rules & READING_REFERENCE;

@@ -6,7 +6,6 @@
 enum sutra_status charge_sums_make(const struct op_reading *reading, const uint32_t *of, uint32_t n_groups,
                                    struct arena *arena, struct charge_sum **sums, struct sutra_error *error) {
     const struct op_charges *charges = &reading->charges;
-    const struct device_rows *devices = &reading->devices;
     struct charge_sum *made = arena_zeros(arena, n_groups, sizeof *made);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
@@ -18,8 +17,7 @@ enum sutra_status charge_sums_make(const struct op_reading *reading, const uint3
         sum->works += charges->first[i + 1] - charges->first[i];
         sum->direct += direct;
         sum->subtree += charges->subtree[i];
-        for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++)
-            sum->device += devices->stop[charges->device[k]] - devices->start[charges->device[k]];
+        sum->device += charges->work[i];
     }
     *sums = made;
     return status;

@@ -22,8 +22,7 @@ static uint8_t *mark_operators(const struct op_reading *reading, struct arena *a
     uint32_t passed = reference ? strings_find(reading->strings, "execute", strlen("execute")) : STRING_NONE;
     uint8_t *marked = arena_take(arena, hosts->n, sizeof *marked);
     for (row_t row = 0; row < hosts->n && marked; row++) {
-        bool is_operator = hosts->kind[row] == HOST_OPERATOR &&
-                           (passed == STRING_NONE || reading->events->name[hosts->event[row]] != passed);
+        bool is_operator = hosts->kind[row] == HOST_OPERATOR && (passed == STRING_NONE || hosts->name[row] != passed);
         marked[row] = is_operator || (reference && hosts->kind[row] == HOST_CALL);
     }
     return marked;
@@ -91,6 +90,7 @@ static enum sutra_status deal_out(struct op_reading *reading, struct arena *aren
     struct op_charges *charges = &reading->charges;
     charges->first = arena_zeros(arena, (size_t)charges->n + 2, sizeof *charges->first);
     charges->device = arena_take(arena, devices->n, sizeof *charges->device);
+    charges->work = arena_take(arena, charges->n, sizeof *charges->work);
     charges->direct = arena_take(arena, charges->n, sizeof *charges->direct);
     charges->subtree = arena_take(arena, charges->n, sizeof *charges->subtree);
     enum sutra_status status = arena_status(arena, error);
@@ -109,17 +109,22 @@ static enum sutra_status deal_out(struct op_reading *reading, struct arena *aren
     return SUTRA_OK;
 }
 
-/* How long the work of one list, which has rising starts, runs together. */
-static int64_t union_of(const struct device_rows *devices, const row_t *list, row_t n) {
-    int64_t sum = 0, end = n ? devices->start[list[0]] : 0;
-    for (row_t i = 0; i < n; i++) {
-        int64_t from = devices->start[list[i]] > end ? devices->start[list[i]] : end;
-        if (devices->stop[list[i]] > from) {
-            sum += devices->stop[list[i]] - from;
-            end = devices->stop[list[i]];
+/* How long the work of each, which has rising starts, runs: added up, and together. */
+static void measure_work(const struct device_rows *devices, struct op_charges *charges) {
+    for (row_t charge = 0; charge < charges->n; charge++) {
+        row_t first = charges->first[charge];
+        int64_t direct = 0, end = devices->start[charges->device[first]];
+        wide_t work = 0;
+        for (row_t k = first; k < charges->first[charge + 1]; k++) {
+            int64_t start = devices->start[charges->device[k]], stop = devices->stop[charges->device[k]];
+            int64_t from = start > end ? start : end;
+            work += stop - start;
+            direct += stop > from ? stop - from : 0;
+            end = stop > from ? stop : end;
         }
+        charges->work[charge] = work;
+        charges->direct[charge] = direct;
     }
-    return sum;
 }
 
 enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t *hosts, row_t n, struct arena *scratch,
@@ -154,8 +159,7 @@ enum sutra_status op_charges_make(struct op_reading *reading, struct arena *aren
         status = list_charges(reading, arena, scratch, error);
     if (!status)
         status = deal_out(reading, arena, error);
-    for (row_t i = 0; i < charges->n && !status; i++)
-        charges->direct[i] =
-            union_of(&reading->devices, charges->device + charges->first[i], charges->first[i + 1] - charges->first[i]);
+    if (!status)
+        measure_work(&reading->devices, charges);
     return status ? status : op_reading_busy(reading, charges->host, charges->n, scratch, charges->subtree, error);
 }

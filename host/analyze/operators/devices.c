@@ -16,11 +16,6 @@ static uint32_t roles_of(const struct op_reading *reading, row_t event) {
     return category_roles(reading->events, reading->roles, event);
 }
 
-static bool counts(const struct op_reading *reading, row_t event) {
-    uint32_t wanted = reading->rules & READING_REFERENCE ? CATEGORY_WORK | CATEGORY_SYNC : CATEGORY_WORK;
-    return roles_of(reading, event) & wanted && reading->events->flags[event] & EVENT_HAS_DUR;
-}
-
 static uint8_t class_of(const struct op_reading *reading, struct class_memory *memory, row_t event) {
     uint32_t roles = roles_of(reading, event), name = reading->events->name[event];
     uint8_t *known = &memory->of[(roles & CATEGORY_KERNEL) == 0][name];
@@ -32,8 +27,8 @@ static uint8_t class_of(const struct op_reading *reading, struct class_memory *m
     return *known;
 }
 
-static enum sutra_status take_rows(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
-                                   struct sutra_error *error) {
+static enum sutra_status take_rows(struct op_reading *reading, const struct exact_times *times,
+                                   const struct event_lists *lists, struct arena *arena, struct sutra_error *error) {
     struct device_rows *rows = &reading->devices;
     struct class_memory memory;
     for (int i = 0; i < 2; i++) {
@@ -42,8 +37,9 @@ static enum sutra_status take_rows(struct op_reading *reading, const struct exac
             memset(memory.of[i], CLASS_UNKNOWN, reading->strings->n);
     }
     enum sutra_status status = arena_status(arena, error);
-    for (row_t event = 0; memory.of[0] && memory.of[1] && event < reading->events->n && !status; event++) {
-        if (!counts(reading, event) || !op_time_counts(reading, event))
+    for (row_t i = 0; memory.of[0] && memory.of[1] && i < lists->n_device && !status; i++) {
+        row_t event = lists->device[i];
+        if (!op_time_counts(reading, event))
             continue;
         struct op_time time = op_times_read(reading, times, event);
         rows->event[rows->n] = event;
@@ -69,12 +65,11 @@ enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scrat
     return status;
 }
 
-enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
-                                   struct arena *scratch, struct sutra_error *error) {
+enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times,
+                                   const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                   struct sutra_error *error) {
     struct device_rows *rows = &reading->devices;
-    row_t n = 0;
-    for (row_t event = 0; event < reading->events->n; event++)
-        n += counts(reading, event);
+    row_t n = lists->n_device;
     *rows = (struct device_rows){.event = arena_take(arena, n, sizeof(row_t)),
                                  .start = arena_take(arena, n, sizeof(int64_t)),
                                  .stop = arena_take(arena, n, sizeof(int64_t)),
@@ -85,7 +80,7 @@ enum sutra_status device_rows_make(struct op_reading *reading, const struct exac
     struct arena_mark mark = arena_mark(scratch);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = take_rows(reading, times, scratch, error);
+        status = take_rows(reading, times, lists, scratch, error);
     arena_release(scratch, mark);
     return status ? status : device_rows_sort(rows, scratch, error);
 }

@@ -16,7 +16,7 @@
 /* An event that the reference takes for one behind the last, though it begins before that ends: by less than this. */
 #define BLEED_US 1.0
 
-/* Events in the order of the file, with their threads. */
+/* Events with known times in the order of the file, and their threads. */
 struct host_events {
     row_t n;
     row_t *event;
@@ -30,6 +30,7 @@ struct host_list {
     uint32_t n_threads;
     row_t *end; /* of each thread */
     row_t *event;
+    uint32_t *name;
     int64_t *start, *stop;
     uint8_t *kind;
 };
@@ -45,45 +46,15 @@ struct host_walk {
 
 /* ---- Which events ---- */
 
-static uint8_t kind_of_roles(uint32_t roles, unsigned rules) {
-    if (roles & CATEGORY_CPU_OP)
-        return HOST_OPERATOR;
-    if (roles & CATEGORY_CALL)
-        return HOST_CALL;
-    if (roles & CATEGORY_PYTHON && !(rules & READING_NO_FRAMES))
-        return HOST_FRAME;
-    return roles & CATEGORY_ANNOTATION && !(rules & READING_REFERENCE) ? HOST_ANNOTATION : HOST_NONE;
-}
-
-/* The kind of each category. */
-static uint8_t *find_kinds(const struct op_reading *reading, struct arena *arena) {
-    uint8_t *kinds = arena_take(arena, reading->strings->n, sizeof *kinds);
-    for (uint32_t string = 0; string < reading->strings->n && kinds; string++)
-        kinds[string] = kind_of_roles(reading->roles[string].category, reading->rules);
-    return kinds;
-}
-
-/* Whether an event is one of the host with a duration. */
-static inline bool is_host(const struct device_events *events, const uint8_t *kinds, row_t event) {
-    uint32_t category = events->category[event];
-    return category != STRING_NONE && kinds[category] != HOST_NONE && events->flags[event] & EVENT_HAS_DUR;
-}
-
-static row_t count_hosts(const struct device_events *events, const uint8_t *kinds) {
-    row_t n = 0;
-    for (row_t event = 0; event < events->n; event++)
-        n += is_host(events, kinds, event);
-    return n;
-}
-
-/* Lists events with known times, and numbers their threads by process and tid, in the order of events. */
-static enum sutra_status list_events(struct op_reading *reading, const uint8_t *kinds, struct host_events *list,
-                                     uint32_t *n_threads, struct sutra_error *error) {
+/* Lists those with known times, and numbers their threads by process and tid, in the order of events. */
+static enum sutra_status list_events(struct op_reading *reading, const struct event_lists *lists,
+                                     struct host_events *list, uint32_t *n_threads, struct sutra_error *error) {
     const struct device_events *events = reading->events;
     struct thread_numbers processes, threads = {0};
     bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
-    for (row_t event = 0; event < events->n && ok; event++) {
-        if (!is_host(events, kinds, event) || !op_time_counts(reading, event))
+    for (row_t i = 0; i < lists->n_host && ok; i++) {
+        row_t event = lists->host[i];
+        if (!op_time_counts(reading, event))
             continue;
         uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
         uint32_t thread =
@@ -101,6 +72,7 @@ static enum sutra_status list_events(struct op_reading *reading, const uint8_t *
 static struct host_list list_take(row_t n, struct arena *arena) {
     return (struct host_list){.n = n,
                               .event = arena_take(arena, n, sizeof(row_t)),
+                              .name = arena_take(arena, n, sizeof(uint32_t)),
                               .start = arena_take(arena, n, sizeof(int64_t)),
                               .stop = arena_take(arena, n, sizeof(int64_t)),
                               .kind = arena_take(arena, n, sizeof(uint8_t))};
@@ -117,6 +89,7 @@ static void deal_out(const struct op_reading *reading, const struct exact_times 
         row_t event = events->event[i], place = list->end[events->thread[i]]++;
         struct op_time time = op_times_read(reading, times, event);
         list->event[place] = event;
+        list->name[place] = reading->events->name[event];
         list->start[place] = time.start;
         list->stop[place] = time.stop;
         list->kind[place] = kinds[reading->events->category[event]];
@@ -149,6 +122,7 @@ static enum sutra_status sort_places(struct host_list *list, row_t begin, row_t 
     if (status)
         return status;
     move_column(list->event, sizeof *list->event, begin, n, sorting);
+    move_column(list->name, sizeof *list->name, begin, n, sorting);
     move_column(list->start, sizeof *list->start, begin, n, sorting);
     move_column(list->stop, sizeof *list->stop, begin, n, sorting);
     move_column(list->kind, sizeof *list->kind, begin, n, sorting);
@@ -216,6 +190,7 @@ static row_t put(struct host_walk *walk, row_t place, row_t parent) {
     struct host_rows *rows = walk->rows;
     row_t row = rows->n++;
     rows->event[row] = list->event[place];
+    rows->name[row] = list->name[place];
     rows->parent[row] = parent;
     rows->end[row] = row + 1;
     rows->start[row] = list->start[place];
@@ -278,6 +253,7 @@ static enum sutra_status make_rows(struct op_reading *reading, const struct host
     struct host_list columns = reference ? list_take(list->n, arena) : *list;
     *rows = (struct host_rows){.n_threads = list->n_threads,
                                .event = columns.event,
+                               .name = columns.name,
                                .parent = arena_take(arena, list->n, sizeof(row_t)),
                                .end = arena_take(arena, list->n, sizeof(row_t)),
                                .start = columns.start,
@@ -294,18 +270,17 @@ static enum sutra_status make_rows(struct op_reading *reading, const struct host
     return status;
 }
 
-enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
-                                 struct arena *scratch, struct sutra_error *error) {
+enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times,
+                                 const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                 struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    uint8_t *kinds = find_kinds(reading, scratch);
-    row_t most = kinds ? count_hosts(reading->events, kinds) : 0;
-    struct host_events events = {.event = arena_take(scratch, most, sizeof *events.event),
-                                 .thread = arena_take(scratch, most, sizeof *events.thread)};
+    struct host_events events = {.event = arena_take(scratch, lists->n_host, sizeof *events.event),
+                                 .thread = arena_take(scratch, lists->n_host, sizeof *events.thread)};
     struct host_list list = {0};
     uint32_t n_threads = 0;
-    enum sutra_status status = kinds ? arena_status(scratch, error) : error_memory(error);
+    enum sutra_status status = arena_status(scratch, error);
     if (!status)
-        status = list_events(reading, kinds, &events, &n_threads, error);
+        status = list_events(reading, lists, &events, &n_threads, error);
     if (!status) {
         list = list_take(events.n, reading->rules & READING_REFERENCE ? scratch : arena);
         list.n_threads = n_threads;
@@ -313,7 +288,7 @@ enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_
         status = arena->failed ? error_memory(error) : arena_status(scratch, error);
     }
     if (!status) {
-        deal_out(reading, times, kinds, &events, &list);
+        deal_out(reading, times, lists->kind_of, &events, &list);
         status = sort_list(reading, &list, scratch, error);
     }
     if (!status)

@@ -22,7 +22,7 @@
 
 /* Work that is launched for rows of hosts, in the order of these rows, so that that of a subtree is a range. */
 struct work_list {
-    row_t *first; /* hosts.n + 1 places */
+    const row_t *first; /* hosts.n + 1 places */
     int64_t *start, *stop;
     wide_t *up_to; /* the durations of all before each; n + 1 */
 };
@@ -131,43 +131,69 @@ static enum sutra_status find_forward(struct sutra_context *context, struct engi
 
 /* ---- Work by row ---- */
 
-/* For which row of hosts a piece of work was launched: that of its call, or of the operator that it is backward of. */
-static row_t row_of(const struct op_reading *reading, const struct engine_search *search, bool backward, row_t device) {
-    row_t call = reading->devices.call[device];
-    row_t engine = call == ROW_NONE || !search->engine ? ROW_NONE : search->engine[call];
-    if (backward)
-        return engine == ROW_NONE ? ROW_NONE : search->forward[engine];
-    return call;
-}
-
-static enum sutra_status list_work(const struct op_reading *reading, const struct engine_search *search, bool backward,
-                                   struct arena *arena, struct work_list *list, struct sutra_error *error) {
-    row_t n_hosts = reading->hosts.n, n = reading->devices.n;
-    *list = (struct work_list){.first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof(row_t)),
+/* Room for n pieces of work that are dealt out by `first`. */
+static enum sutra_status work_take(const row_t *first, row_t n, struct arena *arena, struct work_list *list,
+                                   struct sutra_error *error) {
+    *list = (struct work_list){.first = first,
                                .start = arena_take(arena, n, sizeof(int64_t)),
                                .stop = arena_take(arena, n, sizeof(int64_t)),
                                .up_to = arena_take(arena, (size_t)n + 1, sizeof(wide_t))};
-    enum sutra_status status = arena_status(arena, error);
+    return arena_status(arena, error);
+}
+
+static void add_up_work(struct work_list *list, row_t n) {
+    list->up_to[0] = 0;
+    for (row_t i = 0; i < n; i++)
+        list->up_to[i + 1] = list->up_to[i] + (list->stop[i] - list->start[i]);
+}
+
+/* Work of the calls. */
+static enum sutra_status list_forward(const struct op_reading *reading, struct arena *arena, struct work_list *list,
+                                      struct sutra_error *error) {
+    const struct call_links *links = &reading->links;
+    enum sutra_status status = work_take(links->first, links->n, arena, list, error);
     if (status)
         return status;
-    for (row_t i = 0; i < n; i++) {
-        row_t row = row_of(reading, search, backward, i);
+    for (row_t i = 0; i < links->n; i++) {
+        list->start[i] = reading->devices.start[links->device[i]];
+        list->stop[i] = reading->devices.stop[links->device[i]];
+    }
+    add_up_work(list, links->n);
+    return SUTRA_OK;
+}
+
+/* The operator that a piece of work is backward of, or ROW_NONE. */
+static row_t forward_of(const struct engine_search *search, row_t device) {
+    row_t call = search->reading->devices.call[device];
+    row_t engine = call == ROW_NONE ? ROW_NONE : search->engine[call];
+    return engine == ROW_NONE ? ROW_NONE : search->forward[engine];
+}
+
+/* Work that is backward of operators. */
+static enum sutra_status list_backward(const struct engine_search *search, struct arena *arena, struct work_list *list,
+                                       struct sutra_error *error) {
+    const struct device_rows *devices = &search->reading->devices;
+    row_t n_hosts = search->reading->hosts.n;
+    row_t *first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *first);
+    enum sutra_status status = work_take(first, devices->n, arena, list, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < devices->n; i++) {
+        row_t row = forward_of(search, i);
         if (row != ROW_NONE)
-            list->first[row + 2]++;
+            first[row + 2]++;
     }
     for (row_t row = 0; row < n_hosts; row++)
-        list->first[row + 2] += list->first[row + 1];
-    for (row_t i = 0; i < n; i++) {
-        row_t row = row_of(reading, search, backward, i);
+        first[row + 2] += first[row + 1];
+    for (row_t i = 0; i < devices->n; i++) {
+        row_t row = forward_of(search, i);
         if (row == ROW_NONE)
             continue;
-        row_t place = list->first[row + 1]++;
-        list->start[place] = reading->devices.start[i];
-        list->stop[place] = reading->devices.stop[i];
+        row_t place = first[row + 1]++;
+        list->start[place] = devices->start[i];
+        list->stop[place] = devices->stop[i];
     }
-    list->up_to[0] = 0;
-    for (row_t i = 0; i < list->first[n_hosts]; i++)
-        list->up_to[i + 1] = list->up_to[i] + (list->stop[i] - list->start[i]);
+    add_up_work(list, first[n_hosts]);
     return SUTRA_OK;
 }
 
@@ -323,9 +349,9 @@ static enum sutra_status make_modules(struct frame_table *from, const uint8_t *m
         return status;
     status = find_forward(from->input->context, &search, arena, error);
     if (!status)
-        status = list_work(from->reading, &search, false, arena, &from->forward, error);
+        status = list_forward(from->reading, arena, &from->forward, error);
     if (!status)
-        status = list_work(from->reading, &search, true, arena, &from->backward, error);
+        status = list_backward(&search, arena, &from->backward, error);
     if (!status)
         status = measure(from, &from->forward, arena, &from->busy[0], error);
     if (!status)
@@ -336,11 +362,10 @@ static enum sutra_status make_modules(struct frame_table *from, const uint8_t *m
 
 static enum sutra_status make_annotations(struct frame_table *from, const uint8_t *marked, struct arena *arena,
                                           struct sutra_operators *operators, struct sutra_error *error) {
-    const struct engine_search nothing = {0};
     enum sutra_status status = list_frames(from, marked, arena, error);
     if (status || from->n == 0)
         return status;
-    status = list_work(from->reading, &nothing, false, arena, &from->forward, error);
+    status = list_forward(from->reading, arena, &from->forward, error);
     if (!status)
         status = measure(from, &from->forward, arena, &from->busy[0], error);
     return status ? status

@@ -41,9 +41,9 @@ struct host_sum {
 
 struct name_table {
     const struct op_input *input;
-    uint32_t n;        /* groups: of each name operators are one, and calls another */
-    uint32_t *of_host; /* by row of hosts: its group, or TUPLE_NONE */
-    uint32_t *of_charge;
+    uint32_t n;          /* groups: of each name operators are one, and calls another */
+    uint32_t *of_host;   /* by row of hosts: its group; of those that are not listed anything */
+    uint32_t *of_charge; /* by charge */
     struct host_sum *hosts;
     struct charge_sum *sums;
 };
@@ -53,48 +53,44 @@ static bool is_listed(const struct op_reading *reading, row_t host) {
     return kind == HOST_OPERATOR || (kind == HOST_CALL && reading->charges.of_host[host] != ROW_NONE);
 }
 
+/* Adds a row to its group; what an operator around it loses to it is the time that both run. */
+static void add_host(struct name_table *table, row_t row, uint32_t group) {
+    const struct host_rows *hosts = &table->input->reading->hosts;
+    row_t around = table->input->reading->around[row];
+    int64_t start = hosts->start[row], stop = hosts->stop[row];
+    struct host_sum *sum = &table->hosts[group];
+    sum->calls++;
+    sum->total += stop - start;
+    sum->self += stop - start;
+    if (around != ROW_NONE) {
+        int64_t end = hosts->stop[around] < stop ? hosts->stop[around] : stop;
+        table->hosts[table->of_host[around]].self -= end - start;
+    }
+}
+
+/* Groups what is listed, and adds it up; what is around a row stands before it. */
 static enum sutra_status group_hosts(struct name_table *table, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = table->input->reading;
+    size_t most = (size_t)reading->strings->n * 2;
     table->of_host = arena_take(arena, reading->hosts.n, sizeof *table->of_host);
     table->of_charge = arena_take(arena, reading->charges.n, sizeof *table->of_charge);
-    uint32_t *group_of = rows_none(arena, (size_t)reading->strings->n * 2);
+    table->hosts = arena_take(arena, most, sizeof *table->hosts);
+    uint32_t *group_of = rows_none(arena, most);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++) {
-        table->of_host[row] = TUPLE_NONE;
         if (!is_listed(reading, row))
             continue;
-        uint32_t *group = &group_of[(size_t)host_name(reading, row) * 2 + (reading->hosts.kind[row] == HOST_CALL)];
-        if (*group == ROW_NONE)
+        enum host_kind kind = (enum host_kind)reading->hosts.kind[row];
+        uint32_t name = host_name(reading, row), *group = &group_of[(size_t)name * 2 + (kind == HOST_CALL)];
+        if (*group == ROW_NONE) {
+            table->hosts[table->n] = (struct host_sum){.name = name, .kind = kind};
             *group = table->n++;
+        }
         table->of_host[row] = *group;
+        add_host(table, row, *group);
     }
     for (row_t i = 0; i < reading->charges.n && !status; i++)
         table->of_charge[i] = table->of_host[reading->charges.host[i]];
-    return status;
-}
-
-/* Time on the host; what an operator around another one loses to it is the time that both run. */
-static enum sutra_status add_host_times(struct name_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = table->input->reading;
-    const struct host_rows *hosts = &reading->hosts;
-    const row_t *around = table->input->reading->around;
-    table->hosts = arena_zeros(arena, table->n, sizeof *table->hosts);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t row = 0; row < hosts->n && !status; row++) {
-        if (table->of_host[row] == TUPLE_NONE)
-            continue;
-        struct host_sum *sum = &table->hosts[table->of_host[row]];
-        int64_t total = hosts->stop[row] - hosts->start[row];
-        sum->calls++;
-        sum->total += total;
-        sum->self += total;
-        sum->name = host_name(reading, row);
-        sum->kind = (enum host_kind)hosts->kind[row];
-        if (around[row] != ROW_NONE) {
-            int64_t end = hosts->stop[around[row]] < hosts->stop[row] ? hosts->stop[around[row]] : hosts->stop[row];
-            table->hosts[table->of_host[around[row]]].self -= end - hosts->start[row];
-        }
-    }
     return status;
 }
 
@@ -138,8 +134,6 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
     uint32_t *order = NULL;
     enum sutra_status status = group_hosts(&from, arena, error);
     if (!status)
-        status = add_host_times(&from, arena, error);
-    if (!status)
         status = charge_sums_make(input->reading, from.of_charge, from.n, arena, &from.sums, error);
     if (!status)
         status = charge_sums_order(from.sums, from.n, arena, &order, error);
@@ -159,21 +153,18 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
 /* Writes what stands before the sums of a group, of which one charge is given. */
 typedef void put_key(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table);
 
-static enum sutra_status write_groups(const struct op_input *input, const struct tuple *keys, const void *source,
+static enum sutra_status write_groups(const struct op_input *input, const struct op_groups *groups, const void *source,
                                       put_key *put, struct arena *arena, struct sutra_table *table,
                                       struct sutra_error *error) {
-    struct op_groups groups;
     struct charge_sum *sums = NULL;
     uint32_t *order = NULL;
-    enum sutra_status status = op_groups_make(keys, input->reading->charges.n, arena, &groups, error);
+    enum sutra_status status = charge_sums_make(input->reading, groups->of, groups->n, arena, &sums, error);
     if (!status)
-        status = charge_sums_make(input->reading, groups.of, groups.n, arena, &sums, error);
-    if (!status)
-        status = charge_sums_order(sums, groups.n, arena, &order, error);
-    for (uint32_t i = 0; !status && i < groups.n; i++) {
+        status = charge_sums_order(sums, groups->n, arena, &order, error);
+    for (uint32_t i = 0; !status && i < groups->n; i++) {
         const struct charge_sum *sum = &sums[order[i]];
         table_integer(table, input->options.rank);
-        put(input, source, groups.member[groups.first[order[i]]], table);
+        put(input, source, groups->member[groups->first[order[i]]], table);
         table_integer(table, sum->launchers);
         put_sum(input, sum, table);
     }
@@ -190,29 +181,27 @@ static void put_arguments(const struct op_input *input, const void *source, row_
     const struct op_arguments *arguments = source;
     put_charge_name(input, charge, table);
     for (int k = 0; k < N_ARGUMENTS; k++)
-        table_string(table, &arguments->texts, arguments->of[k][charge]);
+        table_string(table, &arguments->texts, op_argument_text(arguments, (enum op_argument)k, charge));
 }
 
 enum sutra_status operators_by_arguments(const struct op_input *input, struct arena *arena,
                                          struct sutra_operators *operators, struct sutra_error *error) {
     const struct op_charges *charges = &input->reading->charges;
     struct op_arguments arguments = {0};
-    struct tuples values = {0};
     struct arena_mark mark = arena_mark(arena);
-    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);
+    struct tuple *keys = arena_take(arena, charges->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = op_arguments_read(input->context, input->reading, charges->host, charges->n, arena, &arguments, error);
-    for (row_t i = 0; i < charges->n && !status; i++) {
-        uint32_t *const *of = arguments.of;
-        uint32_t value = tuples_number(&values, (struct tuple){{of[0][i], of[1][i], of[2][i], of[3][i]}});
-        keys[i] = (struct tuple){{host_name(input->reading, charges->host[i]), input->categories[i], value, 0}};
-        status = value == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
-    }
+    for (row_t i = 0; i < charges->n && !status; i++)
+        keys[i] =
+            (struct tuple){{host_name(input->reading, charges->host[i]), input->categories[i], arguments.of[i], 0}};
+    struct op_groups groups;
     if (!status)
-        status = write_groups(input, keys, &arguments, put_arguments, arena,
+        status = op_groups_make(keys, charges->n, arena, &groups, error);
+    if (!status)
+        status = write_groups(input, &groups, &arguments, put_arguments, arena,
                               op_table_begin(operators, SUTRA_OPERATORS_BY_ARGUMENTS), error);
-    tuples_free(&values);
     op_arguments_free(&arguments);
     arena_release(arena, mark);
     return status;
@@ -228,12 +217,16 @@ static void put_only_category(const struct op_input *input, const void *source, 
 enum sutra_status operators_by_category(const struct op_input *input, struct arena *arena,
                                         struct sutra_operators *operators, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    struct tuple *keys = arena_zeros(arena, input->reading->charges.n, sizeof *keys);
+    row_t n = input->reading->charges.n;
+    uint32_t *categories = arena_take(arena, n, sizeof *categories);
+    struct op_groups groups;
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < input->reading->charges.n && !status; i++)
-        keys[i].part[0] = input->categories[i];
+    for (row_t i = 0; i < n && !status; i++)
+        categories[i] = input->categories[i];
     if (!status)
-        status = write_groups(input, keys, NULL, put_only_category, arena,
+        status = op_groups_number(categories, n, OP_N_CATEGORIES, arena, &groups, error);
+    if (!status)
+        status = write_groups(input, &groups, NULL, put_only_category, arena,
                               op_table_begin(operators, SUTRA_OPERATORS_BY_CATEGORY), error);
     arena_release(arena, mark);
     return status;
@@ -292,15 +285,19 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
                                     struct sutra_operators *operators, struct sutra_error *error) {
     struct call_paths paths = {0};
     struct arena_mark mark = arena_mark(arena);
-    struct tuple *keys = arena_zeros(arena, input->reading->charges.n, sizeof *keys);
+    const struct op_charges *charges = &input->reading->charges;
+    uint32_t *path_of = arena_take(arena, charges->n, sizeof *path_of);
+    struct op_groups groups;
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = find_paths(input, &paths, arena, error);
-    for (row_t i = 0; i < input->reading->charges.n && !status; i++)
-        keys[i].part[0] = paths.of_host[input->reading->charges.host[i]];
+    for (row_t i = 0; i < charges->n && !status; i++)
+        path_of[i] = paths.of_host[charges->host[i]];
     if (!status)
-        status = write_groups(input, keys, &paths, put_path, arena, op_table_begin(operators, SUTRA_OPERATORS_BY_PATH),
-                              error);
+        status = op_groups_number(path_of, charges->n, paths.steps.n, arena, &groups, error);
+    if (!status)
+        status = write_groups(input, &groups, &paths, put_path, arena,
+                              op_table_begin(operators, SUTRA_OPERATORS_BY_PATH), error);
     tuples_free(&paths.steps);
     arena_release(arena, mark);
     return status;

@@ -1,12 +1,12 @@
 /*
  * rate_steps.c - FLOPs of the operators that were called in a step of the profiler, on any thread, against the device's
- * peak for the whole time of the step: model FLOPs utilisation. A trace without steps is one. O(charges log steps).
+ * peak for the whole time of the step: model FLOPs utilisation. A trace without steps is one. Beside a sort of the
+ * steps O(charges + steps).
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analyze/operators/rates.h"
-#include "base/bisect.h"
 #include "base/error.h"
 
 /* A step of the profiler, or all of the trace. */
@@ -59,25 +59,20 @@ static enum sutra_status list_steps(const struct op_reading *reading, struct are
 }
 
 /* The last step that has begun at a time, if it has not ended; what was called before the device began counts to a step
- * that is all of the trace. */
-static struct rate_step *step_at(struct rate_step *steps, uint32_t n, int64_t time) {
-    struct bisection at = {0, n};
+ * that is all of the trace. Times rise from call to call: *n_begun steps have begun. */
+static struct rate_step *step_at(struct rate_step *steps, uint32_t n, int64_t time, uint32_t *n_begun) {
     if (n == 1 && steps->name == STRING_NONE)
         return steps;
-    while (at.low < at.high)
-        bisect(&at, steps[bisect_middle(at)].start <= time);
-    return at.low && time < steps[at.low - 1].stop ? &steps[at.low - 1] : NULL;
+    while (*n_begun < n && steps[*n_begun].start <= time)
+        ++*n_begun;
+    return *n_begun && time < steps[*n_begun - 1].stop ? &steps[*n_begun - 1] : NULL;
 }
 
 static void add_to_step(const struct rates_work *work, row_t charge, bool first, struct rate_step *step) {
-    const struct op_charges *charges = &work->reading->charges;
-    const struct device_rows *devices = &work->reading->devices;
     const struct rate_row *row = &work->rows[work->row_of[charge]];
-    wide_t device = 0;
+    wide_t device = work->reading->charges.work[charge];
     if (rates_is_communication(work, charge))
         return;
-    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++)
-        device += devices->stop[charges->device[k]] - devices->start[charges->device[k]];
     step->device += device;
     step->unknown += row->missing ? device : 0;
     if (row->missing || !first)
@@ -122,14 +117,14 @@ enum sutra_status rate_steps_write(const struct rates_work *work, struct arena *
                                    struct sutra_error *error) {
     const struct op_charges *charges = &work->reading->charges;
     struct rate_step *steps = NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, n_begun = 0;
     bool *counted = arena_zeros(arena, work->reading->hosts.n, sizeof *counted);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = list_steps(work->reading, arena, &steps, &n, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
         row_t host = charges->host[i], known = work->stands[host];
-        struct rate_step *step = step_at(steps, n, work->reading->hosts.start[host]);
+        struct rate_step *step = step_at(steps, n, work->reading->hosts.start[host], &n_begun);
         bool first = known != ROW_NONE && !counted[known];
         if (step)
             add_to_step(work, i, first, step);

@@ -21,19 +21,19 @@
 static enum sutra_status list_hosts(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = work->reading;
     const row_t *around = work->reading->around;
-    uint8_t *marked = arena_take(arena, reading->hosts.n, sizeof *marked);
+    uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
     work->hosts = arena_take(arena, reading->hosts.n, sizeof *work->hosts);
     work->place = rows_none(arena, reading->hosts.n);
     enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = op_works_mark(reading, FLOPS_OURS, arena, marked, error);
     if (status)
         return status;
     for (row_t i = 0; i < reading->charges.n; i++)
         for (row_t row = reading->charges.host[i]; row != ROW_NONE && work->place[row] == ROW_NONE; row = around[row])
             work->place[row] = 0;
     for (row_t row = 0; row < reading->hosts.n; row++) {
-        bool asked = marked[row] && work->place[row] != ROW_NONE;
+        if (work->place[row] == ROW_NONE)
+            continue;
+        bool asked = op_work_is_known(reading, row, FLOPS_OURS, known);
         work->place[row] = asked ? work->n_hosts : ROW_NONE;
         if (asked)
             work->hosts[work->n_hosts++] = row;
@@ -122,7 +122,6 @@ static enum sutra_status number_rows(struct rates_work *work, struct arena *aren
 
 static void add_charge(struct rates_work *work, row_t charge) {
     const struct op_charges *charges = &work->reading->charges;
-    const struct device_rows *devices = &work->reading->devices;
     struct rate_row *row = &work->rows[work->row_of[charge]];
     if (row->charges++ == 0) {
         row_t host = charges->host[charge], known = work->stands[host];
@@ -133,9 +132,8 @@ static void add_charge(struct rates_work *work, row_t charge) {
     }
     row->kernels += charges->first[charge + 1] - charges->first[charge];
     row->direct += charges->direct[charge];
+    row->device += charges->work[charge];
     row->tf32 = row->tf32 || charge_is_tf32(work, charge);
-    for (row_t k = charges->first[charge]; k < charges->first[charge + 1]; k++)
-        row->device += devices->stop[charges->device[k]] - devices->start[charges->device[k]];
 }
 
 /* An operator counts once, however many launchers it stands for. */
@@ -206,7 +204,8 @@ static void put_row(const struct rates_work *work, const struct rate_row *row, s
     table_words(table, category);
     for (int k = 0; k < N_ARGUMENTS; k++) {
         row_t member = row->missing ? 0 : work->works.groups.member[work->works.groups.first[row->group]];
-        table_string(table, &work->works.arguments.texts, row->missing ? 0 : work->works.arguments.of[k][member]);
+        table_string(table, &work->works.arguments.texts,
+                     row->missing ? 0 : op_argument_text(&work->works.arguments, (enum op_argument)k, member));
     }
     table_integer(table, row->calls);
     table_integer(table, (int64_t)row->kernels);

@@ -7,6 +7,8 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
                                   struct arena *arena, struct arena *scratch, struct op_reading *reading,
                                   struct sutra_error *error) {
     struct exact_times times;
+    struct event_lists lists;
+    struct arena_mark mark = arena_mark(scratch);
     enum reader reader = rules & READING_REFERENCE ? READER_OPERATORS : READER_TREE;
     *reading = (struct op_reading){.trace = trace,
                                    .events = &trace->events,
@@ -19,10 +21,13 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
     if (!status)
         status = op_times_prepare(context, reading, scratch, &times, error);
     if (!status)
-        status = host_rows_make(reading, &times, arena, scratch, error);
+        status = event_lists_make(reading, scratch, &lists, error);
     if (!status)
-        status = device_rows_make(reading, &times, arena, scratch, error);
+        status = host_rows_make(reading, &times, &lists, arena, scratch, error);
     if (!status)
-        status = call_links_find(context, reading, arena, scratch, error);
+        status = device_rows_make(reading, &times, &lists, arena, scratch, error);
+    if (!status)
+        status = call_links_find(context, reading, &lists, arena, scratch, error);
+    arena_release(scratch, mark);
     return status ? status : op_charges_make(reading, arena, scratch, error);
 }

@@ -45,6 +45,7 @@ struct host_rows {
     row_t n;
     uint32_t n_threads;
     row_t *event;          /* of the trace */
+    uint32_t *name;        /* of the event */
     row_t *parent;         /* a row of this table, or ROW_NONE */
     row_t *end;            /* the first row behind the subtree */
     int64_t *start, *stop; /* ticks */
@@ -80,7 +81,8 @@ struct op_charges {
     row_t *of_host;   /* by row of hosts: its number here, or ROW_NONE */
     row_t *first;     /* n + 1: what is charged to it is device[first[i]] .. device[first[i + 1] - 1] */
     row_t *device;    /* rows of devices, by start */
-    int64_t *direct;  /* ticks: for how long any of that runs */
+    wide_t *work;     /* ticks: the durations of that, added up */
+    int64_t *direct;  /* for how long any of that runs */
     int64_t *subtree; /* the same of all that calls below it started */
 };
 
@@ -157,14 +159,27 @@ static inline struct op_time op_times_read(const struct op_reading *reading, con
     return (struct op_time){llrint(us * reading->ticks_per_us), llrint((us + length) * reading->ticks_per_us)};
 }
 
+/* event_lists.c: events of the host, calls among them, and of the device that have a duration, and arrows from calls to
+ * work, as they stand in the file. */
+struct event_lists {
+    row_t n_host, n_calls, n_device, n_arrows;
+    row_t *host, *call, *device, *arrow;
+    uint8_t *kind_of; /* by string of a category: enum host_kind */
+};
+enum sutra_status event_lists_make(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
+                                   struct sutra_error *error);
+
 /* hosts.c, devices.c, calls.c, charges.c */
-enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
-                                 struct arena *scratch, struct sutra_error *error);
-enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times, struct arena *arena,
-                                   struct arena *scratch, struct sutra_error *error);
+enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times,
+                                 const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                 struct sutra_error *error);
+enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times,
+                                   const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                   struct sutra_error *error);
 enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scratch, struct sutra_error *error);
-enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading, struct arena *arena,
-                                  struct arena *scratch, struct sutra_error *error);
+enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading,
+                                  const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                  struct sutra_error *error);
 /* By our rules, from the calls of the work. */
 enum sutra_status call_links_order(struct op_reading *reading, struct arena *arena, struct sutra_error *error);
 enum sutra_status op_charges_make(struct op_reading *reading, struct arena *arena, struct arena *scratch,

@@ -18,8 +18,14 @@ enum op_argument { ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VAL
 /* Of a list of rows of hosts: texts of their arguments as Python has them; text 0 is "", for what is absent. */
 struct op_arguments {
     struct strings texts;
-    uint32_t *of[N_ARGUMENTS]; /* by place in the list */
+    struct tuples kinds; /* of each kind of arguments the texts, by enum op_argument */
+    uint32_t *of;        /* by place in the list: its kind */
 };
+
+/* The text of an argument at a place of the list. */
+static inline uint32_t op_argument_text(const struct op_arguments *arguments, enum op_argument argument, row_t place) {
+    return (uint32_t)arguments->kinds.list[arguments->of[place]].part[argument];
+}
 
 /* Asks for those of two lists in one walk over the trace, in the order of the file, so that op_arguments_read() finds
  * them. */
@@ -62,6 +68,10 @@ struct op_groups {
 enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
                                  struct sutra_error *error);
 
+/* The same of keys that are numbers below n_values. */
+enum sutra_status op_groups_number(const uint32_t *values, row_t n, uint32_t n_values, struct arena *arena,
+                                   struct op_groups *groups, struct sutra_error *error);
+
 /* Sums of integers by group. */
 wide_t op_group_sum(const struct op_groups *groups, uint32_t group, const int64_t *values);
 
@@ -72,7 +82,7 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
 /* ---- Names ---- */
 
 static inline uint32_t host_name(const struct op_reading *reading, row_t host) {
-    return reading->events->name[reading->hosts.event[host]];
+    return reading->hosts.name[host];
 }
 
 /* What names of modules begin with. */

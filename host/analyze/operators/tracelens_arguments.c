@@ -23,24 +23,22 @@ struct argument_table {
 static enum sutra_status group_charges(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = table->reading;
     const struct op_charges *charges = &reading->charges;
-    struct tuples names = {0}, threads = {0}, values = {0};
+    struct tuples names = {0}, threads = {0};
     struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
-        uint32_t thread = reading->hosts.thread[charges->host[i]], *const *of = table->arguments.of;
+        uint32_t thread = reading->hosts.thread[charges->host[i]];
         uint32_t *const labels[] = {table->labels.process, table->labels.label, table->labels.thread};
         uint32_t where =
             tuples_number(&threads, (struct tuple){{labels[0][thread], labels[1][thread], labels[2][thread], 0}});
         uint32_t name = tuples_number(
             &names, (struct tuple){{host_name(reading, charges->host[i]), table->input->categories[i], where, 0}});
-        uint32_t value = tuples_number(&values, (struct tuple){{of[0][i], of[1][i], of[2][i], of[3][i]}});
-        keys[i] = (struct tuple){{name, value, 0, 0}};
-        if (where == TUPLE_NONE || name == TUPLE_NONE || value == TUPLE_NONE)
+        keys[i] = (struct tuple){{name, table->arguments.of[i], 0, 0}};
+        if (where == TUPLE_NONE || name == TUPLE_NONE)
             status = error_memory(error);
     }
     tuples_free(&names);
     tuples_free(&threads);
-    tuples_free(&values);
     return status ? status : op_groups_make(keys, charges->n, arena, &table->groups, error);
 }
 
@@ -92,7 +90,7 @@ static void put_names(struct argument_table *from, struct sutra_table *table, ui
     table_string(table, &from->labels.texts, from->labels.label[thread]);
     table_string(table, &from->labels.texts, from->labels.thread[thread]);
     for (int k = 0; k < N_ARGUMENTS; k++)
-        table_string(table, &from->arguments.texts, from->arguments.of[k][charge]);
+        table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, charge));
 }
 
 static void put_times(struct argument_table *from, struct sutra_table *table, uint32_t group) {

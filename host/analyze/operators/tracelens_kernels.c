@@ -112,7 +112,7 @@ static void put_operator(const struct kernel_table *from, row_t kernel, struct s
     table_real(table, (double)reading->hosts.event[op]);
     table_string(table, reading->strings, host_name(reading, op));
     for (int k = 0; k < N_ARGUMENTS; k++)
-        table_string(table, &from->arguments.texts, from->arguments.of[k][place]);
+        table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, place));
     table_text(table, "", 0);
     table_real(table, busy_us);
     table_real(table, count);

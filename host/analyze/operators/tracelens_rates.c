@@ -226,14 +226,12 @@ static enum sutra_status write_rates(const struct rates *rates, struct arena *ar
 /* Rows of all operators with a formula. */
 static enum sutra_status list_hosts(const struct op_reading *reading, struct arena *arena, row_t **hosts, row_t *n,
                                     struct sutra_error *error) {
-    uint8_t *marked = arena_take(arena, reading->hosts.n, sizeof *marked);
+    uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
     *hosts = arena_take(arena, reading->hosts.n, sizeof **hosts);
     *n = 0;
     enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = op_works_mark(reading, FLOPS_TRACELENS, arena, marked, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++)
-        if (marked[row])
+        if (op_work_is_known(reading, row, FLOPS_TRACELENS, known))
             (*hosts)[(*n)++] = row;
     return status;
 }

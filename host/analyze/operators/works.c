@@ -14,26 +14,18 @@ const struct op_kind *op_work_kind(const struct op_reading *reading, row_t host,
     return has ? kind : NULL;
 }
 
-enum sutra_status op_works_mark(const struct op_reading *reading, enum flops_rules rules, struct arena *scratch,
-                                uint8_t *marked, struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(scratch);
-    uint8_t *known = arena_zeros(scratch, reading->strings->n, sizeof *known); /* by name: 1 no, 2 yes */
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t row = 0; row < reading->hosts.n && !status; row++) {
-        marked[row] = false;
-        if (reading->hosts.kind[row] != HOST_OPERATOR)
-            continue;
-        uint8_t *of_name = &known[host_name(reading, row)];
-        if (!*of_name)
-            *of_name = op_work_kind(reading, row, rules) ? 2 : 1;
-        marked[row] = *of_name == 2;
-    }
-    arena_release(scratch, mark);
-    return status;
+bool op_work_is_known(const struct op_reading *reading, row_t host, enum flops_rules rules, uint8_t *known) {
+    enum { UNKNOWN, NO, YES };
+    uint8_t *of_name = &known[host_name(reading, host)];
+    if (reading->hosts.kind[host] != HOST_OPERATOR)
+        return false;
+    if (*of_name == UNKNOWN)
+        *of_name = op_work_kind(reading, host, rules) ? YES : NO;
+    return *of_name == YES;
 }
 
 static struct input_text text_of(const struct op_works *works, enum op_argument argument, row_t place) {
-    uint32_t text = works->arguments.of[argument][place];
+    uint32_t text = op_argument_text(&works->arguments, argument, place);
     if (text == 0)
         return (struct input_text){NULL, 0};
     return (struct input_text){strings_text(&works->arguments.texts, text),
@@ -52,17 +44,12 @@ bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inp
 
 static enum sutra_status group_works(const struct op_reading *reading, struct arena *arena, struct op_works *works,
                                      struct sutra_error *error) {
-    struct tuples values = {0};
-    struct tuple *keys = arena_zeros(arena, works->n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < works->n && !status; i++) {
-        uint32_t *const *of = works->arguments.of;
-        uint32_t value = tuples_number(&values, (struct tuple){{of[0][i], of[1][i], of[2][i], of[3][i]}});
-        keys[i] = (struct tuple){{host_name(reading, works->host[i]), value, 0, 0}};
-        status = value == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
-    }
-    tuples_free(&values);
-    return status ? status : op_groups_make(keys, works->n, arena, &works->groups, error);
+    struct tuple *keys = arena_take(arena, works->n, sizeof *keys);
+    if (!keys)
+        return error_memory(error);
+    for (row_t i = 0; i < works->n; i++)
+        keys[i] = (struct tuple){{host_name(reading, works->host[i]), works->arguments.of[i], 0, 0}};
+    return op_groups_make(keys, works->n, arena, &works->groups, error);
 }
 
 enum sutra_status op_works_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,

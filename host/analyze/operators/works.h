@@ -18,9 +18,8 @@ struct op_works {
     struct op_flops *flops;  /* by group */
 };
 
-/* Marks operators whose name has a formula, by row of hosts. */
-enum sutra_status op_works_mark(const struct op_reading *reading, enum flops_rules rules, struct arena *scratch,
-                                uint8_t *marked, struct sutra_error *error);
+/* Whether a row is an operator whose name has a formula; known[] is what was found of names, zeros at first. */
+bool op_work_is_known(const struct op_reading *reading, row_t host, enum flops_rules rules, uint8_t *known);
 
 /* The formula's line of a row's name, or NULL. */
 const struct op_kind *op_work_kind(const struct op_reading *reading, row_t host, enum flops_rules rules);

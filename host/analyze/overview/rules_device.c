@@ -390,7 +390,8 @@ static void add_rates(const struct findings_work *work, uint32_t name, const str
         return;
     const struct op_flops *flops = &works->flops[most.group];
     double seconds = most.ticks / 1e9, rate = flops->flops * most.n / seconds, bytes = flops->bytes * most.n / seconds;
-    uint32_t dims = works->arguments.of[ARGUMENT_DIMS][works->groups.member[works->groups.first[most.group]]];
+    uint32_t dims =
+        op_argument_text(&works->arguments, ARGUMENT_DIMS, works->groups.member[works->groups.first[most.group]]);
     finding_add(finding, "; %s %s (%s of the device's time)", finding_name(work, name).text,
                 short_text(strings_text(&works->arguments.texts, dims), 48).text,
                 finding_percent(most.ticks, (double)work->measures.device_time).text);
