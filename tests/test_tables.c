@@ -85,7 +85,10 @@ struct key_case {
     uint32_t spread; /* different keys */
     value_key stride;
     bool odd; /* some are no integers */
+    bool far; /* a few are far away */
 };
+
+#define FAR_AWAY ((value_key)1 << 50)
 
 static void check_index(const struct key_case *how, const struct engine *engine, row_t n, enum key_choice choice,
                         struct random *dice) {
@@ -96,6 +99,8 @@ static void check_index(const struct key_case *how, const struct engine *engine,
         keys[i] = how->base + how->stride * random_below(dice, how->spread);
         if (how->odd && random_below(dice, 4) == 0)
             keys[i] = INT64_MIN + random_below(dice, 20);
+        else if (how->far && random_below(dice, 10) == 0)
+            keys[i] += FAR_AWAY;
         for (row_t k = 0; k < i && expected_second == ROW_NONE; k++)
             if (keys[k] == keys[i])
                 expected_second = i;
@@ -107,6 +112,7 @@ static void check_index(const struct key_case *how, const struct engine *engine,
         fail_msg("%s, %u keys: the first repetition is at %u, not %u", how->what, n, expected_second, second);
     for (row_t i = 0; i < n + 50; i++) {
         value_key wanted = i < n ? keys[i] : how->base + how->stride * random_below(dice, how->spread);
+        wanted += i >= n && how->far && random_below(dice, 2) ? FAR_AWAY : 0;
         wanted -= i >= n && wanted > KEY_INTEGERS ? random_below(dice, 2) : 0;
         row_t expected = ROW_NONE;
         for (row_t k = 0; k < n; k++)
@@ -132,15 +138,17 @@ static void check_index(const struct key_case *how, const struct engine *engine,
 static void keys_are_found_at_their_first_or_last_place(void **state) {
     (void)state;
     static const struct key_case cases[] = {
-        {"close together", 1000, 500, 1, false},
-        {"around 0", -250, 500, 1, false},
-        {"far apart", 5, 500, 1000003, false},
-        {"over all integers", -((value_key)1 << 62), 500, (value_key)1 << 54, false},
-        {"at the lower end", KEY_INTEGERS, 100, 1, false},
-        {"at the upper end", INT64_MAX - 99, 100, 1, false},
-        {"one key", 42, 1, 1, false},
-        {"some odd, close together", 10, 300, 1, true},
-        {"some odd, far apart", 10, 300, (value_key)1 << 40, true},
+        {"close together", 1000, 500, 1, false, false},
+        {"around 0", -250, 500, 1, false, false},
+        {"far apart", 5, 500, 1000003, false, false},
+        {"over all integers", -((value_key)1 << 62), 500, (value_key)1 << 54, false, false},
+        {"at the lower end", KEY_INTEGERS, 100, 1, false, false},
+        {"at the upper end", INT64_MAX - 99, 100, 1, false, false},
+        {"one key", 42, 1, 1, false, false},
+        {"some odd, close together", 10, 300, 1, true, false},
+        {"some odd, far apart", 10, 300, (value_key)1 << 40, true, false},
+        {"most close together", 1000, 500, 1, false, true},
+        {"some odd, most of the others close together", -100, 300, 1, true, true},
     };
     static const row_t sizes[] = {0, 1, 2, 3, 10, 64, 300, 1000};
     struct pool *pool = pool_create(2);

@@ -9,8 +9,9 @@
 #include "base/bisect.h"
 #include "base/error.h"
 
-/* A direct table may have this many entries for each key. */
+/* A direct table may have this many entries for each key, and a few more. */
 #define DIRECT_PER_KEY 8
+#define DIRECT_MORE    1024
 
 /* What kinds of keys there are. */
 struct extent {
@@ -33,6 +34,18 @@ static struct extent measure(const value_key *keys, row_t n) {
     return extent;
 }
 
+/* How many entries a direct table gets: for all integers, or for those from the least one on if most of them lie close
+ * together, or none. */
+static uint64_t direct_entries(const struct extent *extent, const value_key *keys, row_t n) {
+    uint64_t range = extent->n_integers ? (uint64_t)extent->most - (uint64_t)extent->least + 1 : 0;
+    uint64_t most = (uint64_t)n * DIRECT_PER_KEY + DIRECT_MORE, n_close = 0;
+    if (range && range <= most)
+        return range;
+    for (row_t i = 0; i < n; i++)
+        n_close += key_is_integer(keys[i]) && (uint64_t)keys[i] - (uint64_t)extent->least < most;
+    return n_close > extent->n_integers / 2 ? most : 0;
+}
+
 static row_t *empty_table(uint64_t n) {
     row_t *table = malloc((n + 1) * sizeof *table);
     if (table)
@@ -47,13 +60,17 @@ static inline void put(row_t *entry, row_t row, enum key_choice choice, row_t *s
         *entry = row;
 }
 
-/* Fills the tables; with `direct` false only that of the odd keys. */
+static bool is_direct(const struct key_index *index, value_key key) {
+    return (uint64_t)key - (uint64_t)index->base < index->n_direct;
+}
+
+/* Fills the tables of odd keys, and of those that lie close together. */
 static row_t fill_tables(struct key_index *index, const value_key *keys, row_t n, enum key_choice choice) {
     row_t second = ROW_NONE;
     for (row_t i = 0; i < n; i++) {
         if (!key_is_integer(keys[i]))
             put(&index->odd[(uint64_t)keys[i] - (uint64_t)INT64_MIN], i, choice, &second);
-        else if (index->n_direct)
+        else if (is_direct(index, keys[i]))
             put(&index->direct[keys[i] - index->base], i, choice, &second);
     }
     return second;
@@ -77,14 +94,22 @@ static row_t drop_repetitions(struct key_index *index, enum key_choice choice) {
     return second;
 }
 
+static bool is_sorted(const struct key_index *index, value_key key) {
+    return key_is_integer(key) && !is_direct(index, key);
+}
+
+/* Sorts the integers that have no place in the direct table. */
 static enum sutra_status sort_integers(struct key_index *index, const struct engine *engine, const value_key *keys,
                                        row_t n, struct sutra_error *error) {
-    index->keys = malloc(((size_t)n + 1) * sizeof *index->keys);
-    index->rows = malloc(((size_t)n + 1) * sizeof *index->rows);
+    size_t n_sorted = 0;
+    for (row_t i = 0; i < n; i++)
+        n_sorted += is_sorted(index, keys[i]);
+    index->keys = malloc((n_sorted + 1) * sizeof *index->keys);
+    index->rows = malloc((n_sorted + 1) * sizeof *index->rows);
     if (!index->keys || !index->rows)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        if (key_is_integer(keys[i])) {
+        if (is_sorted(index, keys[i])) {
             index->keys[index->n_sorted] = integer_sort_key(keys[i]);
             index->rows[index->n_sorted++] = i;
         }
@@ -95,20 +120,17 @@ static enum sutra_status sort_integers(struct key_index *index, const struct eng
 enum sutra_status key_index_build(struct key_index *index, const struct engine *engine, const value_key *keys, row_t n,
                                   enum key_choice choice, row_t *second, struct sutra_error *error) {
     *index = (struct key_index){0};
-    struct extent extent = measure(keys, n);
+    const struct extent extent = measure(keys, n);
     uint64_t range = extent.n_integers ? (uint64_t)extent.most - (uint64_t)extent.least + 1 : 0;
-    bool direct = range > 0 && range <= (uint64_t)n * DIRECT_PER_KEY + 1024;
     index->n_odd = extent.n_odd;
     index->odd = empty_table(extent.n_odd);
-    if (direct) {
-        index->base = extent.least;
-        index->n_direct = range;
-        index->direct = empty_table(range);
-    }
+    index->base = extent.least;
+    index->n_direct = direct_entries(&extent, keys, n);
+    index->direct = empty_table(index->n_direct);
     enum sutra_status status = SUTRA_OK;
-    if (!index->odd || (direct && !index->direct))
+    if (!index->odd || !index->direct)
         status = error_memory(error);
-    else if (!direct && extent.n_integers)
+    else if (range > index->n_direct)
         status = sort_integers(index, engine, keys, n, error);
     if (status) {
         key_index_free(index);

@@ -1,9 +1,9 @@
 /*
  * key_index.h - from a key to the first or last position at which it stands in an array.
  *
- * Keys that lie close together (as ids in traces do) get a table that is looked up directly; others are sorted and
- * searched. Odd ids (see key.h) have a table of their own. Cost: O(n) or O(n log n) to build, O(1) or O(log n) to look
- * up.
+ * Keys that lie close together (as ids in traces do, but for some) get a table that is looked up directly; others are
+ * sorted and searched. Odd ids (see key.h) have a table of their own. Cost: O(n) or O(n log n) to build, O(1) or
+ * O(log n) to look up.
  */
 #ifndef MATCH_KEY_INDEX_H
 #define MATCH_KEY_INDEX_H
@@ -14,11 +14,11 @@
 
 struct key_index {
     value_key base;    /* smallest integer key */
-    uint64_t n_direct; /* entries of `direct`, for keys from base on; 0 if the keys were sorted */
+    uint64_t n_direct; /* entries of `direct`, for keys from base on */
     row_t *direct;     /* position, or ROW_NONE */
     uint64_t n_odd;    /* entries of `odd`, for keys from INT64_MIN on */
     row_t *odd;
-    row_t n_sorted; /* integer keys without repetitions, and their positions */
+    row_t n_sorted; /* other integer keys without repetitions, and their positions */
     uint64_t *keys;
     row_t *rows;
 };
