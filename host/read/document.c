@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "read/document_cut.h"
 #include "read/file_kind.h"
 #include "read/mend.h"
 #include "text/string_text.h"
@@ -21,112 +22,6 @@ bool escaped_is(const char *raw, size_t length, const char *name) {
 
 /* How much of the nodes is looked at for marks of a link: many nodes, since not all are linked. */
 #define LINKED_LOOK ((size_t)1 << 20)
-
-/* ---- Where parts begin ---- */
-
-/* Longest beginning of an element that parts are looked for by. */
-#define BEGINNING_MAX 64
-
-static bool is_letter(char c) {
-    return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
-/* How the array's first element begins, up to its first key: {"ph", which cannot stand inside a string, for its first
- * quote would close that, and a letter would be next. 0: it begins in another way. */
-static size_t element_beginning(const struct source *source, size_t open) {
-    const char *text = source->bytes;
-    size_t at = space_end(text, open + 1), quote = space_end(text, at + 1), end = quote + 1;
-    if (text[at] != '{' || text[quote] != '"')
-        return 0;
-    while (end - at < BEGINNING_MAX && is_letter(text[end]))
-        end++;
-    return text[end] == '"' && end > quote + 1 ? end + 1 - at : 0;
-}
-
-static bool is_behind_comma(const char *text, size_t at) {
-    return text[trim_end(text, at) - 1] == ',';
-}
-
-/* A part begins with the first element in its share of the text, or nowhere. */
-static void find_part(void *arg, size_t number) {
-    struct document_parts *parts = arg;
-    const struct source *source = &parts->document->source;
-    const char *text = source->bytes, *first = text + space_end(text, parts->open + 1);
-    size_t left = source->size - parts->open, at = parts->open + part_start(left, parts->n, number);
-    size_t end = parts->open + part_start(left, parts->n, number + 1) + parts->beginning - 1; /* it begins inside */
-    const char *found = text + at;
-    parts->begins[number] = SIZE_MAX;
-    while ((found = memmem(found, (size_t)(text + end - found), first, parts->beginning))) {
-        at = (size_t)(found - text);
-        if (is_behind_comma(text, at)) {
-            parts->begins[number] = at;
-            return;
-        }
-        found++;
-    }
-}
-
-/* Enough parts to keep all threads busy and to show progress; a single thread needs no more than one. */
-static size_t wanted_parts(const struct document_parts *parts) {
-    size_t size = parts->document->source.size - parts->open, most = size / parts->context->part_bytes + 1;
-    size_t threads = pool_threads(parts->context->pool), wanted = 4 * threads, shown = size >> 26;
-    if (threads == 1)
-        return 1;
-    if (wanted < shown)
-        wanted = shown;
-    return wanted < most ? wanted : most;
-}
-
-/* Finds where parts begin, of which there are parts->n then. False: out of memory. */
-static bool cut_parts(struct document_parts *parts, bool one) {
-    size_t n = 1;
-    parts->beginning = one ? 0 : element_beginning(&parts->document->source, parts->open);
-    parts->n = parts->beginning ? wanted_parts(parts) : 1;
-    parts->begins = malloc((parts->n + 1) * sizeof *parts->begins);
-    if (!parts->begins)
-        return false;
-    if (parts->n > 1)
-        pool_run(parts->context->pool, parts->n, find_part, parts);
-    parts->begins[0] = parts->open;
-    for (size_t i = 1; i < parts->n; i++)
-        if (parts->begins[i] != SIZE_MAX)
-            parts->begins[n++] = parts->begins[i];
-    parts->n = n;
-    return true;
-}
-
-/* ---- How many rows there may be ---- */
-
-/* Rows are expected where elements begin in some stretches of a part's text. */
-#define SAMPLES      16
-#define SAMPLE_BYTES ((size_t)8192)
-
-/* How often an element's beginning stands in the text from byte `at` to `end`. */
-static size_t count_beginnings(const struct document_parts *parts, size_t at, size_t end) {
-    const char *text = parts->document->source.bytes, *first = text + space_end(text, parts->open + 1);
-    const char *found = text + at;
-    size_t n = 0;
-    while ((found = memmem(found, (size_t)(text + end - found), first, parts->beginning))) {
-        found += parts->beginning;
-        n++;
-    }
-    return n;
-}
-
-/* Rows of a text, and an eighth more: what is not used costs no memory, and what is missing costs a move. */
-static row_t expected_rows(const struct document_parts *parts, size_t from, size_t to) {
-    size_t size = to - from, looked_at = SAMPLES * SAMPLE_BYTES, n = 0;
-    if (parts->beginning == 0)
-        return 0;
-    if (size <= looked_at)
-        return (row_t)count_beginnings(parts, from, to) + 1;
-    for (size_t i = 0; i < SAMPLES; i++) {
-        size_t at = from + part_start(size - SAMPLE_BYTES, SAMPLES, i);
-        n += count_beginnings(parts, at, at + SAMPLE_BYTES);
-    }
-    double expected = 1.125 * (double)n * (double)size / (double)looked_at + 64;
-    return expected < ROW_LIMIT ? (row_t)expected : ROW_LIMIT;
-}
 
 /* ---- Walking ---- */
 
@@ -187,19 +82,23 @@ static void parts_free(struct document_parts *parts) {
     }
     free(parts->list);
     free(parts->begins);
+    free(parts->expected);
     parts->list = NULL;
     parts->begins = NULL;
+    parts->expected = NULL;
+    parts->n = 0;
 }
 
 static void begin_part(struct document_parts *parts, size_t i, row_t first_row, row_t n_expected) {
     const struct document_reader *reader = parts->reader;
     struct document_part *part = document_part_at(parts, i);
+    size_t end = i + 1 < parts->n ? parts->begins[i + 1] : parts->document->source.size;
     *part = (struct document_part){
         .fields = {.source = &parts->document->source, .values = &parts->context->values},
         .reader = reader,
         .trace = parts->trace,
         .first_text = parts->begins[i],
-        .size = parts->document->source.size / parts->n,
+        .size = end - parts->begins[i],
         .capacity = n_expected,
         .shares = true,
     };
@@ -217,31 +116,19 @@ static bool reserve(struct document_parts *parts, size_t i, uint64_t n_rows) {
     return true;
 }
 
-/* The rows that each part may expect; returns their sum. Nothing is expected where that is too much. */
-static row_t expect_rows(const struct document_parts *parts, row_t *expected) {
-    uint64_t n_rows = 0;
-    for (size_t i = 0; i < parts->n; i++) {
-        size_t end = i + 1 < parts->n ? parts->begins[i + 1] : parts->document->source.size;
-        expected[i] = expected_rows(parts, parts->begins[i], end);
-        n_rows += expected[i];
-    }
-    if (n_rows < ROW_LIMIT)
-        return (row_t)n_rows;
-    memset(expected, 0, parts->n * sizeof *expected);
-    return 0;
-}
-
 /* Puts new parts in place of those that there may be: where they begin is known. */
 static bool parts_begin(struct document_parts *parts) {
-    row_t first = 0, *expected = malloc((parts->n + 1) * sizeof *expected);
+    row_t first = 0, n_rows = 0;
+    for (size_t i = 0; i < parts->n; i++)
+        n_rows += parts->expected[i];
     parts->list = calloc(parts->n + 2, parts->reader->part_size);
-    bool ok = expected && parts->list && reserve(parts, parts->n, (uint64_t)expect_rows(parts, expected) + 1);
-    for (size_t i = 0; i < parts->n && ok; i++) {
-        begin_part(parts, i, first, expected[i]);
-        first += expected[i];
+    if (!parts->list || !reserve(parts, parts->n, (uint64_t)n_rows + 1))
+        return false;
+    for (size_t i = 0; i < parts->n; i++) {
+        begin_part(parts, i, first, parts->expected[i]);
+        first += parts->expected[i];
     }
-    free(expected);
-    return ok;
+    return true;
 }
 
 /* Walks the array at *walker, which then stands behind it: in parts, unless one is wanted. Parts behind its end may
@@ -250,7 +137,7 @@ static enum sutra_status walk_parts(struct document_parts *parts, bool one, stru
                                     struct sutra_error *error) {
     size_t last = 0;
     parts_free(parts);
-    if (!cut_parts(parts, one) || !parts_begin(parts))
+    if (!document_cut(parts, one) || !parts_begin(parts))
         return error_memory(error);
     pool_run(parts->context->pool, parts->n, walk_part, parts);
     if (context_is_cancelled(parts->context))

@@ -2,7 +2,7 @@
  * document.h - a trace file as a whole: one object, of whose members one is a long array that is read in parts.
  *
  *     {"schema": "...", "nodes": [ {..}, {..}, {..}, {..}, {..} ], "finish_ts": 1}
- *                                  |--- part 0 --|--- part 1 --|
+ *                                  |----- part 0 -----|- part 1-|
  *
  * Parts are walked in parallel. Each begins with an element that begins as the first one does, {"ph" for instance,
  * behind a comma: in well-formed JSON that cannot stand inside a string. Where it is an object inside an element, or
@@ -74,6 +74,7 @@ struct document_parts {
     size_t open;      /* the array's opening bracket */
     size_t beginning; /* bytes of an element's beginning that parts are looked for by, or 0 */
     size_t *begins;   /* where each part begins: the first at the bracket, others at an element */
+    row_t *expected;  /* rows of each, less than ROW_LIMIT in all; there may be more */
 };
 
 /* How a format is read. */
