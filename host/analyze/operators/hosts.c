@@ -2,7 +2,8 @@
  * hosts.c - the host's events as trees: in come events, out go rows in pre-order with their parents.
  *
  * Events are dealt out to their threads, sorted there by start (of equal starts the longer first; the reference keeps
- * the order of the file), and each thread is walked with a stack, which is the chain of parents. O(n) beside the sorts.
+ * the order of the file), and each thread is walked with a stack, which is the chain of parents; threads of the host
+ * beside each other, on those of the pool. O(n) beside the sorts.
  */
 #include "analyze/operators/reading.h"
 
@@ -40,6 +41,7 @@ struct host_walk {
     struct op_reading *reading;
     struct host_rows *rows;
     uint32_t thread;
+    row_t next;      /* row */
     row_t top;       /* of the stack, a row; ROW_NONE: it is empty */
     row_t *left_out; /* places in the list */
 };
@@ -98,23 +100,23 @@ static void deal_out(const struct op_reading *reading, const struct exact_times 
 
 /* ---- Their order ---- */
 
-/* What sorting takes in the meantime; room for all of the list. */
+/* What sorting takes in the meantime; room for all that is sorted. */
 struct host_sorting {
     uint64_t *keys;
     row_t *order;
-    void *moved;
+    uint64_t *moved;
 };
 
 __attribute__((always_inline)) static inline void move_column(void *column, size_t size, row_t begin, row_t n,
                                                               const struct host_sorting *sorting) {
-    char *first = (char *)column + begin * size, *moved = sorting->moved;
+    char *first = (char *)column + begin * size, *moved = (char *)sorting->moved;
     for (row_t i = 0; i < n; i++)
         memcpy(moved + i * size, first + sorting->order[i] * size, size);
     memcpy(first, moved, n * size);
 }
 
 /* Sorts places by their keys, keys[0] that of the first. */
-static enum sutra_status sort_places(struct host_list *list, row_t begin, row_t n, struct host_sorting *sorting,
+static enum sutra_status sort_places(struct host_list *list, row_t begin, row_t n, const struct host_sorting *sorting,
                                      struct sutra_error *error) {
     for (row_t i = 0; i < n; i++)
         sorting->order[i] = i;
@@ -130,7 +132,7 @@ static enum sutra_status sort_places(struct host_list *list, row_t begin, row_t 
 }
 
 /* Sorts those of a thread by start; in most files they stand so. */
-static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, struct host_sorting *sorting,
+static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, const struct host_sorting *sorting,
                                      struct sutra_error *error) {
     bool rising = true;
     for (row_t i = begin + 1; i < end && rising; i++)
@@ -143,7 +145,7 @@ static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t 
 }
 
 /* Those of one start by falling length. These are few where events have times of their own. */
-static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to, struct host_sorting *sorting,
+static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to, const struct host_sorting *sorting,
                                     struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (row_t begin = from, end; begin < to && !status; begin = end) {
@@ -159,21 +161,18 @@ static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to
     return status;
 }
 
-/* By thread, start, and (by our rules) falling length. */
-static enum sutra_status sort_list(const struct op_reading *reading, struct host_list *list, struct arena *scratch,
-                                   struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(scratch);
-    struct host_sorting sorting = {.keys = arena_take(scratch, list->n, sizeof *sorting.keys),
-                                   .order = arena_take(scratch, list->n, sizeof *sorting.order),
-                                   .moved = arena_take(scratch, list->n, sizeof(int64_t))};
-    enum sutra_status status = arena_status(scratch, error);
-    for (uint32_t thread = 0; thread < list->n_threads && !status; thread++) {
-        row_t begin = thread ? list->end[thread - 1] : 0;
-        status = sort_starts(list, begin, list->end[thread], &sorting, error);
-        if (!status && !(reading->rules & READING_REFERENCE))
-            status = sort_equal(list, begin, list->end[thread], &sorting, error);
-    }
-    arena_release(scratch, mark);
+/* Where the places of a thread begin. */
+static row_t thread_begin(const struct host_list *list, size_t thread) {
+    return thread ? list->end[thread - 1] : 0;
+}
+
+/* By start, and (by our rules) falling length. */
+static enum sutra_status sort_thread(const struct op_reading *reading, struct host_list *list, size_t thread,
+                                     const struct host_sorting *sorting, struct sutra_error *error) {
+    row_t begin = thread_begin(list, thread), end = list->end[thread];
+    enum sutra_status status = sort_starts(list, begin, end, sorting, error);
+    if (!status && !(reading->rules & READING_REFERENCE))
+        status = sort_equal(list, begin, end, sorting, error);
     return status;
 }
 
@@ -181,22 +180,24 @@ static enum sutra_status sort_list(const struct op_reading *reading, struct host
 
 static void pop(struct host_walk *walk) {
     struct host_rows *rows = walk->rows;
-    rows->end[walk->top] = rows->n;
+    rows->end[walk->top] = walk->next;
     walk->top = rows->parent[walk->top];
 }
 
 static row_t put(struct host_walk *walk, row_t place, row_t parent) {
     const struct host_list *list = walk->list;
     struct host_rows *rows = walk->rows;
-    row_t row = rows->n++;
-    rows->event[row] = list->event[place];
-    rows->name[row] = list->name[place];
+    row_t row = walk->next++;
     rows->parent[row] = parent;
     rows->end[row] = row + 1;
-    rows->start[row] = list->start[place];
-    rows->stop[row] = list->stop[place];
     rows->thread[row] = walk->thread;
-    rows->kind[row] = list->kind[place];
+    if (walk->reading->rules & READING_REFERENCE) { /* else they stand there already */
+        rows->event[row] = list->event[place];
+        rows->name[row] = list->name[place];
+        rows->start[row] = list->start[place];
+        rows->stop[row] = list->stop[place];
+        rows->kind[row] = list->kind[place];
+    }
     return row;
 }
 
@@ -231,27 +232,54 @@ static uint32_t thread_at(const struct host_list *list, row_t place) {
     return (uint32_t)at.low;
 }
 
+static void walk_thread(struct host_walk *walk, size_t thread) {
+    const struct host_list *list = walk->list;
+    walk->thread = (uint32_t)thread;
+    for (row_t place = thread_begin(list, thread); place < list->end[thread]; place++)
+        take(walk, place);
+    while (walk->top != ROW_NONE)
+        pop(walk);
+}
+
+/* By the reference's rules, where rows depend on what was left out before. */
 static void walk_all(struct host_walk *walk) {
     const struct host_list *list = walk->list;
-    for (walk->thread = 0; walk->thread < list->n_threads; walk->thread++) {
-        for (row_t place = walk->thread ? list->end[walk->thread - 1] : 0; place < list->end[walk->thread]; place++)
-            take(walk, place);
-        while (walk->top != ROW_NONE)
-            pop(walk);
-    }
+    for (uint32_t thread = 0; thread < list->n_threads; thread++)
+        walk_thread(walk, thread);
     for (row_t i = 0; i < walk->rows->n_left_out; i++) {
         walk->thread = thread_at(list, walk->left_out[i]);
         put(walk, walk->left_out[i], ROW_NONE);
     }
 }
 
+/* What the threads of the host share while their rows are made. */
+struct thread_making {
+    struct host_list *list;
+    struct host_sorting sorting;
+    struct host_walk walk;
+};
+
+/* Sorts a thread, and by our rules walks it. */
+static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_error *error) {
+    const struct thread_making *making = arg;
+    struct host_walk walk = making->walk;
+    walk.next = thread_begin(making->list, thread);
+    const struct host_sorting sorting = {making->sorting.keys + walk.next, making->sorting.order + walk.next,
+                                         making->sorting.moved + walk.next};
+    enum sutra_status status = sort_thread(walk.reading, making->list, thread, &sorting, error);
+    if (!status && !(walk.reading->rules & READING_REFERENCE))
+        walk_thread(&walk, thread);
+    return status;
+}
+
 /* By our rules nothing is left out, so that rows stand where the list has them. */
-static enum sutra_status make_rows(struct op_reading *reading, const struct host_list *list, struct arena *arena,
-                                   struct arena *scratch, struct sutra_error *error) {
+static enum sutra_status make_rows(struct sutra_context *context, struct op_reading *reading, struct host_list *list,
+                                   struct arena *arena, struct arena *scratch, struct sutra_error *error) {
     struct host_rows *rows = &reading->hosts;
     bool reference = reading->rules & READING_REFERENCE;
     struct host_list columns = reference ? list_take(list->n, arena) : *list;
-    *rows = (struct host_rows){.n_threads = list->n_threads,
+    *rows = (struct host_rows){.n = list->n,
+                               .n_threads = list->n_threads,
                                .event = columns.event,
                                .name = columns.name,
                                .parent = arena_take(arena, list->n, sizeof(row_t)),
@@ -260,19 +288,27 @@ static enum sutra_status make_rows(struct op_reading *reading, const struct host
                                .stop = columns.stop,
                                .thread = arena_take(arena, list->n, sizeof(uint32_t)),
                                .kind = columns.kind};
-    struct host_walk walk = {.list = list, .reading = reading, .rows = rows, .top = ROW_NONE};
-    walk.left_out = arena_take(scratch, reference ? list->n : 0, sizeof(row_t));
+    struct thread_making making = {
+        .list = list,
+        .sorting = {.keys = arena_take(scratch, list->n, sizeof(uint64_t)),
+                    .order = arena_take(scratch, list->n, sizeof(row_t)),
+                    .moved = arena_take(scratch, list->n, sizeof(uint64_t))},
+        .walk = {.list = list, .reading = reading, .rows = rows, .top = ROW_NONE},
+    };
+    making.walk.left_out = arena_take(scratch, reference ? list->n : 0, sizeof(row_t));
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = arena_status(scratch, error);
     if (!status)
-        walk_all(&walk);
+        status = pool_try(context->pool, list->n_threads, make_thread, &making, error);
+    if (!status && reference)
+        walk_all(&making.walk);
     return status;
 }
 
-enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times,
-                                 const struct event_lists *lists, struct arena *arena, struct arena *scratch,
-                                 struct sutra_error *error) {
+enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
+                                 const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
+                                 struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     struct host_events events = {.event = arena_take(scratch, lists->n_host, sizeof *events.event),
                                  .thread = arena_take(scratch, lists->n_host, sizeof *events.thread)};
@@ -289,10 +325,8 @@ enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_
     }
     if (!status) {
         deal_out(reading, times, lists->kind_of, &events, &list);
-        status = sort_list(reading, &list, scratch, error);
+        status = make_rows(context, reading, &list, arena, scratch, error);
     }
-    if (!status)
-        status = make_rows(reading, &list, arena, scratch, error);
     arena_release(scratch, mark);
     return status;
 }

@@ -330,11 +330,11 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
 /* ---- Ours ---- */
 
 /* Tables that ask nothing new of the trace, each made by one thread with memory of its own: the longest first, which is
- * of kernels, then those of operators. */
-static op_maker *const makers[] = {operators_kernels,       operators_by_arguments, operators_rates,
-                                   operators_by_annotation, operators_by_name,      operators_by_path,
-                                   operators_by_category};
-enum { N_MAKERS = sizeof makers / sizeof *makers, N_OF_KERNELS = 1 };
+ * of kernels, then that of both, then those of operators. */
+static op_maker *const makers[] = {operators_kernels,      operators_timeline,   operators_rates,
+                                   operators_by_arguments, operators_by_name,    operators_by_annotation,
+                                   operators_by_path,      operators_by_category};
+enum { N_MAKERS = sizeof makers / sizeof *makers, N_OF_KERNELS = 1, N_OF_BOTH = 1 };
 
 struct maker_runs {
     const struct op_input *input;
@@ -366,9 +366,8 @@ static enum sutra_status ask_of_operators(const struct op_input *input, const st
 static enum sutra_status make_tables(struct op_input *input, const struct op_reading *reading, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
-    static op_maker *const of_all[] = {operators_timeline};
     struct rates_work rates = {0};
-    size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS;
+    size_t first = kernels ? 0 : N_OF_KERNELS, end = operators ? N_MAKERS : N_OF_KERNELS + N_OF_BOTH;
     struct maker_runs runs = {input, made, makers + first};
     uint8_t *categories = NULL;
     enum sutra_status status = op_charges_categorize(reading, arena, scratch, &categories, error);
@@ -377,8 +376,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     input->reading = input->framed = reading;
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
-    status = run_makers(of_all, 1, input, scratch, made, error);
-    if (!status && operators) {
+    if (operators) {
         status = rates_begin(input, arena, &rates, error);
         input->rates = &rates;
     }

@@ -23,7 +23,7 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
     if (!status)
         status = event_lists_make(reading, scratch, &lists, error);
     if (!status)
-        status = host_rows_make(reading, &times, &lists, arena, scratch, error);
+        status = host_rows_make(context, reading, &times, &lists, arena, scratch, error);
     if (!status)
         status = device_rows_make(reading, &times, &lists, arena, scratch, error);
     if (!status)

@@ -170,9 +170,9 @@ enum sutra_status event_lists_make(const struct op_reading *reading, struct aren
                                    struct sutra_error *error);
 
 /* hosts.c, devices.c, calls.c, charges.c */
-enum sutra_status host_rows_make(struct op_reading *reading, const struct exact_times *times,
-                                 const struct event_lists *lists, struct arena *arena, struct arena *scratch,
-                                 struct sutra_error *error);
+enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
+                                 const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
+                                 struct arena *scratch, struct sutra_error *error);
 enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times,
                                    const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                    struct sutra_error *error);
