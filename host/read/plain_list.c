@@ -278,6 +278,7 @@ AVX512 static size_t end_by_64_bytes(const char *text, size_t at) {
 
 size_t plain_list_end(const char *text, size_t at) {
 #ifdef __SSE2__
+    /* Processors with these have popcnt and pclmul, too. */
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2"))
         return end_by_64_bytes(text, at);
 #endif
