@@ -34,16 +34,20 @@ static struct extent measure(const value_key *keys, row_t n) {
     return extent;
 }
 
-/* How many entries a direct table gets: for all integers, or for those from the least one on if most of them lie close
- * together, or none. */
+/* How many entries a direct table gets: for all integers, or for those near the least one if most are, or none. */
 static uint64_t direct_entries(const struct extent *extent, const value_key *keys, row_t n) {
     uint64_t range = extent->n_integers ? (uint64_t)extent->most - (uint64_t)extent->least + 1 : 0;
-    uint64_t most = (uint64_t)n * DIRECT_PER_KEY + DIRECT_MORE, n_close = 0;
+    uint64_t most = (uint64_t)n * DIRECT_PER_KEY + DIRECT_MORE, n_near = 0, end = 0;
     if (range && range <= most)
         return range;
-    for (row_t i = 0; i < n; i++)
-        n_close += key_is_integer(keys[i]) && (uint64_t)keys[i] - (uint64_t)extent->least < most;
-    return n_close > extent->n_integers / 2 ? most : 0;
+    for (row_t i = 0; i < n; i++) {
+        uint64_t offset = (uint64_t)keys[i] - (uint64_t)extent->least;
+        if (!key_is_integer(keys[i]) || offset >= most)
+            continue;
+        n_near++;
+        end = offset >= end ? offset + 1 : end;
+    }
+    return n_near > extent->n_integers / 2 ? end : 0;
 }
 
 static row_t *empty_table(uint64_t n) {

@@ -378,8 +378,8 @@ static enum sutra_status link_as_reference(struct link_search *search, struct su
     const row_t *arrows = search->lists->arrow;
     row_t n = search->lists->n_arrows;
     const value_key *ids = NULL;
-    bool ok = pair_table_init(&links.ends) && pair_table_init(&links.begins) && pair_table_init(&links.work) &&
-              pair_table_init(&links.first);
+    bool ok = links.next && pair_table_init(&links.ends) && pair_table_init(&links.begins) &&
+              pair_table_init(&links.work) && pair_table_init(&links.first);
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     links.arrows = n > 0;
     if (!status && n)
