@@ -335,6 +335,8 @@ bool event_moments(const struct device_events *events, row_t event, int64_t base
     double ts_ns = number_as_double(number_at(events->ts, event)) * 1e3;
     double dur_ns = number_as_double(number_at(events->dur, event)) * 1e3;
     double last_ns = (double)base_ns + ts_ns + dur_ns;
+    if (!(events->flags[event] & EVENT_HAS_TS && events->flags[event] & EVENT_HAS_DUR) || dur_ns < 0)
+        return false;
     if (!(fabs(ts_ns) < MOMENT_MOST && fabs(dur_ns) < MOMENT_MOST && fabs(last_ns) < MOMENT_MOST) ||
         fabs((double)base_ns) > MOMENT_MOST)
         return false;
@@ -367,13 +369,13 @@ static void add_call(struct calls_reading *reading, row_t event, bool told) {
                                    .out_split = keep_list(reading, CALL_OUT_SPLIT),
                                    .ready_us = CALL_UNKNOWN,
                                    .done_us = CALL_UNKNOWN};
-    if (reading->failed)
+    bool timed = event_moments(&reading->trace->events, event, reading->base_ns, &call.start_ns, &call.end_ns);
+    if (reading->failed || !timed)
         return;
     const char *what = strings_text(&reading->calls->strings, call.what);
     call.is_message = collective_is_message(what);
     call.is_send = call.is_message && *what == 's';
     call.peer = call_number(reading, call.is_send ? CALL_TO : CALL_FROM);
-    event_moments(&reading->trace->events, event, reading->base_ns, &call.start_ns, &call.end_ns);
     reading->failed |= !collective_call_add(reading->calls, &call);
 }
 

@@ -78,7 +78,8 @@ row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct ar
 /* What the times of a trace count from, in nanoseconds since 1970: "baseTimeNanoseconds", or 0. */
 int64_t trace_base_ns(const struct sutra_device_trace *trace);
 
-/* When an event begins and ends, in nanoseconds since 1970; false: it does not tell that, or of another age. */
+/* When an event begins and ends, in nanoseconds since 1970; false: it does not tell both, ends before it begins, or is
+ * of another age. */
 bool event_moments(const struct device_events *events, row_t event, int64_t base_ns, int64_t *start_ns,
                    int64_t *end_ns);
 
@@ -105,7 +106,7 @@ bool collective_calls_restore(struct collective_calls *calls, struct spool_reade
 /* A time of the trace, counted from there; 0 where that is no time. */
 int64_t trace_time_ns(double us, int64_t base_ns);
 
-/* Adds the collectives of a rank's trace. SUTRA_SYSTEM: out of memory. */
+/* Adds the collectives of a rank's trace, but for those without moments. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_calls_take(struct collective_calls *calls, struct sutra_context *context,
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error);

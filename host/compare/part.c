@@ -272,6 +272,8 @@ static enum sutra_status read_work(struct part_work *work, const struct sutra_de
                                                   .category = diff->category};
     enum sutra_status status =
         op_reading_make(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
+    if (!status)
+        op_reading_warn(work->context, &work->reading);
     return status ? status
                   : op_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch, error);
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "text/counted.h"
 
 /* Whether a row has a name of HIP, which only the extended rules know. */
 static bool has_hip_names(const struct path_rows *rows) {
@@ -139,6 +140,9 @@ static enum sutra_status find(struct sutra_critical_path *path, const struct sut
     if (!status && reference != OUTCOME_PATH && extended)
         context_warn(path->context, PATH_REFERENCE " finds no critical path (%s); extended rules are used",
                      path->verdict.reason);
+    if (!status && path->search.rows.n_untimed)
+        context_warn(path->context, "%s a duration but no start: left out",
+                     counted_text(path->search.rows.n_untimed, "event has", "events have").text);
     return status ? status : breakdown_make(path, error);
 }
 

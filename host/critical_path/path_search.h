@@ -103,6 +103,7 @@ struct path_rows {
                           extended rules ROW_NONE wherever there is none. */
     uint8_t *state;         /* enum path_row_state */
     row_t *list, n;         /* the rows, in the order in which they are gone through */
+    row_t n_untimed;        /* events with a duration but no start, which are left out */
     struct wait_row *waits; /* rising */
     row_t n_waits;
 };

@@ -126,6 +126,7 @@ static enum sutra_status take_row(struct path_work *work, struct path_rows *rows
     struct event_time time;
     bool counts;
     enum time_state state = time_read(work->events, event, rules, &time);
+    rows->n_untimed += state == TIME_NO_START;
     if (state == TIME_NO_DURATION || state == TIME_NO_START)
         return SUTRA_OK;
     enum sutra_status status = has_category(work, rows, event, &counts);

@@ -290,7 +290,7 @@ static void write_page(struct page *page, const struct collectives_source *sourc
     if (n > 1)
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     page_head(page, title, first->path, more, sections);
-    page_warning_count(page, source->summary.n_left_out, "traces are left out");
+    page_warning_count(page, source->summary.n_left_out, "trace is left out.", "traces are left out.");
     show_cards(page, source);
     page_sections(page, sections, source);
 }

@@ -197,17 +197,21 @@ static void show_overheads(struct page *page, const void *of) {
 static void say_counts(struct page *page, const struct sutra_dlrm_report *report) {
     const struct {
         uint64_t n;
-        const char *what;
-    } counts[] = {{report->n_without_ts, "events have no time, and are left out."},
-                  {report->n_negative, "durations are below 0."},
-                  {report->n_odd_tid, "calls are left out, since their thread's id is odd."},
-                  {report->n_crossing, "events of the host overlap others partly."},
-                  {report->n_hidden, "events lie in those of another thread, and are in no operator."},
-                  {report->n_orphans, "events of the device have no launch."},
-                  {report->n_without_stream, "events of the device have no stream."},
-                  {report->n_colliding, "operators have the id of a launch (compat)."}};
+        const char *one, *several;
+    } counts[] = {
+        {report->n_without_ts, "event has no time, and is left out.", "events have no time, and are left out."},
+        {report->n_negative, "duration is below 0.", "durations are below 0."},
+        {report->n_odd_tid, "call is left out, since its thread's id is odd.",
+         "calls are left out, since their thread's id is odd."},
+        {report->n_crossing, "event of the host overlaps another partly.", "events of the host overlap others partly."},
+        {report->n_hidden, "event lies in one of another thread, and is in no operator.",
+         "events lie in those of another thread, and are in no operator."},
+        {report->n_orphans, "event of the device has no launch.", "events of the device have no launch."},
+        {report->n_without_stream, "event of the device has no stream.", "events of the device have no stream."},
+        {report->n_colliding, "operator has the id of a launch (compat).",
+         "operators have the id of a launch (compat)."}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        page_warning_count(page, counts[i].n, counts[i].what);
+        page_warning_count(page, counts[i].n, counts[i].one, counts[i].several);
 }
 
 static void show_warnings(struct page *page, const struct dlrm_source *source) {

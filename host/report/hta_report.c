@@ -67,11 +67,13 @@ static void show_warnings(struct page *page, const struct hta_source *source) {
     for (size_t i = 0; n < LEFT_OUT_SHOWN && (rank = sutra_hta_ranks_at(source->ranks, i)); i++)
         if (rank->reason && n++ < LEFT_OUT_SHOWN)
             page_warning_of(page, rank->path, rank->reason);
-    page_warning_count(page, source->sums.n_left_out - n, "more traces are left out.");
+    page_warning_count(page, source->sums.n_left_out - n, "more trace is left out.", "more traces are left out.");
     if (all->n_steps > 1)
         page_warning(page, "The last ProfilerStep is left out, as HTA does, unless --last-step was given.");
-    page_warning_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
-    page_warning_count(page, all->n_negative, "durations are below 0, and count as they are.");
+    page_warning_count(page, all->n_bad_times, "event is left out, since its time is missing or too large.",
+                       "events are left out, since their times are missing or too large.");
+    page_warning_count(page, all->n_negative, "duration is below 0, and counts as it is.",
+                       "durations are below 0, and count as they are.");
 }
 
 static void show_rules(struct page *page, const struct hta_source *source) {

@@ -9,9 +9,6 @@
 #include "report/operators_tables.h"
 #include "sutra/report.h"
 
-/* Traces that were left out, by name. */
-#define LEFT_OUT_SHOWN 50
-
 static const struct page_section of_operators[] = {
     {"time", "Time of the device",
      "Time between the first work and the last, and what is charged to whom. Exposed is what nothing hides that stands "
@@ -68,15 +65,6 @@ static void show_cards(struct page *page, const struct operators_source *source,
     page_cards_end(page);
 }
 
-static void show_warnings(struct page *page, const struct sutra_operators_ranks *ranks) {
-    const struct sutra_operators_rank *rank;
-    unsigned n = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++)
-        if (rank->reason && n++ < LEFT_OUT_SHOWN)
-            page_warning_of(page, rank->path, rank->reason);
-    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more traces are left out.");
-}
-
 static void write_page(struct page *page, const struct operators_source *source, bool kernels) {
     char title[96], more[96] = "";
     const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->ranks, 0);
@@ -89,7 +77,7 @@ static void write_page(struct page *page, const struct operators_source *source,
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     }
     page_head(page, title, first->path, more, sections);
-    show_warnings(page, source->ranks);
+    operators_show_warnings(page, source->ranks);
     show_cards(page, source, n);
     page_sections(page, sections, source);
 }

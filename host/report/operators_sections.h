@@ -13,6 +13,9 @@ struct operators_source {
     struct sutra_table lines; /* see operators_tables.h */
 };
 
+/* What stands on top of a page: traces and events that are left out. */
+void operators_show_warnings(struct page *page, const struct sutra_operators_ranks *ranks);
+
 /* Of a struct operators_source: charts with their tables, or why there are none. */
 void operators_show_time(struct page *page, const void *of);
 void operators_show_operators(struct page *page, const void *of);

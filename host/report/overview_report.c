@@ -18,10 +18,9 @@
 #include "report/table_order.h"
 #include "sutra/report.h"
 
-/* Steps and streams as bars, and traces that were left out, by name. */
-#define STEPS_SHOWN    48
-#define STREAMS_SHOWN  16
-#define LEFT_OUT_SHOWN 50
+/* Steps and streams as bars. */
+#define STEPS_SHOWN   48
+#define STREAMS_SHOWN 16
 
 /* What the page is made from. */
 struct overview_source {
@@ -413,17 +412,6 @@ static const struct page_section sections[] = {
 
 /* ---- The page ---- */
 
-static void show_warnings(struct page *page, const struct overview_source *source) {
-    const struct sutra_operators_rank *rank;
-    const struct sutra_hta_summary *all = source->hta.sums.all;
-    size_t n = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_at(source->operators.ranks, i)); i++)
-        if (rank->reason && n++ < LEFT_OUT_SHOWN)
-            page_warning_of(page, rank->path, rank->reason);
-    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more traces are left out.");
-    page_warning_count(page, all->n_bad_times, "events are left out, since their times are missing or too large.");
-}
-
 static void write_page(struct page *page, const struct overview_source *source) {
     const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->operators.ranks, 0);
     char title[96], more[96] = "";
@@ -435,7 +423,7 @@ static void write_page(struct page *page, const struct overview_source *source) 
         snprintf(title, sizeof title, "Where the time of rank %" PRId64 " goes", first->rank);
     }
     page_head(page, title, first->path, more, sections);
-    show_warnings(page, source);
+    operators_show_warnings(page, source->operators.ranks);
     page_section(page, &sections[0], source);
     show_cards(page, source);
     page_sections(page, sections + 1, source);

@@ -14,6 +14,7 @@
 #include "report/script.h"
 #include "report/style.h"
 #include "sutra/sutra.h"
+#include "text/counted.h"
 
 /* Bytes for whole names of what is shown cut, on one page: they keep the page below 2 MB whatever the names. */
 #define TITLE_ROOM (500 * 1000)
@@ -250,13 +251,9 @@ void page_warning(struct page *page, const char *words) {
     page_warning_of(page, NULL, words);
 }
 
-void page_warning_count(struct page *page, uint64_t n, const char *what) {
-    if (n == 0)
-        return;
-    begin_warning(page);
-    out_format(out_of(page), "%s ", shown_decimal((double)n, 0).text);
-    markup_text(&page->markup, what);
-    out_add(out_of(page), "</p>\n");
+void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several) {
+    if (n)
+        page_warning(page, counted_text(n, one, several).text);
 }
 
 void page_warning_of(struct page *page, const char *what, const char *why) {

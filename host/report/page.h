@@ -74,10 +74,10 @@ void page_subtitle(struct page *page, const char *words);
 /* A paragraph. */
 void page_words(struct page *page, const char *words);
 
-/* What stands on top, before sections: a sentence; the same behind a count, unless that is 0; and why something that
- * has a name is not here. */
+/* What stands on top, before sections: a sentence; the same behind a count, of one or of several, unless that is 0; and
+ * why something that has a name is not here. */
 void page_warning(struct page *page, const char *words);
-void page_warning_count(struct page *page, uint64_t n, const char *what);
+void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several);
 void page_warning_of(struct page *page, const char *what, const char *why);
 
 /* Says what is missing, and why. */

@@ -116,6 +116,8 @@ struct sutra_operators_rank {
     int64_t rank;
     enum sutra_rank_source source;
     const char *reason; /* why the trace is left out; NULL: it is not */
+    uint64_t n_untimed; /* events of the host and the device that are left out: without a start or a duration, with one
+                           below 0, or with times that are too large */
 };
 
 /* The ranks that were asked for by rising number, and behind them the traces that were left out; NULL where `i` is too

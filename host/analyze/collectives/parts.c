@@ -11,6 +11,7 @@
 #include "facts/device_class.h"
 #include "facts/device_peaks.h"
 #include "facts/names.h"
+#include "text/counted.h"
 
 /* What each name of a kernel is to a timeline, found when it is met. */
 static enum device_class class_of(const struct sutra_device_trace *trace, const struct string_roles *roles,
@@ -27,30 +28,36 @@ static enum device_class class_of(const struct sutra_device_trace *trace, const 
 }
 
 static void add_work(struct collective_part *part, enum device_class class, int64_t start_ns, int64_t end_ns) {
-    if (class == DEVICE_NO_WORK)
-        return;
     part->first_ns = start_ns < part->first_ns ? start_ns : part->first_ns;
     part->last_ns = end_ns > part->last_ns ? end_ns : part->last_ns;
     if (class == DEVICE_COMPUTE)
         part->compute_ns += (double)moment_minus(end_ns, start_ns);
 }
 
-static enum sutra_status sum_work(struct collective_part *part, const struct sutra_device_trace *trace,
-                                  struct sutra_error *error) {
+static enum sutra_status sum_work(struct collective_part *part, struct sutra_context *context,
+                                  const struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
     struct arena scratch = {0};
     struct string_roles *roles = names_find(&trace->strings, READER_LINKER, &scratch);
     uint8_t *classes = arena_zeros(&scratch, trace->strings.n, sizeof *classes);
     enum sutra_status status = arena_status(&scratch, error);
     int64_t base_ns = trace_base_ns(trace);
+    uint64_t n_untimed = 0;
     part->first_ns = INT64_MAX;
     part->last_ns = INT64_MIN;
     for (row_t i = 0; i < events->n && !status; i++) {
         enum device_class class = class_of(trace, roles, classes, i);
         int64_t start_ns = base_ns, end_ns;
-        if (class != DEVICE_NO_WORK && event_moments(events, i, base_ns, &start_ns, &end_ns))
+        if (class == DEVICE_NO_WORK)
+            continue;
+        if (event_moments(events, i, base_ns, &start_ns, &end_ns))
             add_work(part, class, start_ns, end_ns);
+        else
+            n_untimed++;
     }
+    if (!status && n_untimed)
+        context_warn(context, "%s no start, no duration or one below 0, or times that are too large: left out",
+                     counted_text(n_untimed, "piece of device work has", "pieces of device work have").text);
     arena_free(&scratch);
     return status;
 }
@@ -68,7 +75,7 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
         return nccl_rows_take(&part->nccl, context, trace, error);
     enum sutra_status status = collective_calls_take(&part->calls, context, trace, rank, error);
     if (!status)
-        status = sum_work(part, trace, error);
+        status = sum_work(part, context, trace, error);
     return status;
 }
 

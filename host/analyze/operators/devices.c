@@ -39,7 +39,7 @@ static enum sutra_status take_rows(struct op_reading *reading, const struct exac
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; memory.of[0] && memory.of[1] && i < lists->n_device && !status; i++) {
         row_t event = lists->device[i];
-        if (!op_time_counts(reading, event))
+        if (!exact_time_is_known(reading->events, event))
             continue;
         struct op_time time = op_times_read(reading, times, event);
         rows->event[rows->n] = event;

@@ -29,7 +29,9 @@ static void list_events(const struct device_events *events, const uint8_t *lists
     for (row_t event = 0; event < events->n; event++) {
         uint32_t category = events->category[event];
         unsigned of = category == STRING_NONE ? 0 : lists_of[category];
-        of &= events->flags[event] & EVENT_HAS_DUR ? ~0U : OF_ARROWS;
+        bool ends = events->flags[event] & EVENT_HAS_DUR;
+        lists->n_endless += !ends && of & (OF_HOST | OF_DEVICE);
+        of &= ends ? ~0U : OF_ARROWS;
         lists->host[lists->n_host] = lists->call[lists->n_calls] = event;
         lists->device[lists->n_device] = lists->arrow[lists->n_arrows] = event;
         lists->n_host += (of & OF_HOST) != 0;

@@ -56,7 +56,7 @@ static enum sutra_status list_events(struct op_reading *reading, const struct ev
     bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
     for (row_t i = 0; i < lists->n_host && ok; i++) {
         row_t event = lists->host[i];
-        if (!op_time_counts(reading, event))
+        if (!exact_time_is_known(reading->events, event))
             continue;
         uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
         uint32_t thread =

@@ -313,6 +313,9 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
     uint8_t *categories = NULL;
     enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
                                                &work->arena, &work->scratch, &work->reading, error);
+    made->n_untimed = work->reading.n_untimed;
+    if (!status)
+        op_reading_warn(input->context, &work->reading);
     if (!status && has_frames(&work->reading)) {
         status = op_reading_make(input->context, trace, READING_REFERENCE, &work->arena, &work->scratch, &work->framed,
                                  error);
@@ -376,6 +379,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     input->reading = input->framed = reading;
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
+    made->n_untimed = reading->n_untimed;
     if (operators) {
         status = rates_begin(input, arena, &rates, error);
         input->rates = &rates;
@@ -398,6 +402,7 @@ static enum sutra_status make_ours(struct op_work *work, const struct sutra_devi
     enum sutra_status status = op_reading_make(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
     if (status)
         return status;
+    op_reading_warn(input->context, reading);
     return make_tables(input, reading, &work->arena, &work->scratch, !input->options.kernels, input->options.kernels,
                        made, error);
 }

@@ -25,6 +25,7 @@ struct sutra_operators {
     struct sutra_operators_options options;
     struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
     bool made[SUTRA_OPERATORS_N_TABLES];
+    uint64_t n_untimed; /* events that were left out */
 };
 
 /* The options as they count. */

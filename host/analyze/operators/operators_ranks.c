@@ -71,6 +71,7 @@ void operators_put(const struct sutra_operators *operators, struct buffer *out) 
         if (operators->made[id])
             spool_put_table(out, &operators->tables[id]);
     }
+    spool_put(out, operators->n_untimed);
 }
 
 struct sutra_operators *operators_restore(const struct sutra_operators_options *options, struct spool_reader *reader,
@@ -84,6 +85,8 @@ struct sutra_operators *operators_restore(const struct sutra_operators_options *
         spool_take_table(reader, table);
         *failed = table->failed;
     }
+    if (operators)
+        spool_take(reader, operators->n_untimed);
     if (*failed || reader->failed) {
         sutra_operators_free(operators);
         return NULL;
@@ -162,11 +165,13 @@ static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id,
 static void name_ranks(struct sutra_operators_ranks *ranks) {
     for (size_t i = 0; i < ranks->tasks->n; i++) {
         const struct rank_task *task = &ranks->tasks->list[i];
-        analyzed_of(ranks, i)->rank =
+        struct ops_analyzed *analyzed = analyzed_of(ranks, i);
+        analyzed->rank =
             (struct sutra_operators_rank){.path = task->path,
                                           .rank = task->rank,
                                           .source = task->source,
-                                          .reason = task->status ? task->error.message : NULL};
+                                          .reason = task->status ? task->error.message : NULL,
+                                          .n_untimed = analyzed->operators ? analyzed->operators->n_untimed : 0};
     }
 }
 

@@ -2,6 +2,7 @@
  * reading.c - the parts of a reading, one after the other.
  */
 #include "analyze/operators/reading.h"
+#include "text/counted.h"
 
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
                                   struct arena *arena, struct arena *scratch, struct op_reading *reading,
@@ -28,6 +29,15 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
         status = device_rows_make(reading, &times, &lists, arena, scratch, error);
     if (!status)
         status = call_links_find(context, reading, &lists, arena, scratch, error);
+    if (!status)
+        reading->n_untimed =
+            (uint64_t)lists.n_endless + (lists.n_host - reading->hosts.n) + (lists.n_device - reading->devices.n);
     arena_release(scratch, mark);
     return status ? status : op_charges_make(reading, arena, scratch, error);
+}
+
+void op_reading_warn(struct sutra_context *context, const struct op_reading *reading) {
+    if (reading->n_untimed)
+        context_warn(context, "%s no start, no duration or one below 0, or times that are too large: left out",
+                     counted_text(reading->n_untimed, "event has", "events have").text);
 }

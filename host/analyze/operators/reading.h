@@ -97,15 +97,19 @@ struct op_reading {
     struct device_rows devices;
     struct call_links links;
     struct op_charges charges;
-    const row_t *around;  /* by row of hosts: the operator around it; by our rules only */
-    int64_t from, to;     /* of a part of it (op_restrict()), what is inside */
-    uint64_t n_bad_times; /* events that are left out: without a start, of a negative duration, too large */
+    const row_t *around; /* by row of hosts: the operator around it; by our rules only */
+    int64_t from, to;    /* of a part of it (op_restrict()), what is inside */
+    uint64_t n_untimed;  /* events of the host and the device that are left out: those without a start or a duration,
+                             with one below 0, or too large */
 };
 
 /* Reads who launched what; `scratch` is given back. SUTRA_SYSTEM: out of memory. */
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
                                   struct arena *arena, struct arena *scratch, struct op_reading *reading,
                                   struct sutra_error *error);
+
+/* Warns of events that are left out; due once for each trace. */
+void op_reading_warn(struct sutra_context *context, const struct op_reading *reading);
 
 /* For how long anything runs that was started below each of n rows of hosts. O(n log n) beside O(links log links). */
 enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t *hosts, row_t n, struct arena *scratch,
@@ -142,12 +146,7 @@ enum sutra_status op_times_prepare(struct sutra_context *context, struct op_read
 struct op_time {
     int64_t start, stop;
 };
-/* Whether an event has times; those of it that does. */
-static inline bool op_time_counts(struct op_reading *reading, row_t event) {
-    bool known = exact_time_is_known(reading->events, event);
-    reading->n_bad_times += !known;
-    return known;
-}
+/* Those of an event that has them. */
 static inline struct op_time op_times_read(const struct op_reading *reading, const struct exact_times *times,
                                            row_t event) {
     struct number ts = number_at(reading->events->ts, event), dur = number_at(reading->events->dur, event);
@@ -164,6 +163,7 @@ static inline struct op_time op_times_read(const struct op_reading *reading, con
 struct event_lists {
     row_t n_host, n_calls, n_device, n_arrows;
     row_t *host, *call, *device, *arrow;
+    row_t n_endless;  /* events of the host and the device without a duration */
     uint8_t *kind_of; /* by string of a category: enum host_kind */
 };
 enum sutra_status event_lists_make(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,

@@ -254,6 +254,8 @@ static enum sutra_status make_own(struct sutra_overview *overview, size_t number
     stage_begin(context, "analyze", trace->events.n);
     enum sutra_status status = op_reading_make(context, trace, 0, &arena, &scratch, &reading, error);
     if (!status)
+        op_reading_warn(context, &reading);
+    if (!status)
         status = make_rank(context, &reading, &overview->options, task, &arena, &scratch, rank, error);
     stage_end(context);
     if (!status && overview->options.tables)

@@ -276,11 +276,15 @@ static void print_missing(const struct hta_page *page) {
     }
     if (page->sums.all->n_bad_times > 0) {
         begin("left out");
-        printf("%s events, since their times are missing or too large\n", count_text(page->sums.all->n_bad_times).text);
+        printf("%s\n", counted_text(page->sums.all->n_bad_times, "event, since its time is missing or too large",
+                                    "events, since their times are missing or too large")
+                           .text);
     }
     if (page->sums.all->n_negative > 0) {
         begin("odd");
-        printf("%s durations are below 0, and count as they are\n", count_text(page->sums.all->n_negative).text);
+        printf("%s\n", counted_text(page->sums.all->n_negative, "duration is below 0, and counts as it is",
+                                    "durations are below 0, and count as they are")
+                           .text);
     }
 }
 

@@ -1,0 +1,48 @@
+# Every analysis tells how many events it leaves out for their times; a trace whose events have them is passed in
+# silence.
+. "$TOOLS/common.sh"
+cat >device.json <<'END'
+{"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 100, "dur": 50, "args": {"External id": 1}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 160},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 110, "dur": 5,
+ "args": {"correlation": 7}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 120, "dur": 15,
+ "args": {"correlation": 7, "stream": 7, "device": 0}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32", "pid": 0, "tid": 7, "dur": 5,
+ "args": {"correlation": 8, "stream": 7, "device": 0}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 140, "dur": -5,
+ "args": {"correlation": 9, "stream": 7, "device": 0}},
+{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 1, "tid": 1, "ts": 110},
+{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 7, "ts": 120, "bp": "e"}
+]}
+END
+sed -e '/relu/s/160/160, "dur": 5/' -e '/nccl/s/"dur"/"ts": 130, "dur"/' -e 's/-5/5/' device.json >whole.json
+
+# told COMMAND...: what it warns of.
+told() {
+    echo "\$ $*"
+    "$@" 2>&1 >/dev/null | grep -e 'left out' -e 'no start'
+}
+for trace in device whole; do
+    told sutra analyze $trace.json
+    told sutra analyze operators $trace.json
+    told sutra analyze operators $trace.json --compat tracelens
+    told sutra analyze kernels $trace.json
+    told sutra analyze collectives $trace.json
+    told sutra diff $trace.json $trace.json
+    told sutra critical-path $trace.json
+done
+
+echo "-- on pages"
+for trace in device whole; do
+    sutra analyze $trace.json -q -o overview_$trace 2>/dev/null
+    sutra analyze operators $trace.json -q -o operators_$trace 2>/dev/null
+    for page in overview_$trace/report.html operators_$trace/operators.html; do
+        echo $page
+        grep -o '<p class="warning"[^/]*' $page
+    done
+done
+
+echo "-- among the results of HTA"
+sutra analyze hta device.json 2>/dev/null | grep -A1 'left out'
