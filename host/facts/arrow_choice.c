@@ -28,18 +28,16 @@ enum moment { MOMENT_EMPTY, MOMENT_DROPPED, MOMENT_KEPT };
 
 /* The moments at which ends begin whose event stands elsewhere, and what begins there. */
 struct moment_table {
-    struct thread_numbers processes, threads;
+    struct event_threads threads;
     struct pair_table at; /* to enum moment */
 };
 
 static bool moments_init(struct moment_table *table) {
-    return thread_numbers_init(&table->processes) && thread_numbers_init(&table->threads) &&
-           pair_table_init(&table->at);
+    return event_threads_init(&table->threads) && pair_table_init(&table->at);
 }
 
 static void moments_free(struct moment_table *table) {
-    thread_numbers_free(&table->processes);
-    thread_numbers_free(&table->threads);
+    event_threads_free(&table->threads);
     pair_table_free(&table->at);
 }
 
@@ -47,14 +45,8 @@ static uint64_t moment_of(const struct device_events *events, row_t event) {
     return double_sort_key(number_as_double(number_at(events->ts, event)));
 }
 
-/* PAIR_NONE: out of memory. */
-static uint32_t thread_of(const struct device_events *events, struct moment_table *table, row_t event) {
-    uint32_t process = thread_number(&table->processes, (uint64_t)events->pid[event], 0);
-    return process == PAIR_NONE ? PAIR_NONE : thread_number(&table->threads, (uint64_t)events->tid[event], process);
-}
-
 static enum moment look_up(const struct device_events *events, struct moment_table *table, row_t end) {
-    return (enum moment)pair_table_find(&table->at, moment_of(events, end), thread_of(events, table, end));
+    return (enum moment)pair_table_find(&table->at, moment_of(events, end), event_thread(&table->threads, events, end));
 }
 
 /* Notes what begins at the moments of lost ends. False: out of memory. */
@@ -63,14 +55,14 @@ static bool moments_fill(const struct arrow_choice *choice, struct moment_table 
     const struct selection *selection = choice->selection;
     bool ok = true;
     for (row_t i = 0; i < choice->n && ok; i++) {
-        uint32_t thread = choice->lost[i] ? thread_of(events, table, choice->end[i]) : 0;
+        uint32_t thread = choice->lost[i] ? event_thread(&table->threads, events, choice->end[i]) : 0;
         ok = thread != PAIR_NONE &&
              (!choice->lost[i] || pair_table_note(&table->at, moment_of(events, choice->end[i]), thread, MOMENT_EMPTY));
     }
     for (row_t event = 0; event < events->n && ok; event++) {
         if (selection->kind[event] == SELECTED_ARROW || !(events->flags[event] & EVENT_HAS_TS))
             continue;
-        uint32_t thread = thread_of(events, table, event);
+        uint32_t thread = event_thread(&table->threads, events, event);
         uint32_t known =
             thread == PAIR_NONE ? PAIR_NONE : pair_table_find(&table->at, moment_of(events, event), thread);
         ok = thread != PAIR_NONE;

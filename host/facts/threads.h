@@ -53,4 +53,25 @@ static inline uint32_t thread_number(struct thread_numbers *threads, uint64_t id
     return threads->last = entry->number;
 }
 
+/* Threads of processes, by events. */
+struct event_threads {
+    struct thread_numbers processes, threads;
+};
+
+static inline bool event_threads_init(struct event_threads *numbers) {
+    bool processes = thread_numbers_init(&numbers->processes), threads = thread_numbers_init(&numbers->threads);
+    return processes && threads;
+}
+
+static inline void event_threads_free(struct event_threads *numbers) {
+    thread_numbers_free(&numbers->processes);
+    thread_numbers_free(&numbers->threads);
+}
+
+/* The number of the event's thread; PAIR_NONE: out of memory. */
+static inline uint32_t event_thread(struct event_threads *numbers, const struct device_events *events, row_t event) {
+    uint32_t process = thread_number(&numbers->processes, (uint64_t)events->pid[event], 0);
+    return process == PAIR_NONE ? PAIR_NONE : thread_number(&numbers->threads, (uint64_t)events->tid[event], process);
+}
+
 #endif

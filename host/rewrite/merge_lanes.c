@@ -39,16 +39,14 @@ static bool is_object(const struct sutra_device_trace *trace, row_t event) {
 
 /* Numbers pids, and tids with these. False: out of memory. */
 static bool number_lanes(const struct device_events *events, uint32_t *lane, uint32_t *n_lanes) {
-    struct thread_numbers processes = {0}, threads = {0};
-    bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
+    struct event_threads lanes;
+    bool ok = event_threads_init(&lanes);
     for (row_t event = 0; event < events->n && ok; event++) {
-        uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
-        lane[event] = process == PAIR_NONE ? PAIR_NONE : thread_number(&threads, (uint64_t)events->tid[event], process);
+        lane[event] = event_thread(&lanes, events, event);
         ok = lane[event] != PAIR_NONE;
     }
-    *n_lanes = threads.n;
-    thread_numbers_free(&processes);
-    thread_numbers_free(&threads);
+    *n_lanes = lanes.threads.n;
+    event_threads_free(&lanes);
     return ok;
 }
 

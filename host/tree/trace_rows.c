@@ -144,19 +144,16 @@ static void read_part(void *arg, size_t number) {
 /* Numbers threads by process and tid, in the order of events. */
 static enum sutra_status number_threads(struct trace_rows *rows, const struct device_events *events,
                                         struct sutra_error *error) {
-    struct thread_numbers processes, threads = {0};
-    bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
+    struct event_threads threads;
+    bool ok = event_threads_init(&threads);
     for (row_t event = 0; event < events->n && ok; event++) {
         if (rows->role[event] == ROLE_NONE)
             continue;
-        uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
-        uint32_t thread =
-            process == PAIR_NONE ? PAIR_NONE : thread_number(&threads, (uint64_t)events->tid[event], process);
-        ok = (rows->thread[event] = thread) != PAIR_NONE;
+        rows->thread[event] = event_thread(&threads, events, event);
+        ok = rows->thread[event] != PAIR_NONE;
     }
-    rows->n_threads = threads.n;
-    thread_numbers_free(&processes);
-    thread_numbers_free(&threads);
+    rows->n_threads = threads.threads.n;
+    event_threads_free(&threads);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
