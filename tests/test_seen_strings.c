@@ -1,5 +1,5 @@
 /*
- * test_seen_strings.c - short strings get the numbers that they get without a table of those that were seen.
+ * test_seen_strings.c - strings get the numbers that they get without a table of those that were seen.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,12 +14,14 @@
 #include "generate/random.h"
 #include "read/seen_strings.h"
 
-/* A list of strings of up to 40 bytes, of which many come again, begin as others or go on with an escape. */
+/* A list of strings of up to 80 bytes, of which many come again, begin or end as others or go on with an escape. */
 static void make_strings(FILE *out, struct random *dice) {
     fputs("[", out);
     for (unsigned i = 0; i < 3000; i++) {
         static const char letters[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
         fprintf(out, "%s\"%.*s", i ? "," : "", (int)random_below(dice, 41), letters);
+        if (random_below(dice, 3) == 0)
+            fprintf(out, "%c%.*s", "ab"[random_below(dice, 2)], (int)random_below(dice, 40), letters);
         static const char *const ends[] = {"", "", "b", "\\u0061", "a", "\\n", "\xc3\xa9"};
         fprintf(out, "%s\"", ends[random_below(dice, 7)]);
     }

@@ -156,6 +156,7 @@ static struct event_row row_of(struct event_part *part, const struct event_place
         row.name = places->field[FIELD_NAME];
     row.category = places->field[FIELD_CATEGORY];
     row.id = places->field[FIELD_ID];
+    row.id_key = KEY_ABSENT;
     row.given = inputs_given(&places->field[FIELD_CONCRETE_INPUTS]);
     memcpy(row.inputs, &places->field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
     row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
@@ -199,7 +200,7 @@ static void append_event(struct event_part *part, const struct event_row *values
     if (events->notes_places)
         note_places(&events->places[row], values, text);
     if (events->reads_ahead) {
-        events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : KEY_ABSENT;
+        events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : values->id_key;
         events->inputs[row] =
             seen_inputs_intern(&part->seen_inputs, &part->part.fields, values->inputs, values->given, &part->inputs);
     }

@@ -10,6 +10,7 @@ static const struct event_row absent = {
     .external = -1,
     .rf = KEY_NULL,
     .correlation = -1,
+    .id_key = KEY_ABSENT,
     .stream = KEY_ABSENT,
     .device = DEVICE_ABSENT,
 };
@@ -104,6 +105,11 @@ static inline size_t read_phase(const struct json_walker *walker, size_t at, uin
     return plain && text[1] >= ' ' && text[2] == '"' ? at + 3 : 0;
 }
 
+static inline size_t read_id(const struct json_walker *walker, size_t at, struct event_row *row) {
+    size_t end = read_integer(walker->text, at, &row->id_key);
+    return end ? end : read_place(walker, at, &row->id);
+}
+
 static inline size_t read_field(const struct json_walker *walker, size_t at, enum event_field field,
                                 struct field_reader *fields, struct event_row *row) {
     value_key ignored;
@@ -144,7 +150,7 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     case FIELD_ID:
         row->value_at[VALUE_ID] = at;
         row->flags |= walker->text[at] == 'n' ? 0 : EVENT_HAS_ID;
-        return read_place(walker, at, &row->id);
+        return read_id(walker, at, row);
     case FIELD_CONCRETE_INPUTS:
     case FIELD_INPUT_TYPES:
     case FIELD_INPUT_SHAPES:

@@ -19,7 +19,8 @@ struct event_row {
     value_key pid, tid, external, rf, correlation, stream;
     uint16_t device;
     size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: there is none */
-    struct json_place id;
+    value_key id_key;                /* where it is an integer, which has no place, */
+    struct json_place id;            /* else */
     uint8_t phase, flags;
     bool lower_external; /* it has an "external id" */
     uint16_t given;      /* which inputs there are, as a set */
