@@ -119,6 +119,10 @@ SHARED uint64_t integer_sort_key(int64_t value) {
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }
 
+SHARED int64_t integer_of_sort_key(uint64_t key) {
+    return (int64_t)(key ^ (uint64_t)1 << 63);
+}
+
 SHARED uint64_t double_sort_key(double value) {
     uint64_t bits;
     if (value == 0)

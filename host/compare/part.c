@@ -209,18 +209,13 @@ static enum sutra_status add_hosts(struct part_work *work, const struct charge_k
     const struct op_reading *reading = &work->reading;
     const struct host_rows *hosts = &reading->hosts;
     struct ledger *ledgers = work->side->ledgers;
-    row_t *around = arena_take(&work->scratch, hosts->n, sizeof *around);
-    uint8_t *marked = arena_take(&work->scratch, hosts->n, sizeof *marked);
     uint32_t *key_of = arena_take(&work->scratch, hosts->n, sizeof *key_of);
     enum sutra_status status = arena_status(&work->scratch, error);
-    for (row_t row = 0; row < hosts->n && !status; row++)
-        marked[row] = hosts->kind[row] == HOST_OPERATOR;
-    if (!status)
-        status = op_reading_around(reading, marked, &work->scratch, around, error);
     for (row_t row = 0; row < hosts->n && !status; row++) {
         row_t charge = reading->charges.of_host[row];
+        bool is_operator = hosts->kind[row] == HOST_OPERATOR;
         key_of[row] = TUPLE_NONE;
-        if (work->host_sample[row] == ROW_NONE || (!marked[row] && charge == ROW_NONE))
+        if (work->host_sample[row] == ROW_NONE || (!is_operator && charge == ROW_NONE))
             continue;
         key_of[row] = ledger_take(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
         if (key_of[row] == TUPLE_NONE)
@@ -229,10 +224,10 @@ static enum sutra_status add_hosts(struct part_work *work, const struct charge_k
         sum->calls++;
         if (charge != ROW_NONE)
             ledgers[LEDGER_SHAPES].sums[keys->shapes[charge]].calls++;
-        if (!marked[row])
+        if (!is_operator)
             continue;
         sum->host += hosts->stop[row] - hosts->start[row];
-        row_t above = around[row];
+        row_t above = hosts->around[row];
         if (above != ROW_NONE && key_of[above] != TUPLE_NONE) {
             int64_t end = hosts->stop[above] < hosts->stop[row] ? hosts->stop[above] : hosts->stop[row];
             ledgers[LEDGER_OPERATORS].sums[key_of[above]].host -= end - hosts->start[row];

@@ -15,32 +15,31 @@
 
 /* ---- Launchers ---- */
 
-/* What a search for operators ends at. */
+/* What the reference's search for operators ends at. */
 static uint8_t *mark_operators(const struct op_reading *reading, struct arena *arena) {
     const struct host_rows *hosts = &reading->hosts;
-    bool reference = reading->rules & READING_REFERENCE;
-    uint32_t passed = reference ? strings_find(reading->strings, "execute", strlen("execute")) : STRING_NONE;
+    uint32_t passed = strings_find(reading->strings, "execute", strlen("execute"));
     uint8_t *marked = arena_take(arena, hosts->n, sizeof *marked);
-    for (row_t row = 0; row < hosts->n && marked; row++) {
-        bool is_operator = hosts->kind[row] == HOST_OPERATOR && (passed == STRING_NONE || hosts->name[row] != passed);
-        marked[row] = is_operator || (reference && hosts->kind[row] == HOST_CALL);
-    }
+    for (row_t row = 0; row < hosts->n && marked; row++)
+        marked[row] = (hosts->kind[row] == HOST_OPERATOR && (passed == STRING_NONE || hosts->name[row] != passed)) ||
+                      hosts->kind[row] == HOST_CALL;
     return marked;
 }
 
-static enum sutra_status find_launchers(struct op_reading *reading, struct arena *arena, struct arena *scratch,
-                                        struct sutra_error *error) {
+static enum sutra_status look_around(const struct op_reading *reading, struct arena *scratch, row_t **around,
+                                     struct sutra_error *error) {
+    uint8_t *marked = mark_operators(reading, scratch);
+    *around = arena_take(scratch, reading->hosts.n, sizeof **around);
+    enum sutra_status status = arena_status(scratch, error);
+    return status ? status : op_reading_around(reading, marked, scratch, *around, error);
+}
+
+static enum sutra_status find_launchers(struct op_reading *reading, struct arena *scratch, struct sutra_error *error) {
     struct device_rows *devices = &reading->devices;
     bool reference = reading->rules & READING_REFERENCE;
     struct arena_mark mark = arena_mark(scratch);
-    uint8_t *marked = mark_operators(reading, scratch);
-    row_t *around = arena_take(reference ? scratch : arena, reading->hosts.n, sizeof *around);
-    enum sutra_status status = arena_status(reference ? scratch : arena, error);
-    if (!status)
-        status = arena_status(scratch, error);
-    if (!status)
-        status = op_reading_around(reading, marked, scratch, around, error);
-    reading->around = reference ? NULL : around;
+    row_t *around = reading->hosts.around;
+    enum sutra_status status = reference ? look_around(reading, scratch, &around, error) : SUTRA_OK;
     for (row_t i = 0; i < devices->n && !status; i++) {
         row_t call = devices->call[i];
         bool passed_over =
@@ -154,7 +153,7 @@ enum sutra_status op_charges_make(struct op_reading *reading, struct arena *aren
                                   struct sutra_error *error) {
     struct op_charges *charges = &reading->charges;
     *charges = (struct op_charges){0};
-    enum sutra_status status = find_launchers(reading, arena, scratch, error);
+    enum sutra_status status = find_launchers(reading, scratch, error);
     if (!status)
         status = list_charges(reading, arena, scratch, error);
     if (!status)

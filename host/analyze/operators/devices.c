@@ -27,7 +27,7 @@ static uint8_t class_of(const struct op_reading *reading, struct class_memory *m
     return *known;
 }
 
-static enum sutra_status take_rows(struct op_reading *reading, const struct exact_times *times,
+static enum sutra_status fill_rows(struct op_reading *reading, const struct exact_times *times,
                                    const struct event_lists *lists, struct arena *arena, struct sutra_error *error) {
     struct device_rows *rows = &reading->devices;
     struct class_memory memory;
@@ -41,10 +41,9 @@ static enum sutra_status take_rows(struct op_reading *reading, const struct exac
         row_t event = lists->device[i];
         if (!exact_time_is_known(reading->events, event))
             continue;
-        struct op_time time = op_times_read(reading, times, event);
         rows->event[rows->n] = event;
-        rows->start[rows->n] = time.start;
-        rows->stop[rows->n] = time.stop;
+        rows->start[rows->n] = op_start_read(reading, times, event);
+        rows->stop[rows->n] = op_stop_read(reading, event, rows->start[rows->n]);
         rows->call[rows->n] = rows->launcher[rows->n] = ROW_NONE;
         rows->class[rows->n++] = class_of(reading, &memory, event);
     }
@@ -65,22 +64,23 @@ enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scrat
     return status;
 }
 
-enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times,
-                                   const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+enum sutra_status device_rows_take(struct op_reading *reading, const struct event_lists *lists, struct arena *arena,
                                    struct sutra_error *error) {
-    struct device_rows *rows = &reading->devices;
     row_t n = lists->n_device;
-    *rows = (struct device_rows){.event = arena_take(arena, n, sizeof(row_t)),
-                                 .start = arena_take(arena, n, sizeof(int64_t)),
-                                 .stop = arena_take(arena, n, sizeof(int64_t)),
-                                 .class = arena_take(arena, n, sizeof(uint8_t)),
-                                 .call = arena_take(arena, n, sizeof(row_t)),
-                                 .launcher = arena_take(arena, n, sizeof(row_t)),
-                                 .by_start = arena_take(arena, n, sizeof(row_t))};
+    reading->devices = (struct device_rows){.event = arena_take(arena, n, sizeof(row_t)),
+                                            .start = arena_take(arena, n, sizeof(int64_t)),
+                                            .stop = arena_take(arena, n, sizeof(int64_t)),
+                                            .class = arena_take(arena, n, sizeof(uint8_t)),
+                                            .call = arena_take(arena, n, sizeof(row_t)),
+                                            .launcher = arena_take(arena, n, sizeof(row_t)),
+                                            .by_start = arena_take(arena, n, sizeof(row_t))};
+    return arena_status(arena, error);
+}
+
+enum sutra_status device_rows_fill(struct op_reading *reading, const struct exact_times *times,
+                                   const struct event_lists *lists, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = take_rows(reading, times, lists, scratch, error);
+    enum sutra_status status = fill_rows(reading, times, lists, scratch, error);
     arena_release(scratch, mark);
-    return status ? status : device_rows_sort(rows, scratch, error);
+    return status ? status : device_rows_sort(&reading->devices, scratch, error);
 }

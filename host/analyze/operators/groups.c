@@ -69,8 +69,12 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
     return status;
 }
 
+bool op_is_module(const struct op_reading *reading, row_t host) {
+    return reading->hosts.kind[host] == HOST_FRAME &&
+           text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, MODULE_PREFIX);
+}
+
 void op_modules_mark(const struct op_reading *reading, uint8_t *marked) {
     for (row_t row = 0; row < reading->hosts.n; row++)
-        marked[row] = reading->hosts.kind[row] == HOST_FRAME &&
-                      text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, MODULE_PREFIX);
+        marked[row] = op_is_module(reading, row);
 }

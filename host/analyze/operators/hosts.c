@@ -43,6 +43,7 @@ struct host_walk {
     uint32_t thread;
     row_t next;      /* row */
     row_t top;       /* of the stack, a row; ROW_NONE: it is empty */
+    row_t *above;    /* by row, by our rules: as around[] of the rows, cut short */
     row_t *left_out; /* places in the list */
 };
 
@@ -52,22 +53,19 @@ struct host_walk {
 static enum sutra_status list_events(struct op_reading *reading, const struct event_lists *lists,
                                      struct host_events *list, uint32_t *n_threads, struct sutra_error *error) {
     const struct device_events *events = reading->events;
-    struct thread_numbers processes, threads = {0};
-    bool ok = thread_numbers_init(&processes) && thread_numbers_init(&threads);
+    struct event_threads threads;
+    bool ok = event_threads_init(&threads);
     for (row_t i = 0; i < lists->n_host && ok; i++) {
         row_t event = lists->host[i];
         if (!exact_time_is_known(reading->events, event))
             continue;
-        uint32_t process = thread_number(&processes, (uint64_t)events->pid[event], 0);
-        uint32_t thread =
-            process == PAIR_NONE ? PAIR_NONE : thread_number(&threads, (uint64_t)events->tid[event], process);
+        uint32_t thread = event_thread(&threads, events, event);
         ok = thread != PAIR_NONE;
         list->event[list->n] = event;
         list->thread[list->n++] = thread;
     }
-    *n_threads = threads.n;
-    thread_numbers_free(&processes);
-    thread_numbers_free(&threads);
+    *n_threads = threads.threads.n;
+    event_threads_free(&threads);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
@@ -80,73 +78,56 @@ static struct host_list list_take(row_t n, struct arena *arena) {
                               .kind = arena_take(arena, n, sizeof(uint8_t))};
 }
 
-/* Deals them out to their threads, in the order of the file; end[] comes in as zeros, of n_threads + 1. */
-static void deal_out(const struct op_reading *reading, const struct exact_times *times, const uint8_t *kinds,
+/* Deals them out to their threads with their starts, in the order of the file; end[] comes in as zeros, of n_threads +
+ * 1. */
+static void deal_out(const struct op_reading *reading, const struct exact_times *times,
                      const struct host_events *events, struct host_list *list) {
     for (row_t i = 0; i < events->n; i++)
         list->end[events->thread[i] + 1]++;
     for (uint32_t thread = 0; thread < list->n_threads; thread++)
         list->end[thread + 1] += list->end[thread];
     for (row_t i = 0; i < events->n; i++) {
-        row_t event = events->event[i], place = list->end[events->thread[i]]++;
-        struct op_time time = op_times_read(reading, times, event);
-        list->event[place] = event;
+        row_t place = list->end[events->thread[i]]++;
+        list->event[place] = events->event[i];
+        list->start[place] = op_start_read(reading, times, events->event[i]);
+    }
+}
+
+/* The other columns. */
+static void fill_list(const struct op_reading *reading, const uint8_t *kinds, struct host_list *list, row_t begin,
+                      row_t end) {
+    for (row_t place = begin; place < end; place++) {
+        row_t event = list->event[place];
         list->name[place] = reading->events->name[event];
-        list->start[place] = time.start;
-        list->stop[place] = time.stop;
+        list->stop[place] = op_stop_read(reading, event, list->start[place]);
         list->kind[place] = kinds[reading->events->category[event]];
     }
 }
 
 /* ---- Their order ---- */
 
-/* What sorting takes in the meantime; room for all that is sorted. */
-struct host_sorting {
-    uint64_t *keys;
-    row_t *order;
-    uint64_t *moved;
-};
-
-__attribute__((always_inline)) static inline void move_column(void *column, size_t size, row_t begin, row_t n,
-                                                              const struct host_sorting *sorting) {
-    char *first = (char *)column + begin * size, *moved = (char *)sorting->moved;
+/* Sorts events by a column that is filled, which becomes sorted, too: by rising values, equal ones as they stand. */
+static enum sutra_status sort_events(row_t *event, int64_t *values, row_t n, struct sutra_error *error) {
+    uint64_t *keys = (uint64_t *)values;
     for (row_t i = 0; i < n; i++)
-        memcpy(moved + i * size, first + sorting->order[i] * size, size);
-    memcpy(first, moved, n * size);
-}
-
-/* Sorts places by their keys, keys[0] that of the first. */
-static enum sutra_status sort_places(struct host_list *list, row_t begin, row_t n, const struct host_sorting *sorting,
-                                     struct sutra_error *error) {
+        keys[i] = integer_sort_key(values[i]);
+    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, event, n}, error);
     for (row_t i = 0; i < n; i++)
-        sorting->order[i] = i;
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){sorting->keys, sorting->order, n}, error);
-    if (status)
-        return status;
-    move_column(list->event, sizeof *list->event, begin, n, sorting);
-    move_column(list->name, sizeof *list->name, begin, n, sorting);
-    move_column(list->start, sizeof *list->start, begin, n, sorting);
-    move_column(list->stop, sizeof *list->stop, begin, n, sorting);
-    move_column(list->kind, sizeof *list->kind, begin, n, sorting);
-    return SUTRA_OK;
+        values[i] = integer_of_sort_key(keys[i]);
+    return status;
 }
 
 /* Sorts those of a thread by start; in most files they stand so. */
-static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, const struct host_sorting *sorting,
-                                     struct sutra_error *error) {
+static enum sutra_status sort_starts(struct host_list *list, row_t begin, row_t end, struct sutra_error *error) {
     bool rising = true;
     for (row_t i = begin + 1; i < end && rising; i++)
         rising = list->start[i - 1] <= list->start[i];
-    if (rising)
-        return SUTRA_OK;
-    for (row_t i = begin; i < end; i++)
-        sorting->keys[i - begin] = integer_sort_key(list->start[i]);
-    return sort_places(list, begin, end - begin, sorting, error);
+    return rising ? SUTRA_OK : sort_events(list->event + begin, list->start + begin, end - begin, error);
 }
 
 /* Those of one start by falling length. These are few where events have times of their own. */
-static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to, const struct host_sorting *sorting,
-                                    struct sutra_error *error) {
+static enum sutra_status sort_equal(const struct op_reading *reading, const uint8_t *kinds, struct host_list *list,
+                                    row_t from, row_t to, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (row_t begin = from, end; begin < to && !status; begin = end) {
         bool falling = true;
@@ -155,8 +136,9 @@ static enum sutra_status sort_equal(struct host_list *list, row_t from, row_t to
         if (falling)
             continue;
         for (row_t i = begin; i < end; i++)
-            sorting->keys[i - begin] = ~((uint64_t)list->stop[i] - (uint64_t)list->start[begin]);
-        status = sort_places(list, begin, end - begin, sorting, error);
+            list->stop[i] = list->start[i] - list->stop[i];
+        status = sort_events(list->event + begin, list->stop + begin, end - begin, error);
+        fill_list(reading, kinds, list, begin, end);
     }
     return status;
 }
@@ -166,13 +148,50 @@ static row_t thread_begin(const struct host_list *list, size_t thread) {
     return thread ? list->end[thread - 1] : 0;
 }
 
-/* By start, and (by our rules) falling length. */
-static enum sutra_status sort_thread(const struct op_reading *reading, struct host_list *list, size_t thread,
-                                     const struct host_sorting *sorting, struct sutra_error *error) {
+/* By start, and (by our rules) falling length; then with all columns. */
+static enum sutra_status sort_thread(const struct op_reading *reading, const uint8_t *kinds, struct host_list *list,
+                                     size_t thread, struct sutra_error *error) {
     row_t begin = thread_begin(list, thread), end = list->end[thread];
-    enum sutra_status status = sort_starts(list, begin, end, sorting, error);
-    if (!status && !(reading->rules & READING_REFERENCE))
-        status = sort_equal(list, begin, end, sorting, error);
+    enum sutra_status status = sort_starts(list, begin, end, error);
+    if (status)
+        return status;
+    fill_list(reading, kinds, list, begin, end);
+    bool reference = reading->rules & READING_REFERENCE;
+    return reference ? SUTRA_OK : sort_equal(reading, kinds, list, begin, end, error);
+}
+
+/* ---- What is around ---- */
+
+/* The innermost marked row among `row`, which `is_marked` or not, and those above it that has not ended at a moment.
+ * What has ended stays so, so the ways to it are cut short for those who look later. */
+static row_t innermost(const struct host_rows *rows, row_t *above, row_t row, bool is_marked, int64_t at) {
+    row_t found = is_marked ? row : above[row];
+    while (found != ROW_NONE && rows->stop[found] <= at)
+        found = above[found];
+    for (row_t next = row; next != found && next != ROW_NONE;) {
+        row_t then = above[next];
+        above[next] = found;
+        next = then;
+    }
+    return found;
+}
+
+enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
+                                    row_t *around, struct sutra_error *error) {
+    const struct host_rows *rows = &reading->hosts;
+    bool reference = reading->rules & READING_REFERENCE;
+    struct arena_mark mark = arena_mark(scratch);
+    row_t *above = arena_take(scratch, rows->n, sizeof *above);
+    enum sutra_status status = arena_status(scratch, error);
+    for (row_t row = 0; row < rows->n && !status; row++) {
+        row_t parent = rows->parent[row];
+        if (parent == ROW_NONE)
+            above[row] = ROW_NONE;
+        else
+            above[row] = innermost(rows, above, parent, marked[parent], reference ? INT64_MIN : rows->start[row]);
+        around[row] = above[row];
+    }
+    arena_release(scratch, mark);
     return status;
 }
 
@@ -197,6 +216,11 @@ static row_t put(struct host_walk *walk, row_t place, row_t parent) {
         rows->start[row] = list->start[place];
         rows->stop[row] = list->stop[place];
         rows->kind[row] = list->kind[place];
+    } else {
+        bool is_operator = parent != ROW_NONE && rows->kind[parent] == HOST_OPERATOR;
+        walk->above[row] =
+            parent == ROW_NONE ? ROW_NONE : innermost(rows, walk->above, parent, is_operator, rows->start[row]);
+        rows->around[row] = walk->above[row];
     }
     return row;
 }
@@ -255,7 +279,7 @@ static void walk_all(struct host_walk *walk) {
 /* What the threads of the host share while their rows are made. */
 struct thread_making {
     struct host_list *list;
-    struct host_sorting sorting;
+    const uint8_t *kinds; /* by string of a category */
     struct host_walk walk;
 };
 
@@ -264,17 +288,16 @@ static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_erro
     const struct thread_making *making = arg;
     struct host_walk walk = making->walk;
     walk.next = thread_begin(making->list, thread);
-    const struct host_sorting sorting = {making->sorting.keys + walk.next, making->sorting.order + walk.next,
-                                         making->sorting.moved + walk.next};
-    enum sutra_status status = sort_thread(walk.reading, making->list, thread, &sorting, error);
+    enum sutra_status status = sort_thread(walk.reading, making->kinds, making->list, thread, error);
     if (!status && !(walk.reading->rules & READING_REFERENCE))
         walk_thread(&walk, thread);
     return status;
 }
 
 /* By our rules nothing is left out, so that rows stand where the list has them. */
-static enum sutra_status make_rows(struct sutra_context *context, struct op_reading *reading, struct host_list *list,
-                                   struct arena *arena, struct arena *scratch, struct sutra_error *error) {
+static enum sutra_status make_rows(struct sutra_context *context, struct op_reading *reading, const uint8_t *kinds,
+                                   struct host_list *list, struct arena *arena, struct arena *scratch,
+                                   struct sutra_error *error) {
     struct host_rows *rows = &reading->hosts;
     bool reference = reading->rules & READING_REFERENCE;
     struct host_list columns = reference ? list_take(list->n, arena) : *list;
@@ -286,16 +309,15 @@ static enum sutra_status make_rows(struct sutra_context *context, struct op_read
                                .end = arena_take(arena, list->n, sizeof(row_t)),
                                .start = columns.start,
                                .stop = columns.stop,
+                               .around = reference ? NULL : arena_take(arena, list->n, sizeof(row_t)),
                                .thread = arena_take(arena, list->n, sizeof(uint32_t)),
                                .kind = columns.kind};
     struct thread_making making = {
         .list = list,
-        .sorting = {.keys = arena_take(scratch, list->n, sizeof(uint64_t)),
-                    .order = arena_take(scratch, list->n, sizeof(row_t)),
-                    .moved = arena_take(scratch, list->n, sizeof(uint64_t))},
+        .kinds = kinds,
         .walk = {.list = list, .reading = reading, .rows = rows, .top = ROW_NONE},
     };
-    making.walk.left_out = arena_take(scratch, reference ? list->n : 0, sizeof(row_t));
+    *(reference ? &making.walk.left_out : &making.walk.above) = arena_take(scratch, list->n, sizeof(row_t));
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = arena_status(scratch, error);
@@ -324,43 +346,8 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
         status = arena->failed ? error_memory(error) : arena_status(scratch, error);
     }
     if (!status) {
-        deal_out(reading, times, lists->kind_of, &events, &list);
-        status = make_rows(context, reading, &list, arena, scratch, error);
-    }
-    arena_release(scratch, mark);
-    return status;
-}
-
-/* ---- What is around ---- */
-
-/* The innermost marked row among `row` and those above it that has not ended at a moment. What has ended stays so, so
- * the ways to it are cut short for those who look later. */
-static row_t innermost(const struct host_rows *rows, const uint8_t *marked, row_t *above, row_t row, int64_t at) {
-    row_t found = marked[row] ? row : above[row];
-    while (found != ROW_NONE && rows->stop[found] <= at)
-        found = above[found];
-    for (row_t next = row; next != found && next != ROW_NONE;) {
-        row_t then = above[next];
-        above[next] = found;
-        next = then;
-    }
-    return found;
-}
-
-enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
-                                    row_t *around, struct sutra_error *error) {
-    const struct host_rows *rows = &reading->hosts;
-    bool reference = reading->rules & READING_REFERENCE;
-    struct arena_mark mark = arena_mark(scratch);
-    row_t *above = arena_take(scratch, rows->n, sizeof *above);
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t row = 0; row < rows->n && !status; row++) {
-        row_t parent = rows->parent[row];
-        if (parent == ROW_NONE)
-            above[row] = ROW_NONE;
-        else
-            above[row] = innermost(rows, marked, above, parent, reference ? INT64_MIN : rows->start[row]);
-        around[row] = above[row];
+        deal_out(reading, times, &events, &list);
+        status = make_rows(context, reading, lists->kind_of, &list, arena, scratch, error);
     }
     arena_release(scratch, mark);
     return status;

@@ -56,7 +56,7 @@ static bool is_listed(const struct op_reading *reading, row_t host) {
 /* Adds a row to its group; what an operator around it loses to it is the time that both run. */
 static void add_host(struct name_table *table, row_t row, uint32_t group) {
     const struct host_rows *hosts = &table->input->reading->hosts;
-    row_t around = table->input->reading->around[row];
+    row_t around = table->input->reading->hosts.around[row];
     int64_t start = hosts->start[row], stop = hosts->stop[row];
     struct host_sum *sum = &table->hosts[group];
     sum->calls++;
@@ -267,10 +267,10 @@ static enum sutra_status find_paths(const struct op_input *input, struct call_pa
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < reading->charges.n && !status; i++)
         for (row_t row = reading->charges.host[i]; row != ROW_NONE && paths->of_host[row] != 0;
-             row = input->reading->around[row])
+             row = input->reading->hosts.around[row])
             paths->of_host[row] = 0; /* to be numbered */
     for (row_t row = 0; row < reading->hosts.n && !status; row++) {
-        row_t above = input->reading->around[row];
+        row_t above = input->reading->hosts.around[row];
         if (paths->of_host[row] == TUPLE_NONE)
             continue;
         struct tuple step = {

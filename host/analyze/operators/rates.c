@@ -20,7 +20,7 @@
 
 static enum sutra_status list_hosts(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = work->reading;
-    const row_t *around = work->reading->around;
+    const row_t *around = work->reading->hosts.around;
     uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
     work->hosts = arena_take(arena, reading->hosts.n, sizeof *work->hosts);
     work->place = rows_none(arena, reading->hosts.n);
@@ -62,7 +62,7 @@ static enum sutra_status find_stands(struct rates_work *work, struct arena *aren
     work->stands = arena_take(arena, hosts->n, sizeof *work->stands);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < hosts->n && !status; row++) {
-        row_t above = work->reading->around[row], place = work->place[row];
+        row_t above = work->reading->hosts.around[row], place = work->place[row];
         work->stands[row] = above == ROW_NONE ? ROW_NONE : work->stands[above];
         if (place != ROW_NONE && !flops_at(work, place)->missing)
             work->stands[row] = row;

@@ -1,8 +1,47 @@
 /*
- * reading.c - the parts of a reading, one after the other.
+ * reading.c - the parts of a reading, one after the other; rows of the device, and by our rules the events of their
+ * calls, beside those of the host.
  */
 #include "analyze/operators/reading.h"
+
+#include "base/aside.h"
+#include "base/error.h"
 #include "text/counted.h"
+
+/* Rows of the device, which have their columns. */
+struct device_making {
+    struct sutra_context *context;
+    struct op_reading *reading;
+    const struct exact_times *times;
+    const struct event_lists *lists;
+    struct arena scratch;
+    enum sutra_status status;
+    struct sutra_error error;
+};
+
+static void make_devices(void *arg) {
+    struct device_making *making = arg;
+    making->status = device_rows_fill(making->reading, making->times, making->lists, &making->scratch, &making->error);
+    if (!making->status && !(making->reading->rules & READING_REFERENCE))
+        making->status = call_events_find(making->context, making->reading, making->times, making->lists,
+                                          &making->scratch, &making->error);
+    arena_free(&making->scratch);
+}
+
+/* Those of the host and those of the device, beside each other where the engine is the processor. */
+static enum sutra_status make_rows(struct sutra_context *context, struct op_reading *reading,
+                                   const struct exact_times *times, const struct event_lists *lists,
+                                   struct arena *arena, struct arena *scratch, struct sutra_error *error) {
+    struct device_making making = {.context = context, .reading = reading, .times = times, .lists = lists};
+    struct aside devices;
+    enum sutra_status status = device_rows_take(reading, lists, arena, error);
+    if (status)
+        return status;
+    aside_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, make_devices, &making);
+    status = host_rows_make(context, reading, times, lists, arena, scratch, error);
+    aside_end(&devices);
+    return status ? status : error_hand_on(error, making.status, &making.error);
+}
 
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
                                   struct arena *arena, struct arena *scratch, struct op_reading *reading,
@@ -24,11 +63,10 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
     if (!status)
         status = event_lists_make(reading, scratch, &lists, error);
     if (!status)
-        status = host_rows_make(context, reading, &times, &lists, arena, scratch, error);
+        status = make_rows(context, reading, &times, &lists, arena, scratch, error);
     if (!status)
-        status = device_rows_make(reading, &times, &lists, arena, scratch, error);
-    if (!status)
-        status = call_links_find(context, reading, &lists, arena, scratch, error);
+        status = rules & READING_REFERENCE ? tracelens_links_find(context, reading, &lists, arena, scratch, error)
+                                           : call_links_find(reading, arena, scratch, error);
     if (!status)
         reading->n_untimed =
             (uint64_t)lists.n_endless + (lists.n_host - reading->hosts.n) + (lists.n_device - reading->devices.n);

@@ -4,7 +4,7 @@
  *
  *     device trace --> hosts.c: events of the host, a tree for each thread --------+
  *                  --> devices.c: kernels, copies, sets -----+                     +--> charges.c: what each operator
- *                                                            +--> calls.c: links --+    launched, busy times
+ *                         and their calls, call_events.c     +--> calls.c: links --+    launched, busy times
  *
  *     thread 7   | aten::linear ............................. |      hosts     0 linear
  *                |   aten::addmm ...................          |                1   addmm         end[0] = 3
@@ -48,6 +48,7 @@ struct host_rows {
     uint32_t *name;        /* of the event */
     row_t *parent;         /* a row of this table, or ROW_NONE */
     row_t *end;            /* the first row behind the subtree */
+    row_t *around;         /* the operator around it that has not ended when it begins; NULL by the reference's rules */
     int64_t *start, *stop; /* ticks */
     uint32_t *thread;      /* below n_threads; a thread of a process */
     uint8_t *kind;         /* enum host_kind */
@@ -97,9 +98,8 @@ struct op_reading {
     struct device_rows devices;
     struct call_links links;
     struct op_charges charges;
-    const row_t *around; /* by row of hosts: the operator around it; by our rules only */
-    int64_t from, to;    /* of a part of it (op_restrict()), what is inside */
-    uint64_t n_untimed;  /* events of the host and the device that are left out: those without a start or a duration,
+    int64_t from, to;   /* of a part of it (op_restrict()), what is inside */
+    uint64_t n_untimed; /* events of the host and the device that are left out: those without a start or a duration,
                              with one below 0, or too large */
 };
 
@@ -143,19 +143,17 @@ static inline double op_dur_us(const struct op_reading *reading, row_t device) {
 /* times.c: the unit of ticks, and times of events. */
 enum sutra_status op_times_prepare(struct sutra_context *context, struct op_reading *reading, struct arena *scratch,
                                    struct exact_times *times, struct sutra_error *error);
-struct op_time {
-    int64_t start, stop;
-};
-/* Those of an event that has them. */
-static inline struct op_time op_times_read(const struct op_reading *reading, const struct exact_times *times,
-                                           row_t event) {
+/* When an event that has times begins; and when one that begins then ends. */
+static inline int64_t op_start_read(const struct op_reading *reading, const struct exact_times *times, row_t event) {
+    if (!(reading->rules & READING_REFERENCE))
+        return exact_start_ns(reading->trace, times, event);
+    return llrint(number_as_double(number_at(reading->events->ts, event)) * reading->ticks_per_us);
+}
+static inline int64_t op_stop_read(const struct op_reading *reading, row_t event, int64_t start) {
     struct number ts = number_at(reading->events->ts, event), dur = number_at(reading->events->dur, event);
-    if (!(reading->rules & READING_REFERENCE)) {
-        int64_t start = exact_start_ns(reading->trace, times, event);
-        return (struct op_time){start, start + ns_of_us(dur)};
-    }
-    double us = number_as_double(ts), length = number_as_double(dur);
-    return (struct op_time){llrint(us * reading->ticks_per_us), llrint((us + length) * reading->ticks_per_us)};
+    if (!(reading->rules & READING_REFERENCE))
+        return start + ns_of_us(dur);
+    return llrint((number_as_double(ts) + number_as_double(dur)) * reading->ticks_per_us);
 }
 
 /* event_lists.c: events of the host, calls among them, and of the device that have a duration, and arrows from calls to
@@ -169,19 +167,39 @@ struct event_lists {
 enum sutra_status event_lists_make(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
                                    struct sutra_error *error);
 
-/* hosts.c, devices.c, calls.c, charges.c */
+/* hosts.c */
 enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
-enum sutra_status device_rows_make(struct op_reading *reading, const struct exact_times *times,
-                                   const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+
+/* devices.c: the columns; rows without calls, in order; that order anew. */
+enum sutra_status device_rows_take(struct op_reading *reading, const struct event_lists *lists, struct arena *arena,
                                    struct sutra_error *error);
+enum sutra_status device_rows_fill(struct op_reading *reading, const struct exact_times *times,
+                                   const struct event_lists *lists, struct arena *scratch, struct sutra_error *error);
 enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scratch, struct sutra_error *error);
-enum sutra_status call_links_find(struct sutra_context *context, struct op_reading *reading,
-                                  const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+
+/* call_events.c: by our rules, the calls of work, which are events of the trace for now. */
+enum sutra_status call_events_find(struct sutra_context *context, struct op_reading *reading,
+                                   const struct exact_times *times, const struct event_lists *lists,
+                                   struct arena *scratch, struct sutra_error *error);
+
+/* calls.c: rows instead of events, and all links; links of the calls that there are; links of n calls and pieces of
+ * work, in this order; ids of arrows, by event. */
+enum sutra_status call_links_find(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error);
-/* By our rules, from the calls of the work. */
-enum sutra_status call_links_order(struct op_reading *reading, struct arena *arena, struct sutra_error *error);
+enum sutra_status call_links_again(struct op_reading *reading, struct arena *arena, struct sutra_error *error);
+enum sutra_status call_links_order(struct op_reading *reading, const row_t *call, const row_t *device, row_t n,
+                                   struct arena *arena, struct sutra_error *error);
+enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
+
+/* tracelens_calls.c: calls and links by the reference's rules. */
+enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *reading,
+                                       const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                       struct sutra_error *error);
+
+/* charges.c */
 enum sutra_status op_charges_make(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error);
 

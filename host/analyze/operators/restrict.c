@@ -39,6 +39,6 @@ enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_
     if (!status)
         status = device_rows_sort(&reading->devices, scratch, error);
     if (!status)
-        status = call_links_order(reading, arena, error);
+        status = call_links_again(reading, arena, error);
     return status ? status : op_charges_make(reading, arena, scratch, error);
 }

@@ -88,7 +88,8 @@ static inline uint32_t host_name(const struct op_reading *reading, row_t host) {
 /* What names of modules begin with. */
 #define MODULE_PREFIX "nn.Module: "
 
-/* Marks modules: functions of Python that are called "nn.Module: ". */
+/* Whether a row of hosts is a module: a function of Python that is called "nn.Module: "; marks all that are. */
+bool op_is_module(const struct op_reading *reading, row_t host);
 void op_modules_mark(const struct op_reading *reading, uint8_t *marked);
 
 /* The category of each charge, in the arena: by the name of its launcher, and what categories.c says. */
