@@ -111,10 +111,10 @@ static void inputs_are_one_text(void **state) {
         {11, FIELD_INPUT_SHAPES, ""},
         {11, FIELD_INPUT_TYPES, "[[11, 22], [33, 44]]"},
     };
-    static const struct asked_field field = {"args", ASK_INPUTS, true};
-    for (int ahead = 0; ahead < 2; ahead++) {
+    static const struct asked_field field = {"args", ASK_INPUTS, true}, id = {"id", ASK_KEY, true};
+    for (enum reading_ahead ahead = AHEAD_NOTHING; ahead <= AHEAD_INPUTS; ahead++) {
         struct sutra_context *context = make_context(1);
-        context->reads_ahead = ahead;
+        context->ahead = ahead;
         struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
         struct asked_column column;
         assert_int_equal(event_columns_ask(context, trace, &field, 1, NULL, N_EVENTS, &column, NULL), SUTRA_OK);
@@ -130,7 +130,8 @@ static void inputs_are_one_text(void **state) {
         assert_int_equal(column.string[6], column.string[9]);
         assert_int_not_equal(column.string[7], column.string[8]);
         assert_int_equal(column.string[10], column.string[12]);
-        assert_int_equal(event_columns_have(trace, &field), ahead);
+        assert_int_equal(event_columns_have(trace, &field), ahead == AHEAD_INPUTS);
+        assert_int_equal(event_columns_have(trace, &id), ahead >= AHEAD_IDS);
         sutra_device_trace_free(trace);
         sutra_context_free(context);
     }

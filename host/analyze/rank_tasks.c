@@ -230,9 +230,10 @@ static enum sutra_status take_or_read(const struct rank_run *run, size_t number,
         return SUTRA_OK;
     }
     context->notes_places = tasks->notes_places;
-    context->reads_ahead = tasks->reads_ahead;
+    context->ahead = tasks->ahead;
     enum sutra_status status = sutra_device_trace_read(context, task->path, trace, &task->error);
-    context->notes_places = context->reads_ahead = false;
+    context->notes_places = false;
+    context->ahead = AHEAD_NOTHING;
     return status;
 }
 

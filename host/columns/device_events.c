@@ -20,7 +20,7 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (capacity <= events->capacity)
         return true;
     if (!columns_resize(events, device_event_forms(events->notes_places),
-                        device_event_n_columns(events->notes_places, events->reads_ahead), capacity))
+                        device_event_n_columns(events->notes_places, events->ahead), capacity))
         return false;
     events->capacity = capacity;
     return true;

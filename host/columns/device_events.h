@@ -76,9 +76,13 @@ struct value_places {
 enum { DEVICE_EVENT_BYTES = 2 * (sizeof(uint64_t) + 1) + sizeof(struct value_places) DEVICE_EVENT_COLUMNS(X) };
 #undef X
 
+/* What is read although it is no column of all traces, for who will ask for it: nothing; ids; inputs, too. */
+enum reading_ahead { AHEAD_NOTHING, AHEAD_IDS, AHEAD_INPUTS };
+
 struct device_events {
     row_t n, capacity;
-    bool notes_places, reads_ahead; /* set before the first row: there are columns of them */
+    bool notes_places; /* this and the next are set before the first row: there are columns of them */
+    enum reading_ahead ahead;
     struct value_places *places;
     value_key *id;    /* while the trace is read: then both are kept where such columns are asked for */
     uint32_t *inputs; /* read/event_columns.h */
@@ -88,7 +92,7 @@ struct device_events {
 #undef X
 };
 
-/* All columns: that of places, two for each of the numbers, those above, and the two that are read ahead. */
+/* All columns: that of places, two for each of the numbers, those above, and those that are read ahead. */
 #define DEVICE_EVENT_N_COLUMNS 19
 extern const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS];
 
@@ -97,8 +101,8 @@ static inline const struct column_form *device_event_forms(bool notes_places) {
     return device_event_columns + (notes_places ? 0 : 1);
 }
 
-static inline size_t device_event_n_columns(bool notes_places, bool reads_ahead) {
-    return (size_t)DEVICE_EVENT_N_COLUMNS - (notes_places ? 0 : 1) - (reads_ahead ? 0 : 2);
+static inline size_t device_event_n_columns(bool notes_places, enum reading_ahead ahead) {
+    return (size_t)DEVICE_EVENT_N_COLUMNS - (notes_places ? 0 : 1) - (AHEAD_INPUTS - ahead);
 }
 
 /* Room for `capacity` rows, keeping those that are there; false: out of memory. */

@@ -50,8 +50,8 @@ static bool part_begin(struct document_part *of) {
     const struct device_events *events = &((const struct sutra_device_trace *)of->trace)->events;
     part->bad_row = ROW_NONE;
     part->events.notes_places = events->notes_places;
-    part->events.reads_ahead = events->reads_ahead;
-    return strings_init(&part->strings) && (!events->reads_ahead || strings_init(&part->inputs));
+    part->events.ahead = events->ahead;
+    return strings_init(&part->strings) && (events->ahead < AHEAD_INPUTS || strings_init(&part->inputs));
 }
 
 /* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
@@ -199,11 +199,11 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->flags[row] = values->flags;
     if (events->notes_places)
         note_places(&events->places[row], values, text);
-    if (events->reads_ahead) {
+    if (events->ahead >= AHEAD_IDS)
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : values->id_key;
+    if (events->ahead >= AHEAD_INPUTS)
         events->inputs[row] =
             seen_inputs_intern(&part->seen_inputs, &part->part.fields, values->inputs, values->given, &part->inputs);
-    }
     part->n_lower_external += values->lower_external;
 }
 
@@ -248,10 +248,11 @@ static void part_finish(struct document_part *of) {
 
 static void take_rows(struct document_part *of) {
     struct sutra_device_trace *trace = of->trace;
-    bool notes_places = trace->events.notes_places, reads_ahead = trace->events.reads_ahead;
+    bool notes_places = trace->events.notes_places;
+    enum reading_ahead ahead = trace->events.ahead;
     trace->events = event_part(of)->events;
     trace->events.notes_places = notes_places;
-    trace->events.reads_ahead = reads_ahead;
+    trace->events.ahead = ahead;
     trace->events.n = of->n;
     trace->events.capacity = of->capacity;
 }
@@ -298,7 +299,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         if (part->part.n == 0)
             continue;
         if (!join_strings(&trace->strings, &part->strings, &part->string_map) ||
-            (trace->events.reads_ahead &&
+            (trace->events.ahead >= AHEAD_INPUTS &&
              !join_strings(event_columns_table(trace->columns), &part->inputs, &part->inputs_map)))
             return error_memory(error);
         trace->n_fields_dropped += part->n_dropped;
@@ -336,14 +337,14 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
         return error_memory(error);
     struct document_reader reader = device_reader;
     reader.columns = device_event_forms(context->notes_places);
-    reader.n_columns = device_event_n_columns(context->notes_places, context->reads_ahead);
+    reader.n_columns = device_event_n_columns(context->notes_places, context->ahead);
     made->events.notes_places = context->notes_places;
-    made->events.reads_ahead = context->reads_ahead;
+    made->events.ahead = context->ahead;
     made->columns = event_columns_new();
     bool ok = made->columns && strings_init(&made->strings);
     enum sutra_status status =
         ok ? document_read_rows(&made->document, context, &reader, input, made, error) : error_memory(error);
-    if (!status && made->events.reads_ahead && !event_columns_keep(made->columns, &made->events))
+    if (!status && !event_columns_keep(made->columns, &made->events))
         status = error_memory(error);
     if (status)
         sutra_device_trace_free(made);

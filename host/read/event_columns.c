@@ -175,13 +175,13 @@ static bool keep_column(struct kept_columns *columns, struct kept_column made) {
 bool event_columns_keep(struct kept_columns *columns, struct device_events *events) {
     struct kept_column id = {.name = "id", .form = ASK_KEY, .outside = true, .key = events->id};
     struct kept_column inputs = {.name = "args", .form = ASK_INPUTS, .outside = true, .string = events->inputs};
-    if (!keep_column(columns, id))
+    if (events->ahead >= AHEAD_IDS && !keep_column(columns, id))
         return false;
     events->id = NULL;
-    if (!keep_column(columns, inputs))
+    if (events->ahead >= AHEAD_INPUTS && !keep_column(columns, inputs))
         return false;
     events->inputs = NULL;
-    events->reads_ahead = false;
+    events->ahead = AHEAD_NOTHING;
     return true;
 }
 
