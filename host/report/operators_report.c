@@ -78,6 +78,8 @@ static void write_page(struct page *page, const struct operators_source *source,
     }
     page_head(page, title, first->path, more, sections);
     operators_show_warnings(page, source->ranks);
+    if (!(lines_us(&source->lines, "all work") > 0))
+        page_warning(page, "No work of a device takes any time here: record it with ProfilerActivity.CUDA.");
     show_cards(page, source, n);
     page_sections(page, sections, source);
 }

@@ -32,8 +32,10 @@ static void print_head(const struct sutra_collectives_summary *summary) {
         printf("%s trace%s left out; see the warnings\n", count_text(summary->n_left_out).text,
                summary->n_left_out == 1 ? " is" : "s are");
     if (summary->n_untold)
-        printf("%s kernels do not tell their group and number; they meet by order\n",
-               count_text(summary->n_untold).text);
+        printf("%s by order\n",
+               counted_text(summary->n_untold, "kernel does not tell its group and number; it meets others",
+                            "kernels do not tell their group and number; they meet")
+                   .text);
 }
 
 static void print_straggler(const struct sutra_collectives *collectives) {

@@ -212,8 +212,8 @@ static void print_launches(const struct hta_page *page) {
     printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
     printf("then a kernel waits %s in the median;\n", time_text(fmax(all->delay_median_us, 0)).text);
     begin("");
-    printf("%s kernels (%s) are shorter than their launch\n", count_text(all->n_short).text,
-           share_text((double)all->n_short, (double)all->n_launches).text);
+    printf("%s shorter than %s launch (%s)\n", counted_text(all->n_short, "kernel is", "kernels are").text,
+           all->n_short == 1 ? "its" : "their", share_text((double)all->n_short, (double)all->n_launches).text);
     if (all->n_unlisted == 0)
         return;
     begin("");

@@ -114,7 +114,10 @@ static void print_page(const struct sutra_operators_ranks *ranks, const struct p
     int64_t rank = sutra_operators_ranks_at(ranks, 0)->rank;
     double all_us = timeline_us(ranks, rank, "all work");
     print_head(ranks);
-    print_timeline(ranks, rank);
+    if (all_us > 0)
+        print_timeline(ranks, rank);
+    else
+        printf("No work of a device takes any time here: record it with ProfilerActivity.CUDA.\n");
     for (size_t i = 0; i < n; i++)
         print_block(ranks, &blocks[i], rank, all_us);
     printf("\nnext:\n");

@@ -19,9 +19,10 @@ static void print_text(const struct job_whole *whole) {
                *finding->ranks ? ": rank " : "", finding->ranks);
         wrapped_print(finding->text, 9, 9);
     }
-    printf("%s of %s ranks linked, %s collectives: %s %s\n", count_text(whole->n_done).text,
-           count_text((uint64_t)whole->world_size).text, count_text(whole->calls.n).text,
-           count_text(whole->n_errors).text, whole->n_errors == 1 ? "error" : "errors");
+    printf("%s of %s linked, %s: %s\n", count_text(whole->n_done).text,
+           counted_text((uint64_t)whole->world_size, "rank", "ranks").text,
+           counted_text(whole->calls.n, "collective", "collectives").text,
+           counted_text(whole->n_errors, "error", "errors").text);
 }
 
 static void print_finding_json(const struct job_finding *finding) {

@@ -57,8 +57,8 @@ static enum picture picture_of(const struct draw_values *values) {
 static void tell(const struct draw_values *values, const struct sutra_et_drawn *drawn) {
     if (values->job.quiet)
         return;
-    fprintf(stderr, "sutra: %s nodes and %s dependencies drawn\n", count_text(drawn->n_nodes).text,
-            count_text(drawn->n_edges).text);
+    fprintf(stderr, "sutra: %s and %s drawn\n", counted_text(drawn->n_nodes, "node", "nodes").text,
+            counted_text(drawn->n_edges, "dependency", "dependencies").text);
     if (drawn->n_nodes > NODES_MANY)
         message_warn("a drawing of so many nodes is hard to read: a smaller --depth may help");
 }

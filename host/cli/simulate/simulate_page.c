@@ -408,7 +408,7 @@ static void warn_of(const struct sutra_stuck_node *node) {
 void simulate_warn_stuck(const struct sutra_simulation *simulation) {
     struct sutra_stuck_node node = {.size = sizeof node};
     uint32_t n = 0;
-    message_warn("%s nodes can never run:", count_text(sutra_simulation_n_stuck(simulation)).text);
+    message_warn("%s can never run:", counted_text(sutra_simulation_n_stuck(simulation), "node", "nodes").text);
     for (; sutra_simulation_stuck(simulation, n, &node); n++)
         if (n < STUCK_MAX)
             warn_of(&node);

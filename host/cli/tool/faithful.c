@@ -67,8 +67,8 @@ void faithful_summary_print(const struct sutra_faithful_report *report) {
 
 void faithful_warn(const struct sutra_faithful_report *report) {
     if (report->n_never_ran)
-        message_warn("%s nodes of the file can never run: this is a mistake of sutra's",
-                     count_text(report->n_never_ran).text);
+        message_warn("%s of the file can never run: this is a mistake of sutra's",
+                     counted_text(report->n_never_ran, "node", "nodes").text);
     if (!report->departs)
         return;
     struct figure simulated = time_text(report->simulated_us), measured = time_text(report->measured_us);
