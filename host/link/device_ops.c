@@ -62,6 +62,10 @@ static enum sutra_status check_op(struct op_build *build, row_t event, enum even
     return status;
 }
 
+static bool has_times(uint8_t flags) {
+    return flags & EVENT_HAS_TS && flags & EVENT_HAS_DUR;
+}
+
 /* Sorts all events by time and sorts out the operators among them. */
 static enum sutra_status list_operators(struct op_build *build) {
     struct device_ops *ops = build->ops;
@@ -90,6 +94,7 @@ static enum sutra_status list_operators(struct op_build *build) {
         else if (class == EVENT_GPU_OP)
             lists->gpu[lists->n_gpu++] = event;
         ops->n_memory_sets += class == EVENT_MEMORY_SET;
+        ops->n_untimed += (class == EVENT_CPU_OP || class == EVENT_GPU_OP) && !has_times(events->flags[event]);
     }
     ops->n_launches = lists->n_launches;
     ops->n_gpu = lists->n_gpu;

@@ -34,6 +34,7 @@ struct device_ops {
     struct key_index groups; /* external id -> group */
 
     row_t n_launches, n_gpu, n_memory_sets, n_without_launch, n_without_parent;
+    row_t n_untimed; /* operators without a start or a duration: 0 stands for it, as in the reference */
     uint64_t n_fields_dropped;
     struct exclusive_anomalies anomalies;
 };

@@ -231,6 +231,11 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     if (!status)
         status = count_unmatched_gpu(linked, error);
     fill_report(linked);
+    if (linked->ops.n_untimed)
+        context_warn(context, "%s no start or no duration: 0 stands for it",
+                     counted_text(linked->ops.n_untimed, "operator of the device trace has",
+                                  "operators of the device trace have")
+                         .text);
     if (linked->report.n_fields_dropped)
         context_warn(
             context, "%s taken as absent",
