@@ -37,6 +37,9 @@ static inline bool exact_time_is_known(const struct device_events *events, row_t
            us_are_sound(dur) && dur >= 0;
 }
 
+/* Warns of those without, if there are some: `one` or `several` of what "has" or "have" none. */
+void untimed_warn(struct sutra_context *context, uint64_t n, const char *one, const char *several);
+
 /* Microseconds that are sound as nanoseconds, of which those that lie between two are rounded to the even one. */
 static inline int64_t ns_of_us(struct number us) {
     if (!number_is_double(us))

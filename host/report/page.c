@@ -243,10 +243,6 @@ void page_words(struct page *page, const char *words) {
 
 /* ---- Warnings ---- */
 
-static void begin_warning(struct page *page) {
-    out_add(out_of(page), "<p class=\"warning\" role=\"note\">");
-}
-
 void page_warning(struct page *page, const char *words) {
     page_warning_of(page, NULL, words);
 }
@@ -257,7 +253,7 @@ void page_warning_count(struct page *page, uint64_t n, const char *one, const ch
 }
 
 void page_warning_of(struct page *page, const char *what, const char *why) {
-    begin_warning(page);
+    out_add(out_of(page), "<p class=\"warning\" role=\"note\">");
     if (what) {
         markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
         out_add(out_of(page), ": ");

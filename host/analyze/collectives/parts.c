@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "facts/device_class.h"
 #include "facts/device_peaks.h"
+#include "facts/exact_times.h"
 #include "facts/names.h"
-#include "text/counted.h"
 
 /* What each name of a kernel is to a timeline, found when it is met. */
 static enum device_class class_of(const struct sutra_device_trace *trace, const struct string_roles *roles,
@@ -55,9 +55,8 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
         else
             n_untimed++;
     }
-    if (!status && n_untimed)
-        context_warn(context, "%s no start, no duration or one below 0, or times that are too large: left out",
-                     counted_text(n_untimed, "piece of device work has", "pieces of device work have").text);
+    if (!status)
+        untimed_warn(context, n_untimed, "piece of device work has", "pieces of device work have");
     arena_free(&scratch);
     return status;
 }

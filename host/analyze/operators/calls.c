@@ -40,16 +40,21 @@ enum sutra_status call_links_again(struct op_reading *reading, struct arena *are
     return call_links_order(reading, reading->devices.call, NULL, reading->devices.n, arena, error);
 }
 
-/* From the events of calls to their rows, which are there by now. */
-static enum sutra_status find_call_rows(struct op_reading *reading, struct arena *scratch, struct sutra_error *error) {
+row_t *call_rows_index(const struct op_reading *reading, struct arena *arena) {
     const struct host_rows *hosts = &reading->hosts;
-    const struct device_rows *devices = &reading->devices;
-    struct arena_mark mark = arena_mark(scratch);
-    row_t *row_of = arena_take(scratch, reading->events->n, sizeof *row_of); /* of calls only */
-    enum sutra_status status = arena_status(scratch, error);
-    for (row_t row = 0; row < hosts->n && !status; row++)
+    row_t *row_of = arena_take(arena, reading->events->n, sizeof *row_of);
+    for (row_t row = 0; row < hosts->n && row_of; row++)
         if (hosts->kind[row] == HOST_CALL)
             row_of[hosts->event[row]] = row;
+    return row_of;
+}
+
+/* From the events of calls to their rows, which are there by now. */
+static enum sutra_status find_call_rows(struct op_reading *reading, struct arena *scratch, struct sutra_error *error) {
+    const struct device_rows *devices = &reading->devices;
+    struct arena_mark mark = arena_mark(scratch);
+    const row_t *row_of = call_rows_index(reading, scratch);
+    enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < devices->n && !status; i++)
         if (devices->call[i] != ROW_NONE)
             devices->call[i] = row_of[devices->call[i]];

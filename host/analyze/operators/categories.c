@@ -55,11 +55,7 @@ static row_t find_known(const struct known_search *search, row_t row) {
     row_t found = search->above[row];
     while (found != ROW_NONE && (hosts->stop[found] <= hosts->start[row] || !is_known(search, found)))
         found = search->above[found];
-    for (row_t next = row; next != found;) {
-        row_t then = search->above[next];
-        search->above[next] = found;
-        next = then;
-    }
+    op_way_cut(search->above, row, found);
     return found;
 }
 

@@ -168,11 +168,7 @@ static row_t innermost(const struct host_rows *rows, row_t *above, row_t row, bo
     row_t found = is_marked ? row : above[row];
     while (found != ROW_NONE && rows->stop[found] <= at)
         found = above[found];
-    for (row_t next = row; next != found && next != ROW_NONE;) {
-        row_t then = above[next];
-        above[next] = found;
-        next = then;
-    }
+    op_way_cut(above, row, found);
     return found;
 }
 

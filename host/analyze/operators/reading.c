@@ -6,7 +6,6 @@
 
 #include "base/aside.h"
 #include "base/error.h"
-#include "text/counted.h"
 
 /* Rows of the device, which have their columns. */
 struct device_making {
@@ -75,7 +74,5 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
 }
 
 void op_reading_warn(struct sutra_context *context, const struct op_reading *reading) {
-    if (reading->n_untimed)
-        context_warn(context, "%s no start, no duration or one below 0, or times that are too large: left out",
-                     counted_text(reading->n_untimed, "event has", "events have").text);
+    untimed_warn(context, reading->n_untimed, "event has", "events have");
 }

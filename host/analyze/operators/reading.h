@@ -167,6 +167,15 @@ struct event_lists {
 enum sutra_status event_lists_make(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
                                    struct sutra_error *error);
 
+/* Cuts the way from a row of hosts up to one on it, or to its end, short for those who look later. */
+static inline void op_way_cut(row_t *above, row_t row, row_t found) {
+    while (row != found) {
+        row_t then = above[row];
+        above[row] = found;
+        row = then;
+    }
+}
+
 /* hosts.c */
 enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
@@ -184,8 +193,10 @@ enum sutra_status call_events_find(struct sutra_context *context, struct op_read
                                    const struct exact_times *times, const struct event_lists *lists,
                                    struct arena *scratch, struct sutra_error *error);
 
-/* calls.c: rows instead of events, and all links; links of the calls that there are; links of n calls and pieces of
- * work, in this order; ids of arrows, by event. */
+/* calls.c: by event, the row of each call that has times, and nothing for others (NULL: out of memory); rows instead of
+ * events, and all links; links of the calls that there are; links of n calls and pieces of work, in this order; ids of
+ * arrows, by event. */
+row_t *call_rows_index(const struct op_reading *reading, struct arena *arena);
 enum sutra_status call_links_find(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error);
 enum sutra_status call_links_again(struct op_reading *reading, struct arena *arena, struct sutra_error *error);

@@ -135,22 +135,14 @@ static enum sutra_status link_call(struct link_search *search, const struct numb
     return device == PAIR_NONE ? SUTRA_OK : add_link(search, call, device, error);
 }
 
-/* row_of[event]: the row of hosts. */
-static row_t *index_hosts(const struct op_reading *reading, struct arena *arena) {
-    row_t *row_of = rows_none(arena, reading->events->n);
-    for (row_t row = 0; row < reading->hosts.n && row_of; row++)
-        row_of[reading->hosts.event[row]] = row;
-    return row_of;
-}
-
 static enum sutra_status link_calls(struct link_search *search, const struct number_links *links,
                                     struct sutra_error *error) {
     const struct op_reading *reading = search->reading;
     const struct event_lists *lists = search->lists;
-    row_t *row_of = index_hosts(reading, search->scratch);
+    const row_t *row_of = call_rows_index(reading, search->scratch);
     enum sutra_status status = arena_status(search->scratch, error);
     for (row_t i = 0; i < lists->n_calls && !status; i++)
-        if (row_of[lists->call[i]] != ROW_NONE)
+        if (exact_time_is_known(reading->events, lists->call[i]))
             status = link_call(search, links, row_of[lists->call[i]], error);
     return status;
 }
