@@ -114,26 +114,33 @@ static inline const char *plain_difference(struct sutra_context *context, const 
 
 /* Whether the columns that were read ahead are those that a walk finds, which they become. */
 static inline bool plain_ahead(struct sutra_context *context, const struct sutra_device_trace *trace) {
-    static const struct asked_field fields[] = {{"id", ASK_KEY, true}, {"args", ASK_INPUTS, true}};
+    enum { N_FIELDS = 3 };
+    static const struct asked_field fields[N_FIELDS] = {
+        {"id", ASK_KEY, true}, {"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
     const struct device_events *events = &trace->events;
-    struct asked_column ahead[2], walked[2];
+    struct asked_column ahead[N_FIELDS], walked[N_FIELDS];
     value_key *id = malloc(((size_t)events->n + 1) * sizeof *id);
-    uint32_t *inputs = malloc(((size_t)events->n + 1) * sizeof *inputs);
-    bool ok = id && inputs && !event_columns_ask(context, trace, fields, 2, NULL, events->n, ahead, NULL);
+    uint32_t *arguments = malloc(((size_t)events->n + 1) * sizeof *arguments);
+    uint32_t *launches = malloc(((size_t)events->n + 1) * sizeof *launches);
+    bool ok = id && arguments && launches &&
+              !event_columns_ask(context, trace, fields, N_FIELDS, NULL, events->n, ahead, NULL);
     if (ok) {
         memcpy(id, ahead[0].key, events->n * sizeof *id);
-        memcpy(inputs, ahead[1].string, events->n * sizeof *inputs);
+        memcpy(arguments, ahead[1].string, events->n * sizeof *arguments);
+        memcpy(launches, ahead[2].string, events->n * sizeof *launches);
         event_columns_forget(trace->columns);
-        ok = !event_columns_ask(context, trace, fields, 2, NULL, events->n, walked, NULL);
+        ok = !event_columns_ask(context, trace, fields, N_FIELDS, NULL, events->n, walked, NULL);
     }
     for (row_t row = 0; row < events->n && ok; row++) {
         struct event_places places;
         event_find(trace, row, NULL, &places);
         bool is_nan = trace->document.source.bytes[places.field[FIELD_ID].at] == 'N'; /* which is equal to none */
-        ok = inputs[row] == walked[1].string[row] && (is_nan || id[row] == walked[0].key[row]);
+        ok = arguments[row] == walked[1].string[row] && launches[row] == walked[2].string[row] &&
+             (is_nan || id[row] == walked[0].key[row]);
     }
     free(id);
-    free(inputs);
+    free(arguments);
+    free(launches);
     return ok;
 }
 

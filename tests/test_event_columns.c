@@ -73,7 +73,8 @@ struct expected_input {
     const char *bytes;
 };
 
-/* All that an operator or a launch was given as one text; which of it there is is told apart, wherever it stands. */
+/* All that an operator was given is one text, and all that a launch was another, each asked for or read ahead; which
+ * of it there is is told apart, wherever it stands. */
 static void inputs_are_one_text(void **state) {
     (void)state;
     static const char text[] =
@@ -82,7 +83,7 @@ static void inputs_are_one_text(void **state) {
         "{\"args\":{\"Input Strides\":[[1, 2]],\"Input type\":[\"x\"]}},{\"args\":{\"Concrete Inputs\":\"\",\"b\":[]}},"
         "{\"Input Dims\":[],\"args\":{\"b\":[]}},{\"args\":{\"Input Dims\":[5]},\"args\":{}},"
         "{\"args\":{\"registers per thread\":32,\"shared memory\":-1.50e3,\"grid\": [1,2,3] ,\"block\":[4, 1],"
-        "\"est. achieved occupancy %\":null}},{\"args\":{\"shared memory\":32}},{\"args\":{\"grid\":32}},"
+        "\"est. achieved occupancy %\":null}},{\"args\":{\"shared memory\":32}},{\"args\":{\"Input Dims\":[[1, 2]],\"grid\":32,\"Input type\":[\"x\"] }},"
         "{\"args\":{\"block\":[4, 1],\"est. achieved occupancy %\":null,\"grid\":[1,2,3],\"grid\":[1,2,3],"
         "\"shared memory\":-1.50e3,\"registers per thread\":32}},"
         "{\"args\":{\"Input Dims\":[[11, 22], [33, 44]]}},{\"args\":{\"Input type\":[[11, 22], [33, 44]]}},"
@@ -102,7 +103,6 @@ static void inputs_are_one_text(void **state) {
         {6, FIELD_REGISTERS, "32"},
         {6, FIELD_SHARED_MEMORY, "-1.50e3"},
         {6, FIELD_OCCUPANCY, "null"},
-        {6, FIELD_INPUT_SHAPES, ""},
         {7, FIELD_SHARED_MEMORY, "32"},
         {7, FIELD_GRID, ""},
         {8, FIELD_GRID, "32"},
@@ -111,27 +111,33 @@ static void inputs_are_one_text(void **state) {
         {11, FIELD_INPUT_SHAPES, ""},
         {11, FIELD_INPUT_TYPES, "[[11, 22], [33, 44]]"},
     };
-    static const struct asked_field field = {"args", ASK_INPUTS, true}, id = {"id", ASK_KEY, true};
-    for (enum reading_ahead ahead = AHEAD_NOTHING; ahead <= AHEAD_INPUTS; ahead++) {
+    static const struct asked_field fields_of[] = {{"args", ASK_ARGUMENTS, true}, {"args", ASK_LAUNCH, true}};
+    static const struct asked_field id = {"id", ASK_KEY, true};
+    for (unsigned ahead = AHEAD_NOTHING; ahead <= (AHEAD_IDS | AHEAD_ARGUMENTS | AHEAD_LAUNCHES); ahead++) {
         struct sutra_context *context = make_context(1);
         context->ahead = ahead;
         struct sutra_device_trace *trace = parse(context, text, sizeof text - 1);
-        struct asked_column column;
-        assert_int_equal(event_columns_ask(context, trace, &field, 1, NULL, N_EVENTS, &column, NULL), SUTRA_OK);
+        struct asked_column columns[2];
+        assert_int_equal(event_columns_have(trace, &fields_of[0]), !!(ahead & AHEAD_ARGUMENTS));
+        assert_int_equal(event_columns_have(trace, &fields_of[1]), !!(ahead & AHEAD_LAUNCHES));
+        assert_int_equal(event_columns_have(trace, &id), !!(ahead & AHEAD_IDS));
+        assert_int_equal(event_columns_ask(context, trace, fields_of, 2, NULL, N_EVENTS, columns, NULL), SUTRA_OK);
+        const uint32_t *arguments = columns[0].string, *launches = columns[1].string;
         for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-            const char *whole = strings_text(event_columns_strings(trace), column.string[expected[i].event]);
+            const uint32_t *of = expected[i].field < FIELD_GRID ? arguments : launches;
+            const char *whole = strings_text(event_columns_strings(trace), of[expected[i].event]);
             size_t length;
             assert_string_equal(inputs_find(whole, expected[i].field, &length), expected[i].bytes);
             assert_int_equal(length, strlen(expected[i].bytes));
         }
-        assert_int_equal(column.string[0], column.string[1]);
-        assert_int_equal(column.string[4], STRING_NONE);
-        assert_int_equal(column.string[5], STRING_NONE);
-        assert_int_equal(column.string[6], column.string[9]);
-        assert_int_not_equal(column.string[7], column.string[8]);
-        assert_int_equal(column.string[10], column.string[12]);
-        assert_int_equal(event_columns_have(trace, &field), ahead == AHEAD_INPUTS);
-        assert_int_equal(event_columns_have(trace, &id), ahead >= AHEAD_IDS);
+        assert_int_equal(arguments[0], arguments[1]);
+        for (row_t event = 4; event < 10; event++)
+            assert_int_equal(arguments[event], event == 8 ? arguments[0] : STRING_NONE);
+        assert_int_equal(arguments[10], arguments[12]);
+        for (row_t event = 0; event < 6; event++)
+            assert_int_equal(launches[event], STRING_NONE);
+        assert_int_equal(launches[6], launches[9]);
+        assert_int_not_equal(launches[7], launches[8]);
         sutra_device_trace_free(trace);
         sutra_context_free(context);
     }

@@ -50,7 +50,7 @@ struct rank_tasks {
     const char *stage;                    /* set before: what the work is called; NULL: "analyze ranks" */
     bool again;        /* set before: the traces were read before, and what there is to warn of was said then */
     bool notes_places; /* this and the next are set before: what readers do besides, as of the context's fields */
-    enum reading_ahead ahead;
+    unsigned ahead;
     struct sutra_device_trace **held; /* set before: by trace: it is still there, and is taken; or NULL: it is read */
 };
 

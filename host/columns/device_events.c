@@ -13,14 +13,29 @@ const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS] = {
     DEVICE_EVENT_COLUMNS(X)
 #undef X
         {offsetof(struct device_events, id), sizeof(value_key)},
-    {offsetof(struct device_events, inputs), sizeof(uint32_t)},
+    {offsetof(struct device_events, arguments), sizeof(uint32_t)},
+    {offsetof(struct device_events, launches), sizeof(uint32_t)},
 };
+
+size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]) {
+    size_t n = 0;
+    for (size_t i = 0; i < DEVICE_EVENT_N_COLUMNS; i++) {
+        const struct column_form *form = &device_event_columns[i];
+        bool left_out = (form->place == offsetof(struct device_events, places) && !notes_places) ||
+                        (form->place == offsetof(struct device_events, id) && !(ahead & AHEAD_IDS)) ||
+                        (form->place == offsetof(struct device_events, arguments) && !(ahead & AHEAD_ARGUMENTS)) ||
+                        (form->place == offsetof(struct device_events, launches) && !(ahead & AHEAD_LAUNCHES));
+        if (!left_out)
+            forms[n++] = *form;
+    }
+    return n;
+}
 
 bool device_events_reserve(struct device_events *events, row_t capacity) {
     if (capacity <= events->capacity)
         return true;
-    if (!columns_resize(events, device_event_forms(events->notes_places),
-                        device_event_n_columns(events->notes_places, events->ahead), capacity))
+    struct column_form forms[DEVICE_EVENT_N_COLUMNS];
+    if (!columns_resize(events, forms, device_event_forms(events->notes_places, events->ahead, forms), capacity))
         return false;
     events->capacity = capacity;
     return true;

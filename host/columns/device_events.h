@@ -76,16 +76,17 @@ struct value_places {
 enum { DEVICE_EVENT_BYTES = 2 * (sizeof(uint64_t) + 1) + sizeof(struct value_places) DEVICE_EVENT_COLUMNS(X) };
 #undef X
 
-/* What is read although it is no column of all traces, for who will ask for it: nothing; ids; inputs, too. */
-enum reading_ahead { AHEAD_NOTHING, AHEAD_IDS, AHEAD_INPUTS };
+/* What is read although it is no column of all traces, for who will ask for it: a set of ids, what operators were
+ * given, and what launches were. */
+enum reading_ahead { AHEAD_NOTHING, AHEAD_IDS = 1, AHEAD_ARGUMENTS = 2, AHEAD_LAUNCHES = 4 };
 
 struct device_events {
     row_t n, capacity;
     bool notes_places; /* this and the next are set before the first row: there are columns of them */
-    enum reading_ahead ahead;
+    unsigned ahead;
     struct value_places *places;
-    value_key *id;    /* while the trace is read: then both are kept where such columns are asked for */
-    uint32_t *inputs; /* read/event_columns.h */
+    value_key *id; /* while the trace is read: then the three are kept where such columns are asked for */
+    uint32_t *arguments, *launches; /* read/event_columns.h */
     struct number_column ts, dur;
 #define X(type, name) type *name;
     DEVICE_EVENT_COLUMNS(X)
@@ -93,17 +94,11 @@ struct device_events {
 };
 
 /* All columns: that of places, two for each of the numbers, those above, and those that are read ahead. */
-#define DEVICE_EVENT_N_COLUMNS 19
+#define DEVICE_EVENT_N_COLUMNS 20
 extern const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS];
 
-/* Those that there are. */
-static inline const struct column_form *device_event_forms(bool notes_places) {
-    return device_event_columns + (notes_places ? 0 : 1);
-}
-
-static inline size_t device_event_n_columns(bool notes_places, enum reading_ahead ahead) {
-    return (size_t)DEVICE_EVENT_N_COLUMNS - (notes_places ? 0 : 1) - (AHEAD_INPUTS - ahead);
-}
+/* Lists those that there are, and returns how many. */
+size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]);
 
 /* Room for `capacity` rows, keeping those that are there; false: out of memory. */
 bool device_events_reserve(struct device_events *events, row_t capacity);

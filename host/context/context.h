@@ -29,7 +29,7 @@ struct sutra_context {
     size_t part_bytes;            /* threads share a file in parts of so many bytes at least */
     const struct rank_team *team; /* processes that share ranks (analyze/rank_tasks.h), or NULL */
     bool notes_places;            /* readers of device traces note where values stand that a copy may change */
-    enum reading_ahead ahead;     /* and what they read for who will ask for it (read/event_columns.h) */
+    unsigned ahead;               /* and what they read for who will ask for it (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: what they call begins and ends none */
 };
 

@@ -45,13 +45,18 @@ static void part_free(struct document_part *of) {
     part->string_map = part->inputs_map = NULL;
 }
 
+/* Whether numbers of inputs are among what is read ahead. */
+static bool reads_inputs(const struct device_events *events) {
+    return events->ahead & (AHEAD_ARGUMENTS | AHEAD_LAUNCHES);
+}
+
 static bool part_begin(struct document_part *of) {
     struct event_part *part = event_part(of);
     const struct device_events *events = &((const struct sutra_device_trace *)of->trace)->events;
     part->bad_row = ROW_NONE;
     part->events.notes_places = events->notes_places;
     part->events.ahead = events->ahead;
-    return strings_init(&part->strings) && (events->ahead < AHEAD_INPUTS || strings_init(&part->inputs));
+    return strings_init(&part->strings) && (!reads_inputs(events) || strings_init(&part->inputs));
 }
 
 /* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
@@ -157,7 +162,7 @@ static struct event_row row_of(struct event_part *part, const struct event_place
     row.category = places->field[FIELD_CATEGORY];
     row.id = places->field[FIELD_ID];
     row.id_key = KEY_ABSENT;
-    row.given = inputs_given(&places->field[FIELD_CONCRETE_INPUTS]);
+    row.given = (uint16_t)inputs_given(&places->field[FIELD_CONCRETE_INPUTS]);
     memcpy(row.inputs, &places->field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
     row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
     row.tid = read_tid(part, places);
@@ -199,11 +204,14 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->flags[row] = values->flags;
     if (events->notes_places)
         note_places(&events->places[row], values, text);
-    if (events->ahead >= AHEAD_IDS)
+    if (events->ahead & AHEAD_IDS)
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : values->id_key;
-    if (events->ahead >= AHEAD_INPUTS)
-        events->inputs[row] =
-            seen_inputs_intern(&part->seen_inputs, &part->part.fields, values->inputs, values->given, &part->inputs);
+    if (events->ahead & AHEAD_ARGUMENTS)
+        events->arguments[row] = seen_inputs_intern(&part->seen_inputs, &part->part.fields, values->inputs,
+                                                    values->given & GIVEN_TO_OPERATORS, &part->inputs);
+    if (events->ahead & AHEAD_LAUNCHES)
+        events->launches[row] =
+            inputs_intern(&part->part.fields, values->inputs, values->given & GIVEN_TO_LAUNCHES, &part->inputs);
     part->n_lower_external += values->lower_external;
 }
 
@@ -230,13 +238,20 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     append_event(part, &row, at);
 }
 
+static void map_inputs(uint32_t *inputs, row_t n, const uint32_t *map) {
+    for (row_t i = 0; i < n; i++)
+        if (inputs[i] != STRING_NONE)
+            inputs[i] = map[inputs[i]];
+}
+
 /* Puts the numbers of all strings in the place of the part's own. */
 static void part_finish(struct document_part *of) {
     struct event_part *part = event_part(of);
     struct device_events *events = &part->events;
-    for (row_t i = 0; i < of->n && part->inputs_map; i++)
-        if (events->inputs[i] != STRING_NONE)
-            events->inputs[i] = part->inputs_map[events->inputs[i]];
+    if (part->inputs_map && events->arguments)
+        map_inputs(events->arguments, of->n, part->inputs_map);
+    if (part->inputs_map && events->launches)
+        map_inputs(events->launches, of->n, part->inputs_map);
     if (!part->string_map)
         return; /* its strings are all there are */
     for (row_t i = 0; i < of->n; i++) {
@@ -249,7 +264,7 @@ static void part_finish(struct document_part *of) {
 static void take_rows(struct document_part *of) {
     struct sutra_device_trace *trace = of->trace;
     bool notes_places = trace->events.notes_places;
-    enum reading_ahead ahead = trace->events.ahead;
+    unsigned ahead = trace->events.ahead;
     trace->events = event_part(of)->events;
     trace->events.notes_places = notes_places;
     trace->events.ahead = ahead;
@@ -299,7 +314,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
         if (part->part.n == 0)
             continue;
         if (!join_strings(&trace->strings, &part->strings, &part->string_map) ||
-            (trace->events.ahead >= AHEAD_INPUTS &&
+            (reads_inputs(&trace->events) &&
              !join_strings(event_columns_table(trace->columns), &part->inputs, &part->inputs_map)))
             return error_memory(error);
         trace->n_fields_dropped += part->n_dropped;
@@ -336,8 +351,9 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     if (!made)
         return error_memory(error);
     struct document_reader reader = device_reader;
-    reader.columns = device_event_forms(context->notes_places);
-    reader.n_columns = device_event_n_columns(context->notes_places, context->ahead);
+    struct column_form forms[DEVICE_EVENT_N_COLUMNS];
+    reader.columns = forms;
+    reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);
     made->events.notes_places = context->notes_places;
     made->events.ahead = context->ahead;
     made->columns = event_columns_new();

@@ -174,13 +174,18 @@ static bool keep_column(struct kept_columns *columns, struct kept_column made) {
 
 bool event_columns_keep(struct kept_columns *columns, struct device_events *events) {
     struct kept_column id = {.name = "id", .form = ASK_KEY, .outside = true, .key = events->id};
-    struct kept_column inputs = {.name = "args", .form = ASK_INPUTS, .outside = true, .string = events->inputs};
-    if (events->ahead >= AHEAD_IDS && !keep_column(columns, id))
+    struct kept_column arguments = {
+        .name = "args", .form = ASK_ARGUMENTS, .outside = true, .string = events->arguments};
+    struct kept_column launches = {.name = "args", .form = ASK_LAUNCH, .outside = true, .string = events->launches};
+    if ((events->ahead & AHEAD_IDS) && !keep_column(columns, id))
         return false;
     events->id = NULL;
-    if (events->ahead >= AHEAD_INPUTS && !keep_column(columns, inputs))
+    if ((events->ahead & AHEAD_ARGUMENTS) && !keep_column(columns, arguments))
         return false;
-    events->inputs = NULL;
+    events->arguments = NULL;
+    if ((events->ahead & AHEAD_LAUNCHES) && !keep_column(columns, launches))
+        return false;
+    events->launches = NULL;
     events->ahead = AHEAD_NOTHING;
     return true;
 }
@@ -257,8 +262,8 @@ static struct number number_of(const char *bytes, struct json_place place) {
     return number;
 }
 
-static uint32_t inputs_at(struct asking_part *part, const struct json_place *places) {
-    return inputs_intern(&part->reader, places, inputs_given(places), &part->strings);
+static uint32_t inputs_at(struct asking_part *part, const struct json_place *places, unsigned which) {
+    return inputs_intern(&part->reader, places, inputs_given(places) & which, &part->strings);
 }
 
 static void put_value(struct asking_part *part, const struct kept_column *column, row_t event,
@@ -279,8 +284,11 @@ static void put_value(struct asking_part *part, const struct kept_column *column
     case ASK_NUMBER:
         number_put(column->number, event, number_of(bytes, place));
         break;
-    case ASK_INPUTS:
-        column->string[event] = inputs_at(part, &places->known.field[FIELD_CONCRETE_INPUTS]);
+    case ASK_ARGUMENTS:
+        column->string[event] = inputs_at(part, &places->known.field[FIELD_CONCRETE_INPUTS], GIVEN_TO_OPERATORS);
+        break;
+    case ASK_LAUNCH:
+        column->string[event] = inputs_at(part, &places->known.field[FIELD_CONCRETE_INPUTS], GIVEN_TO_LAUNCHES);
         break;
     case ASK_STRING:
         column->string[event] =
@@ -373,7 +381,7 @@ static bool find_columns(struct column_asking *asking, struct kept_columns *colu
         asked->field = event_field_named(fields[i].name, fields[i].outside);
         if (asked->field == FIELD_NONE)
             asked->named = name_field(&asking->named, &fields[i]);
-        asking->strings |= fields[i].form >= ASK_INPUTS;
+        asking->strings |= fields[i].form >= ASK_ARGUMENTS;
     }
     asking->list = columns->list;
     asking->n_fields = n_fields;

@@ -27,12 +27,13 @@
 
 /* What a field's value becomes. */
 enum asked_form {
-    ASK_PLACE,  /* where it stands in the text; `at` is 0 where it is absent */
-    ASK_KEY,    /* any value as an id; KEY_ABSENT */
-    ASK_INT,    /* what Python's int() makes of it, as an id; KEY_ABSENT, or KEY_UNHASHABLE where int() fails */
-    ASK_NUMBER, /* a number, true or false; NaN where it is absent or anything else */
-    ASK_INPUTS, /* of "args": what an operator or a launch was given (event_inputs.h), by number as those of ASK_STRING;
-                   STRING_NONE */
+    ASK_PLACE,     /* where it stands in the text; `at` is 0 where it is absent */
+    ASK_KEY,       /* any value as an id; KEY_ABSENT */
+    ASK_INT,       /* what Python's int() makes of it, as an id; KEY_ABSENT, or KEY_UNHASHABLE where int() fails */
+    ASK_NUMBER,    /* a number, true or false; NaN where it is absent or anything else */
+    ASK_ARGUMENTS, /* of "args": what an operator was given (event_inputs.h), by number as those of ASK_STRING;
+                      STRING_NONE where nothing is told of it */
+    ASK_LAUNCH,    /* the same of what a launch was given */
     ASK_STRING, /* a string's number among event_columns_strings(); STRING_NONE where it is absent or anything else */
 };
 
@@ -48,7 +49,7 @@ struct asked_column {
     const struct json_place *place;
     const value_key *key; /* ASK_KEY and ASK_INT */
     struct number_column number;
-    const uint32_t *string; /* ASK_INPUTS and ASK_STRING */
+    const uint32_t *string; /* ASK_ARGUMENTS, ASK_LAUNCH and ASK_STRING */
 };
 
 /* Most fields of one question. */

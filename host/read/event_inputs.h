@@ -1,12 +1,12 @@
 /*
- * event_inputs.h - what an operator was given (values, types, shapes, strides of its inputs) and what the launch of a
- * kernel was (grid, block, registers, shared memory, and the occupancy that Kineto estimates of them), as one text: the
- * fields of "args" from FIELD_CONCRETE_INPUTS on. So events with equal bytes have one number for all of them.
+ * event_inputs.h - what an operator was given (values, types, shapes, strides of its inputs) as one text, and what the
+ * launch of a kernel was (grid, block, registers, shared memory, and the occupancy that Kineto estimates of them) as
+ * another: the fields of "args" from FIELD_CONCRETE_INPUTS on. So events with equal bytes have one number for all.
  *
- *     1 ["", "1"] NUL 2 ["float", "Scalar"] NUL 3 [[8, 32], []] NUL 4 [[32, 1], []] NUL
- *     5 [32, 8, 1] NUL 6 [128, 1, 1] NUL 7 32 NUL 8 49152 NUL 9 80 NUL
+ *     operator  1 ["", "1"] NUL 2 ["float", "Scalar"] NUL 3 [[8, 32], []] NUL 4 [[32, 1], []] NUL
+ *     launch    5 [32, 8, 1] NUL 6 [128, 1, 1] NUL 7 32 NUL 8 49152 NUL 9 80 NUL
  *
- * Each is one byte, which field it is, and the bytes of the file, in which a value has no NUL. What is absent is not
+ * Each field is one byte, which field it is, and the bytes of the file, in which a value has no NUL. What is absent is not
  * there.
  */
 #ifndef READ_EVENT_INPUTS_H
@@ -16,17 +16,21 @@
 #include "read/event_places.h"
 #include "read/fields.h"
 
+/* Those of operators and those of launches among sets of inputs. */
+#define GIVEN_TO_OPERATORS ((1U << (FIELD_GRID - FIELD_CONCRETE_INPUTS)) - 1)
+#define GIVEN_TO_LAUNCHES  (((1U << N_EVENT_INPUTS) - 1) & ~GIVEN_TO_OPERATORS)
+
 /* Which of N_EVENT_INPUTS places are there, as a set. */
-static inline uint16_t inputs_given(const struct json_place *places) {
+static inline unsigned inputs_given(const struct json_place *places) {
     unsigned given = 0;
     for (int i = 0; i < N_EVENT_INPUTS; i++)
         given |= places[i].at ? 1U << i : 0;
-    return (uint16_t)given;
+    return given;
 }
 
 /* The number of the inputs at those of N_EVENT_INPUTS places that are `given`; STRING_NONE: none is, or memory ran out,
  * which fails. */
-static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_place *places, uint16_t given,
+static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_place *places, unsigned given,
                                      struct strings *strings) {
     const char *text = reader->source->bytes;
     size_t lengths[N_EVENT_INPUTS], n = 0;

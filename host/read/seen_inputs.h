@@ -1,5 +1,6 @@
 /*
- * seen_inputs.h - the numbers of operators' inputs that come again, as inputs_intern() gives them.
+ * seen_inputs.h - the numbers of operators' inputs that come again, as inputs_intern() gives them. (Launches have other
+ * values between theirs, which seldom come again.)
  *
  *     "Concrete Inputs": ["", "1"], "Input type": ["float", "Scalar"], "Input Strides": [[32, 1], []], "Input Dims": ...
  *                        |--- the same bytes from the first value to the end of the last: the same inputs ------------
@@ -35,18 +36,13 @@ static inline size_t seen_input_slot(const char *bytes, size_t n) {
     return (sum ^ sum >> 32) % SEEN_INPUTS;
 }
 
-/* Those of launches have other values between them, which seldom come again. */
-static inline bool inputs_may_be_seen(uint16_t given) {
-    return given && given < 1U << (FIELD_GRID - FIELD_CONCRETE_INPUTS);
-}
-
 static inline uint32_t seen_inputs_intern(struct seen_inputs *seen, struct field_reader *reader,
-                                          const struct json_place *places, uint16_t given, struct strings *strings) {
+                                          const struct json_place *places, unsigned given, struct strings *strings) {
     const char *text = reader->source->bytes;
     struct seen_input found = {.at = SIZE_MAX};
     size_t end = 0;
-    if (!inputs_may_be_seen(given))
-        return inputs_intern(reader, places, given, strings);
+    if (!given)
+        return STRING_NONE;
     for (unsigned left = given; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         size_t behind = places[i].at + event_place_length(text, places[i]);

@@ -11,7 +11,7 @@
 #include "read/event_inputs.h"
 #include "text/number_text.h"
 
-static const struct asked_field field = {"args", ASK_INPUTS, true};
+static const struct asked_field field = {"args", ASK_ARGUMENTS, true};
 
 /* Which of an event's inputs an argument is. */
 static const enum event_field input_fields[N_ARGUMENTS] = {[ARGUMENT_DIMS] = FIELD_INPUT_SHAPES,

@@ -117,7 +117,7 @@ static void find_kinds(struct launch_reader *reader, const struct device_rows *d
 
 static enum sutra_status ask(struct sutra_context *context, const struct op_reading *reading,
                              struct asked_column *column, struct sutra_error *error) {
-    static const struct asked_field field = {"args", ASK_INPUTS, true};
+    static const struct asked_field field = {"args", ASK_LAUNCH, true};
     return event_columns_ask(context, reading->trace, &field, 1, reading->devices.event, reading->devices.n, column,
                              error);
 }

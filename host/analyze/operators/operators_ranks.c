@@ -215,7 +215,7 @@ enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, cons
         return status;
     work.ranks->own.spool = &spool;
     work.ranks->own.restriction = restriction;
-    work.ranks->own.ahead = AHEAD_INPUTS;
+    work.ranks->own.ahead = AHEAD_IDS | (work.of_each.kernels ? AHEAD_LAUNCHES : AHEAD_ARGUMENTS);
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
     if (!status && work.ranks->own.is_elsewhere) {
         sutra_operators_ranks_free(work.ranks);
