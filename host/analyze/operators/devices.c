@@ -64,9 +64,8 @@ enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scrat
     return status;
 }
 
-enum sutra_status device_rows_take(struct op_reading *reading, const struct event_lists *lists, struct arena *arena,
-                                   struct sutra_error *error) {
-    row_t n = lists->n_device;
+enum sutra_status device_rows_take(struct op_reading *reading, struct arena *arena, struct sutra_error *error) {
+    row_t n = reading->events->n; /* memory that is not used is never touched */
     reading->devices = (struct device_rows){.event = arena_take(arena, n, sizeof(row_t)),
                                             .start = arena_take(arena, n, sizeof(int64_t)),
                                             .stop = arena_take(arena, n, sizeof(int64_t)),

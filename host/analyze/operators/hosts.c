@@ -17,7 +17,7 @@
 /* An event that the reference takes for one behind the last, though it begins before that ends: by less than this. */
 #define BLEED_US 1.0
 
-/* Events with known times in the order of the file, and their threads. */
+/* Events with known times in the order of the file, in the place of the list of all, and their threads. */
 struct host_events {
     row_t n;
     row_t *event;
@@ -328,7 +328,7 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct host_events events = {.event = arena_take(scratch, lists->n_host, sizeof *events.event),
+    struct host_events events = {.event = lists->host,
                                  .thread = arena_take(scratch, lists->n_host, sizeof *events.thread)};
     struct host_list list = {0};
     uint32_t n_threads = 0;

@@ -12,7 +12,7 @@ struct device_making {
     struct sutra_context *context;
     struct op_reading *reading;
     const struct exact_times *times;
-    const struct event_lists *lists;
+    struct event_lists *lists;
     struct arena scratch;
     enum sutra_status status;
     struct sutra_error error;
@@ -20,6 +20,7 @@ struct device_making {
 
 static void make_devices(void *arg) {
     struct device_making *making = arg;
+    event_lists_device(making->reading, making->lists);
     making->status = device_rows_fill(making->reading, making->times, making->lists, &making->scratch, &making->error);
     if (!making->status && !(making->reading->rules & READING_REFERENCE))
         making->status = call_events_find(making->context, making->reading, making->times, making->lists,
@@ -29,14 +30,15 @@ static void make_devices(void *arg) {
 
 /* Those of the host and those of the device, beside each other where the engine is the processor. */
 static enum sutra_status make_rows(struct sutra_context *context, struct op_reading *reading,
-                                   const struct exact_times *times, const struct event_lists *lists,
-                                   struct arena *arena, struct arena *scratch, struct sutra_error *error) {
+                                   const struct exact_times *times, struct event_lists *lists, struct arena *arena,
+                                   struct arena *scratch, struct sutra_error *error) {
     struct device_making making = {.context = context, .reading = reading, .times = times, .lists = lists};
     struct aside devices;
-    enum sutra_status status = device_rows_take(reading, lists, arena, error);
+    enum sutra_status status = device_rows_take(reading, arena, error);
     if (status)
         return status;
     aside_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, make_devices, &making);
+    event_lists_host(reading, lists);
     status = host_rows_make(context, reading, times, lists, arena, scratch, error);
     aside_end(&devices);
     return status ? status : error_hand_on(error, making.status, &making.error);
@@ -60,15 +62,15 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
     if (!status)
         status = op_times_prepare(context, reading, scratch, &times, error);
     if (!status)
-        status = event_lists_make(reading, scratch, &lists, error);
+        status = event_lists_take(reading, scratch, &lists, error);
     if (!status)
         status = make_rows(context, reading, &times, &lists, arena, scratch, error);
     if (!status)
         status = rules & READING_REFERENCE ? tracelens_links_find(context, reading, &lists, arena, scratch, error)
                                            : call_links_find(reading, arena, scratch, error);
     if (!status)
-        reading->n_untimed =
-            (uint64_t)lists.n_endless + (lists.n_host - reading->hosts.n) + (lists.n_device - reading->devices.n);
+        reading->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - reading->hosts.n) +
+                             lists.n_device_endless + (lists.n_device - reading->devices.n);
     arena_release(scratch, mark);
     return status ? status : op_charges_make(reading, arena, scratch, error);
 }

@@ -157,15 +157,18 @@ static inline int64_t op_stop_read(const struct op_reading *reading, row_t event
 }
 
 /* event_lists.c: events of the host, calls among them, and of the device that have a duration, and arrows from calls to
- * work, as they stand in the file. */
+ * work, as they stand in the file: first room for them, then those of each side. */
 struct event_lists {
     row_t n_host, n_calls, n_device, n_arrows;
     row_t *host, *call, *device, *arrow;
-    row_t n_endless;  /* events of the host and the device without a duration */
-    uint8_t *kind_of; /* by string of a category: enum host_kind */
+    row_t n_host_endless, n_device_endless; /* events without a duration */
+    uint8_t *kind_of;                       /* by string of a category: enum host_kind */
+    uint8_t *lists_of;                      /* the same: which lists its events are of */
 };
-enum sutra_status event_lists_make(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
+enum sutra_status event_lists_take(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
                                    struct sutra_error *error);
+void event_lists_host(const struct op_reading *reading, struct event_lists *lists);
+void event_lists_device(const struct op_reading *reading, struct event_lists *lists);
 
 /* Cuts the way from a row of hosts up to one on it, or to its end, short for those who look later. */
 static inline void op_way_cut(row_t *above, row_t row, row_t found) {
@@ -176,14 +179,13 @@ static inline void op_way_cut(row_t *above, row_t row, row_t found) {
     }
 }
 
-/* hosts.c */
+/* hosts.c: the rows of the events of that list, which is used up. */
 enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
 
-/* devices.c: the columns; rows without calls, in order; that order anew. */
-enum sutra_status device_rows_take(struct op_reading *reading, const struct event_lists *lists, struct arena *arena,
-                                   struct sutra_error *error);
+/* devices.c: columns with room for all events; rows without calls, in order; that order anew. */
+enum sutra_status device_rows_take(struct op_reading *reading, struct arena *arena, struct sutra_error *error);
 enum sutra_status device_rows_fill(struct op_reading *reading, const struct exact_times *times,
                                    const struct event_lists *lists, struct arena *scratch, struct sutra_error *error);
 enum sutra_status device_rows_sort(struct device_rows *rows, struct arena *scratch, struct sutra_error *error);
