@@ -237,15 +237,14 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
 /* Paths as numbers: each is a name below another path. */
 struct call_paths {
     struct tuples steps; /* (path around it plus 1, or 0; name) */
-    uint32_t *of_host;   /* by row of hosts: of those that work is charged to, and of operators around them; else
-                            TUPLE_NONE */
+    uint32_t *of_way;
 };
 
 static void put_path(const struct op_input *input, const void *source, row_t charge, struct sutra_table *table) {
     const struct call_paths *paths = source;
     uint32_t steps[PATH_SHOWN], n = 0;
     struct buffer text = {0};
-    uint32_t at = paths->of_host[input->reading->charges.host[charge]] + 1;
+    uint32_t at = paths->of_way[input->ways.of_charge[charge]] + 1;
     for (; at && n < PATH_SHOWN && paths->steps.list; at = (uint32_t)paths->steps.list[at - 1].part[0])
         steps[n++] = (uint32_t)paths->steps.list[at - 1].part[1];
     if (at)
@@ -262,21 +261,15 @@ static void put_path(const struct op_input *input, const void *source, row_t cha
 
 static enum sutra_status find_paths(const struct op_input *input, struct call_paths *paths, struct arena *arena,
                                     struct sutra_error *error) {
-    const struct op_reading *reading = input->reading;
-    paths->of_host = rows_none(arena, reading->hosts.n);
+    const struct op_ways *ways = &input->ways;
+    paths->of_way = arena_take(arena, ways->n, sizeof *paths->of_way);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < reading->charges.n && !status; i++)
-        for (row_t row = reading->charges.host[i]; row != ROW_NONE && paths->of_host[row] != 0;
-             row = input->reading->hosts.around[row])
-            paths->of_host[row] = 0; /* to be numbered */
-    for (row_t row = 0; row < reading->hosts.n && !status; row++) {
-        row_t above = input->reading->hosts.around[row];
-        if (paths->of_host[row] == TUPLE_NONE)
-            continue;
-        struct tuple step = {
-            {above == ROW_NONE ? 0 : (value_key)paths->of_host[above] + 1, host_name(reading, row), 0, 0}};
-        paths->of_host[row] = tuples_number(&paths->steps, step);
-        status = paths->of_host[row] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
+    for (row_t way = 0; way < ways->n && !status; way++) {
+        row_t above = ways->above[way];
+        struct tuple step = {{above == ROW_NONE ? 0 : (value_key)paths->of_way[above] + 1,
+                              host_name(input->reading, ways->host[way]), 0, 0}};
+        paths->of_way[way] = tuples_number(&paths->steps, step);
+        status = paths->of_way[way] == TUPLE_NONE ? error_memory(error) : SUTRA_OK;
     }
     return status;
 }
@@ -292,7 +285,7 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
     if (!status)
         status = find_paths(input, &paths, arena, error);
     for (row_t i = 0; i < charges->n && !status; i++)
-        path_of[i] = paths.of_host[charges->host[i]];
+        path_of[i] = paths.of_way[input->ways.of_charge[i]];
     if (!status)
         status = op_groups_number(path_of, charges->n, paths.steps.n, arena, &groups, error);
     if (!status)

@@ -380,7 +380,9 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
     made->n_untimed = reading->n_untimed;
-    if (operators) {
+    if (operators)
+        status = op_ways_make(reading, arena, scratch, &input->ways, error);
+    if (!status && operators) {
         status = rates_begin(input, arena, &rates, error);
         input->rates = &rates;
     }

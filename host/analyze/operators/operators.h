@@ -5,6 +5,7 @@
 #define ANALYZE_OPERATORS_OPERATORS_H
 
 #include "analyze/operators/tables.h"
+#include "analyze/operators/ways.h"
 #include "analyze/restriction.h"
 #include "sutra/operators.h"
 
@@ -18,6 +19,7 @@ struct op_input {
     const struct op_reading *framed; /* the same with Python's functions; by our rules it is `reading` */
     const uint8_t *categories;       /* of each charge of `reading`: enum op_category */
     wide_t device_ticks;             /* the durations of all work */
+    struct op_ways ways;             /* where tables of operators are made by our rules */
     const struct rates_work *rates;  /* what operators_rates() begins with */
 };
 

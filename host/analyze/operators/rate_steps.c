@@ -118,13 +118,13 @@ enum sutra_status rate_steps_write(const struct rates_work *work, struct arena *
     const struct op_charges *charges = &work->reading->charges;
     struct rate_step *steps = NULL;
     uint32_t n = 0, n_begun = 0;
-    bool *counted = arena_zeros(arena, work->reading->hosts.n, sizeof *counted);
+    bool *counted = arena_zeros(arena, work->input->ways.n, sizeof *counted);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = list_steps(work->reading, arena, &steps, &n, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t host = charges->host[i], known = work->stands[host];
-        struct rate_step *step = step_at(steps, n, work->reading->hosts.start[host], &n_begun);
+        row_t known = work->stands[work->input->ways.of_charge[i]];
+        struct rate_step *step = step_at(steps, n, work->reading->hosts.start[charges->host[i]], &n_begun);
         bool first = known != ROW_NONE && !counted[known];
         if (step)
             add_to_step(work, i, first, step);

@@ -20,25 +20,18 @@
 
 static enum sutra_status list_hosts(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = work->reading;
-    const row_t *around = work->reading->hosts.around;
+    const struct op_ways *ways = &work->input->ways;
     uint8_t *known = arena_zeros(arena, reading->strings->n, sizeof *known);
-    work->hosts = arena_take(arena, reading->hosts.n, sizeof *work->hosts);
-    work->place = rows_none(arena, reading->hosts.n);
+    work->hosts = arena_take(arena, ways->n, sizeof *work->hosts);
+    work->place = arena_take(arena, ways->n, sizeof *work->place);
     enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
-    for (row_t i = 0; i < reading->charges.n; i++)
-        for (row_t row = reading->charges.host[i]; row != ROW_NONE && work->place[row] == ROW_NONE; row = around[row])
-            work->place[row] = 0;
-    for (row_t row = 0; row < reading->hosts.n; row++) {
-        if (work->place[row] == ROW_NONE)
-            continue;
-        bool asked = op_work_is_known(reading, row, FLOPS_OURS, known);
-        work->place[row] = asked ? work->n_hosts : ROW_NONE;
+    for (row_t way = 0; way < ways->n && !status; way++) {
+        bool asked = op_work_is_known(reading, ways->host[way], FLOPS_OURS, known);
+        work->place[way] = asked ? work->n_hosts : ROW_NONE;
         if (asked)
-            work->hosts[work->n_hosts++] = row;
+            work->hosts[work->n_hosts++] = ways->host[way];
     }
-    return SUTRA_OK;
+    return status;
 }
 
 enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
@@ -56,16 +49,16 @@ static const struct op_flops *flops_at(const struct rates_work *work, row_t plac
     return &work->works.flops[work->works.groups.of[place]];
 }
 
-/* What is around a row stands before it. */
+/* What is above a way stands before it. */
 static enum sutra_status find_stands(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
-    const struct host_rows *hosts = &work->reading->hosts;
-    work->stands = arena_take(arena, hosts->n, sizeof *work->stands);
+    const struct op_ways *ways = &work->input->ways;
+    work->stands = arena_take(arena, ways->n, sizeof *work->stands);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t row = 0; row < hosts->n && !status; row++) {
-        row_t above = work->reading->hosts.around[row], place = work->place[row];
-        work->stands[row] = above == ROW_NONE ? ROW_NONE : work->stands[above];
+    for (row_t way = 0; way < ways->n && !status; way++) {
+        row_t above = ways->above[way], place = work->place[way];
+        work->stands[way] = above == ROW_NONE ? ROW_NONE : work->stands[above];
         if (place != ROW_NONE && !flops_at(work, place)->missing)
-            work->stands[row] = row;
+            work->stands[way] = way;
     }
     return status;
 }
@@ -82,8 +75,9 @@ static const char *missing_of(const struct rates_work *work, row_t charge) {
     row_t host = work->reading->charges.host[charge];
     if (rates_is_communication(work, charge))
         return "communication";
-    if (work->place[host] != ROW_NONE)
-        return flops_at(work, work->place[host])->missing;
+    row_t place = work->place[work->input->ways.of_charge[charge]];
+    if (place != ROW_NONE)
+        return flops_at(work, place)->missing;
     return work->reading->hosts.kind[host] == HOST_OPERATOR ? "no formula for this operator" : "outside of operators";
 }
 
@@ -110,8 +104,8 @@ static enum sutra_status number_rows(struct rates_work *work, struct arena *aren
     work->is_tf32 = arena_zeros(arena, work->reading->strings->n, sizeof *work->is_tf32);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t host = charges->host[i], known = work->stands[host];
-        struct tuple key = {{host_name(work->reading, host), 1, 0, 0}};
+        row_t known = work->stands[work->input->ways.of_charge[i]];
+        struct tuple key = {{host_name(work->reading, charges->host[i]), 1, 0, 0}};
         if (known != ROW_NONE)
             key = (struct tuple){{work->works.groups.of[work->place[known]], 0, 0, 0}};
         work->row_of[i] = tuples_number(&work->keys, key);
@@ -124,9 +118,10 @@ static void add_charge(struct rates_work *work, row_t charge) {
     const struct op_charges *charges = &work->reading->charges;
     struct rate_row *row = &work->rows[work->row_of[charge]];
     if (row->charges++ == 0) {
-        row_t host = charges->host[charge], known = work->stands[host];
+        const struct op_ways *ways = &work->input->ways;
+        row_t way = ways->of_charge[charge], known = work->stands[way];
         row->first_charge = charge;
-        row->name = host_name(work->reading, known == ROW_NONE ? host : known);
+        row->name = host_name(work->reading, ways->host[known == ROW_NONE ? way : known]);
         row->missing = known == ROW_NONE ? missing_of(work, charge) : NULL;
         row->group = known == ROW_NONE ? UINT32_MAX : work->works.groups.of[work->place[known]];
     }
@@ -139,12 +134,12 @@ static void add_charge(struct rates_work *work, row_t charge) {
 /* An operator counts once, however many launchers it stands for. */
 static enum sutra_status add_charges(struct rates_work *work, struct arena *arena, struct sutra_error *error) {
     const struct op_charges *charges = &work->reading->charges;
-    bool *counted = arena_zeros(arena, work->reading->hosts.n, sizeof *counted);
+    bool *counted = arena_zeros(arena, work->input->ways.n, sizeof *counted);
     work->rows = arena_zeros(arena, work->keys.n, sizeof *work->rows);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t host = charges->host[i], known = work->stands[host];
-        bool *once = &counted[known == ROW_NONE ? host : known];
+        row_t way = work->input->ways.of_charge[i], known = work->stands[way];
+        bool *once = &counted[known == ROW_NONE ? way : known];
         work->rows[work->row_of[i]].calls += !*once;
         *once = true;
         add_charge(work, i);

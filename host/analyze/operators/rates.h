@@ -25,8 +25,8 @@ struct rates_work {
     const struct op_reading *reading;
     row_t n_hosts, *hosts; /* rows of hosts: operators with a formula at or above any launcher */
     struct op_works works;
-    row_t *place;       /* by row of hosts: its place in that list, and among the works, or ROW_NONE */
-    row_t *stands;      /* by row of hosts: the operator with known work that stands for it, or ROW_NONE */
+    row_t *place;       /* by way: its place in that list, and among the works, or ROW_NONE */
+    row_t *stands;      /* by way: that of the operator with known work that stands for it, or ROW_NONE */
     uint32_t *row_of;   /* by charge */
     struct tuples keys; /* (group, 0) or (name, 1) */
     struct rate_row *rows;
