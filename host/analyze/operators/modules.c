@@ -31,7 +31,7 @@ struct frame_table {
     const struct op_input *input;
     const struct op_reading *reading;
     row_t n, *host; /* modules or annotations, in pre-order */
-    row_t *around;  /* by row of hosts: the innermost of them around it */
+    row_t *around;  /* of each: the innermost one around it that has not ended when it begins, or ROW_NONE */
     struct work_list forward, backward;
     wide_t *own;             /* of each: the durations of what runs in it and in none below, both ways */
     int64_t *busy[2];        /* of each: for how long work runs, forward and backward */
@@ -214,6 +214,29 @@ static enum sutra_status measure(struct frame_table *table, const struct work_li
 
 /* ---- Rows ---- */
 
+/* Frames are walked with a stack of those in whose subtrees the walk is. What has ended stays so, so the ways to it are
+ * cut short for those who look later. */
+static enum sutra_status find_around(struct frame_table *table, struct arena *arena, struct sutra_error *error) {
+    const struct host_rows *hosts = &table->reading->hosts;
+    row_t *below = arena_take(arena, table->n, sizeof *below), *above = arena_take(arena, table->n, sizeof *above);
+    row_t top = ROW_NONE;
+    table->around = arena_take(arena, table->n, sizeof *table->around);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < table->n && !status; i++) {
+        row_t row = table->host[i];
+        while (top != ROW_NONE && hosts->end[table->host[top]] <= row)
+            top = below[top];
+        row_t found = top;
+        while (found != ROW_NONE && hosts->stop[table->host[found]] <= hosts->start[row])
+            found = above[found];
+        op_way_cut(above, top, found);
+        table->around[i] = above[i] = found;
+        below[i] = top;
+        top = i;
+    }
+    return status;
+}
+
 static enum sutra_status list_frames(struct frame_table *table, const uint8_t *marked, struct arena *arena,
                                      struct sutra_error *error) {
     const struct op_reading *reading = table->reading;
@@ -224,7 +247,6 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
         return SUTRA_OK;
     struct tuple *keys = arena_zeros(arena, n, sizeof *keys);
     table->host = arena_take(arena, n, sizeof *table->host);
-    table->around = arena_take(arena, reading->hosts.n, sizeof *table->around);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++)
         if (marked[row]) {
@@ -232,7 +254,7 @@ static enum sutra_status list_frames(struct frame_table *table, const uint8_t *m
             table->host[table->n++] = row;
         }
     if (!status)
-        status = op_reading_around(reading, marked, arena, table->around, error);
+        status = find_around(table, arena, error);
     return status ? status : op_groups_make(keys, table->n, arena, &table->groups, error);
 }
 
@@ -264,28 +286,26 @@ static struct frame_sum add_up(const struct frame_table *table, uint32_t group, 
 
 /* The name around the first frame of a group; "" where there is none. */
 static void put_parent(const struct frame_table *from, uint32_t group, struct sutra_table *table) {
-    row_t around = from->around[from->host[from->groups.member[from->groups.first[group]]]];
+    row_t around = from->around[from->groups.member[from->groups.first[group]]];
     if (around == ROW_NONE)
         table_text(table, "", 0);
     else
-        table_string(table, from->reading->strings, host_name(from->reading, around));
+        table_string(table, from->reading->strings, host_name(from->reading, from->host[around]));
 }
 
 /* Durations that are in each frame and in none of those below it. */
 static enum sutra_status find_own(struct frame_table *table, bool backward, struct arena *arena,
                                   struct sutra_error *error) {
     const struct work_list *lists[] = {&table->forward, &table->backward};
-    row_t *place_of = arena_take(arena, table->reading->hosts.n, sizeof *place_of);
     table->own = arena_zeros(arena, table->n, sizeof *table->own);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < table->n && !status; i++) {
-        row_t host = table->host[i], end = table->reading->hosts.end[host], around = table->around[host];
-        place_of[host] = i;
+        row_t host = table->host[i], end = table->reading->hosts.end[host], around = table->around[i];
         for (int way = 0; way < 1 + backward; way++) {
             wide_t device = lists[way]->up_to[lists[way]->first[end]] - lists[way]->up_to[lists[way]->first[host]];
             table->own[i] += device;
             if (around != ROW_NONE)
-                table->own[place_of[around]] -= device;
+                table->own[around] -= device;
         }
     }
     return status;
