@@ -14,7 +14,7 @@
 #include "columns/hash.h"
 #include "read/event_inputs.h"
 
-#define SEEN_INPUTS 1024
+#define SEEN_INPUTS_BITS 10
 
 struct seen_input {
     size_t at, length; /* of the bytes; 0: none were seen */
@@ -23,17 +23,20 @@ struct seen_input {
 };
 
 struct seen_inputs {
-    struct seen_input list[SEEN_INPUTS];
+    struct seen_input list[1 << SEEN_INPUTS_BITS];
 };
 
-/* Where bytes, 16 at least, are kept: by a sum of products, which do not wait for each other as those of a hash do. */
+static inline uint64_t seen_input_product(const char *at, uint64_t place) {
+    return (hash_load(at, 8) ^ 0x9e3779b97f4a7c15u) * (hash_load(at + 8, 8) ^ (0xe7037ed1a0b428dbu + place));
+}
+
+/* Where bytes, 16 at least, are kept: by a sum of products, which do not wait for each other as those of a hash do. All
+ * of its bits tell in the upper ones. */
 static inline size_t seen_input_slot(const char *bytes, size_t n) {
-    uint64_t sum = n;
-    for (size_t i = 0; i < n; i += 16) {
-        const char *at = bytes + (i + 16 < n ? i : n - 16);
-        sum += hash_fold(hash_load(at, 8) ^ 0x9e3779b97f4a7c15u, hash_load(at + 8, 8) ^ (0xe7037ed1a0b428dbu + i));
-    }
-    return (sum ^ sum >> 32) % SEEN_INPUTS;
+    uint64_t sum = seen_input_product(bytes + n - 16, n);
+    for (size_t i = 0; i + 16 < n; i += 16)
+        sum += seen_input_product(bytes + i, i);
+    return (size_t)(sum >> (64 - SEEN_INPUTS_BITS));
 }
 
 static inline uint32_t seen_inputs_intern(struct seen_inputs *seen, struct field_reader *reader,

@@ -42,7 +42,7 @@ struct host_sum {
 struct name_table {
     const struct op_input *input;
     uint32_t n;          /* groups: of each name operators are one, and calls another */
-    uint32_t *of_host;   /* by row of hosts: its group; of those that are not listed anything */
+    uint32_t *of_name;   /* by name, operators and calls: the group, or ROW_NONE */
     uint32_t *of_charge; /* by charge */
     struct host_sum *hosts;
     struct charge_sum *sums;
@@ -51,6 +51,12 @@ struct name_table {
 static bool is_listed(const struct op_reading *reading, row_t host) {
     uint8_t kind = reading->hosts.kind[host];
     return kind == HOST_OPERATOR || (kind == HOST_CALL && reading->charges.of_host[host] != ROW_NONE);
+}
+
+/* Where the group of a row stands, which is one of its name. */
+static uint32_t *group_of(const struct name_table *table, row_t row) {
+    const struct op_reading *reading = table->input->reading;
+    return &table->of_name[(size_t)host_name(reading, row) * 2 + (reading->hosts.kind[row] == HOST_CALL)];
 }
 
 /* Adds a row to its group; what an operator around it loses to it is the time that both run. */
@@ -64,7 +70,7 @@ static void add_host(struct name_table *table, row_t row, uint32_t group) {
     sum->self += stop - start;
     if (around != ROW_NONE) {
         int64_t end = hosts->stop[around] < stop ? hosts->stop[around] : stop;
-        table->hosts[table->of_host[around]].self -= end - start;
+        table->hosts[*group_of(table, around)].self -= end - start;
     }
 }
 
@@ -72,25 +78,23 @@ static void add_host(struct name_table *table, row_t row, uint32_t group) {
 static enum sutra_status group_hosts(struct name_table *table, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = table->input->reading;
     size_t most = (size_t)reading->strings->n * 2;
-    table->of_host = arena_take(arena, reading->hosts.n, sizeof *table->of_host);
     table->of_charge = arena_take(arena, reading->charges.n, sizeof *table->of_charge);
     table->hosts = arena_take(arena, most, sizeof *table->hosts);
-    uint32_t *group_of = rows_none(arena, most);
+    table->of_name = rows_none(arena, most);
     enum sutra_status status = arena_status(arena, error);
     for (row_t row = 0; row < reading->hosts.n && !status; row++) {
         if (!is_listed(reading, row))
             continue;
-        enum host_kind kind = (enum host_kind)reading->hosts.kind[row];
-        uint32_t name = host_name(reading, row), *group = &group_of[(size_t)name * 2 + (kind == HOST_CALL)];
+        uint32_t *group = group_of(table, row);
         if (*group == ROW_NONE) {
-            table->hosts[table->n] = (struct host_sum){.name = name, .kind = kind};
+            table->hosts[table->n] =
+                (struct host_sum){.name = host_name(reading, row), .kind = (enum host_kind)reading->hosts.kind[row]};
             *group = table->n++;
         }
-        table->of_host[row] = *group;
         add_host(table, row, *group);
     }
     for (row_t i = 0; i < reading->charges.n && !status; i++)
-        table->of_charge[i] = table->of_host[reading->charges.host[i]];
+        table->of_charge[i] = *group_of(table, reading->charges.host[i]);
     return status;
 }
 
