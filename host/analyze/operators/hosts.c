@@ -17,7 +17,8 @@
 /* An event that the reference takes for one behind the last, though it begins before that ends: by less than this. */
 #define BLEED_US 1.0
 
-/* Events with known times in the order of the file, in the place of the list of all, and their threads. */
+/* Events with known times in the order of the file, in the place of the list of all, and their threads, in the place of
+ * those of rows: both are used anew once these are dealt out. */
 struct host_events {
     row_t n;
     row_t *event;
@@ -292,7 +293,7 @@ static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_erro
 
 /* By our rules nothing is left out, so that rows stand where the list has them. */
 static enum sutra_status make_rows(struct sutra_context *context, struct op_reading *reading, const uint8_t *kinds,
-                                   struct host_list *list, struct arena *arena, struct arena *scratch,
+                                   struct host_list *list, const struct host_events *events, struct arena *arena,
                                    struct sutra_error *error) {
     struct host_rows *rows = &reading->hosts;
     bool reference = reading->rules & READING_REFERENCE;
@@ -306,17 +307,15 @@ static enum sutra_status make_rows(struct sutra_context *context, struct op_read
                                .start = columns.start,
                                .stop = columns.stop,
                                .around = reference ? NULL : arena_take(arena, list->n, sizeof(row_t)),
-                               .thread = arena_take(arena, list->n, sizeof(uint32_t)),
+                               .thread = events->thread,
                                .kind = columns.kind};
     struct thread_making making = {
         .list = list,
         .kinds = kinds,
         .walk = {.list = list, .reading = reading, .rows = rows, .top = ROW_NONE},
     };
-    *(reference ? &making.walk.left_out : &making.walk.above) = arena_take(scratch, list->n, sizeof(row_t));
+    *(reference ? &making.walk.left_out : &making.walk.above) = events->event;
     enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = arena_status(scratch, error);
     if (!status)
         status = pool_try(context->pool, list->n_threads, make_thread, &making, error);
     if (!status && reference)
@@ -329,10 +328,10 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
                                  struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     struct host_events events = {.event = lists->host,
-                                 .thread = arena_take(scratch, lists->n_host, sizeof *events.thread)};
+                                 .thread = arena_take(arena, lists->n_host, sizeof *events.thread)};
     struct host_list list = {0};
     uint32_t n_threads = 0;
-    enum sutra_status status = arena_status(scratch, error);
+    enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = list_events(reading, lists, &events, &n_threads, error);
     if (!status) {
@@ -343,7 +342,7 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
     }
     if (!status) {
         deal_out(reading, times, &events, &list);
-        status = make_rows(context, reading, lists->kind_of, &list, arena, scratch, error);
+        status = make_rows(context, reading, lists->kind_of, &list, &events, arena, error);
     }
     arena_release(scratch, mark);
     return status;
