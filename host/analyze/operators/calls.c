@@ -3,7 +3,7 @@
  */
 #include "analyze/operators/reading.h"
 #include "base/error.h"
-#include "columns/column.h"
+#include "columns/row_ranks.h"
 
 enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
                                 const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error) {
@@ -40,30 +40,36 @@ enum sutra_status call_links_again(struct op_reading *reading, struct arena *are
     return call_links_order(reading, reading->devices.call, NULL, reading->devices.n, arena, error);
 }
 
-row_t *call_rows_index(const struct op_reading *reading, struct arena *arena) {
+/* Which rows those are of which events. */
+static void find_rows(const struct op_reading *reading, const struct row_ranks *ranks, row_t *row_of) {
     const struct host_rows *hosts = &reading->hosts;
-    row_t *row_of = arena_take(arena, reading->events->n, sizeof *row_of);
-    for (row_t row = 0; row < hosts->n && row_of; row++)
-        if (hosts->kind[row] == HOST_CALL)
-            row_of[hosts->event[row]] = row;
-    return row_of;
+    for (row_t row = 0; row < hosts->n; row++)
+        if (hosts->kind[row] == HOST_CALL && row_ranks_have(ranks, hosts->event[row]))
+            row_of[row_rank(ranks, hosts->event[row])] = row;
 }
 
-/* From the events of calls to their rows, which are there by now. */
-static enum sutra_status find_call_rows(struct op_reading *reading, struct arena *scratch, struct sutra_error *error) {
-    const struct device_rows *devices = &reading->devices;
+enum sutra_status call_rows_find(const struct op_reading *reading, row_t *calls, row_t n, struct arena *scratch,
+                                 struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    const row_t *row_of = call_rows_index(reading, scratch);
+    struct row_ranks ranks = row_ranks_take(scratch, reading->events->n);
     enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < devices->n && !status; i++)
-        if (devices->call[i] != ROW_NONE)
-            devices->call[i] = row_of[devices->call[i]];
+    for (row_t i = 0; i < n && !status; i++)
+        if (calls[i] != ROW_NONE)
+            row_ranks_add(&ranks, calls[i]);
+    row_t *row_of = status ? NULL : arena_take(scratch, row_ranks_count(&ranks), sizeof *row_of);
+    if (!status)
+        status = arena_status(scratch, error);
+    if (!status)
+        find_rows(reading, &ranks, row_of);
+    for (row_t i = 0; i < n && !status; i++)
+        if (calls[i] != ROW_NONE)
+            calls[i] = row_of[row_rank(&ranks, calls[i])];
     arena_release(scratch, mark);
     return status;
 }
 
 enum sutra_status call_links_find(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error) {
-    enum sutra_status status = find_call_rows(reading, scratch, error);
+    enum sutra_status status = call_rows_find(reading, reading->devices.call, reading->devices.n, scratch, error);
     return status ? status : call_links_again(reading, arena, error);
 }

@@ -195,10 +195,11 @@ enum sutra_status call_events_find(struct sutra_context *context, struct op_read
                                    const struct exact_times *times, const struct event_lists *lists,
                                    struct arena *scratch, struct sutra_error *error);
 
-/* calls.c: by event, the row of each call that has times, and nothing for others (NULL: out of memory); rows instead of
- * events, and all links; links of the calls that there are; links of n calls and pieces of work, in this order; ids of
- * arrows, by event. */
-row_t *call_rows_index(const struct op_reading *reading, struct arena *arena);
+/* calls.c: from the events of n calls with times (or ROW_NONE) to their rows, in their place; the same of all work, and
+ * its links; links of the calls that there are; links of n calls and pieces of work, in this order; ids of arrows, by
+ * event. */
+enum sutra_status call_rows_find(const struct op_reading *reading, row_t *calls, row_t n, struct arena *scratch,
+                                 struct sutra_error *error);
 enum sutra_status call_links_find(struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                   struct sutra_error *error);
 enum sutra_status call_links_again(struct op_reading *reading, struct arena *arena, struct sutra_error *error);

@@ -139,11 +139,15 @@ static enum sutra_status link_calls(struct link_search *search, const struct num
                                     struct sutra_error *error) {
     const struct op_reading *reading = search->reading;
     const struct event_lists *lists = search->lists;
-    const row_t *row_of = call_rows_index(reading, search->scratch);
+    row_t n = 0, *calls = arena_take(search->scratch, lists->n_calls, sizeof *calls);
     enum sutra_status status = arena_status(search->scratch, error);
     for (row_t i = 0; i < lists->n_calls && !status; i++)
         if (exact_time_is_known(reading->events, lists->call[i]))
-            status = link_call(search, links, row_of[lists->call[i]], error);
+            calls[n++] = lists->call[i];
+    if (!status)
+        status = call_rows_find(reading, calls, n, search->scratch, error);
+    for (row_t i = 0; i < n && !status; i++)
+        status = link_call(search, links, calls[i], error);
     return status;
 }
 
