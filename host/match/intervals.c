@@ -133,8 +133,15 @@ static void sweep(struct bounds *lists, uint32_t n_lists, int64_t unit, struct i
 }
 
 /* Rising ends. They are that already unless a group ends before it starts. */
-static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row_t n, int64_t *sorted,
+static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row_t n, const int64_t **rising,
                                    struct sutra_error *error) {
+    row_t n_rising = 1;
+    while (n_rising < n && ends[n_rising - 1] <= ends[n_rising])
+        n_rising++;
+    *rising = ends;
+    if (n_rising >= n)
+        return SUTRA_OK;
+    int64_t *sorted = arena_take(arena, n, sizeof *sorted);
     struct arena_mark mark = arena_mark(arena);
     struct sort_keys_step pairs = {arena_take(arena, n, sizeof *pairs.keys), arena_take(arena, n, sizeof *pairs.rows),
                                    n};
@@ -148,6 +155,7 @@ static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row
     for (row_t i = 0; i < n && !status; i++)
         sorted[i] = ends[pairs.rows[i]];
     arena_release(arena, mark);
+    *rising = sorted;
     return status;
 }
 
@@ -156,13 +164,13 @@ enum sutra_status cpu_interval_states(void *pool, struct interval_states_step *s
     const struct merged *merged = step->merged;
     struct arena arena = {0};
     struct bounds lists[2 * STATE_SETS_MAX];
-    int64_t *ends = arena_take(&arena, merged->n, sizeof *ends);
-    enum sutra_status status = ends ? SUTRA_OK : error_memory(error);
+    enum sutra_status status = SUTRA_OK;
     for (uint32_t s = 0; s < step->n_sets && !status; s++) {
         row_t first = merged->first[s], n = merged->first[s + 1] - first;
-        status = sort_ends(&arena, merged->end + first, n, ends + first, error);
+        const int64_t *ends = NULL;
+        status = sort_ends(&arena, merged->end + first, n, &ends, error);
         lists[2 * s] = (struct bounds){merged->start + first, merged->start + first + n, 1 << s};
-        lists[2 * s + 1] = (struct bounds){ends + first, ends + first + n, -(1 << s)};
+        lists[2 * s + 1] = (struct bounds){ends, ends + n, -(1 << s)};
     }
     if (!status) {
         *step->states = (struct interval_states){0};

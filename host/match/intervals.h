@@ -57,7 +57,7 @@ wide_t cpu_merged_length(const struct merged *merged, uint32_t segment);
 
 /* Whole steps of `unit` in a stretch of time, as time; towards zero. */
 SHARED int64_t stretch_whole(int64_t length, int64_t unit) {
-    return length / unit * unit;
+    return unit == 1 ? length : length / unit * unit; /* a division takes longest */
 }
 
 /* For how long which segments cover the time together. State s stands for the segments whose bits 1 << segment are set

@@ -107,13 +107,22 @@ static void fill_list(const struct op_reading *reading, const uint8_t *kinds, st
 
 /* ---- Their order ---- */
 
-/* Sorts events by a column that is filled, which becomes sorted, too: by rising values, equal ones as they stand. */
+static bool any_negative(const int64_t *values, row_t n) {
+    int64_t all = 0;
+    for (row_t i = 0; i < n; i++)
+        all |= values[i];
+    return all < 0;
+}
+
+/* Sorts events by a column that is filled, which becomes sorted, too: by rising values, equal ones as they stand.
+ * Values that are not negative are sort keys as they are. */
 static enum sutra_status sort_events(row_t *event, int64_t *values, row_t n, struct sutra_error *error) {
     uint64_t *keys = (uint64_t *)values;
-    for (row_t i = 0; i < n; i++)
+    bool negative = any_negative(values, n);
+    for (row_t i = 0; i < n && negative; i++)
         keys[i] = integer_sort_key(values[i]);
     enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, event, n}, error);
-    for (row_t i = 0; i < n; i++)
+    for (row_t i = 0; i < n && negative; i++)
         values[i] = integer_of_sort_key(keys[i]);
     return status;
 }
