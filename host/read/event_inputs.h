@@ -6,8 +6,8 @@
  *     operator  1 ["", "1"] NUL 2 ["float", "Scalar"] NUL 3 [[8, 32], []] NUL 4 [[32, 1], []] NUL
  *     launch    5 [32, 8, 1] NUL 6 [128, 1, 1] NUL 7 32 NUL 8 49152 NUL 9 80 NUL
  *
- * Each field is one byte, which field it is, and the bytes of the file, in which a value has no NUL. What is absent is not
- * there.
+ * Each field is one byte, which field it is, and the bytes of the file, in which a value has no NUL. What is absent is
+ * not there.
  */
 #ifndef READ_EVENT_INPUTS_H
 #define READ_EVENT_INPUTS_H
