@@ -49,7 +49,7 @@ static enum sutra_status find_all(struct sutra_context *context, const struct su
     for (int i = 0; i < 2 && !status; i++)
         status = rank_collectives_take(context, &overview, i, &ranks[i], error);
     if (!status)
-        status = findings_make(context, &reading, &overview, &ranks[0].calls, &scratch, &findings, error);
+        status = findings_make(context, &reading, &overview, &ranks[0].calls, true, &scratch, &findings, error);
     if (!status)
         status = stragglers_find(list, 2, &scratch, &found, NULL, error);
     run->n_findings = findings.n;

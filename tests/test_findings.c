@@ -8,17 +8,22 @@
 #include "made_steps.h"
 #include "overview_trace.h"
 
-static void find(const char *text, struct overview_findings *findings) {
+/* `alone`: no other rank's trace is there. */
+static void find_as(const char *text, bool alone, struct overview_findings *findings) {
     struct overviewed made;
     struct sutra_error error;
     overview_of(text, 1, &made);
     struct rank_collectives collectives = {0};
     assert_int_equal(rank_collectives_take(made.context, &made.overview, 0, &collectives, &error), SUTRA_OK);
-    assert_int_equal(
-        findings_make(made.context, &made.reading, &made.overview, &collectives.calls, &made.scratch, findings, &error),
-        SUTRA_OK);
+    assert_int_equal(findings_make(made.context, &made.reading, &made.overview, &collectives.calls, alone,
+                                   &made.scratch, findings, &error),
+                     SUTRA_OK);
     collective_calls_free(&collectives.calls);
     overview_forget(&made);
+}
+
+static void find(const char *text, struct overview_findings *findings) {
+    find_as(text, true, findings);
 }
 
 static const struct overview_finding *finding_of(const struct overview_findings *findings, enum finding_rule rule) {
@@ -274,6 +279,41 @@ static void made_slow_collective(struct made_trace *made, bool fires) {
     }
 }
 
+/* All-reduces: one waits for a rank that comes late, or is larger than the others. */
+static void made_late(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        call(made, "cudaLaunchKernel", CALL_US);
+        long us = step == 1 ? 900 : 300, begin = made->free_at;
+        event(made,
+              "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
+              "\"args\":{\"correlation\":%d,\"Collective name\":\"allreduce\",\"In msg nelems\":%d,"
+              "\"Out msg nelems\":%d,\"dtype\":\"Float\",\"Group size\":8}",
+              begin, us, made->n_calls, step == 1 && !fires ? 3000 : 1000, step == 1 && !fires ? 3000 : 1000);
+        made->free_at = begin + us;
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
+/* Exchanges that do not tell their size, but whose operator does. */
+static void made_late_untold(struct made_trace *made, bool fires) {
+    for (int step = 0; step < 3; step++) {
+        step_begin(made);
+        busy_part(made);
+        long since = made->now;
+        call(made, "cudaLaunchKernel", CALL_US);
+        queue(made, "kernel", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", step == 1 ? 900 : 300);
+        made->now++;
+        around(made, "user_annotation", fires ? "nccl:all_to_all" : "nccl:recv 1<-0", since, "");
+        made->now++;
+        around(made, "cpu_op", "record_param_comms", since, "\"Input Dims\":[[64],[]],\"Input type\":[\"float\",\"\"]");
+        wait_for_device(made, "cudaDeviceSynchronize");
+        step_end(made);
+    }
+}
+
 static void copy_in(struct made_trace *made, const char *name, long us, bool beside) {
     call(made, "cudaMemcpyAsync", beside ? CALL_US : us + CALL_US);
     if (beside) {
@@ -440,6 +480,8 @@ static const struct finding_case cases[] = {
     {FINDING_SMALL_KERNELS_OPTIMIZER, made_small_kernels_optimizer, "launches 300 kernels a step", 20, 30},
     {FINDING_SMALL_KERNELS_OPTIMIZER, made_optimizer_unmarked, "launches 300 kernels a step", 45, 65},
     {FINDING_EXPOSED_COMM, made_exposed_comm, "all of it in ncclDevKernel_AllReduce_Sum; next to none", 28, 33},
+    {FINDING_STRAGGLER, made_late, "1 collective takes 200 us of each", 10, 15},
+    {FINDING_STRAGGLER, made_late_untold, "900 us instead of 300 us", 10, 15},
     {FINDING_SLOW_COLLECTIVE, made_slow_collective, "9.7 GB/s of bus bandwidth where the links give 450", 80, 90},
     {FINDING_COPIES, made_copies, "pin_memory=True", 20, 35},
     {FINDING_SYNC, made_sync, "mostly for aten::item, 20 a step", 10, 25},
@@ -502,10 +544,23 @@ static void each_rule_keeps_silent_where_it_only_looks_so(void **state) {
     assert_int_equal(n_right, sizeof cases / sizeof *cases);
 }
 
+/* The others' traces tell who is late. */
+static void one_of_several_ranks_does_not_guess_who_is_late(void **state) {
+    (void)state;
+    struct made_trace made = {0};
+    struct overview_findings findings;
+    made_late(&made, true);
+    char *text = made_text(&made);
+    find_as(text, false, &findings);
+    free(text);
+    assert_null(finding_of(&findings, FINDING_STRAGGLER));
+    assert_non_null(finding_of(&findings, FINDING_EXPOSED_COMM));
+}
+
 static void every_rule_has_a_case(void **state) {
     (void)state;
     for (int rule = 0; rule < N_FINDING_RULES; rule++) {
-        bool found = rule == FINDING_STRAGGLER; /* of several ranks */
+        bool found = false;
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             found |= cases[i].rule == (enum finding_rule)rule;
         assert_true(found);
@@ -573,6 +628,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_speaks_where_it_holds),
         cmocka_unit_test(each_rule_keeps_silent_where_it_only_looks_so),
+        cmocka_unit_test(one_of_several_ranks_does_not_guess_who_is_late),
         cmocka_unit_test(every_rule_has_a_case),
         cmocka_unit_test(findings_are_ordered_by_what_they_win),
         cmocka_unit_test(kernels_come_behind_idle_time_where_there_is_much_of_it),

@@ -66,8 +66,8 @@ static void check_ranks(struct made *made) {
     struct sutra_error error;
     for (int i = 0; i < 2; i++)
         check(rank_collectives_take(made->context, &made->overview, i, &ranks[i], &error) == SUTRA_OK, "collectives");
-    check(findings_make(made->context, &made->reading, &made->overview, &ranks[0].calls, &made->scratch, &findings,
-                        &error) == SUTRA_OK,
+    check(findings_make(made->context, &made->reading, &made->overview, &ranks[0].calls, true, &made->scratch,
+                        &findings, &error) == SUTRA_OK,
           "findings");
     check_rows(&made->overview); /* may be cut */
     check_findings(&findings);

@@ -178,13 +178,14 @@ void findings_order(struct overview_findings *findings, double busy_percent) {
 }
 
 enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *reading,
-                                struct overview *overview, const struct collective_calls *calls, struct arena *scratch,
-                                struct overview_findings *findings, struct sutra_error *error) {
+                                struct overview *overview, const struct collective_calls *calls, bool alone,
+                                struct arena *scratch, struct overview_findings *findings, struct sutra_error *error) {
     static finding_look *const looks[] = {rule_data_loading,
                                           rule_cpu_preprocessing,
                                           rule_host_bound,
                                           rule_small_kernels_optimizer,
                                           rule_exposed_comm,
+                                          rule_straggler,
                                           rule_slow_collective,
                                           rule_copies,
                                           rule_sync,
@@ -200,6 +201,7 @@ enum sutra_status findings_make(struct sutra_context *context, const struct op_r
                                  .reading = reading,
                                  .overview = overview,
                                  .calls = calls,
+                                 .alone = alone,
                                  .arena = scratch,
                                  .findings = findings};
     bool go_on = overview_busy(overview) > 0;

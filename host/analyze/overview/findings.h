@@ -91,6 +91,7 @@ struct findings_work {
     const struct op_reading *reading;
     struct overview *overview;
     const struct collective_calls *calls; /* the collectives of the trace */
+    bool alone;                           /* no trace of another rank is there, which would tell more */
     struct arena *arena;                  /* given back */
     struct measures measures;
     int64_t unexplained_waits;       /* ticks of waiting calls in which the device does what the trace does not hold */
@@ -100,10 +101,11 @@ struct findings_work {
     struct overview_findings *findings;
 };
 
-/* What is found in an overview, which may be cut at its beginning: best first, at most FINDINGS_MOST. */
+/* What is found in an overview, which may be cut at its beginning: best first, at most FINDINGS_MOST. `alone`: no other
+ * rank's trace is there. */
 enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *reading,
-                                struct overview *overview, const struct collective_calls *calls, struct arena *scratch,
-                                struct overview_findings *findings, struct sutra_error *error);
+                                struct overview *overview, const struct collective_calls *calls, bool alone,
+                                struct arena *scratch, struct overview_findings *findings, struct sutra_error *error);
 
 /* Best first, those without a win last; less than the least that is told is left out. */
 void findings_order(struct overview_findings *findings, double busy_percent);
@@ -151,7 +153,7 @@ enum sutra_status guards_apply(struct findings_work *work, bool *go_on, struct s
 /* rules_*.c, in the order in which they look. */
 typedef enum sutra_status finding_look(struct findings_work *work, struct sutra_error *error);
 finding_look rule_data_loading, rule_cpu_preprocessing, rule_host_bound, rule_small_kernels_optimizer,
-    rule_exposed_comm, rule_slow_collective, rule_copies, rule_sync, rule_allocation, rule_fp32, rule_unfused_attention,
-    rule_elementwise_fusion, rule_layout, rule_ddp_buffers, rule_gemm_bound;
+    rule_exposed_comm, rule_straggler, rule_slow_collective, rule_copies, rule_sync, rule_allocation, rule_fp32,
+    rule_unfused_attention, rule_elementwise_fusion, rule_layout, rule_ddp_buffers, rule_gemm_bound;
 
 #endif

@@ -153,7 +153,7 @@ static enum sutra_status put_steps(const struct overview *overview, const char *
 
 static enum sutra_status make_rank(struct sutra_context *context, const struct op_reading *reading,
                                    const struct sutra_overview_options *options, const struct rank_task *task,
-                                   struct arena *arena, struct arena *scratch, struct rank_overview *rank,
+                                   bool alone, struct arena *arena, struct arena *scratch, struct rank_overview *rank,
                                    struct sutra_error *error) {
     struct overview overview;
     enum sutra_status status = overview_make(context, reading, arena, scratch, &overview, error);
@@ -163,7 +163,8 @@ static enum sutra_status make_rank(struct sutra_context *context, const struct o
     if (!status)
         status = rank_collectives_take(context, &overview, task->rank, &rank->collectives, error);
     if (!status)
-        status = findings_make(context, reading, &overview, &rank->collectives.calls, scratch, &rank->findings, error);
+        status = findings_make(context, reading, &overview, &rank->collectives.calls, alone, scratch, &rank->findings,
+                               error);
     rank->made = !status;
     if (status)
         return status;
@@ -256,7 +257,8 @@ static enum sutra_status make_own(struct sutra_overview *overview, size_t number
     if (!status)
         op_reading_warn(context, &reading);
     if (!status)
-        status = make_rank(context, &reading, &overview->options, task, &arena, &scratch, rank, error);
+        status = make_rank(context, &reading, &overview->options, task, overview->tasks.n == 1, &arena, &scratch, rank,
+                           error);
     stage_end(context);
     if (!status && overview->options.tables)
         status = operators_make_of(context, &reading, task->rank, overview->options.peaks, &scratch, &rank->operators,
@@ -283,6 +285,13 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 }
 
 /* ---- All ranks ---- */
+
+/* Of a trace alone, what its own finding says that it waits. */
+static void wait_alone(struct rank_overview *rank) {
+    for (unsigned k = 0; k < rank->findings.n; k++)
+        if (rank->findings.list[k].rule == FINDING_STRAGGLER)
+            rank->collectives.wait_percent = rank->findings.list[k].win;
+}
 
 /* What of exposed communication is waiting for the rank that is late is won with that. */
 static void take_wait_off(const struct rank_overview *rank, struct overview_finding *finding) {
@@ -345,6 +354,7 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
         if (rank->made) {
             busy += rank->busy_percent;
             ranks[n++] = &rank->collectives;
+            wait_alone(rank);
         }
     }
     if (!status)

@@ -1,0 +1,190 @@
+/*
+ * rules_late.c - that a rank is late, as far as the trace of one other tells: collectives of equal size that take
+ * unequally long. Who it is only the traces of all ranks tell (stragglers.c).
+ */
+#include "analyze/overview/findings.h"
+
+#include <string.h>
+
+#include "base/bisect.h"
+#include "base/error.h"
+#include "columns/tuples.h"
+#include "facts/collective_kind.h"
+
+/* ---- straggler, of a trace alone: exposed_comm speaks, and collectives that take LATE_SPREAD times as long as the
+ * quickest of their size, or longer, wait >= LATE_PERCENT. Win: what they take longer than that, where nothing hides
+ * it. ---- */
+
+#define LATE_SPREAD  1.5
+#define LATE_PERCENT 5
+#define LATE_DEPTH   16 /* events around a call that are looked at for what it is */
+
+/* A collective whose size is known. */
+struct sized_call {
+    row_t device;
+    uint32_t size; /* which one */
+};
+
+struct sized_calls {
+    row_t n;
+    struct sized_call *list;
+    struct tuples sizes; /* what is equal where the size is */
+    int64_t *least;      /* by size: the duration of the quickest */
+};
+
+/* What they come to. Times are ticks. */
+struct late_sum {
+    int64_t waited;
+    row_t n;           /* that wait */
+    int64_t least, at; /* of the one that waits most: the quickest of its size, and it */
+    int64_t most;      /* what it waits */
+};
+
+/* The row of the device of an event; ROW_NONE: it is none. */
+static row_t device_of(const struct device_rows *devices, row_t event) {
+    struct bisection at = {0, devices->n};
+    while (at.low < at.high)
+        bisect(&at, devices->event[bisect_middle(at)] < event);
+    return at.low < devices->n && devices->event[at.low] == event ? at.low : ROW_NONE;
+}
+
+/* What kernels do that do not tell it themselves, as those that send and receive: by what is around their call. */
+static enum comm_kind kind_around(const struct op_reading *reading, row_t call) {
+    enum comm_kind kind = COMM_OTHER;
+    for (int i = 0; i < LATE_DEPTH && call != ROW_NONE && (kind == COMM_OTHER || kind == COMM_MESSAGE); i++) {
+        kind = collective_kind_of(strings_text(reading->strings, reading->hosts.name[call]));
+        call = reading->hosts.parent[call];
+    }
+    return kind;
+}
+
+/* Whether one that is not there yet holds all others up. */
+static bool all_wait(const struct findings_work *work, const struct collective_call *call, row_t device) {
+    enum comm_kind kind = collective_kind_of(strings_text(&work->calls->strings, call->what));
+    if (call->n_in < 0 && (kind == COMM_MESSAGE || kind == COMM_OTHER))
+        kind = kind_around(work->reading, work->reading->devices.call[device]);
+    return collective_ends_at_once(kind);
+}
+
+/* Of a kernel that tells its size. */
+static struct tuple told_size(const struct collective_call *call) {
+    return (struct tuple){{(value_key)call->what << 32 | call->type, call->n_in, call->n_out, call->group}};
+}
+
+/* Of one that does not, by the shapes and types of the operator that launched it; false: these tell nothing, as of
+ * lists of tensors. */
+static bool launched_size(const struct findings_work *work, const struct op_arguments *arguments, row_t place,
+                          row_t device, struct tuple *size) {
+    uint32_t dims = op_argument_text(arguments, ARGUMENT_DIMS, place);
+    const char *text = strings_text(&arguments->texts, dims);
+    uint32_t name = work->reading->events->name[work->reading->devices.event[device]];
+    *size = (struct tuple){{-1 - (value_key)name, dims, op_argument_text(arguments, ARGUMENT_TYPES, place), 0}};
+    return strncmp(text, "((", 2) == 0 && text[2] >= '0' && text[2] <= '9'; /* as Python has them */
+}
+
+/* Adds one, and keeps the least time of its size; false: out of memory. */
+static bool add_call(const struct findings_work *work, struct sized_calls *sized, struct tuple size, row_t device) {
+    const struct device_rows *devices = &work->reading->devices;
+    uint32_t n_known = sized->sizes.n, number = tuples_number(&sized->sizes, size);
+    int64_t took = devices->stop[device] - devices->start[device];
+    if (number == TUPLE_NONE)
+        return false;
+    if (number == n_known || took < sized->least[number])
+        sized->least[number] = took;
+    sized->list[sized->n++] = (struct sized_call){device, number};
+    return true;
+}
+
+/* The devices' rows of those that all wait for and whose size can be known, ROW_NONE for others; lists the operators
+ * that launched those that do not tell it. */
+static row_t list_launchers(const struct findings_work *work, row_t *device_of_call, row_t *hosts) {
+    const struct op_reading *reading = work->reading;
+    row_t n = 0;
+    for (uint64_t i = 0; i < work->calls->n; i++) {
+        const struct collective_call *call = &work->calls->list[i];
+        row_t device = device_of(&reading->devices, call->event);
+        bool counts = device != ROW_NONE && work->overview->classes[device] == OVERVIEW_COMMUNICATION &&
+                      !(call->n_in >= 0 && call->is_message) && all_wait(work, call, device);
+        row_t launcher = counts ? reading->devices.launcher[device] : ROW_NONE;
+        bool asked = call->n_in < 0 && launcher != ROW_NONE && reading->hosts.kind[launcher] == HOST_OPERATOR;
+        device_of_call[i] = counts && (call->n_in >= 0 || asked) ? device : ROW_NONE;
+        if (device_of_call[i] != ROW_NONE && asked)
+            hosts[n++] = launcher;
+    }
+    return n;
+}
+
+static enum sutra_status size_calls(struct findings_work *work, struct sized_calls *sized, struct sutra_error *error) {
+    uint64_t n = work->calls->n;
+    row_t *devices = arena_take(work->arena, n, sizeof *devices), *hosts = arena_take(work->arena, n, sizeof *hosts);
+    struct op_arguments arguments = {0};
+    sized->list = arena_take(work->arena, n, sizeof *sized->list);
+    sized->least = arena_take(work->arena, n, sizeof *sized->least);
+    enum sutra_status status = arena_status(work->arena, error);
+    if (status)
+        return status;
+    row_t n_hosts = list_launchers(work, devices, hosts), place = 0;
+    status = op_arguments_read(work->context, work->reading, hosts, n_hosts, work->arena, &arguments, error);
+    for (uint64_t i = 0; i < n && !status; i++) {
+        const struct collective_call *call = &work->calls->list[i];
+        struct tuple size = told_size(call);
+        if (devices[i] == ROW_NONE || (call->n_in < 0 && !launched_size(work, &arguments, place++, devices[i], &size)))
+            continue;
+        status = add_call(work, sized, size, devices[i]) ? SUTRA_OK : error_memory(error);
+    }
+    op_arguments_free(&arguments);
+    return status;
+}
+
+static enum sutra_status add_up(const struct findings_work *work, const struct sized_calls *sized, struct late_sum *sum,
+                                struct sutra_error *error) {
+    const struct device_rows *devices = &work->reading->devices;
+    struct kind_clock clock = {0};
+    enum sutra_status status =
+        kind_clock_make(work->overview, KIND(OVERVIEW_COMMUNICATION), work->arena, &clock, error);
+    for (row_t i = 0; i < sized->n && !status; i++) {
+        row_t device = sized->list[i].device;
+        int64_t start = devices->start[device], stop = devices->stop[device], least = sized->least[sized->list[i].size];
+        int64_t exposed = kind_clock_between(&clock, start, stop), waits = stop - start - least;
+        waits = waits < exposed ? waits : exposed;
+        if ((double)(stop - start) < LATE_SPREAD * (double)least || waits <= 0)
+            continue;
+        ticks_add(&sum->waited, waits);
+        sum->n++;
+        if (waits > sum->most)
+            *sum = (struct late_sum){sum->waited, sum->n, least, stop - start, waits};
+    }
+    return status;
+}
+
+static void say_late(struct findings_work *work, const struct late_sum *sum) {
+    double waited = (double)sum->waited;
+    struct overview_finding *finding =
+        finding_say(work, FINDING_STRAGGLER, waited, "Some rank comes late: %s %s%s (%s) longer than the quickest of",
+                    counted_text(sum->n, "collective", "collectives").text, sum->n == 1 ? "takes " : "take together ",
+                    finding_per_step(work, waited).text, finding_percent(waited, work->measures.window).text);
+    finding_add(finding, " equal size, %s%s instead of %s.", sum->n == 1 ? "" : "one ",
+                finding_time((double)sum->at).text, finding_time((double)sum->least).text);
+    finding_add(finding, " The traces of all ranks together tell which and why: sutra analyze TRACE...; it may be this "
+                         "one, for who comes last waits least.");
+    finding_number(finding, "wait_us", waited / 1000 / work->measures.n_steps);
+    finding_number(finding, "collectives", sum->n);
+    finding_number(finding, "longest_us", (double)sum->at / 1000);
+    finding_number(finding, "quickest_us", (double)sum->least / 1000);
+}
+
+enum sutra_status rule_straggler(struct findings_work *work, struct sutra_error *error) {
+    struct sized_calls sized = {0};
+    struct late_sum sum = {0};
+    struct arena_mark mark = arena_mark(work->arena);
+    if (!work->alone || !work->fired[FINDING_EXPOSED_COMM])
+        return SUTRA_OK;
+    enum sutra_status status = size_calls(work, &sized, error);
+    if (!status)
+        status = add_up(work, &sized, &sum, error);
+    if (!status && part_of_window(work, (double)sum.waited) >= LATE_PERCENT)
+        say_late(work, &sum);
+    tuples_free(&sized.sizes);
+    arena_release(work->arena, mark);
+    return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * test_row_ranks.c - numbers of the members of a set of rows, against counting them one by one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "columns/row_ranks.h"
+
+static void members_are_numbered_in_rising_order(void **state) {
+    (void)state;
+    static const row_t members[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 200, 319};
+    enum { N_MEMBERS = sizeof members / sizeof *members, N_ROWS = 320 };
+    struct arena arena = {0};
+    struct row_ranks ranks = row_ranks_take(&arena, N_ROWS);
+    assert_int_equal(arena_status(&arena, NULL), SUTRA_OK);
+    for (int i = N_MEMBERS - 1; i >= 0; i--) {
+        assert_true(row_ranks_add(&ranks, members[i]));
+        assert_false(row_ranks_add(&ranks, members[i]));
+    }
+    assert_int_equal(row_ranks_count(&ranks), N_MEMBERS);
+    row_t n = 0;
+    for (row_t row = 0; row < N_ROWS; row++) {
+        bool is_member = n < N_MEMBERS && members[n] == row;
+        assert_int_equal(row_ranks_have(&ranks, row), is_member);
+        if (is_member)
+            assert_int_equal(row_rank(&ranks, row), n++);
+    }
+    assert_int_equal(n, N_MEMBERS);
+    arena_free(&arena);
+}
+
+static void an_empty_set_has_none(void **state) {
+    (void)state;
+    struct arena arena = {0};
+    struct row_ranks ranks = row_ranks_take(&arena, 0);
+    assert_int_equal(row_ranks_count(&ranks), 0);
+    arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_numbered_in_rising_order),
+        cmocka_unit_test(an_empty_set_has_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
