@@ -37,6 +37,7 @@ struct host_list {
     uint8_t *kind;
 };
 
+/* By the reference's rules. */
 struct host_walk {
     const struct host_list *list;
     struct op_reading *reading;
@@ -44,7 +45,6 @@ struct host_walk {
     uint32_t thread;
     row_t next;      /* row */
     row_t top;       /* of the stack, a row; ROW_NONE: it is empty */
-    row_t *above;    /* by row, by our rules: as around[] of the rows, cut short */
     row_t *left_out; /* places in the list */
 };
 
@@ -216,18 +216,11 @@ static row_t put(struct host_walk *walk, row_t place, row_t parent) {
     rows->parent[row] = parent;
     rows->end[row] = row + 1;
     rows->thread[row] = walk->thread;
-    if (walk->reading->rules & READING_REFERENCE) { /* else they stand there already */
-        rows->event[row] = list->event[place];
-        rows->name[row] = list->name[place];
-        rows->start[row] = list->start[place];
-        rows->stop[row] = list->stop[place];
-        rows->kind[row] = list->kind[place];
-    } else {
-        bool is_operator = parent != ROW_NONE && rows->kind[parent] == HOST_OPERATOR;
-        walk->above[row] =
-            parent == ROW_NONE ? ROW_NONE : innermost(rows, walk->above, parent, is_operator, rows->start[row]);
-        rows->around[row] = walk->above[row];
-    }
+    rows->event[row] = list->event[place];
+    rows->name[row] = list->name[place];
+    rows->start[row] = list->start[place];
+    rows->stop[row] = list->stop[place];
+    rows->kind[row] = list->kind[place];
     return row;
 }
 
@@ -248,7 +241,7 @@ static void take(struct host_walk *walk, row_t place) {
     struct host_rows *rows = walk->rows;
     while (walk->top != ROW_NONE && rows->stop[walk->top] <= walk->list->start[place])
         pop(walk);
-    if (walk->reading->rules & READING_REFERENCE && walk->top != ROW_NONE && !settle_crossing(walk, place))
+    if (walk->top != ROW_NONE && !settle_crossing(walk, place))
         walk->left_out[rows->n_left_out++] = place;
     else
         walk->top = put(walk, place, walk->top);
@@ -262,41 +255,53 @@ static uint32_t thread_at(const struct host_list *list, row_t place) {
     return (uint32_t)at.low;
 }
 
-static void walk_thread(struct host_walk *walk, size_t thread) {
-    const struct host_list *list = walk->list;
-    walk->thread = (uint32_t)thread;
-    for (row_t place = thread_begin(list, thread); place < list->end[thread]; place++)
-        take(walk, place);
-    while (walk->top != ROW_NONE)
-        pop(walk);
-}
-
 /* By the reference's rules, where rows depend on what was left out before. */
-static void walk_all(struct host_walk *walk) {
+static void walk_reference(struct host_walk *walk) {
     const struct host_list *list = walk->list;
-    for (uint32_t thread = 0; thread < list->n_threads; thread++)
-        walk_thread(walk, thread);
+    for (uint32_t thread = 0; thread < list->n_threads; thread++) {
+        walk->thread = thread;
+        for (row_t place = thread_begin(list, thread); place < list->end[thread]; place++)
+            take(walk, place);
+        while (walk->top != ROW_NONE)
+            pop(walk);
+    }
     for (row_t i = 0; i < walk->rows->n_left_out; i++) {
         walk->thread = thread_at(list, walk->left_out[i]);
         put(walk, walk->left_out[i], ROW_NONE);
     }
 }
 
+/* By ours, where rows stand in the places that the list has them in. `above` is as around[], cut short. */
+static void walk_thread(const struct host_list *list, const struct host_rows *rows, row_t *above, size_t thread) {
+    row_t top = ROW_NONE, row = thread_begin(list, thread);
+    for (; row < list->end[thread]; row++) {
+        for (; top != ROW_NONE && rows->stop[top] <= rows->start[row]; top = rows->parent[top])
+            rows->end[top] = row;
+        bool below_operator = top != ROW_NONE && rows->kind[top] == HOST_OPERATOR;
+        above[row] = top == ROW_NONE || below_operator ? top : innermost(rows, above, top, false, rows->start[row]);
+        rows->around[row] = above[row];
+        rows->parent[row] = top;
+        rows->thread[row] = (uint32_t)thread;
+        top = row;
+    }
+    for (; top != ROW_NONE; top = rows->parent[top])
+        rows->end[top] = row;
+}
+
 /* What the threads of the host share while their rows are made. */
 struct thread_making {
+    const struct op_reading *reading;
     struct host_list *list;
     const uint8_t *kinds; /* by string of a category */
-    struct host_walk walk;
+    row_t *above;
 };
 
 /* Sorts a thread, and by our rules walks it. */
 static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_error *error) {
     const struct thread_making *making = arg;
-    struct host_walk walk = making->walk;
-    walk.next = thread_begin(making->list, thread);
-    enum sutra_status status = sort_thread(walk.reading, making->kinds, making->list, thread, error);
-    if (!status && !(walk.reading->rules & READING_REFERENCE))
-        walk_thread(&walk, thread);
+    enum sutra_status status = sort_thread(making->reading, making->kinds, making->list, thread, error);
+    if (!status && !(making->reading->rules & READING_REFERENCE))
+        walk_thread(making->list, &making->reading->hosts, making->above, thread);
     return status;
 }
 
@@ -318,17 +323,14 @@ static enum sutra_status make_rows(struct sutra_context *context, struct op_read
                                .around = reference ? NULL : arena_take(arena, list->n, sizeof(row_t)),
                                .thread = events->thread,
                                .kind = columns.kind};
-    struct thread_making making = {
-        .list = list,
-        .kinds = kinds,
-        .walk = {.list = list, .reading = reading, .rows = rows, .top = ROW_NONE},
-    };
-    *(reference ? &making.walk.left_out : &making.walk.above) = events->event;
+    struct thread_making making = {reading, list, kinds, events->event};
+    struct host_walk walk = {
+        .list = list, .reading = reading, .rows = rows, .top = ROW_NONE, .left_out = events->event};
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = pool_try(context->pool, list->n_threads, make_thread, &making, error);
     if (!status && reference)
-        walk_all(&making.walk);
+        walk_reference(&walk);
     return status;
 }
 
