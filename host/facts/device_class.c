@@ -52,10 +52,11 @@ static bool is_fill(struct name_rest name) {
     return is_over(name);
 }
 
+/* A word of small letters; few places have its first. */
 static bool has_in_any_case(struct name_rest name, const char *word) {
     size_t n = strlen(word);
     for (size_t i = 0; i + n <= name.length; i++)
-        if (strncasecmp(name.text + i, word, n) == 0)
+        if ((name.text[i] | 0x20) == *word && strncasecmp(name.text + i, word, n) == 0)
             return true;
     return false;
 }

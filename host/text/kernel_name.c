@@ -56,14 +56,22 @@ static struct name_span trimmed(struct name_span span) {
 
 /* ---- Brackets ---- */
 
+static bool opens(char c) {
+    return c == '<' || c == '(' || c == '{' || c == '[';
+}
+
+static bool closes(char c) {
+    return c == '>' || c == ')' || c == '}' || c == ']';
+}
+
 /* Behind the character at `at`, or behind the bracket that closes the one there; a bracket that nothing closes ends
  * with the span. */
 static const char *behind(const char *at, const char *end) {
     unsigned depth = 0;
     for (; at < end; at++) {
-        if (strchr("<({[", *at))
+        if (opens(*at))
             depth++;
-        else if (strchr(">)}]", *at) && depth > 0 && at[-1] != '-')
+        else if (closes(*at) && depth > 0 && at[-1] != '-')
             depth--;
         if (depth == 0)
             return at + 1;
