@@ -15,6 +15,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "facts/exact_times.h"
 #include "facts/times.h"
 #include "text/number_text.h"
 #include "text/string_text.h"
@@ -48,20 +49,12 @@ static void judge_times(struct row_reading *reading) {
     rows->durs_real = rounded ? forms.start_missing || forms.dur_missing : forms.dur_missing || forms.dur_real;
 }
 
-/* Microseconds as nanoseconds. */
-static int64_t ns_of(struct number us) {
-    if (!number_is_double(us))
-        return (int64_t)us.bits * NS_PER_US;
-    double whole = floor(number_as_double(us));
-    return (int64_t)whole * NS_PER_US + llrint((number_as_double(us) - whole) * NS_PER_US);
-}
-
 static bool put_times(struct row_reading *reading, row_t event) {
     struct event_time time;
     if (time_read(reading->rows->events, event, &reading->times, &time) != TIME_KNOWN)
         return false;
-    reading->rows->start[event] = ns_of(time.start);
-    reading->rows->dur[event] = ns_of(time.dur);
+    reading->rows->start[event] = ns_of_us(time.start);
+    reading->rows->dur[event] = ns_of_us(time.dur);
     return true;
 }
 
