@@ -58,17 +58,21 @@ static enum comm_kind kind_around(const struct op_reading *reading, row_t call) 
     return kind;
 }
 
+static bool tells_size(const struct collective_call *call) {
+    return call->n_in >= 0;
+}
+
 /* Whether one that is not there yet holds all others up. */
 static bool all_wait(const struct findings_work *work, const struct collective_call *call, row_t device) {
     enum comm_kind kind = collective_kind_of(strings_text(&work->calls->strings, call->what));
-    if (call->n_in < 0 && (kind == COMM_MESSAGE || kind == COMM_OTHER))
+    if (!tells_size(call) && (kind == COMM_MESSAGE || kind == COMM_OTHER))
         kind = kind_around(work->reading, work->reading->devices.call[device]);
     return collective_ends_at_once(kind);
 }
 
 /* Of a kernel that tells its size. */
 static struct tuple told_size(const struct collective_call *call) {
-    return (struct tuple){{(value_key)call->what << 32 | call->type, call->n_in, call->n_out, call->group}};
+    return (struct tuple){{(value_key)((uint64_t)call->what << 32 | call->type), call->n_in, call->n_out, call->group}};
 }
 
 /* Of one that does not, by the shapes and types of the operator that launched it; false: these tell nothing, as of
@@ -95,40 +99,42 @@ static bool add_call(const struct findings_work *work, struct sized_calls *sized
     return true;
 }
 
-/* The devices' rows of those that all wait for and whose size can be known, ROW_NONE for others; lists the operators
- * that launched those that do not tell it. */
-static row_t list_launchers(const struct findings_work *work, row_t *device_of_call, row_t *hosts) {
+/* The devices' rows of calls that all ranks wait for and whose size can be known, ROW_NONE for others; lists the
+ * operators that launched those that do not tell it, and returns how many. */
+static row_t choose_calls(const struct findings_work *work, row_t *device_of_call, row_t *launchers) {
     const struct op_reading *reading = work->reading;
     row_t n = 0;
     for (uint64_t i = 0; i < work->calls->n; i++) {
         const struct collective_call *call = &work->calls->list[i];
         row_t device = device_of(&reading->devices, call->event);
         bool counts = device != ROW_NONE && work->overview->classes[device] == OVERVIEW_COMMUNICATION &&
-                      !(call->n_in >= 0 && call->is_message) && all_wait(work, call, device);
+                      all_wait(work, call, device);
         row_t launcher = counts ? reading->devices.launcher[device] : ROW_NONE;
-        bool asked = call->n_in < 0 && launcher != ROW_NONE && reading->hosts.kind[launcher] == HOST_OPERATOR;
-        device_of_call[i] = counts && (call->n_in >= 0 || asked) ? device : ROW_NONE;
-        if (device_of_call[i] != ROW_NONE && asked)
-            hosts[n++] = launcher;
+        bool has_operator = launcher != ROW_NONE && reading->hosts.kind[launcher] == HOST_OPERATOR;
+        device_of_call[i] = counts && (tells_size(call) || has_operator) ? device : ROW_NONE;
+        if (device_of_call[i] != ROW_NONE && !tells_size(call))
+            launchers[n++] = launcher;
     }
     return n;
 }
 
 static enum sutra_status size_calls(struct findings_work *work, struct sized_calls *sized, struct sutra_error *error) {
     uint64_t n = work->calls->n;
-    row_t *devices = arena_take(work->arena, n, sizeof *devices), *hosts = arena_take(work->arena, n, sizeof *hosts);
+    row_t *devices = arena_take(work->arena, n, sizeof *devices),
+          *launchers = arena_take(work->arena, n, sizeof *launchers);
     struct op_arguments arguments = {0};
     sized->list = arena_take(work->arena, n, sizeof *sized->list);
     sized->least = arena_take(work->arena, n, sizeof *sized->least);
     enum sutra_status status = arena_status(work->arena, error);
     if (status)
         return status;
-    row_t n_hosts = list_launchers(work, devices, hosts), place = 0;
-    status = op_arguments_read(work->context, work->reading, hosts, n_hosts, work->arena, &arguments, error);
+    row_t n_launchers = choose_calls(work, devices, launchers), place = 0;
+    status = op_arguments_read(work->context, work->reading, launchers, n_launchers, work->arena, &arguments, error);
     for (uint64_t i = 0; i < n && !status; i++) {
         const struct collective_call *call = &work->calls->list[i];
         struct tuple size = told_size(call);
-        if (devices[i] == ROW_NONE || (call->n_in < 0 && !launched_size(work, &arguments, place++, devices[i], &size)))
+        if (devices[i] == ROW_NONE ||
+            (!tells_size(call) && !launched_size(work, &arguments, place++, devices[i], &size)))
             continue;
         status = add_call(work, sized, size, devices[i]) ? SUTRA_OK : error_memory(error);
     }
