@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "facts/names.h"
+#include "text/any_case.h"
 
 struct name_rest {
     const char *text;
@@ -52,15 +52,6 @@ static bool is_fill(struct name_rest name) {
     return is_over(name);
 }
 
-/* A word of small letters; few places have its first. */
-static bool has_in_any_case(struct name_rest name, const char *word) {
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= name.length; i++)
-        if ((name.text[i] | 0x20) == *word && strncasecmp(name.text + i, word, n) == 0)
-            return true;
-    return false;
-}
-
 enum device_class device_class_of(uint32_t category, const char *text, size_t length) {
     struct name_rest name = {text, length};
     if (!(category & CATEGORY_WORK))
@@ -69,8 +60,8 @@ enum device_class device_class_of(uint32_t category, const char *text, size_t le
         return DEVICE_COPY;
     if (is_fill(name))
         return DEVICE_COMPUTE;
-    bool talks =
-        has_in_any_case(name, "nccl") || has_in_any_case(name, "rccl") || has_in_any_case(name, "cross_device_reduce");
+    bool talks = text_has_in_any_case(text, length, "nccl") || text_has_in_any_case(text, length, "rccl") ||
+                 text_has_in_any_case(text, length, "cross_device_reduce");
     return talks ? DEVICE_COMMUNICATION : DEVICE_COMPUTE;
 }
 
@@ -81,7 +72,7 @@ bool device_is_collective(const char *text, size_t length) {
     if (skip(&name, "triton_"))
         return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (has_in_any_case(name, words[i]))
+        if (text_has_in_any_case(name.text, name.length, words[i]))
             return true;
     return false;
 }

@@ -12,7 +12,8 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
+
+#include "text/any_case.h"
 
 /* TFLOP/s in the order of enum precision: fp64, fp32, tf32, fp16, bf16, fp8, int8. */
 struct peaks_line {
@@ -85,19 +86,11 @@ static const struct peaks_line lines[] = {
     {{"MI210", ""}, "AMD Instinct MI210", 1638, {22.6, 22.6, 0, 0, 0, 0, 0}, {45.3, 45.3, 0, 181, 181, 0, 181}},
 };
 
-static bool has_word(const char *name, size_t length, const char *word) {
-    size_t n = strlen(word);
-    for (size_t i = 0; i + n <= length; i++)
-        if (strncasecmp(name + i, word, n) == 0)
-            return true;
-    return false;
-}
-
 bool device_peaks_find(const char *name, size_t length, struct device_peaks *peaks) {
     const double tera = 1e12;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const struct peaks_line *line = &lines[i];
-        if (!has_word(name, length, line->words[0]) || !has_word(name, length, line->words[1]))
+        if (!text_has_in_any_case(name, length, line->words[0]) || !text_has_in_any_case(name, length, line->words[1]))
             continue;
         *peaks = (struct device_peaks){.name = line->name, .bytes_per_s = line->gigabytes_per_s * 1e9};
         for (int precision = 0; precision < N_PRECISIONS; precision++) {
@@ -142,10 +135,11 @@ double device_link_of(const struct document *document) {
                  {{"A100", "PG509"}, 300}, {{"V100", "SXM2"}, 150}, {{"MI300X", ""}, 448},   {{"MI325X", ""}, 448}};
     size_t length;
     const char *name = device_name(document, &length);
-    if (!name || has_word(name, length, "PCI"))
+    if (!name || text_has_in_any_case(name, length, "PCI"))
         return 0;
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
-        if (has_word(name, length, links[i].words[0]) && has_word(name, length, links[i].words[1]))
+        if (text_has_in_any_case(name, length, links[i].words[0]) &&
+            text_has_in_any_case(name, length, links[i].words[1]))
             return links[i].gigabytes_per_s * 1e9;
     return 0;
 }

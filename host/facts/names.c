@@ -17,7 +17,8 @@
 #include "facts/names.h"
 
 #include <string.h>
-#include <strings.h>
+
+#include "text/any_case.h"
 
 enum {
     L = READER_LINKER,
@@ -164,13 +165,6 @@ static const struct name_line categories[] = {
     {"", TEXT_IS, CATEGORY_EMPTY, P | H},
 };
 
-static bool has_in_any_case(const char *bytes, size_t length, const char *text, size_t n) {
-    for (size_t i = 0; i + n <= length; i++)
-        if (strncasecmp(bytes + i, text, n) == 0)
-            return true;
-    return false;
-}
-
 /* A string may hold NUL characters, all of it counts. */
 bool text_compare(const struct strings *strings, uint32_t string, enum comparison comparison, const char *text) {
     const char *bytes = strings_text(strings, string);
@@ -178,7 +172,7 @@ bool text_compare(const struct strings *strings, uint32_t string, enum compariso
     if (comparison == TEXT_HAS)
         return memmem(bytes, length, text, n) != NULL;
     if (comparison == TEXT_HAS_IN_ANY_CASE)
-        return has_in_any_case(bytes, length, text, n);
+        return text_has_in_any_case(bytes, length, text);
     return (comparison == TEXT_BEGINS ? length >= n : length == n) && memcmp(bytes, text, n) == 0;
 }
 
