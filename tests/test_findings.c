@@ -261,19 +261,23 @@ static void made_exposed_comm(struct made_trace *made, bool fires) {
     }
 }
 
+/* A kernel that tells its size. */
+static void all_reduce(struct made_trace *made, long us, int n_elements, const char *type) {
+    call(made, "cudaLaunchKernel", CALL_US);
+    event(made,
+          "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
+          "\"args\":{\"correlation\":%d,\"Collective name\":\"allreduce\",\"In msg nelems\":%d,"
+          "\"Out msg nelems\":%d,\"dtype\":\"%s\",\"Group size\":8}",
+          made->free_at, us, made->n_calls, n_elements, n_elements, type);
+    made->free_at += us;
+}
+
 static void made_slow_collective(struct made_trace *made, bool fires) {
     made->head = H100;
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         busy_part(made);
-        call(made, "cudaLaunchKernel", CALL_US);
-        long us = fires ? 9000 : 900, begin = made->free_at;
-        event(made,
-              "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
-              "\"args\":{\"correlation\":%d,\"Collective name\":\"allreduce\",\"In msg nelems\":25000000,"
-              "\"Out msg nelems\":25000000,\"dtype\":\"BFloat16\",\"Group size\":8}",
-              begin, us, made->n_calls);
-        made->free_at = begin + us;
+        all_reduce(made, fires ? 9000 : 900, 25000000, "BFloat16");
         wait_for_device(made, "cudaDeviceSynchronize");
         step_end(made);
     }
@@ -284,14 +288,7 @@ static void made_late(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
         busy_part(made);
-        call(made, "cudaLaunchKernel", CALL_US);
-        long us = step == 1 ? 900 : 300, begin = made->free_at;
-        event(made,
-              "\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce\",\"pid\":0,\"tid\":7,\"ts\":%ld,\"dur\":%ld,"
-              "\"args\":{\"correlation\":%d,\"Collective name\":\"allreduce\",\"In msg nelems\":%d,"
-              "\"Out msg nelems\":%d,\"dtype\":\"Float\",\"Group size\":8}",
-              begin, us, made->n_calls, step == 1 && !fires ? 3000 : 1000, step == 1 && !fires ? 3000 : 1000);
-        made->free_at = begin + us;
+        all_reduce(made, step == 1 ? 900 : 300, step == 1 && !fires ? 3000 : 1000, "Float");
         wait_for_device(made, "cudaDeviceSynchronize");
         step_end(made);
     }

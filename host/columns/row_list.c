@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+
 static int compare_rows(const void *a, const void *b) {
     row_t x = *(const row_t *)a, y = *(const row_t *)b;
     return (x > y) - (x < y);
@@ -23,6 +25,13 @@ uint64_t rows_sort_unique(row_t *rows, uint64_t n) {
         if (i == 0 || rows[i] != rows[i - 1])
             rows[kept++] = rows[i];
     return kept;
+}
+
+row_t rows_place(const row_t *rows, row_t n, row_t row) {
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, rows[bisect_middle(at)] < row);
+    return at.low < n && rows[at.low] == row ? at.low : ROW_NONE;
 }
 
 void rows_bucket(const row_t *rows, row_t n, const uint32_t *number, uint32_t n_numbers, row_t *first, row_t *sorted) {

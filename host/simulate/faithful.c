@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#include "base/bisect.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "columns/row_list.h"
 #include "simulate/converted.h"
 #include "simulate/et_timeline.h"
 #include "simulate/linked_timeline.h"
@@ -81,18 +81,10 @@ static enum sutra_status prove(const struct et_nodes *nodes, bool per_stream, st
 
 /* ---- A rank of a job ---- */
 
-/* Whether the list has the event. O(log n). */
-static bool is_listed(const struct rank_of_job *job, row_t event) {
-    struct bisection at = {0, job->n_events};
-    while (at.low < at.high)
-        bisect(&at, job->events[bisect_middle(at)] < event);
-    return at.low < job->n_events && job->events[at.low] == event;
-}
-
 /* Kernels communicate that tell a collective, whatever their names say. */
 static void mark_collectives(const struct rank_of_job *job, const struct timeline_kernels *kernels) {
     for (row_t k = 0; k < kernels->n && kernels->event; k++)
-        if (is_listed(job, kernels->event[k]))
+        if (rows_place(job->events, job->n_events, kernels->event[k]) != ROW_NONE)
             kernels->traits[k] |= KERNEL_COMMUNICATES;
 }
 

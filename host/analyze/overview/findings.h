@@ -18,6 +18,7 @@
 #include "analyze/operators/tables.h"
 #include "analyze/overview/overview.h"
 #include "analyze/overview/spans.h"
+#include "columns/tuples.h"
 #include "sutra/overview.h"
 #include "text/counted.h"
 #include "text/short_name.h"
@@ -84,6 +85,7 @@ struct measures {
     row_t *launched; /* rows of devices whose call is known, by its start; n_launched of them */
     row_t n_launched;
     struct kind_clock idle;
+    struct kind_clock exposed; /* communication that nothing hides; where exposed_comm speaks */
 };
 
 struct findings_work {
@@ -143,6 +145,11 @@ enum sutra_status measures_take(struct findings_work *work, struct sutra_error *
  * its size is not told. Below this part of what links give they are hardly used. */
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
+
+/* What collectives of equal kind, type, size and group have in common; and how many times as long as the quickest of
+ * them one takes at least that takes unequally long. */
+#define UNEVEN_SPREAD 1.5
+struct tuple collective_likeness(const struct collective_call *call);
 
 /* guards.c: whether set-up comes again and again: a third of it or more in the second half of three steps or more. */
 bool set_up_recurs(const struct overview *overview);

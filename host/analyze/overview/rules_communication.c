@@ -4,6 +4,7 @@
 #include "analyze/overview/findings.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/collective_calls.h"
 #include "base/error.h"
@@ -24,17 +25,14 @@ static enum sutra_status find_collective(const struct findings_work *work, uint3
     const struct device_rows *devices = &work->reading->devices;
     struct arena_mark mark = arena_mark(work->arena);
     int64_t *sums = arena_zeros(work->arena, work->reading->strings->n, sizeof *sums);
-    struct kind_clock clock = {0};
     enum sutra_status status = arena_status(work->arena, error);
-    if (!status)
-        status = kind_clock_make(work->overview, KIND(OVERVIEW_COMMUNICATION), work->arena, &clock, error);
     *name = STRING_NONE;
     *ticks = 0;
     for (row_t i = 0; i < devices->n && !status; i++) {
         if (work->overview->classes[i] != OVERVIEW_COMMUNICATION)
             continue;
         uint32_t of = work->reading->events->name[devices->event[i]];
-        ticks_add(&sums[of], kind_clock_between(&clock, devices->start[i], devices->stop[i]));
+        ticks_add(&sums[of], kind_clock_between(&work->measures.exposed, devices->start[i], devices->stop[i]));
         if (sums[of] > *ticks) {
             *ticks = sums[of];
             *name = of;
@@ -57,13 +55,16 @@ static void add_overlap(const struct findings_work *work, double exposed, struct
 }
 
 enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_error *error) {
-    const struct measures *measures = &work->measures;
+    struct measures *measures = &work->measures;
     double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
     uint32_t name;
     int64_t most;
     if (part_of_window(work, exposed) < EXPOSED_PERCENT)
         return SUTRA_OK;
-    enum sutra_status status = find_collective(work, &name, &most, error);
+    enum sutra_status status =
+        kind_clock_make(work->overview, KIND(OVERVIEW_COMMUNICATION), work->arena, &measures->exposed, error);
+    if (!status)
+        status = find_collective(work, &name, &most, error);
     if (status || name == STRING_NONE)
         return status;
     bool all = (double)most >= ALL_OF_IT * exposed;
@@ -88,12 +89,11 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
 }
 
 /* ---- slow_collective: of those of >= SLOW_BYTES the fastest has a bus bandwidth < SLOW_LINK_PERCENT of the link's,
- * and SLOW_ALIKE or more take equally long. Win: what they would take less at half of the link's rate. With several
- * ranks, none whose links turn out to be used once all have come (stragglers.c). ---- */
+ * and SLOW_ALIKE or more take equally long (within UNEVEN_SPREAD). Win: what they would take less at half of the
+ * link's rate. With several ranks, none whose links turn out to be used once all have come (stragglers.c). ---- */
 
 #define SLOW_BYTES       1e6
 #define SLOW_ALIKE       3
-#define SLOW_SPREAD      1.5
 #define RANKS_OF_MACHINE 8
 
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call) {
@@ -116,9 +116,13 @@ struct slow_calls {
     double spread; /* the most that two of equal size differ by, as a factor */
 };
 
+struct tuple collective_likeness(const struct collective_call *call) {
+    return (struct tuple){{(value_key)((uint64_t)call->what << 32 | call->type), call->n_in, call->n_out, call->group}};
+}
+
 static bool is_alike(const struct collective_call *a, const struct collective_call *b) {
-    return a->what == b->what && a->type == b->type && a->n_in == b->n_in && a->n_out == b->n_out &&
-           a->group == b->group;
+    struct tuple of_a = collective_likeness(a), of_b = collective_likeness(b);
+    return memcmp(&of_a, &of_b, sizeof of_a) == 0;
 }
 
 static struct slow_calls look_at(const struct collective_calls *calls) {
@@ -165,7 +169,7 @@ enum sutra_status rule_slow_collective(struct findings_work *work, struct sutra_
     if (!work->fired[FINDING_EXPOSED_COMM] || link <= 0)
         return SUTRA_OK;
     struct slow_calls slow = look_at(work->calls);
-    if (slow.n_alike >= SLOW_ALIKE && slow.bandwidth < link * SLOW_LINK_PERCENT / 100 && slow.spread < SLOW_SPREAD)
+    if (slow.n_alike >= SLOW_ALIKE && slow.bandwidth < link * SLOW_LINK_PERCENT / 100 && slow.spread < UNEVEN_SPREAD)
         say_slow(work, &slow, link);
     return SUTRA_OK;
 }

@@ -6,16 +6,15 @@
 
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/error.h"
+#include "columns/row_list.h"
 #include "columns/tuples.h"
 #include "facts/collective_kind.h"
 
-/* ---- straggler, of a trace alone: exposed_comm speaks, and collectives that take LATE_SPREAD times as long as the
+/* ---- straggler, of a trace alone: exposed_comm speaks, and collectives that take UNEVEN_SPREAD times as long as the
  * quickest of their size, or longer, wait >= LATE_PERCENT. Win: what they take longer than that, where nothing hides
  * it. ---- */
 
-#define LATE_SPREAD  1.5
 #define LATE_PERCENT 5
 #define LATE_DEPTH   16 /* events around a call that are looked at for what it is */
 
@@ -40,19 +39,15 @@ struct late_sum {
     int64_t most;      /* what it waits */
 };
 
-/* The row of the device of an event; ROW_NONE: it is none. */
-static row_t device_of(const struct device_rows *devices, row_t event) {
-    struct bisection at = {0, devices->n};
-    while (at.low < at.high)
-        bisect(&at, devices->event[bisect_middle(at)] < event);
-    return at.low < devices->n && devices->event[at.low] == event ? at.low : ROW_NONE;
-}
-
-/* What kernels do that do not tell it themselves, as those that send and receive: by what is around their call. */
-static enum comm_kind kind_around(const struct op_reading *reading, row_t call) {
+/* What kernels do that do not tell it themselves, as those that send and receive: by what is around their call. `seen`
+ * has of each name of the host what it tells, and 1; 0: nobody has looked. */
+static enum comm_kind kind_around(const struct op_reading *reading, row_t call, uint8_t *seen) {
     enum comm_kind kind = COMM_OTHER;
     for (int i = 0; i < LATE_DEPTH && call != ROW_NONE && (kind == COMM_OTHER || kind == COMM_MESSAGE); i++) {
-        kind = collective_kind_of(strings_text(reading->strings, reading->hosts.name[call]));
+        uint32_t name = host_name(reading, call);
+        if (!seen[name])
+            seen[name] = (uint8_t)(1 + collective_kind_of(strings_text(reading->strings, name)));
+        kind = (enum comm_kind)(seen[name] - 1);
         call = reading->hosts.parent[call];
     }
     return kind;
@@ -63,20 +58,16 @@ static bool tells_size(const struct collective_call *call) {
 }
 
 /* Whether one that is not there yet holds all others up. */
-static bool all_wait(const struct findings_work *work, const struct collective_call *call, row_t device) {
+static bool all_wait(const struct findings_work *work, const struct collective_call *call, row_t device,
+                     uint8_t *seen) {
     enum comm_kind kind = collective_kind_of(strings_text(&work->calls->strings, call->what));
     if (!tells_size(call) && (kind == COMM_MESSAGE || kind == COMM_OTHER))
-        kind = kind_around(work->reading, work->reading->devices.call[device]);
+        kind = kind_around(work->reading, work->reading->devices.call[device], seen);
     return collective_ends_at_once(kind);
 }
 
-/* Of a kernel that tells its size. */
-static struct tuple told_size(const struct collective_call *call) {
-    return (struct tuple){{(value_key)((uint64_t)call->what << 32 | call->type), call->n_in, call->n_out, call->group}};
-}
-
-/* Of one that does not, by the shapes and types of the operator that launched it; false: these tell nothing, as of
- * lists of tensors. */
+/* What those have in common that do not tell their size, by the shapes and types of the operator that launched them;
+ * false: these tell nothing, as of lists of tensors. */
 static bool launched_size(const struct findings_work *work, const struct op_arguments *arguments, row_t place,
                           row_t device, struct tuple *size) {
     uint32_t dims = op_argument_text(arguments, ARGUMENT_DIMS, place);
@@ -101,14 +92,14 @@ static bool add_call(const struct findings_work *work, struct sized_calls *sized
 
 /* The devices' rows of calls that all ranks wait for and whose size can be known, ROW_NONE for others; lists the
  * operators that launched those that do not tell it, and returns how many. */
-static row_t choose_calls(const struct findings_work *work, row_t *device_of_call, row_t *launchers) {
+static row_t choose_calls(const struct findings_work *work, uint8_t *seen, row_t *device_of_call, row_t *launchers) {
     const struct op_reading *reading = work->reading;
     row_t n = 0;
     for (uint64_t i = 0; i < work->calls->n; i++) {
         const struct collective_call *call = &work->calls->list[i];
-        row_t device = device_of(&reading->devices, call->event);
+        row_t device = rows_place(reading->devices.event, reading->devices.n, call->event);
         bool counts = device != ROW_NONE && work->overview->classes[device] == OVERVIEW_COMMUNICATION &&
-                      all_wait(work, call, device);
+                      all_wait(work, call, device, seen);
         row_t launcher = counts ? reading->devices.launcher[device] : ROW_NONE;
         bool has_operator = launcher != ROW_NONE && reading->hosts.kind[launcher] == HOST_OPERATOR;
         device_of_call[i] = counts && (tells_size(call) || has_operator) ? device : ROW_NONE;
@@ -122,17 +113,18 @@ static enum sutra_status size_calls(struct findings_work *work, struct sized_cal
     uint64_t n = work->calls->n;
     row_t *devices = arena_take(work->arena, n, sizeof *devices),
           *launchers = arena_take(work->arena, n, sizeof *launchers);
+    uint8_t *seen = arena_zeros(work->arena, work->reading->strings->n, sizeof *seen);
     struct op_arguments arguments = {0};
     sized->list = arena_take(work->arena, n, sizeof *sized->list);
     sized->least = arena_take(work->arena, n, sizeof *sized->least);
     enum sutra_status status = arena_status(work->arena, error);
     if (status)
         return status;
-    row_t n_launchers = choose_calls(work, devices, launchers), place = 0;
+    row_t n_launchers = choose_calls(work, seen, devices, launchers), place = 0;
     status = op_arguments_read(work->context, work->reading, launchers, n_launchers, work->arena, &arguments, error);
     for (uint64_t i = 0; i < n && !status; i++) {
         const struct collective_call *call = &work->calls->list[i];
-        struct tuple size = told_size(call);
+        struct tuple size = collective_likeness(call);
         if (devices[i] == ROW_NONE ||
             (!tells_size(call) && !launched_size(work, &arguments, place++, devices[i], &size)))
             continue;
@@ -142,25 +134,22 @@ static enum sutra_status size_calls(struct findings_work *work, struct sized_cal
     return status;
 }
 
-static enum sutra_status add_up(const struct findings_work *work, const struct sized_calls *sized, struct late_sum *sum,
-                                struct sutra_error *error) {
+static struct late_sum add_up(const struct findings_work *work, const struct sized_calls *sized) {
     const struct device_rows *devices = &work->reading->devices;
-    struct kind_clock clock = {0};
-    enum sutra_status status =
-        kind_clock_make(work->overview, KIND(OVERVIEW_COMMUNICATION), work->arena, &clock, error);
-    for (row_t i = 0; i < sized->n && !status; i++) {
+    struct late_sum sum = {0};
+    for (row_t i = 0; i < sized->n; i++) {
         row_t device = sized->list[i].device;
         int64_t start = devices->start[device], stop = devices->stop[device], least = sized->least[sized->list[i].size];
-        int64_t exposed = kind_clock_between(&clock, start, stop), waits = stop - start - least;
+        int64_t exposed = kind_clock_between(&work->measures.exposed, start, stop), waits = stop - start - least;
         waits = waits < exposed ? waits : exposed;
-        if ((double)(stop - start) < LATE_SPREAD * (double)least || waits <= 0)
+        if ((double)(stop - start) < UNEVEN_SPREAD * (double)least || waits <= 0)
             continue;
-        ticks_add(&sum->waited, waits);
-        sum->n++;
-        if (waits > sum->most)
-            *sum = (struct late_sum){sum->waited, sum->n, least, stop - start, waits};
+        ticks_add(&sum.waited, waits);
+        sum.n++;
+        if (waits > sum.most)
+            sum = (struct late_sum){sum.waited, sum.n, least, stop - start, waits};
     }
-    return status;
+    return sum;
 }
 
 static void say_late(struct findings_work *work, const struct late_sum *sum) {
@@ -181,14 +170,14 @@ static void say_late(struct findings_work *work, const struct late_sum *sum) {
 
 enum sutra_status rule_straggler(struct findings_work *work, struct sutra_error *error) {
     struct sized_calls sized = {0};
-    struct late_sum sum = {0};
     struct arena_mark mark = arena_mark(work->arena);
     if (!work->alone || !work->fired[FINDING_EXPOSED_COMM])
         return SUTRA_OK;
     enum sutra_status status = size_calls(work, &sized, error);
+    struct late_sum sum = {0};
     if (!status)
-        status = add_up(work, &sized, &sum, error);
-    if (!status && part_of_window(work, (double)sum.waited) >= LATE_PERCENT)
+        sum = add_up(work, &sized);
+    if (part_of_window(work, (double)sum.waited) >= LATE_PERCENT)
         say_late(work, &sum);
     tuples_free(&sized.sizes);
     arena_release(work->arena, mark);
