@@ -22,7 +22,9 @@ static void members_are_numbered_in_rising_order(void **state) {
         assert_false(row_ranks_add(&ranks, members[i]));
     }
     assert_int_equal(row_ranks_count(&ranks), N_MEMBERS);
-    row_t n = 0;
+    row_t n = 0, listed[N_MEMBERS];
+    row_ranks_list(&ranks, listed);
+    assert_memory_equal(listed, members, sizeof members);
     for (row_t row = 0; row < N_ROWS; row++) {
         bool is_member = n < N_MEMBERS && members[n] == row;
         assert_int_equal(row_ranks_have(&ranks, row), is_member);

@@ -3,7 +3,8 @@
  */
 #include "columns/device_events.h"
 
-const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS] = {
+/* First that of places, which some traces have; last those that are read ahead, in the order of their bits. */
+static const struct column_form columns[DEVICE_EVENT_N_COLUMNS] = {
     {offsetof(struct device_events, places), sizeof(struct value_places)},
     {offsetof(struct device_events, ts.bits), sizeof(uint64_t)},
     {offsetof(struct device_events, ts.kind), sizeof(uint8_t)},
@@ -18,16 +19,13 @@ const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS] = {
 };
 
 size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]) {
+    enum { N_AHEAD = 3, FIRST_AHEAD = DEVICE_EVENT_N_COLUMNS - N_AHEAD };
     size_t n = 0;
-    for (size_t i = 0; i < DEVICE_EVENT_N_COLUMNS; i++) {
-        const struct column_form *form = &device_event_columns[i];
-        bool left_out = (form->place == offsetof(struct device_events, places) && !notes_places) ||
-                        (form->place == offsetof(struct device_events, id) && !(ahead & AHEAD_IDS)) ||
-                        (form->place == offsetof(struct device_events, arguments) && !(ahead & AHEAD_ARGUMENTS)) ||
-                        (form->place == offsetof(struct device_events, launches) && !(ahead & AHEAD_LAUNCHES));
-        if (!left_out)
-            forms[n++] = *form;
-    }
+    for (size_t i = notes_places ? 0 : 1; i < FIRST_AHEAD; i++)
+        forms[n++] = columns[i];
+    for (size_t i = 0; i < N_AHEAD; i++)
+        if (ahead >> i & 1)
+            forms[n++] = columns[FIRST_AHEAD + i];
     return n;
 }
 
@@ -42,7 +40,7 @@ bool device_events_reserve(struct device_events *events, row_t capacity) {
 }
 
 void device_events_free(struct device_events *events) {
-    columns_free(events, device_event_columns, DEVICE_EVENT_N_COLUMNS);
+    columns_free(events, columns, DEVICE_EVENT_N_COLUMNS);
     *events = (struct device_events){0};
 }
 

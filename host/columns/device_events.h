@@ -78,7 +78,7 @@ enum { DEVICE_EVENT_BYTES = 2 * (sizeof(uint64_t) + 1) + sizeof(struct value_pla
 
 /* What is read although it is no column of all traces, for who will ask for it: a set of ids, what operators were
  * given, and what launches were. */
-enum reading_ahead { AHEAD_NOTHING, AHEAD_IDS = 1, AHEAD_ARGUMENTS = 2, AHEAD_LAUNCHES = 4 };
+enum reading_ahead { AHEAD_NOTHING, AHEAD_IDS = 1, AHEAD_ARGUMENTS = 2, AHEAD_LAUNCHES = 4, AHEAD_ALL = 7 };
 
 struct device_events {
     row_t n, capacity;
@@ -95,7 +95,6 @@ struct device_events {
 
 /* All columns: that of places, two for each of the numbers, those above, and those that are read ahead. */
 #define DEVICE_EVENT_N_COLUMNS 20
-extern const struct column_form device_event_columns[DEVICE_EVENT_N_COLUMNS];
 
 /* Lists those that there are, and returns how many. */
 size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]);

@@ -51,6 +51,13 @@ static inline row_t row_ranks_count(const struct row_ranks *ranks) {
     return n;
 }
 
+/* Lists the members, which rise: rows[row_rank(ranks, row)] is row. */
+static inline void row_ranks_list(const struct row_ranks *ranks, row_t *rows) {
+    for (size_t word = 0; word < ranks->n_words; word++)
+        for (uint64_t left = ranks->bits[word]; left; left &= left - 1)
+            *rows++ = (row_t)(word * 64) + (row_t)__builtin_ctzll(left);
+}
+
 /* The number of a member, in rising order. */
 static inline row_t row_rank(const struct row_ranks *ranks, row_t row) {
     uint64_t below = ranks->bits[row / 64] & (((uint64_t)1 << row % 64) - 1);

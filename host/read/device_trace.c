@@ -335,7 +335,6 @@ static const struct document_reader device_reader = {
     .read_stage = "read device trace",
     .join_stage = "join device trace",
     .part_size = sizeof(struct event_part),
-    .columns = device_event_columns,
     .columns_at = offsetof(struct event_part, events),
     .begin = part_begin,
     .element = read_element,

@@ -14,11 +14,8 @@ static void add_ways(const struct op_reading *reading, const struct row_ranks *r
 }
 
 static void list_ways(const struct op_reading *reading, const struct row_ranks *ranks, struct op_ways *ways) {
-    row_t n = 0;
-    for (size_t word = 0; word < ranks->n_words; word++)
-        for (uint64_t left = ranks->bits[word]; left; left &= left - 1)
-            ways->host[n++] = (row_t)(word * 64) + (row_t)__builtin_ctzll(left);
-    for (row_t way = 0; way < n; way++) {
+    row_ranks_list(ranks, ways->host);
+    for (row_t way = 0; way < ways->n; way++) {
         row_t around = reading->hosts.around[ways->host[way]];
         ways->above[way] = around == ROW_NONE ? ROW_NONE : row_rank(ranks, around);
     }

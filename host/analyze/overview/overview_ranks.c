@@ -438,7 +438,7 @@ enum sutra_status sutra_overview_make(struct sutra_context *context, const char 
     made->options = taken;
     made->tasks.spool = &spool;
     status = restriction_take(taken.restriction, &made->tasks.restriction, error);
-    made->tasks.ahead = taken.tables ? AHEAD_IDS | AHEAD_ARGUMENTS | AHEAD_LAUNCHES : AHEAD_IDS;
+    made->tasks.ahead = taken.tables ? AHEAD_ALL : AHEAD_IDS;
     if (!status)
         status =
             rank_tasks_run(&made->tasks, context, paths, n_paths, sizeof(struct rank_overview), analyze, made, error);
