@@ -57,7 +57,7 @@ static void add_overlap(const struct findings_work *work, double exposed, struct
 enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_error *error) {
     struct measures *measures = &work->measures;
     double exposed = (double)work->overview->ticks[OVERVIEW_COMMUNICATION];
-    uint32_t name;
+    uint32_t name = STRING_NONE;
     int64_t most;
     if (part_of_window(work, exposed) < EXPOSED_PERCENT)
         return SUTRA_OK;
