@@ -386,7 +386,9 @@ static void run_all(struct rank_run *run) {
     size_t n = run->tasks->n;
     run->n_threads = n < n_threads ? n_threads / (unsigned)n : 1;
     if (n == 1 && !run->tasks->again) {
+        run->context->warns_of = run->tasks->names_it ? run->tasks->list->path : NULL;
         run_with(run, 0, run->context);
+        run->context->warns_of = NULL;
     } else {
         if (run->context->options.device == SUTRA_DEVICE_CUDA && !run->tasks->again)
             context_warn(run->context, "several ranks are the CPU's work: each of its threads takes one at a time");

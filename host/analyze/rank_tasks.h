@@ -49,6 +49,7 @@ struct rank_tasks {
     struct sutra_restriction restriction; /* set before: the ranks, and what of each trace is worked on; zeros: all */
     const char *stage;                    /* set before: what the work is called; NULL: "analyze ranks" */
     bool again;        /* set before: the traces were read before, and what there is to warn of was said then */
+    bool names_it;     /* set before: warnings name the trace even where it is the only one */
     bool notes_places; /* this and the next are set before: what readers do besides, as of the context's fields */
     unsigned ahead;
     struct sutra_device_trace **held; /* set before: by trace: it is still there, and is taken; or NULL: it is read */

@@ -66,6 +66,7 @@ static enum sutra_status read_side(struct sutra_context *context, const char *co
                                    struct side_work *work, struct sutra_error *error) {
     work->tasks.restriction = (struct sutra_restriction){
         .size = sizeof work->tasks.restriction, .ranks = work->options->ranks, .n_ranks = work->options->n_ranks};
+    work->tasks.names_it = true;
     work->tasks.ahead = work->options->compat ? AHEAD_NOTHING : AHEAD_IDS | AHEAD_ARGUMENTS;
     enum sutra_status status =
         rank_tasks_run(&work->tasks, context, paths, n, sizeof(struct compared), take_trace, work, error);

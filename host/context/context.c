@@ -142,24 +142,28 @@ size_t sutra_context_stages(const struct sutra_context *context, const struct su
     return context->n_stages;
 }
 
-static void say(void (*callback)(void *, const char *), void *arg, const char *format, va_list arguments) {
+/* With the name of a file before it, or NULL. */
+static void say(void (*callback)(void *, const char *), void *arg, const char *of, const char *format,
+                va_list arguments) {
     char text[1024];
     if (!callback)
         return;
-    vsnprintf(text, sizeof text, format, arguments);
+    int n = of ? snprintf(text, sizeof text, "%s: ", of) : 0;
+    size_t begin = n > 0 && (size_t)n < sizeof text ? (size_t)n : 0;
+    vsnprintf(text + begin, sizeof text - begin, format, arguments);
     callback(arg, text);
 }
 
 void context_warn(struct sutra_context *context, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(context->options.warning, context->options.arg, format, arguments);
+    say(context->options.warning, context->options.arg, context->warns_of, format, arguments);
     va_end(arguments);
 }
 
 void context_note(struct sutra_context *context, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(context->options.note, context->options.arg, format, arguments);
+    say(context->options.note, context->options.arg, NULL, format, arguments);
     va_end(arguments);
 }

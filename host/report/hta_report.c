@@ -9,9 +9,6 @@
 #include "base/error.h"
 #include "report/hta_page.h"
 
-/* Traces that were left out, by name. */
-#define LEFT_OUT_SHOWN 50
-
 /* ---- Sections ---- */
 
 void hta_launches_show(struct page *page, const void *source) {
@@ -63,11 +60,11 @@ static void show_sequences(struct page *page, const void *source) {
 static void show_warnings(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_summary *all = source->sums.all;
     const struct sutra_hta_rank *rank;
-    unsigned n = 0;
-    for (size_t i = 0; n < LEFT_OUT_SHOWN && (rank = sutra_hta_ranks_at(source->ranks, i)); i++)
-        if (rank->reason && n++ < LEFT_OUT_SHOWN)
-            page_warning_of(page, rank->path, rank->reason);
-    page_warning_count(page, source->sums.n_left_out - n, "more trace is left out.", "more traces are left out.");
+    size_t n = 0;
+    for (size_t i = 0; (rank = sutra_hta_ranks_at(source->ranks, i)); i++)
+        if (rank->reason)
+            page_left_out(page, n++, rank->path, rank->reason);
+    page_left_out_more(page, n);
     if (all->n_steps > 1)
         page_warning(page, "The last ProfilerStep is left out, as HTA does, unless --last-step was given.");
     page_warning_count(page, all->n_bad_times, "event is left out, since its time is missing or too large.",

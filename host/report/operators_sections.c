@@ -15,9 +15,6 @@
 #define BARS_SHOWN  16
 #define AREAS_SHOWN 48
 
-/* Traces that were left out, by name. */
-#define LEFT_OUT_SHOWN 50
-
 static const struct sutra_table *table_of(const struct operators_source *source, enum sutra_operators_table id) {
     const struct sutra_table *table = sutra_operators_ranks_table(source->ranks, id);
     return table && table->n_rows ? table : NULL;
@@ -37,12 +34,11 @@ void operators_show_warnings(struct page *page, const struct sutra_operators_ran
     size_t n = 0;
     uint64_t n_untimed = 0;
     for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++) {
-        if (rank->reason && n++ < LEFT_OUT_SHOWN)
-            page_warning_of(page, rank->path, rank->reason);
+        if (rank->reason)
+            page_left_out(page, n++, rank->path, rank->reason);
         n_untimed += rank->n_untimed;
     }
-    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more trace is left out.",
-                       "more traces are left out.");
+    page_left_out_more(page, n);
     page_warning_count(page, n_untimed, "event is left out, since its time is missing, below 0 or too large.",
                        "events are left out, since their times are missing, below 0 or too large.");
 }

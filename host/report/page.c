@@ -22,6 +22,9 @@
 /* Of the name of what is missing. */
 #define MISSING_WIDTH 300
 
+/* Traces that are left out, by name. */
+#define LEFT_OUT_SHOWN 50
+
 static struct text_out *out_of(struct page *page) {
     return &page->markup.out;
 }
@@ -243,16 +246,7 @@ void page_words(struct page *page, const char *words) {
 
 /* ---- Warnings ---- */
 
-void page_warning(struct page *page, const char *words) {
-    page_warning_of(page, NULL, words);
-}
-
-void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several) {
-    if (n)
-        page_warning(page, counted_text(n, one, several).text);
-}
-
-void page_warning_of(struct page *page, const char *what, const char *why) {
+static void warn_of(struct page *page, const char *what, const char *why) {
     out_add(out_of(page), "<p class=\"warning\" role=\"note\">");
     if (what) {
         markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
@@ -260,6 +254,25 @@ void page_warning_of(struct page *page, const char *what, const char *why) {
     }
     markup_text(&page->markup, why);
     out_add(out_of(page), "</p>\n");
+}
+
+void page_warning(struct page *page, const char *words) {
+    warn_of(page, NULL, words);
+}
+
+void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several) {
+    if (n)
+        page_warning(page, counted_text(n, one, several).text);
+}
+
+void page_left_out(struct page *page, size_t n, const char *path, const char *why) {
+    if (n < LEFT_OUT_SHOWN)
+        warn_of(page, path, why);
+}
+
+void page_left_out_more(struct page *page, size_t n) {
+    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more trace is left out.",
+                       "more traces are left out.");
 }
 
 void page_missing(struct page *page, const char *what, const char *why) {

@@ -74,11 +74,13 @@ void page_subtitle(struct page *page, const char *words);
 /* A paragraph. */
 void page_words(struct page *page, const char *words);
 
-/* What stands on top, before sections: a sentence; the same behind a count, of one or of several, unless that is 0; and
- * why something that has a name is not here. */
+/* What stands on top, before sections: a sentence; the same behind a count, of one or of several, unless that is 0. */
 void page_warning(struct page *page, const char *words);
 void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several);
-void page_warning_of(struct page *page, const char *what, const char *why);
+
+/* Why a trace is left out, of which `n` were told before, for the first of them; behind the last, how many more. */
+void page_left_out(struct page *page, size_t n, const char *path, const char *why);
+void page_left_out_more(struct page *page, size_t n);
 
 /* Says what is missing, and why. */
 void page_missing(struct page *page, const char *what, const char *why);

@@ -35,6 +35,12 @@ quietly sutra diff b.json a.json -q --fail-above 0%
 quietly sutra diff a.json b.json --step 1 --step-b 2 --name gemm | sed -n '/^where/,$p'
 quietly sutra diff a.json b.json --map 'gemm_128<float>=gemm_64<float>' | sed -n '/^kernels/,$p'
 
+# What is left out of a side is told with its name, by as many threads as there are.
+sed '2s/"dur": [0-9]*/"dur": -1/' b.json >odd.json
+for threads in 1 2; do
+    quietly sutra diff a.json odd.json -q --threads $threads
+done
+
 # Jobs: folders of ranks.
 mkdir jobs jobs/a jobs/b
 cp a.json jobs/a/rank0.json
