@@ -155,16 +155,47 @@ static void append_value(struct sutra_table *table, const struct sutra_table *fr
     }
 }
 
+/* The text of n rows behind what there is: their bytes, then where each ends. */
+static void append_text(struct column *to, const struct column *from, uint64_t n) {
+    uint64_t *ends = (uint64_t *)(void *)buffer_reserve(&to->values, n * sizeof *ends);
+    const uint64_t *starts = (const uint64_t *)(const void *)from->values.bytes;
+    uint64_t begin = to->bytes.length;
+    buffer_append(&to->bytes, from->bytes.bytes, starts[n]);
+    for (uint64_t row = 0; row < n && ends; row++)
+        ends[row] = begin + starts[row + 1];
+    to->values.length += ends ? n * sizeof *ends : 0;
+}
+
+/* Integers of n rows as real numbers behind what there is. */
+static void append_as_reals(struct column *to, const struct column *from, uint64_t n) {
+    double *reals = (double *)(void *)buffer_reserve(&to->values, n * sizeof *reals);
+    const int64_t *integers = (const int64_t *)(const void *)from->values.bytes;
+    for (uint64_t row = 0; row < n && reals; row++)
+        reals[row] = (double)integers[row];
+    to->values.length += reals ? n * sizeof *reals : 0;
+}
+
 void table_append(struct sutra_table *table, const struct sutra_table *from) {
     table->failed |= from->failed;
-    if (table->failed || from->n_rows == 0)
-        return;
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        if (table->columns[i].spec.kind == SUTRA_COLUMN_INTEGER && from->columns[i].spec.kind == SUTRA_COLUMN_REAL)
+    for (uint32_t i = 0; i < table->n_columns && !table->failed && from->n_rows > 0; i++) {
+        struct column *to = &table->columns[i];
+        const struct column *added = &from->columns[i];
+        if (to->spec.kind == SUTRA_COLUMN_INTEGER && added->spec.kind == SUTRA_COLUMN_REAL)
             make_real(table, i);
-    for (uint64_t row = 0; row < from->n_rows; row++)
-        for (uint32_t i = 0; i < table->n_columns; i++)
-            append_value(table, from, i, row);
+        if (to->spec.kind == SUTRA_COLUMN_TEXT)
+            append_text(to, added, from->n_rows);
+        else if (to->spec.kind == added->spec.kind)
+            buffer_append(&to->values, added->values.bytes, from->n_rows * sizeof(int64_t));
+        else
+            append_as_reals(to, added, from->n_rows);
+        table->failed |= to->values.failed | to->bytes.failed;
+    }
+    table->n_rows += table->failed ? 0 : from->n_rows;
+}
+
+void table_append_row(struct sutra_table *table, const struct sutra_table *from, uint64_t row) {
+    for (uint32_t i = 0; i < from->n_columns; i++)
+        append_value(table, from, i, row);
 }
 
 void table_reorder(struct sutra_table *table, const uint64_t *order) {
@@ -181,8 +212,7 @@ void table_reorder(struct sutra_table *table, const uint64_t *order) {
     made.group = table->group;
     made.n_index = table->n_index;
     for (uint64_t row = 0; row < table->n_rows; row++)
-        for (uint32_t i = 0; i < table->n_columns; i++)
-            append_value(&made, table, i, order[row]);
+        table_append_row(&made, table, order[row]);
     table_free(table);
     *table = made;
     free(specs);
@@ -211,19 +241,6 @@ int sutra_table_column(const struct sutra_table *table, uint32_t i, struct sutra
         column->bytes = from->bytes.bytes;
     }
     return 1;
-}
-
-void table_append_row(struct sutra_table *table, const struct sutra_table *from, uint64_t row) {
-    size_t length;
-    for (uint32_t i = 0; i < from->n_columns; i++)
-        if (from->columns[i].spec.kind == SUTRA_COLUMN_TEXT) {
-            const char *text = table_get_text(from, i, row, &length);
-            table_text(table, text, length);
-        } else if (from->columns[i].spec.kind == SUTRA_COLUMN_INTEGER) {
-            table_integer(table, table_get_integer(from, i, row));
-        } else {
-            table_real(table, table_get_real(from, i, row));
-        }
 }
 
 void table_init_like(struct sutra_table *table, const struct sutra_table *like) {

@@ -5,17 +5,24 @@
 
 #include <math.h>
 
+/* Whether it has to stand in quotes. */
+static bool is_quoted(const char *bytes, size_t length) {
+    return memchr(bytes, ',', length) || memchr(bytes, '"', length) || memchr(bytes, '\n', length) ||
+           memchr(bytes, '\r', length);
+}
+
 void csv_text(struct text_out *text, const char *bytes, size_t length) {
-    bool quoted = false;
-    for (size_t i = 0; i < length && !quoted; i++)
-        quoted = bytes[i] == ',' || bytes[i] == '"' || bytes[i] == '\n' || bytes[i] == '\r';
-    if (!quoted) {
+    const char *end = bytes + length, *quote;
+    if (!is_quoted(bytes, length)) {
         buffer_append(&text->out, bytes, length);
         return;
     }
     out_add(text, "\"");
-    for (size_t i = 0; i < length; i++)
-        buffer_append(&text->out, bytes[i] == '"' ? "\"\"" : &bytes[i], bytes[i] == '"' ? 2 : 1);
+    for (; (quote = memchr(bytes, '"', (size_t)(end - bytes))); bytes = quote + 1) {
+        buffer_append(&text->out, bytes, (size_t)(quote + 1 - bytes));
+        out_add(text, "\"");
+    }
+    buffer_append(&text->out, bytes, (size_t)(end - bytes));
     out_add(text, "\"");
 }
 
