@@ -19,7 +19,7 @@ enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
 
 struct diff_values {
     struct analysis_values analysis;
-    int format, compat;
+    int compat;
     const char *step_b, *fail_above;
     struct word_list map;
 };
@@ -85,7 +85,7 @@ static enum sutra_status write_tables(struct diff_job *job, struct sutra_error *
         const struct sutra_table *table = sutra_diff_table(job->diff, (enum sutra_diff_table)id);
         if (table)
             status = table_file_write(&job->analysis, job->results.path, table, RANK_ALL,
-                                      (enum sutra_table_format)job->values->format, error);
+                                      (enum sutra_table_format)job->values->analysis.tables, error);
     }
     return status;
 }

@@ -36,6 +36,7 @@ struct analysis_values {
     struct job_values job; /* output: a folder */
     struct part_values wanted;
     const char *part; /* of those who share the ranks */
+    int tables;       /* enum sutra_table_format */
     bool no_report, open, finish;
     bool may_meet; /* a trace may stand twice among the inputs */
 };
@@ -77,7 +78,7 @@ struct analysis_values {
     }
 #define ANALYSIS_ROW_FORMAT                                                                                            \
     {                                                                                                                  \
-        "format", 'f', OPTION_CHOICE, "FORMAT", AT(format),                                                            \
+        "format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis.tables),                                                   \
             .choices = table_formats, .help = "of the tables: csv, or json, an array of rows (default: csv)"           \
     }
 

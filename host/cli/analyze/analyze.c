@@ -51,7 +51,7 @@ static const struct option_row options[] = {
      .help = "write report.html with its charts, and a file for each table behind it, into the folder DIR"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "print text, or json with the numbers of each finding and the shares of each rank (default: text)"},
-    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(tables), .choices = table_formats,
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
      .help = "of the files of tables: csv or json (default: csv)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
      .help = "steps are the annotations NAME (default: those of the profiler, else what repeats)"},

@@ -5,17 +5,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/analyze/analysis_share.h"
+#include "cli/analyze/analysis_run.h"
 #include "cli/analyze/collectives_page.h"
 #include "cli/analyze/shared_analyses.h"
-#include "cli/analyze/table_files.h"
-#include "cli/tool/trace_list.h"
 #include "sutra/report.h"
 
 struct collectives_values {
     struct analysis_values analysis;
     uint64_t ranks_per_host, link_peak;
-    int format, compat;
+    int compat;
     bool arrivals;
 };
 
@@ -46,13 +44,9 @@ static const struct option_row options[] = {
 
 /* What lives while traces are analyzed. */
 struct collectives_job {
-    const struct collectives_values *values;
-    struct job analysis;
-    struct trace_list traces;
+    struct analysis_run run;
+    struct collectives_values values;
     struct sutra_collectives *collectives;
-    struct result_folder results;
-    struct analysis_share share;
-    struct analysis_part part;
 };
 
 static enum sutra_status write_tables(struct collectives_job *job, struct sutra_error *error) {
@@ -60,8 +54,7 @@ static enum sutra_status write_tables(struct collectives_job *job, struct sutra_
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++) {
         const struct sutra_table *table = sutra_collectives_table(job->collectives, (enum sutra_collectives_table)id);
         if (table)
-            status = table_file_write(&job->analysis, job->results.path, table, RANK_ALL,
-                                      (enum sutra_table_format)job->values->format, error);
+            status = analysis_write_table(&job->run, table, RANK_ALL, error);
     }
     return status;
 }
@@ -69,86 +62,61 @@ static enum sutra_status write_tables(struct collectives_job *job, struct sutra_
 static enum sutra_status write_report(struct collectives_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
     enum sutra_status status =
-        sutra_report_write_collectives(job->analysis.context, job->collectives, job->results.path, &n_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes;
+        sutra_report_write_collectives(job->run.job.context, job->collectives, job->run.results.path, &n_bytes, error);
+    job->run.job.figures.output_bytes += n_bytes;
     return status;
 }
 
-static enum sutra_status job_run(void *arg, struct sutra_error *error) {
-    struct collectives_job *job = arg;
-    const struct collectives_values *values = job->values;
+static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
+    struct collectives_job *job = (struct collectives_job *)run;
+    const struct collectives_values *values = &job->values;
     const struct sutra_collectives_options made = {.size = sizeof made,
                                                    .compat = values->compat == COLLECTIVES_TRACELENS,
                                                    .arrivals = values->arrivals,
                                                    .ranks_per_host = values->ranks_per_host,
                                                    .link_gb_per_s = (double)values->link_peak,
-                                                   .restriction = &job->part.restriction};
-    enum sutra_status status = job_open(&job->analysis, NULL, error);
-    if (!status)
-        analysis_share_with(&job->share, job->analysis.context);
-    if (!status)
-        status = sutra_collectives_make(job->analysis.context, (const char *const *)job->traces.paths, job->traces.n,
-                                        &made, &job->collectives, error);
+                                                   .restriction = &run->part.restriction};
+    enum sutra_status status = sutra_collectives_make(run->job.context, (const char *const *)run->traces.paths,
+                                                      run->traces.n, &made, &job->collectives, error);
     bool is_written = values->analysis.job.output && job->collectives;
     if (!status && is_written)
         status = write_tables(job, error);
     if (!status && is_written && !values->analysis.no_report && !made.compat)
         status = write_report(job, error);
-    progress_clear(&job->analysis.watch.progress);
     return status;
 }
 
-static void print_stats(FILE *file, const void *result) {
-    const struct collectives_job *job = result;
+static bool has_results(const struct analysis_run *run) {
+    return ((const struct collectives_job *)run)->collectives;
+}
+
+static void print(const struct analysis_run *run) {
+    const struct collectives_job *job = (const struct collectives_job *)run;
+    if (!run->values->job.quiet && job->values.compat == COLLECTIVES_OURS)
+        collectives_page_print(job->collectives, run->values->job.output);
+}
+
+static void print_counts(FILE *file, const struct analysis_run *run) {
     struct sutra_collectives_summary summary = {.size = sizeof summary};
-    sutra_collectives_summary(job->collectives, &summary);
+    sutra_collectives_summary(((const struct collectives_job *)run)->collectives, &summary);
     const struct named_count counts[] = {{"n_ranks", summary.n_ranks},
                                          {"n_left_out", summary.n_left_out},
                                          {"n_collectives", summary.n_collectives},
                                          {"n_messages", summary.n_messages},
                                          {"n_faults", summary.n_faults}};
     run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
-    run_figures_print_json(file, &job->analysis.figures);
-}
-
-static int job_tell(struct collectives_job *job) {
-    const struct analysis_values *values = &job->values->analysis;
-    job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
-                trace_list_largest(&job->traces, where_threads(&values->job.where)));
-    if (!values->job.quiet && job->values->compat == COLLECTIVES_OURS)
-        collectives_page_print(job->collectives, values->job.output);
-    return analysis_job_close(&job->analysis, PAGE_COLLECTIVES, print_stats, job);
 }
 
 /* ---- The command ---- */
 
-static int run_job(struct collectives_job *job, struct collectives_values *values, const struct operands *operands,
-                   const struct job_team *processes) {
-    int exit_code = analysis_part_take(&values->analysis.wanted, &job->part);
-    if (exit_code == SUTRA_OK)
-        exit_code = trace_list_make(&job->traces, operands);
-    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
-    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
-    if (exit_code == SUTRA_OK && job->collectives)
-        exit_code = job_tell(job);
-    return exit_code == SUTRA_OK ? ended : exit_code;
-}
+static const struct analysis_kind kind = {
+    .page = PAGE_COLLECTIVES, .work = work, .has_results = has_results, .print = print, .print_counts = print_counts};
 
 int collectives_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
-    struct collectives_values values = {.analysis.job.stages = analysis_stages};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
-        return exit_code;
-    struct collectives_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &values, &operands, processes);
+    struct collectives_job job = {.values.analysis.job.stages = analysis_stages};
+    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
     sutra_collectives_free(job.collectives);
-    sutra_context_free(job.analysis.context);
-    trace_list_free(&job.traces);
+    analysis_run_free(&job.run);
     return exit_code;
 }
 

@@ -10,12 +10,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/analyze/analysis_share.h"
+#include "cli/analyze/analysis_run.h"
 #include "cli/analyze/dlrm_page.h"
 #include "cli/analyze/dlrm_ranks_page.h"
 #include "cli/analyze/shared_analyses.h"
 #include "cli/tool/paths.h"
-#include "cli/tool/trace_list.h"
 
 struct dlrm_values {
     struct analysis_values analysis;
@@ -105,47 +104,43 @@ static int read_options(const struct dlrm_values *values, struct sutra_dlrm_opti
 
 /* What lives while traces are analyzed. */
 struct dlrm_job {
-    const struct dlrm_values *values;
-    struct trace_list traces;
-    struct job analysis;
+    struct analysis_run run;
+    struct dlrm_values values;
     struct sutra_device_trace *trace; /* of one */
     struct sutra_dlrm *dlrm;
     struct sutra_dlrm_ranks *ranks; /* of several */
-    struct result_folder results;
     struct sutra_dlrm_options options;
-    struct analysis_share share;
-    bool no_report;
-    struct analysis_part part;
+    bool no_report; /* asked for: who leaves the results to another process writes reports, too */
 };
 
 static enum sutra_status write_results(struct dlrm_job *job, struct sutra_context *context,
                                        const struct sutra_dlrm *dlrm, const char *trace, const char *folder,
                                        struct sutra_error *error) {
     uint64_t n_bytes = 0, n_report_bytes = 0;
-    enum sutra_status status = sutra_dlrm_write(context, dlrm, folder, job->values->model, &n_bytes, error);
+    enum sutra_status status = sutra_dlrm_write(context, dlrm, folder, job->values.model, &n_bytes, error);
     if (!status && !job->no_report)
         status = sutra_report_write_dlrm(context, dlrm, trace, folder, &n_report_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes + n_report_bytes;
+    job->run.job.figures.output_bytes += n_bytes + n_report_bytes;
     return status;
 }
 
 static enum sutra_status run_one(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                  struct sutra_error *error) {
-    const char *output = job->results.target, *input = job->traces.paths[0];
-    struct sutra_context *context = job->analysis.context;
+    const char *output = job->run.results.target, *input = job->run.traces.paths[0];
+    struct sutra_context *context = job->run.job.context;
     enum sutra_status status = sutra_device_trace_read(context, input, &job->trace, error);
     if (!status)
-        status = sutra_device_trace_restrict(context, job->trace, &job->part.restriction, error);
+        status = sutra_device_trace_restrict(context, job->trace, &job->run.part.restriction, error);
     if (!status)
         status = sutra_dlrm_analyze(context, job->trace, options_of_dlrm, &job->dlrm, error);
-    return !status && output ? write_results(job, context, job->dlrm, input, job->results.path, error) : status;
+    return !status && output ? write_results(job, context, job->dlrm, input, job->run.results.path, error) : status;
 }
 
 /* ---- Many ranks ---- */
 
 /* Which rank a trace is of does not matter, unless somebody asks for one. */
 static bool is_one(const struct dlrm_job *job) {
-    return job->traces.n == 1 && job->part.restriction.n_ranks == 0;
+    return job->run.traces.n == 1 && job->run.part.restriction.n_ranks == 0;
 }
 
 /* One rank is done: here, or (without an analysis) in another process. */
@@ -153,15 +148,15 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
                                  const struct sutra_dlrm_rank *rank, struct sutra_error *error) {
     struct dlrm_job *job = arg;
     char folder[SHARE_PATH_MAX];
-    bool is_left = dlrm && job->share.is_on;
+    bool is_left = dlrm && job->run.share.is_on;
     if (is_left)
-        analysis_share_files(&job->share, rank->place, folder);
+        analysis_share_files(&job->run.share, rank->place, folder);
     else
-        snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->results.path, rank->rank);
+        snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->run.results.path, rank->rank);
     if (is_left && path_is_folder(folder)) /* of a part that was called before */
         result_folder_remove(folder);
     if (!dlrm)
-        return analysis_share_copy(&job->share, context, rank->place, folder, error);
+        return analysis_share_copy(&job->run.share, context, rank->place, folder, error);
     if (!path_make_folder(folder))
         return error_file(error, SUTRA_NO_OUTPUT, folder, "the folder cannot be made: %s", strerror(errno));
     return write_results(job, context, dlrm, rank->path, folder, error);
@@ -169,30 +164,25 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
 
 static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_options *options_of_dlrm,
                                   struct sutra_error *error) {
-    const char *output = job->values->analysis.job.output;
+    const char *output = job->values.analysis.job.output;
     const struct sutra_dlrm_ranks_options ranks_options = {.size = sizeof ranks_options,
                                                            .dlrm = options_of_dlrm,
-                                                           .visit = output || job->share.is_on ? on_rank : NULL,
+                                                           .visit = output || job->run.share.is_on ? on_rank : NULL,
                                                            .arg = job,
-                                                           .restriction = &job->part.restriction};
+                                                           .restriction = &job->run.part.restriction};
     uint64_t n_bytes = 0;
-    analysis_share_with(&job->share, job->analysis.context);
-    enum sutra_status status = sutra_dlrm_ranks_make(job->analysis.context, (const char *const *)job->traces.paths,
-                                                     job->traces.n, &ranks_options, &job->ranks, error);
+    enum sutra_status status = sutra_dlrm_ranks_make(job->run.job.context, (const char *const *)job->run.traces.paths,
+                                                     job->run.traces.n, &ranks_options, &job->ranks, error);
     if (!status && output && job->ranks)
-        status = sutra_dlrm_ranks_write(job->analysis.context, job->ranks, job->results.path, job->values->model,
+        status = sutra_dlrm_ranks_write(job->run.job.context, job->ranks, job->run.results.path, job->values.model,
                                         &n_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes;
+    job->run.job.figures.output_bytes += n_bytes;
     return status;
 }
 
-static enum sutra_status job_run(void *arg, struct sutra_error *error) {
-    struct dlrm_job *job = arg;
-    enum sutra_status status = job_open(&job->analysis, NULL, error);
-    if (!status)
-        status = (is_one(job) ? run_one : run_many)(job, &job->options, error);
-    progress_clear(&job->analysis.watch.progress);
-    return status;
+static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
+    struct dlrm_job *job = (struct dlrm_job *)run;
+    return (is_one(job) ? run_one : run_many)(job, &job->options, error);
 }
 
 /* ---- Figures ---- */
@@ -230,8 +220,8 @@ static void add_counts(struct named_count *sums, const struct sutra_dlrm_report 
     }
 }
 
-static void print_stats(FILE *file, const void *result) {
-    const struct dlrm_job *job = result;
+static void print_counts(FILE *file, const struct analysis_run *run) {
+    const struct dlrm_job *job = (const struct dlrm_job *)run;
     const struct sutra_dlrm_rank *rank;
     struct named_count of_ranks[] = {{"n_ranks", 0}, {"n_left_out", 0}}, sums[N_COUNTS] = {{0}};
     if (job->ranks) {
@@ -245,65 +235,51 @@ static void print_stats(FILE *file, const void *result) {
         add_counts(sums, &report);
     }
     run_counts_print_json(file, of_ranks, job->ranks ? 2 : 0, sums, N_COUNTS);
-    run_figures_print_json(file, &job->analysis.figures);
 }
 
-static int job_tell(struct dlrm_job *job) {
-    const struct analysis_values *values = &job->values->analysis;
-    const struct trace_list *traces = &job->traces;
-    job_measure(&job->analysis, traces->streams ? 0 : traces->n_bytes,
-                trace_list_largest(traces, where_threads(&values->job.where)));
-    if (!values->job.quiet && job->ranks)
-        dlrm_ranks_page_print(job->ranks, values->job.output);
-    else if (!values->job.quiet)
-        dlrm_page_print(job->dlrm, traces->paths[0], values->job.output);
-    return analysis_job_close(&job->analysis, PAGE_DLRM, print_stats, job);
+static void print(const struct analysis_run *run) {
+    const struct dlrm_job *job = (const struct dlrm_job *)run;
+    if (run->values->job.quiet)
+        return;
+    if (job->ranks)
+        dlrm_ranks_page_print(job->ranks, run->values->job.output);
+    else
+        dlrm_page_print(job->dlrm, run->traces.paths[0], run->values->job.output);
+}
+
+static bool has_results(const struct analysis_run *run) {
+    const struct dlrm_job *job = (const struct dlrm_job *)run;
+    return job->ranks || job->dlrm;
 }
 
 /* ---- The command ---- */
 
-/* The traces that the words name, as far as they may be worked on so. */
-static int list_traces(struct dlrm_job *job, const struct operands *operands, bool is_shared) {
-    int exit_code = read_options(job->values, &job->options);
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_part_take(&job->values->analysis.wanted, &job->part);
-    if (exit_code == SUTRA_OK)
-        exit_code = trace_list_make(&job->traces, operands);
-    if (exit_code == SUTRA_OK && job->values->analysis.open && !is_one(job))
+/* Takes the options, and tells whether the traces may be worked on so. */
+static int check(struct analysis_run *run, bool is_shared) {
+    struct dlrm_job *job = (struct dlrm_job *)run;
+    int exit_code = read_options(&job->values, &job->options);
+    job->no_report = run->values->no_report;
+    if (exit_code == SUTRA_OK && run->values->open && !is_one(job))
         exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
     if (exit_code == SUTRA_OK && is_shared && is_one(job))
-        exit_code = message_fail(SUTRA_USAGE, "%s: one trace is nothing to share", job->traces.paths[0]);
+        exit_code = message_fail(SUTRA_USAGE, "%s: one trace is nothing to share", run->traces.paths[0]);
     return exit_code;
 }
 
-static int run_job(struct dlrm_job *job, struct dlrm_values *values, const struct operands *operands,
-                   const struct job_team *processes) {
-    int exit_code = list_traces(job, operands, analysis_is_shared(&values->analysis, processes));
-    job->no_report = values->analysis.no_report;
-    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_job_work(&values->analysis, &job->traces, &job->results, job_run, job);
-    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
-    if (exit_code == SUTRA_OK && (job->ranks || job->dlrm))
-        exit_code = job_tell(job);
-    return exit_code == SUTRA_OK ? ended : exit_code;
-}
+static const struct analysis_kind kind = {.page = PAGE_DLRM,
+                                          .check = check,
+                                          .work = work,
+                                          .has_results = has_results,
+                                          .print = print,
+                                          .print_counts = print_counts};
 
 int dlrm_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
-    struct dlrm_values values = {.analysis.job.stages = analysis_stages, .skip_iters = 50};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
-        return exit_code;
-    struct dlrm_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = run_job(&job, &values, &operands, processes);
+    struct dlrm_job job = {.values = {.analysis.job.stages = analysis_stages, .skip_iters = 50}};
+    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
     sutra_dlrm_free(job.dlrm);
     sutra_device_trace_free(job.trace);
     sutra_dlrm_ranks_free(job.ranks);
-    sutra_context_free(job.analysis.context);
-    trace_list_free(&job.traces);
+    analysis_run_free(&job.run);
     return exit_code;
 }
 

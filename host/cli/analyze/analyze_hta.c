@@ -9,17 +9,15 @@
 #include <stdio.h>
 
 #include "analyze/restriction.h"
-#include "cli/analyze/analysis_share.h"
+#include "cli/analyze/analysis_run.h"
 #include "cli/analyze/hta_page.h"
 #include "cli/analyze/shared_analyses.h"
-#include "cli/analyze/table_files.h"
-#include "cli/tool/trace_list.h"
 
 struct hta_values {
     struct analysis_values analysis;
     uint64_t n_kernels, kernel_delay, full_queue, sequence_kernels;
     const char *sequences_of;
-    int format, edition, counters;
+    int edition, counters;
     bool last_step, all_launches, nanoseconds, no_series, compat;
 };
 
@@ -32,7 +30,7 @@ static const char *const endings[] = {"json", "json.gz", "json.zst", NULL};
 
 static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_HTA),
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = table_formats,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
      .help =
          "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
     {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
@@ -72,22 +70,11 @@ static const struct option_row options[] = {
 
 /* What lives while traces are analyzed. */
 struct hta_job {
-    const struct hta_values *values;
-    struct job analysis;
-    struct trace_list traces;
+    struct analysis_run run;
+    struct hta_values values;
     struct sutra_hta_ranks *ranks;
     struct sutra_report *report; /* NULL: none is written */
-    struct result_folder results;
-    struct analysis_share share;
-    struct analysis_part part;
 };
-
-/* Writes a table to its file; `rank` may be RANK_ALL. */
-static enum sutra_status write_table(struct hta_job *job, const struct sutra_table *table, int64_t rank,
-                                     struct sutra_error *error) {
-    return table_file_write(&job->analysis, job->results.path, table, rank,
-                            (enum sutra_table_format)job->values->format, error);
-}
 
 /* By which rules the tables were made; and what HTA gives as lists, for who compares with it. */
 static enum sutra_status write_lists(struct hta_job *job, struct sutra_error *error) {
@@ -98,14 +85,14 @@ static enum sutra_status write_lists(struct hta_job *job, struct sutra_error *er
                  {"profiler_steps", SUTRA_HTA_LIST_STEPS},
                  {"potential_stragglers", SUTRA_HTA_LIST_STRAGGLERS}};
     enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < (job->values->compat ? sizeof lists / sizeof *lists : 1) && !status; i++) {
+    for (size_t i = 0; i < (job->values.compat ? sizeof lists / sizeof *lists : 1) && !status; i++) {
         struct result_path path;
         uint64_t n_bytes = 0;
-        status = result_place(job->results.path, lists[i].name, RANK_ALL, "json", &path, error);
+        status = result_place(job->run.results.path, lists[i].name, RANK_ALL, "json", &path, error);
         if (!status)
-            status = sutra_hta_ranks_write_list(job->analysis.context, job->ranks, lists[i].list, path.text, &n_bytes,
-                                                error);
-        job->analysis.figures.output_bytes += n_bytes;
+            status =
+                sutra_hta_ranks_write_list(job->run.job.context, job->ranks, lists[i].list, path.text, &n_bytes, error);
+        job->run.job.figures.output_bytes += n_bytes;
     }
     return status;
 }
@@ -123,8 +110,8 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !status; i++) {
         const struct sutra_table *table = sutra_hta_table(hta, tables[i].id, NULL);
-        if (table && !(tables[i].series && job->values->no_series))
-            status = write_table(job, table, sutra_hta_rank_of(hta), error);
+        if (table && !(tables[i].series && job->values.no_series))
+            status = analysis_write_table(&job->run, table, sutra_hta_rank_of(hta), error);
     }
     return status;
 }
@@ -135,11 +122,11 @@ static enum sutra_status on_trace(void *arg, struct sutra_context *context, cons
     struct hta_job *job = arg;
     struct result_path path;
     uint64_t n_bytes = 0;
-    enum sutra_status status = result_place(job->results.path, "trace_with_counters", sutra_hta_rank_of(hta),
-                                            endings[job->values->counters], &path, error);
+    enum sutra_status status = result_place(job->run.results.path, "trace_with_counters", sutra_hta_rank_of(hta),
+                                            endings[job->values.counters], &path, error);
     if (!status)
         status = sutra_hta_write_counters(context, trace, hta, path.text, &n_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes;
+    job->run.job.figures.output_bytes += n_bytes;
     return status;
 }
 
@@ -148,7 +135,7 @@ static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *e
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
         const struct sutra_table *table = sutra_hta_ranks_table(job->ranks, (enum sutra_hta_table)id, NULL);
         if (table)
-            status = write_table(job, table, RANK_ALL, error);
+            status = analysis_write_table(&job->run, table, RANK_ALL, error);
     }
     return status;
 }
@@ -156,16 +143,15 @@ static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *e
 static enum sutra_status write_report(struct hta_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
     enum sutra_status status =
-        sutra_report_write_hta(job->analysis.context, job->report, job->ranks, job->results.path, &n_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes;
+        sutra_report_write_hta(job->run.job.context, job->report, job->ranks, job->run.results.path, &n_bytes, error);
+    job->run.job.figures.output_bytes += n_bytes;
     return status;
 }
 
-static enum sutra_status job_run(void *arg, struct sutra_error *error) {
-    struct hta_job *job = arg;
-    const struct hta_values *values = job->values;
+static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
+    struct hta_job *job = (struct hta_job *)run;
+    const struct hta_values *values = &job->values;
     const char *output = values->analysis.job.output;
-    struct job *analysis = &job->analysis;
     const struct sutra_hta_options hta_options = {.size = sizeof hta_options,
                                                   .n_kernels = values->n_kernels,
                                                   .kernel_delay_us = values->kernel_delay,
@@ -183,14 +169,12 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                           .arg = job,
                                                           .visit_trace =
                                                               output && values->counters >= 0 ? on_trace : NULL,
-                                                          .restriction = &job->part.restriction};
-    enum sutra_status status = job_open(analysis, NULL, error);
-    if (!status)
-        analysis_share_with(&job->share, analysis->context);
-    if (!status && output && !values->analysis.no_report)
+                                                          .restriction = &run->part.restriction};
+    enum sutra_status status = SUTRA_OK;
+    if (output && !values->analysis.no_report)
         status = sutra_report_create(&job->report, error);
     if (!status)
-        status = sutra_hta_ranks_make(analysis->context, (const char *const *)job->traces.paths, job->traces.n,
+        status = sutra_hta_ranks_make(run->job.context, (const char *const *)run->traces.paths, run->traces.n,
                                       &ranks_options, &job->ranks, error);
     if (!status && output && job->ranks)
         status = write_tables(job, error);
@@ -198,17 +182,22 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
         status = write_lists(job, error);
     if (!status && job->report)
         status = write_report(job, error);
-    progress_clear(&analysis->watch.progress);
     return status;
 }
 
-/* ---- Figures ---- */
+static bool has_results(const struct analysis_run *run) {
+    return ((const struct hta_job *)run)->ranks;
+}
 
-static void print_stats(FILE *file, const void *result) {
-    const struct hta_job *job = result;
+static void print(const struct analysis_run *run) {
+    if (!run->values->job.quiet)
+        hta_page_print(((const struct hta_job *)run)->ranks, run->values->job.output);
+}
+
+static void print_counts(FILE *file, const struct analysis_run *run) {
     const struct sutra_hta_rank *rank;
     uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
-    for (size_t i = 0; (rank = sutra_hta_ranks_at(job->ranks, i)); i++) {
+    for (size_t i = 0; (rank = sutra_hta_ranks_at(((const struct hta_job *)run)->ranks, i)); i++) {
         n_ranks += !rank->reason;
         n_left_out += rank->reason != NULL;
         n_events += rank->summary->n_events;
@@ -221,59 +210,36 @@ static void print_stats(FILE *file, const void *result) {
         {"n_kernels", n_kernels}, {"n_launches", n_launches}, {"n_bad_times", n_bad_times},
     };
     run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
-    run_figures_print_json(file, &job->analysis.figures);
-}
-
-static int job_tell(struct hta_job *job) {
-    const struct analysis_values *values = &job->values->analysis;
-    job_measure(&job->analysis, job->traces.streams ? 0 : job->traces.n_bytes,
-                trace_list_largest(&job->traces, where_threads(&values->job.where)));
-    if (!values->job.quiet)
-        hta_page_print(job->ranks, values->job.output);
-    return analysis_job_close(&job->analysis, PAGE_HTA, print_stats, job);
 }
 
 /* ---- The command ---- */
 
-static int run_job(struct hta_job *job, struct hta_values *values, const struct operands *operands,
-                   const struct job_team *processes) {
-    int exit_code = trace_list_make(&job->traces, operands);
-    exit_code = analysis_share_begin(&job->share, &values->analysis, processes, &job->traces, exit_code);
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_job_work(&job->values->analysis, &job->traces, &job->results, job_run, job);
-    int ended = analysis_share_end(&job->share, &job->traces, exit_code);
-    if (exit_code == SUTRA_OK && job->ranks)
-        exit_code = job_tell(job);
-    return exit_code == SUTRA_OK ? ended : exit_code;
+/* Traces with counters are whole ones, and those that were read here. */
+static int check(struct analysis_run *run, bool is_shared) {
+    if (((const struct hta_job *)run)->values.counters < 0)
+        return SUTRA_OK;
+    if (!run->values->job.output)
+        return message_fail(SUTRA_USAGE, "--counters needs --output");
+    if (is_shared)
+        return message_fail(SUTRA_USAGE, "--counters needs the traces themselves: let one process do it");
+    if (restriction_is_part(&run->part.restriction))
+        return message_fail(SUTRA_USAGE, "--counters writes whole traces: 'sutra cut' makes one of a part");
+    return SUTRA_OK;
 }
 
-static int take_part(struct hta_job *job) {
-    int exit_code = analysis_part_take(&job->values->analysis.wanted, &job->part);
-    if (exit_code == SUTRA_OK && job->values->counters >= 0 && restriction_is_part(&job->part.restriction))
-        return message_fail(SUTRA_USAGE, "--counters writes whole traces: 'sutra cut' makes one of a part");
-    return exit_code;
-}
+static const struct analysis_kind kind = {.page = PAGE_HTA,
+                                          .check = check,
+                                          .work = work,
+                                          .has_results = has_results,
+                                          .print = print,
+                                          .print_counts = print_counts};
 
 int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
-    struct hta_values values = {.analysis.job.stages = analysis_stages, .counters = -1};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
-        return exit_code;
-    if (values.counters >= 0 && !values.analysis.job.output)
-        return message_fail(SUTRA_USAGE, "--counters needs --output");
-    if (values.counters >= 0 && analysis_is_shared(&values.analysis, processes))
-        return message_fail(SUTRA_USAGE, "--counters needs the traces themselves: let one process do it");
-    struct hta_job job = {.values = &values, .analysis = analysis_job_start(&values.analysis)};
-    exit_code = take_part(&job);
-    if (exit_code == SUTRA_OK)
-        exit_code = run_job(&job, &values, &operands, processes);
+    struct hta_job job = {.values = {.analysis.job.stages = analysis_stages, .counters = -1}};
+    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
     sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);
-    sutra_context_free(job.analysis.context);
-    trace_list_free(&job.traces);
+    analysis_run_free(&job.run);
     return exit_code;
 }
 

@@ -11,7 +11,6 @@ enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON };
 struct overview_values {
     struct analysis_values analysis;
     int format; /* enum overview_format */
-    int tables; /* enum sutra_table_format */
     const char *annotation, *peaks;
 };
 
