@@ -11,6 +11,7 @@
 #include "cli/tool/interrupt.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
+#include "cli/tool/progress.h"
 #include "generate/generate.h"
 #include "generate/job.h"
 
@@ -21,7 +22,7 @@ struct gen_values {
     int shape, sync;
     uint64_t n_ranks, ranks_per_host, skew_us, clock_offset_us;
     uint64_t slow_rank, missing_rank, swapped_rank, cut_rank, lossy_rank, resized_rank;
-    bool force, integer_times, no_gpu, no_annotations, collectives, python_functions;
+    bool force, quiet, integer_times, no_gpu, no_annotations, collectives, python_functions;
 };
 
 #define AT(field) .offset = offsetof(struct gen_values, field)
@@ -82,6 +83,7 @@ static const struct option_row options[] = {
      .help = "the device trace of rank R lacks the kernel of a collective"},
     {"resize-rank", 0, OPTION_NUMBER, "R", AT(resized_rank), .maximum = UINT32_MAX - 1,
      .help = "rank R does a collective with another size"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress"},
     {0},
 };
 
@@ -117,7 +119,17 @@ static void on_device(void *arg, const char *path) {
     interrupt_guard_set_at(1, path);
 }
 
-static int make_job(const struct gen_values *values, const struct generate_options *run) {
+static void on_progress(void *arg, uint64_t done, uint64_t total) {
+    progress_update(arg, "write traces", done, total);
+}
+
+static int make_folders(const struct gen_values *values) {
+    int exit_code = folder_make(values->host);
+    return exit_code == SUTRA_OK ? folder_make(values->device) : exit_code;
+}
+
+static enum sutra_status make_job(const struct gen_values *values, const struct generate_options *run,
+                                  struct sutra_error *error) {
     const struct generate_job_options job = {
         .run = *run,
         .n_ranks = (uint32_t)values->n_ranks,
@@ -133,12 +145,7 @@ static int make_job(const struct gen_values *values, const struct generate_optio
         .host_folder = values->host,
         .device_folder = values->device,
     };
-    struct sutra_error error;
-    const char *const folders[] = {values->host, values->device};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (folder_make(folders[i]) != SUTRA_OK)
-            return SUTRA_NO_OUTPUT;
-    return generate_job(&job, &error) ? message_error(&error) : SUTRA_OK;
+    return generate_job(&job, error);
 }
 
 static int run(const struct command *command, int argc, char **argv) {
@@ -160,6 +167,9 @@ static int run(const struct command *command, int argc, char **argv) {
     double gpu_scale = 1;
     if (values.gpu_scale && !read_scale(values.gpu_scale, &gpu_scale))
         return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is no positive number", values.gpu_scale);
+    if (values.n_ranks && (exit_code = make_folders(&values)) != SUTRA_OK)
+        return exit_code;
+    struct progress progress = progress_start(!values.quiet, NULL, 0);
     const struct generate_options generate = {
         .events = values.events,
         .seed = values.seed,
@@ -180,11 +190,13 @@ static int run(const struct command *command, int argc, char **argv) {
         .device_file = {.force = values.force, .temporary = on_device},
         .sync = (enum generate_sync)values.sync,
         .gpu_scale = gpu_scale,
+        .progress = on_progress,
+        .arg = &progress,
     };
     struct sutra_error error;
-    if (values.n_ranks)
-        return make_job(&values, &generate);
-    return generate_pair(&generate, &error) ? message_error(&error) : SUTRA_OK;
+    enum sutra_status status = values.n_ranks ? make_job(&values, &generate, &error) : generate_pair(&generate, &error);
+    progress_clear(&progress);
+    return status ? message_error(&error) : SUTRA_OK;
 }
 
 static const char *const synopses[] = {

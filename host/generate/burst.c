@@ -316,7 +316,15 @@ static void write_gpu_side(struct generator *generator, const struct launch *lau
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_GPU_ARROW]);
 }
 
+static void tell_progress(const struct generator *generator) {
+    const struct generate_options *options = generator->options;
+    uint64_t n_before = generator->n_before + (generator->pass == PASS_GPU ? options->events : 0);
+    if (options->progress && generator->pass != PASS_MEETINGS)
+        options->progress(options->arg, n_before + generator->n_claimed, generator->n_all);
+}
+
 void burst_write(struct generator *generator) {
+    tell_progress(generator);
     generator->values.of[FIELD_SEQUENCE] = generator->burst.sequence;
     if (generator->pass == PASS_OPERATORS) {
         write_operations(generator);

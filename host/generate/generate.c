@@ -252,6 +252,7 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
     if (status)
         return status;
     status = generator_make(&generator, &full, NULL, &arena, error);
+    generator.n_all = 2 * full.events;
     if (!status)
         status = generator_write(&generator, full.host_path, full.device_path, error);
     arena_free(&arena);

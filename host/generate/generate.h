@@ -53,6 +53,8 @@ struct generate_options {
     enum generate_sync sync;
     double gpu_scale;                             /* GPU operators take so many times as long in the same run; 1 */
     struct beside_options host_file, device_file; /* how the files are made */
+    void (*progress)(void *arg, uint64_t done, uint64_t total); /* called now and then with how far it is; NULL */
+    void *arg;
 };
 
 /* Names of the shapes, in the order of the enum, ended by NULL. */

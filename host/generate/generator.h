@@ -71,7 +71,8 @@ struct generator {
     struct random random;
     enum pass pass;
     bool host_has_nodes, device_has_events;
-    uint64_t n_claimed; /* device events so far */
+    uint64_t n_claimed;       /* device events so far */
+    uint64_t n_before, n_all; /* for progress: events that were played before the files of this one, and all to play */
     uint64_t n_gpu_ops;
     int64_t next_node, next_rf, next_external, next_index, next_correlation;
     int64_t *thread_clock, *stream_clock; /* when each is free again */

@@ -70,6 +70,8 @@ static enum sutra_status make_rank(struct job_maker *job, uint32_t rank, struct 
     if (!job_member_make(&job->members[rank], options, rank, &job->ends))
         return error_memory(error);
     generator->member = &job->members[rank];
+    generator->n_before = (options->n_ranks + 2 * (uint64_t)rank) * job->run.events;
+    generator->n_all = 3 * (uint64_t)options->n_ranks * job->run.events;
     generator->pid += (int64_t)rank * PID_STEP;
     generator->start_offset =
         (spread(options, 1, rank, options->skew_us) + (int64_t)options->skew_us) * MICROSECOND / 2;
@@ -115,6 +117,8 @@ static bool play_together(struct job_maker *job) {
             more = play_until_meeting(&job->generators[rank]);
         if (!settle(job))
             return false;
+        if (job->run.progress)
+            job->run.progress(job->run.arg, n * job->generators->n_claimed, job->generators->n_all);
         for (uint32_t rank = 0; rank < n && more; rank++)
             play_meeting(&job->generators[rank]);
     }

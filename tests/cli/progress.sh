@@ -37,3 +37,14 @@ echo "fast: $(script -qec 'sh fast' /dev/null | bars)"
 echo "no terminal: $(sh slow 2>&1 | bars)"
 echo "dumb: $(TERM=dumb script -qec 'sh slow' /dev/null | bars)"
 echo "none: $(script -qec 'unset TERM; sh slow' /dev/null | bars)"
+
+# A made-up pair, whose reader comes late.
+cat >made <<'END'
+(sleep 0.7; cat device.fifo >/dev/null) &
+sutra gen --events 50k --host /dev/null --device device.fifo "$@"
+wait
+END
+script -qec 'sh made' /dev/null >terminal
+[ "$(bars <terminal)" -gt 0 ] && echo "a bar while traces are made up"
+percents <terminal | awk '$1 < last { print "back to " $1 } { last = $1 }'
+echo "quiet: $(script -qec 'sh made -q' /dev/null | bars)"
