@@ -55,7 +55,7 @@ static int run_listed(struct running *running, const struct operands *operands, 
     if (exit_code == SUTRA_OK)
         exit_code = analysis_job_work(run->values, &run->traces, &run->results, do_work, running);
     int ended = analysis_share_end(&run->share, &run->traces, exit_code);
-    if (exit_code == SUTRA_OK && running->kind->has_results(run))
+    if (exit_code == SUTRA_OK && analysis_share_has_results(&run->share))
         exit_code = tell(running);
     return exit_code == SUTRA_OK ? ended : exit_code;
 }

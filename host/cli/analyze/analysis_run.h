@@ -29,11 +29,10 @@ struct analysis_kind {
     /* May be NULL. Whether the words go together, once traces and part are known: SUTRA_OK, or another exit code after
      * it has said what is wrong. */
     int (*check)(struct analysis_run *run, bool is_shared);
-    /* Analyzes the traces in the context of the job, which is open, and writes what is wanted to the results. */
+    /* Analyzes the traces in the context of the job, which is open, and writes what is wanted to the results. Where
+     * these are another process's, there is no output. */
     enum sutra_status (*work)(struct analysis_run *run, struct sutra_error *error);
-    /* Whether there are results here, and not in another process. */
-    bool (*has_results)(const struct analysis_run *run);
-    /* What people see on the terminal, if they want to. */
+    /* What people see on the terminal, if they want to. This and the next only where the results are. */
     void (*print)(const struct analysis_run *run);
     void (*print_counts)(FILE *file, const struct analysis_run *run);
 };

@@ -176,6 +176,10 @@ void analysis_share_with(const struct analysis_share *share, struct sutra_contex
     context->team = share->is_on ? &share->team : NULL;
 }
 
+bool analysis_share_has_results(const struct analysis_share *share) {
+    return !share->is_on || share->team.takes;
+}
+
 int analysis_share_end(struct analysis_share *share, const struct trace_list *traces, int exit_code) {
     if (!share->is_on)
         return exit_code;

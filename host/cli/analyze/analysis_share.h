@@ -42,6 +42,9 @@ int analysis_share_begin(struct analysis_share *share, struct analysis_values *v
 /* Has the context share its ranks. */
 void analysis_share_with(const struct analysis_share *share, struct sutra_context *context);
 
+/* Whether the results of the work are this process's. */
+bool analysis_share_has_results(const struct analysis_share *share);
+
 /* Ends it; `exit_code` is that of the work. Removes what was left for each other if all was there, else returns
  * SUTRA_DATA, so that what is missing can be done. */
 int analysis_share_end(struct analysis_share *share, const struct trace_list *traces, int exit_code);

@@ -78,16 +78,12 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
                                                    .restriction = &run->part.restriction};
     enum sutra_status status = sutra_collectives_make(run->job.context, (const char *const *)run->traces.paths,
                                                       run->traces.n, &made, &job->collectives, error);
-    bool is_written = values->analysis.job.output && job->collectives;
-    if (!status && is_written)
+    const char *output = values->analysis.job.output;
+    if (!status && output)
         status = write_tables(job, error);
-    if (!status && is_written && !values->analysis.no_report && !made.compat)
+    if (!status && output && !values->analysis.no_report && !made.compat)
         status = write_report(job, error);
     return status;
-}
-
-static bool has_results(const struct analysis_run *run) {
-    return ((const struct collectives_job *)run)->collectives;
 }
 
 static void print(const struct analysis_run *run) {
@@ -110,7 +106,7 @@ static void print_counts(FILE *file, const struct analysis_run *run) {
 /* ---- The command ---- */
 
 static const struct analysis_kind kind = {
-    .page = PAGE_COLLECTIVES, .work = work, .has_results = has_results, .print = print, .print_counts = print_counts};
+    .page = PAGE_COLLECTIVES, .work = work, .print = print, .print_counts = print_counts};
 
 int collectives_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct collectives_job job = {.values.analysis.job.stages = analysis_stages};

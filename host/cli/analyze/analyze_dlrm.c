@@ -173,7 +173,7 @@ static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_dlrm_ranks_make(job->run.job.context, (const char *const *)job->run.traces.paths,
                                                      job->run.traces.n, &ranks_options, &job->ranks, error);
-    if (!status && output && job->ranks)
+    if (!status && output)
         status = sutra_dlrm_ranks_write(job->run.job.context, job->ranks, job->run.results.path, job->values.model,
                                         &n_bytes, error);
     job->run.job.figures.output_bytes += n_bytes;
@@ -247,11 +247,6 @@ static void print(const struct analysis_run *run) {
         dlrm_page_print(job->dlrm, run->traces.paths[0], run->values->job.output);
 }
 
-static bool has_results(const struct analysis_run *run) {
-    const struct dlrm_job *job = (const struct dlrm_job *)run;
-    return job->ranks || job->dlrm;
-}
-
 /* ---- The command ---- */
 
 /* Takes the options, and tells whether the traces may be worked on so. */
@@ -266,12 +261,8 @@ static int check(struct analysis_run *run, bool is_shared) {
     return exit_code;
 }
 
-static const struct analysis_kind kind = {.page = PAGE_DLRM,
-                                          .check = check,
-                                          .work = work,
-                                          .has_results = has_results,
-                                          .print = print,
-                                          .print_counts = print_counts};
+static const struct analysis_kind kind = {
+    .page = PAGE_DLRM, .check = check, .work = work, .print = print, .print_counts = print_counts};
 
 int dlrm_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct dlrm_job job = {.values = {.analysis.job.stages = analysis_stages, .skip_iters = 50}};

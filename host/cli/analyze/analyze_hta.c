@@ -176,17 +176,13 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
     if (!status)
         status = sutra_hta_ranks_make(run->job.context, (const char *const *)run->traces.paths, run->traces.n,
                                       &ranks_options, &job->ranks, error);
-    if (!status && output && job->ranks)
+    if (!status && output)
         status = write_tables(job, error);
-    if (!status && output && job->ranks)
+    if (!status && output)
         status = write_lists(job, error);
     if (!status && job->report)
         status = write_report(job, error);
     return status;
-}
-
-static bool has_results(const struct analysis_run *run) {
-    return ((const struct hta_job *)run)->ranks;
 }
 
 static void print(const struct analysis_run *run) {
@@ -227,12 +223,8 @@ static int check(struct analysis_run *run, bool is_shared) {
     return SUTRA_OK;
 }
 
-static const struct analysis_kind kind = {.page = PAGE_HTA,
-                                          .check = check,
-                                          .work = work,
-                                          .has_results = has_results,
-                                          .print = print,
-                                          .print_counts = print_counts};
+static const struct analysis_kind kind = {
+    .page = PAGE_HTA, .check = check, .work = work, .print = print, .print_counts = print_counts};
 
 int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct hta_job job = {.values = {.analysis.job.stages = analysis_stages, .counters = -1}};

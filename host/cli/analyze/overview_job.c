@@ -61,13 +61,9 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
     if (!status)
         status = sutra_overview_make(run->job.context, (const char *const *)run->traces.paths, run->traces.n, &options,
                                      &job->overview, error);
-    if (!status && output && job->overview)
+    if (!status && output)
         status = write_results(job, error);
     return status;
-}
-
-static bool has_results(const struct analysis_run *run) {
-    return ((const struct overview_job *)run)->overview;
 }
 
 static void print(const struct analysis_run *run) {
@@ -90,7 +86,7 @@ static void print_counts(FILE *file, const struct analysis_run *run) {
 }
 
 static const struct analysis_kind kind = {
-    .page = PAGE_FIRST, .work = work, .has_results = has_results, .print = print, .print_counts = print_counts};
+    .page = PAGE_FIRST, .work = work, .print = print, .print_counts = print_counts};
 
 int overview_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct overview_job job = {.values.analysis.job.stages = analysis_stages};
