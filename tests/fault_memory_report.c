@@ -33,16 +33,11 @@ struct run {
 
 static enum sutra_status report_hta(const struct run *run, struct sutra_context *context, const char *folder,
                                     struct sutra_error *error) {
-    struct sutra_report *report = NULL;
     struct sutra_hta_ranks *ranks = NULL;
-    enum sutra_status status = sutra_report_create(&report, error);
-    struct sutra_hta_ranks_options options = {.size = sizeof options, .visit = sutra_report_visit, .arg = report};
+    enum sutra_status status = sutra_hta_ranks_make(context, run->list, N_RANKS, NULL, &ranks, error);
     if (!status)
-        status = sutra_hta_ranks_make(context, run->list, N_RANKS, &options, &ranks, error);
-    if (!status)
-        status = sutra_report_write_hta(context, report, ranks, folder, NULL, error);
+        status = sutra_report_write_hta(context, ranks, folder, NULL, error);
     sutra_hta_ranks_free(ranks);
-    sutra_report_free(report);
     return status;
 }
 
@@ -61,17 +56,12 @@ static enum sutra_status report_dlrm(struct sutra_context *context, const char *
 
 static enum sutra_status report_overview(const struct run *run, struct sutra_context *context, const char *folder,
                                          struct sutra_error *error) {
-    struct sutra_report *report = NULL;
     struct sutra_overview *overview = NULL;
-    enum sutra_status status = sutra_report_create(&report, error);
-    struct sutra_overview_options options = {
-        .size = sizeof options, .tables = true, .visit = sutra_report_visit, .arg = report};
+    const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
+    enum sutra_status status = sutra_overview_make(context, run->list, 1, &options, &overview, error);
     if (!status)
-        status = sutra_overview_make(context, run->list, 1, &options, &overview, error);
-    if (!status)
-        status = sutra_report_write_overview(context, report, overview, folder, NULL, error);
+        status = sutra_report_write_overview(context, overview, folder, NULL, error);
     sutra_overview_free(overview);
-    sutra_report_free(report);
     return status;
 }
 

@@ -184,19 +184,20 @@ static void launches_worth_a_look_are_counted_by_microseconds(void **state) {
           "0,short_gpu_kernels,4,8,1,5 | 0,runtime_outliers,32,64,1,60 | 0,launch_delay_outliers,128,256,1,140");
 }
 
-static void of_what_ranks_have_alone_only_queues_are_made_where_no_more_is_wanted(void **state) {
+static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **state) {
     (void)state;
     static const struct sutra_hta_options joined = {.size = sizeof joined, .only_joined = true};
     static const char trace[] = TRACE(LAUNCH(0, 60, 1) "," COPY("Memcpy HtoD (x)", 7, 70, 4, 1, 2.5));
-    static const enum sutra_hta_table left_out[] = {SUTRA_HTA_LAUNCHES,         SUTRA_HTA_ANNOTATED,
-                                                    SUTRA_HTA_BANDWIDTH_SERIES, SUTRA_HTA_OPERATORS,
-                                                    SUTRA_HTA_SEQUENCES,        SUTRA_HTA_BUSY_SERIES};
+    static const enum sutra_hta_table left_out[] = {
+        SUTRA_HTA_LAUNCHES,  SUTRA_HTA_ANNOTATED, SUTRA_HTA_BANDWIDTH_SERIES,
+        SUTRA_HTA_OPERATORS, SUTRA_HTA_SEQUENCES, SUTRA_HTA_BUSY_SERIES,
+        SUTRA_HTA_QUEUE};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         check(trace, &joined, left_out[i], "none: ");
     check(trace, &ours, SUTRA_HTA_LAUNCHES, "1,60,4,10");
     check(trace, &joined, SUTRA_HTA_LAUNCH_HISTOGRAM, "0,runtime_outliers,32,64,1,60");
     check(trace, &joined, SUTRA_HTA_BANDWIDTH, "0,Memcpy HtoD,1.0,2.5,-,2.5,2.5,2.5,2.5,2.5");
-    check(trace, &joined, SUTRA_HTA_QUEUE, "0,0,0,7,7,1 | 1,70,0,7,7,0");
+    check(trace, &joined, SUTRA_HTA_QUEUE_SUMMARY, "0,7,2.0,0.5,0.7071067811865476,0.0,0.25,0.5,0.75,1.0");
 }
 
 #define WORKING_STEP(number, ts, first, second) STEP(number, ts, 100) "," LAUNCH(ts, 1, first) "," LAUNCH(ts, 2, second)
@@ -328,7 +329,7 @@ int main(void) {
         cmocka_unit_test(devices_have_bandwidths_of_their_own_unless_hta_says_otherwise),
         cmocka_unit_test(each_stream_has_its_time_on_a_full_queue),
         cmocka_unit_test(launches_worth_a_look_are_counted_by_microseconds),
-        cmocka_unit_test(of_what_ranks_have_alone_only_queues_are_made_where_no_more_is_wanted),
+        cmocka_unit_test(what_ranks_have_alone_is_not_made_where_it_is_not_wanted),
         cmocka_unit_test(steps_have_the_work_that_they_launched),
         cmocka_unit_test(edition_0_6_knows_kinds_of_kernels_by_other_names),
         cmocka_unit_test(edition_0_6_counts_more_launches_and_fewer_steps),

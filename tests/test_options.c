@@ -386,7 +386,7 @@ static const struct {
     {FIRST(sutra_hta_options, nanoseconds), use_hta_of_ranks},
     {FIRST(sutra_hta_ranks_options, arg), use_hta_ranks},
     {FIRST(sutra_columns_options, n_args), use_columns},
-    {FIRST(sutra_overview_options, arg), use_overview},
+    {FIRST(sutra_overview_options, peaks), use_overview},
     {FIRST(sutra_operators_options, kernels), use_operators},
     {FIRST(sutra_operators_options, kernels), use_operators_of_ranks},
     {FIRST(sutra_operators_ranks_options, arg), use_operators_ranks},

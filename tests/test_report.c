@@ -1,6 +1,5 @@
 /*
- * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, durations, queues over
- * time.
+ * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, durations.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +17,6 @@
 #include "report/headings.h"
 #include "report/markup.h"
 #include "report/operators_tables.h"
-#include "report/queue_series.h"
 #include "report/svg.h"
 #include "report/table_order.h"
 #include "text/string_text.h"
@@ -182,19 +180,6 @@ static void what_is_far_away_is_drawn_at_an_end(void **state) {
 
 /* ---- Tables ---- */
 
-static const struct column_spec change_specs[] = {
-    {"index", SUTRA_COLUMN_INTEGER}, {"ts", SUTRA_COLUMN_REAL},        {"pid", SUTRA_COLUMN_INTEGER},
-    {"tid", SUTRA_COLUMN_INTEGER},   {"stream", SUTRA_COLUMN_INTEGER}, {"queue_length", SUTRA_COLUMN_INTEGER}};
-
-static void add_change(struct sutra_table *table, double ts, int64_t stream, int64_t length) {
-    table_integer(table, 0);
-    table_real(table, ts);
-    table_integer(table, 0);
-    table_integer(table, 0);
-    table_integer(table, stream);
-    table_integer(table, length);
-}
-
 static void rows_are_sorted_by_sums(void **state) {
     static const struct column_spec specs[] = {{"a", SUTRA_COLUMN_INTEGER}, {"b", SUTRA_COLUMN_REAL}};
     static const struct {
@@ -257,100 +242,6 @@ static void durations_of_ranks_are_added_up(void **state) {
     assert_true(table_get_real(&table, BIN_SHARE, 2) == 25);
     table_free(&table);
     table_free(&from);
-}
-
-/* ---- Queues ---- */
-
-static void a_queue_is_averaged_over_time(void **state) {
-    struct sutra_table changes;
-    struct queue_list list = {0};
-    struct line_series lines[4];
-    (void)state;
-    table_init(&changes, "changes", change_specs, 6);
-    add_change(&changes, 0, 7, 1); /* half of the first stretch long, then 3 for the second half and the next stretch */
-    add_change(&changes, 0.5, 7, 3);
-    add_change(&changes, 2, 7, 0);
-    add_change(&changes, 0, 9, 1);
-    add_change(&changes, QUEUE_STRETCHES, 9, 0);
-    assert_true(queue_list_add(&list, 3, &changes));
-    assert_int_equal(queue_list_longest(&list, lines, 4), 2);
-    assert_int_equal(lines[0].rank, 3);
-    assert_int_equal(lines[0].stream, 7);
-    assert_true(lines[0].mean[0] == 2 && lines[0].most[0] == 3);
-    assert_true(lines[0].mean[1] == 3 && lines[0].mean[2] == 0 && lines[0].most[3] == 0);
-    for (int i = 0; i < QUEUE_STRETCHES; i++)
-        assert_true(fabs(lines[1].mean[i] - 1) < 1e-12 && lines[1].most[i] == 1);
-    assert_int_equal(queue_list_longest(&list, lines, 1), 1);
-    assert_int_equal(lines[0].stream, 7); /* the longest */
-    queue_list_free(&list);
-    table_free(&changes);
-}
-
-/* As many streams as a hostile trace may have: the longest queues are found, and no others are kept. */
-static void of_many_queues_the_longest_are_kept(void **state) {
-    struct sutra_table changes;
-    struct queue_list list = {0};
-    struct line_series lines[QUEUES_KEPT];
-    (void)state;
-    table_init(&changes, "changes", change_specs, 6);
-    for (int stream = 0; stream < 2000; stream++) {
-        add_change(&changes, stream, stream, stream * 7 % 2000);
-        add_change(&changes, stream + 1, stream, 0);
-    }
-    assert_true(queue_list_add(&list, 0, &changes));
-    assert_true(list.arena.most < 64 * sizeof(struct queue_series) && list.n == QUEUES_KEPT);
-    assert_int_equal(queue_list_longest(&list, lines, QUEUES_KEPT), QUEUES_KEPT);
-    for (int i = 0; i < QUEUES_KEPT; i++) {
-        double most = 0;
-        for (int stretch = 0; stretch < QUEUE_STRETCHES; stretch++)
-            most = fmax(most, lines[i].most[stretch]);
-        assert_true(most >= 2000 - QUEUES_KEPT && most == (double)(lines[i].stream * 7 % 2000));
-        assert_true(most == 1999 - i); /* the longest first */
-    }
-    queue_list_free(&list);
-    table_free(&changes);
-}
-
-/* The same second by second: many samples in each stretch. */
-static void queues_are_what_samples_of_them_say(void **state) {
-    enum { SAMPLES = 40, CHANGES = 200 };
-    unsigned seed = (unsigned)time(NULL);
-    (void)state;
-    printf("seed %u\n", seed);
-    srand(seed);
-    for (int run = 0; run < 20; run++) {
-        struct sutra_table changes;
-        struct queue_list list = {0};
-        struct line_series line;
-        int n = 1 + rand() % CHANGES, ts[CHANGES], lengths[CHANGES];
-        table_init(&changes, "changes", change_specs, 6);
-        for (int i = 0; i < n; i++) {
-            ts[i] = (i ? ts[i - 1] : rand() % 1000) + rand() % (rand() % 3 ? 40 : 2000);
-            lengths[i] = rand() % 9;
-            add_change(&changes, ts[i], 7, lengths[i]);
-        }
-        assert_true(queue_list_add(&list, 0, &changes));
-        assert_int_equal(queue_list_longest(&list, &line, 1), 1);
-        double step = (double)(ts[n - 1] - ts[0]) / QUEUE_STRETCHES;
-        for (int stretch = 0, at = 0; stretch < QUEUE_STRETCHES && step > 0; stretch++) {
-            double sum = 0, most = 0;
-            for (int k = 0; k < SAMPLES; k++) {
-                double now = ts[0] + step * (stretch + (k + 0.5) / SAMPLES);
-                while (at + 1 < n && ts[at + 1] <= now)
-                    at++;
-                sum += lengths[at];
-                most = fmax(most, lengths[at]);
-            }
-            /* A change that lies between two samples moves the mean by no more than its step over their number. */
-            int n_inside = 1;
-            for (int i = 0; i < n; i++)
-                n_inside += ts[i] >= ts[0] + step * stretch && ts[i] <= ts[0] + step * (stretch + 1);
-            assert_true(fabs(line.mean[stretch] - sum / SAMPLES) <= 9.0 * n_inside / SAMPLES);
-            assert_true(line.most[stretch] >= most);
-        }
-        queue_list_free(&list);
-        table_free(&changes);
-    }
 }
 
 /* ---- Columns, colours, squares ---- */
@@ -439,9 +330,6 @@ int main(void) {
         cmocka_unit_test(what_is_far_away_is_drawn_at_an_end),
         cmocka_unit_test(rows_are_sorted_by_sums),
         cmocka_unit_test(durations_of_ranks_are_added_up),
-        cmocka_unit_test(a_queue_is_averaged_over_time),
-        cmocka_unit_test(of_many_queues_the_longest_are_kept),
-        cmocka_unit_test(queues_are_what_samples_of_them_say),
         cmocka_unit_test(columns_have_units_in_their_heads),
         cmocka_unit_test(a_colour_tells_what_work_is),
         cmocka_unit_test(many_ranks_are_squares),

@@ -2,18 +2,16 @@
  * hta_charts.c - the charts of the page about ranks, with the tables that they draw.
  *
  *     table of the analysis --> hta_tables.c: in the order and the parts that a chart shows --> bars, table
- *     changes of queues     --> queue_series.c: stretches of time --> lines
+ *     the longest queues    --> lines
  */
 #include <stdio.h>
 
+#include "analyze/hta/hta_ranks.h"
 #include "report/hta_page.h"
 #include "report/hta_tables.h"
 
 /* Bars of one chart. */
 #define BARS_SHOWN 16
-
-/* Panels of the chart of queues. */
-#define QUEUES_SHOWN 8
 
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption) {
     const char *reason;
@@ -241,25 +239,18 @@ void hta_overlap_show(struct page *page, const void *of) {
 
 /* ---- Queues ---- */
 
-/* Whether more than one piece of work ever waits at once. */
-static bool piles_up(const struct line_series *series) {
-    for (uint32_t i = 0; i < series->n; i++)
-        if (series->most[i] > 1)
-            return true;
-    return false;
-}
-
 /* Queues in which nothing piles up have no panel: they would all look alike. */
 static void show_queue_chart(struct page *page, const struct hta_source *source) {
-    struct line_series series[QUEUES_SHOWN];
-    struct chart_lines lines = {series, queue_list_longest(source->queues, series, QUEUES_SHOWN)};
-    uint64_t n_all = source->queues->n_all;
+    const struct queue_list *queues = hta_ranks_queues(source->ranks);
+    struct line_series series[QUEUES_KEPT];
+    struct chart_lines lines = {series, 0};
     char words[200];
-    if (n_all == 0)
+    if (queues->n_all == 0)
         return;
     page_subtitle(page, "Length of queues over time");
-    while (lines.n_series > 0 && !piles_up(&series[lines.n_series - 1]))
-        lines.n_series--;
+    for (const struct queue_series *of = queues->list; lines.n_series < queues->n && of->longest > 1; of++)
+        series[lines.n_series++] =
+            (struct line_series){of->rank, of->stream, of->begin_us, of->end_us, of->most, of->mean, QUEUE_STRETCHES};
     if (lines.n_series == 0) {
         page_words(page, "Never does more than one kernel wait in a queue.");
         return;
@@ -267,12 +258,13 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
     page_chart(page, "queue_length", "Length of queues over time",
                "A panel for each stream: the most kernels that waited in each stretch of time, and the mean.",
                lines_draw, &lines);
-    if (lines.n_series == n_all)
+    if (lines.n_series == queues->n_all)
         return;
     snprintf(words, sizeof words,
-             lines.n_series < QUEUES_SHOWN ? "In the other %s of %s queues never more than one kernel waits."
-                                           : "Another %s of %s queues are shorter.",
-             shown_decimal((double)(n_all - lines.n_series), 0).text, shown_decimal((double)n_all, 0).text);
+             lines.n_series < QUEUES_KEPT ? "In the other %s of %s queues never more than one kernel waits."
+                                          : "Another %s of %s queues are shorter.",
+             shown_decimal((double)(queues->n_all - lines.n_series), 0).text,
+             shown_decimal((double)queues->n_all, 0).text);
     page_words(page, words);
 }
 

@@ -9,16 +9,10 @@
 #define REPORT_HTA_PAGE_H
 
 #include "report/page.h"
-#include "report/queue_series.h"
 #include "sutra/report.h"
-
-struct sutra_report {
-    struct queue_list queues;
-};
 
 /* What a section is made from. */
 struct hta_source {
-    const struct queue_list *queues;
     const struct sutra_hta_ranks *ranks;
     struct sutra_hta_sums sums;
     bool is_beside; /* it was made with an overview, with the tables of all ranks only */

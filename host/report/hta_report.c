@@ -184,10 +184,9 @@ enum sutra_status hta_page_write(struct sutra_context *context, const struct hta
     return status;
 }
 
-enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
-                                         const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
-                                         struct sutra_error *error) {
-    struct hta_source source = {.queues = &report->queues, .ranks = ranks, .sums.size = sizeof source.sums};
+enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                                         const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
+    struct hta_source source = {.ranks = ranks, .sums.size = sizeof source.sums};
     uint64_t n_written = 0;
     sutra_hta_ranks_sum(ranks, &source.sums);
     enum sutra_status status = hta_page_write(context, &source, folder, &n_written, error);
@@ -198,28 +197,4 @@ enum sutra_status sutra_report_write_hta(struct sutra_context *context, const st
 
 enum sutra_status sutra_report_link(struct sutra_context *context, const char *folder, struct sutra_error *error) {
     return page_links_set(context, folder, error);
-}
-
-enum sutra_status sutra_report_create(struct sutra_report **report, struct sutra_error *error) {
-    struct sutra_report *made = calloc(1, sizeof *made);
-    if (!made)
-        return error_memory(error);
-    *report = made;
-    return SUTRA_OK;
-}
-
-void sutra_report_free(struct sutra_report *report) {
-    if (report)
-        queue_list_free(&report->queues);
-    free(report);
-}
-
-enum sutra_status sutra_report_visit(void *report, struct sutra_context *context, const struct sutra_hta *hta,
-                                     struct sutra_error *error) {
-    struct queue_list *queues = &((struct sutra_report *)report)->queues;
-    const struct sutra_table *changes = sutra_hta_table(hta, SUTRA_HTA_QUEUE, NULL);
-    (void)context; /* nothing is written yet */
-    if (changes && !queue_list_add(queues, sutra_hta_rank_of(hta), changes))
-        return error_memory(error);
-    return SUTRA_OK;
 }

@@ -429,13 +429,12 @@ static void write_page(struct page *page, const struct overview_source *source) 
     page_sections(page, sections + 1, source);
 }
 
-enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_report *report,
-                                              const struct sutra_overview *overview, const char *folder,
-                                              uint64_t *n_bytes, struct sutra_error *error) {
+enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_overview *overview,
+                                              const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
     struct overview_source source = {
         .overview = overview,
         .operators.ranks = sutra_overview_operators(overview),
-        .hta = {.queues = &report->queues, .ranks = sutra_overview_hta(overview), .sums.size = sizeof source.hta.sums}};
+        .hta = {.ranks = sutra_overview_hta(overview), .sums.size = sizeof source.hta.sums}};
     struct page page;
     sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
     page_open(&page, context, folder, PAGE_FIRST, error);

@@ -41,7 +41,7 @@ struct sutra_hta_options {
     uint64_t full_queue;       /* kernels that a queue holds at most; 0: 1024 */
     const char *sequences_of;  /* sequences of kernels are those of operators whose name has this; NULL: "aten::" */
     uint64_t sequence_kernels; /* and that have so many kernels at least; 0: 3 */
-    bool only_joined;          /* of the tables that ranks have alone, that of queues only */
+    bool only_joined;          /* without the tables that ranks have alone */
 };
 
 /* The tables, in the order in which they are written. Those of HTA have its columns; "whole" columns of times are

@@ -2,8 +2,8 @@
  * report.h - what analyses found as pages for people: a folder with a page for each analysis and its charts as SVG
  * files.
  *
- *     sutra_hta_ranks_make() with sutra_report_visit() as its visitor --> sutra_report_write_hta()
- *     sutra_overview_make() with sutra_report_visit() as its visitor --> sutra_report_write_overview()
+ *     sutra_hta_ranks_make() --> sutra_report_write_hta()
+ *     sutra_overview_make() --> sutra_report_write_overview()
  *     sutra_dlrm_analyze() --> sutra_report_write_dlrm()
  *
  * The page is one file that loads nothing and is whole without its script, which sorts tables; its size does not grow
@@ -25,29 +25,16 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* What a report needs beyond the tables of all ranks: the queues over time, a few hundred points for each. */
-struct sutra_report;
-
-/* *report is the caller's. SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_report_create(struct sutra_report **report, struct sutra_error *error);
-void sutra_report_free(struct sutra_report *report);
-
-/* A sutra_hta_visit; `report` is a struct sutra_report. SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_report_visit(void *report, struct sutra_context *context, const struct sutra_hta *hta,
-                                     struct sutra_error *error);
-
 /* Writes hta.html and charts/hta_NAME.svg into a folder, which is made if it is not there; each file appears whole or
  * not at all. Pages of other analyses in the folder lead to this one from then on, and this one to them. *n_bytes (may
  * be NULL): bytes written. SUTRA_NO_OUTPUT: cannot be created. SUTRA_IO: writing failed. */
-enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_report *report,
-                                         const struct sutra_hta_ranks *ranks, const char *folder, uint64_t *n_bytes,
-                                         struct sutra_error *error);
+enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                                         const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* The same of an overview, whose tables were asked for, as report.html and charts/NAME.svg: findings, steps, and what
  * the other pages have of them. Beside it the page of HTA's tables, as hta.html. */
-enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_report *report,
-                                              const struct sutra_overview *overview, const char *folder,
-                                              uint64_t *n_bytes, struct sutra_error *error);
+enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_overview *overview,
+                                              const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* The same of operators, or of kernels, as the tables of the ranks have them, as operators.html or kernels.html; not of
  * those of TraceLens. */

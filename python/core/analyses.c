@@ -48,25 +48,16 @@ static enum sutra_status run_hta(struct job *job, struct sutra_context *context)
     GIVE(job, sutra_hta_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
 }
 
-/* All ranks, and what their page needs. */
-struct hta_job {
-    struct sutra_report *report;
-    struct sutra_hta_ranks *ranks;
-};
-
 static void hta_ranks_release(void *thing) {
-    struct hta_job *made = thing;
-    sutra_hta_ranks_free(made->ranks);
-    sutra_report_free(made->report);
-    free(made);
+    sutra_hta_ranks_free(thing);
 }
 
 static const struct sutra_table *hta_ranks_table(const void *thing, int number, const char **reason) {
-    return sutra_hta_ranks_table(((const struct hta_job *)thing)->ranks, (enum sutra_hta_table)number, reason);
+    return sutra_hta_ranks_table(thing, (enum sutra_hta_table)number, reason);
 }
 
 static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
-    const struct sutra_hta_rank *at = sutra_hta_ranks_at(((const struct hta_job *)thing)->ranks, i);
+    const struct sutra_hta_rank *at = sutra_hta_ranks_at(thing, i);
     if (at)
         *rank = (struct told_rank){at->path, at->rank, at->reason};
     return at != NULL;
@@ -84,28 +75,20 @@ static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *co
     const struct sutra_restriction *part = job_part(job, HTA_NUMBERS);
     if (!part)
         return SUTRA_SYSTEM;
-    struct hta_job *made = calloc(1, sizeof *made);
-    enum sutra_status status = made ? sutra_report_create(&made->report, &job->error) : SUTRA_SYSTEM;
-    job->thing = made;
-    struct sutra_hta_ranks_options options = {
-        .size = sizeof options, .hta = &hta, .visit = sutra_report_visit, .restriction = part};
-    if (made)
-        options.arg = made->report;
-    if (!status)
-        status = sutra_hta_ranks_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
-                                      &made->ranks, &job->error);
-    return status;
+    const struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .restriction = part};
+    GIVE(job,
+         sutra_hta_ranks_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options, &made,
+                              &job->error),
+         sutra_hta_ranks);
 }
 
 static enum sutra_status run_hta_page(struct job *job, struct sutra_context *context) {
-    const struct hta_job *made = job->things[0]->thing;
-    return sutra_report_write_hta(context, made->report, made->ranks, job->texts[0], &job->number, &job->error);
+    return sutra_report_write_hta(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
 }
 
 static enum sutra_status run_hta_list(struct job *job, struct sutra_context *context) {
-    const struct hta_job *made = job->things[0]->thing;
-    return sutra_hta_ranks_write_list(context, made->ranks, (enum sutra_hta_list)job->numbers[0], job->texts[0],
-                                      &job->number, &job->error);
+    return sutra_hta_ranks_write_list(context, job->things[0]->thing, (enum sutra_hta_list)job->numbers[0],
+                                      job->texts[0], &job->number, &job->error);
 }
 
 static enum sutra_status run_hta_counters(struct job *job, struct sutra_context *context) {

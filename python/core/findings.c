@@ -8,9 +8,8 @@
 
 /* ---- Overviews ---- */
 
-/* All ranks, and what their page needs. */
+/* All ranks, and whether tables were asked for that a page shows. */
 struct overview_job {
-    struct sutra_report *report;
     struct sutra_overview *overview;
     bool has_page;
 };
@@ -18,7 +17,6 @@ struct overview_job {
 static void overview_release(void *thing) {
     struct overview_job *made = thing;
     sutra_overview_free(made->overview);
-    sutra_report_free(made->report);
     free(made);
 }
 
@@ -68,23 +66,15 @@ static enum sutra_status run_overview(struct job *job, struct sutra_context *con
     if (!part)
         return SUTRA_SYSTEM;
     struct overview_job *made = calloc(1, sizeof *made);
-    enum sutra_status status = SUTRA_OK;
     job->thing = made;
     if (!made)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");
     made->has_page = job->numbers[0] != 0;
-    struct sutra_overview_options options = {.size = sizeof options,
-                                             .annotation = job->texts[ANNOTATION],
-                                             .peaks = job->texts[PEAKS],
-                                             .tables = made->has_page,
-                                             .restriction = part};
-    if (made->has_page) {
-        status = sutra_report_create(&made->report, &job->error);
-        options.visit = sutra_report_visit;
-        options.arg = made->report;
-    }
-    if (status)
-        return status;
+    const struct sutra_overview_options options = {.size = sizeof options,
+                                                   .annotation = job->texts[ANNOTATION],
+                                                   .peaks = job->texts[PEAKS],
+                                                   .tables = made->has_page,
+                                                   .restriction = part};
     return sutra_overview_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
                                &made->overview, &job->error);
 }
@@ -93,7 +83,7 @@ static enum sutra_status run_overview_page(struct job *job, struct sutra_context
     const struct overview_job *made = job->things[0]->thing;
     if (!made->has_page)
         return job_fail(job, SUTRA_USAGE, "there is no page of this overview: make it with page=True");
-    return sutra_report_write_overview(context, made->report, made->overview, job->texts[0], &job->number, &job->error);
+    return sutra_report_write_overview(context, made->overview, job->texts[0], &job->number, &job->error);
 }
 
 /* ---- Collectives ---- */

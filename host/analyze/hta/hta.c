@@ -172,6 +172,7 @@ void sutra_hta_free(struct sutra_hta *hta) {
     free(hta->taken);
     table_free(&hta->collectives);
     table_free(&hta->spans);
+    queue_list_free(&hta->queues);
     free(hta);
 }
 

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include "analyze/describe.h"
+#include "analyze/hta/queue_series.h"
 #include "analyze/spool.h"
 #include "analyze/table.h"
 #include "base/arena.h"
@@ -115,6 +116,7 @@ struct sutra_hta {
     const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
     int64_t base;                            /* as that of hta_rows */
     struct sutra_table collectives, spans;   /* what stragglers are found by: see hta_stragglers.c */
+    struct queue_list queues;                /* for charts */
     char *taken;                             /* texts of reasons that another process has told, or NULL */
     const char *warnings[2];                 /* what there is to warn of, until it is told; NULL: nothing */
 };

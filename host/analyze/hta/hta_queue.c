@@ -108,8 +108,16 @@ static enum sutra_status gather(struct queue *queue, const struct hta_input *inp
     return status;
 }
 
+/* The length behind each change, and when it was. */
+static void list_times(const struct hta_rows *rows, const struct queue *queue, int64_t *ns, int64_t *length) {
+    for (row_t i = 0; i < queue->n; i++) {
+        ns[i] = rows->start[queue->event[queue->series.change[i]]];
+        length[i] = (int32_t)queue->series.length[i]; /* below 0 where kernels begin before their launches */
+    }
+}
+
 static void add_series(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
-                       int64_t *lengths) {
+                       const struct queue_times *times) {
     enum { PID = 2, TID = 3 };
     const struct hta_rows *rows = &input->rows;
     const struct values *values = &input->context->values;
@@ -117,14 +125,13 @@ static void add_series(struct sutra_hta *hta, const struct hta_input *input, con
     table_retype(table, PID, kind_of_ids(rows->events->pid, queue->kernel, queue->n));
     table_retype(table, TID, kind_of_ids(rows->events->tid, queue->kernel, queue->n));
     for (row_t i = 0; i < queue->n; i++) {
-        row_t change = queue->series.change[i], event = queue->event[change], kernel = queue->kernel[change];
-        lengths[i] = (int32_t)queue->series.length[i]; /* below 0 where kernels begin before their launches */
-        table_integer(table, event);
-        table_number(table, us_of(rows->start[event]));
+        row_t change = queue->series.change[i], kernel = queue->kernel[change];
+        table_integer(table, queue->event[change]);
+        table_number(table, us_of(times->ns[i]));
         table_id(table, values, rows->events->pid[kernel]);
         table_id(table, values, rows->events->tid[kernel]);
         table_integer(table, rows->stream[kernel]);
-        table_integer(table, lengths[i]);
+        table_integer(table, times->length[i]);
     }
 }
 
@@ -162,27 +169,25 @@ static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *h
 
 /* How long each stream's queue held as many as it can, or more: from such a change to the next. The reference keeps
  * only the last stream of a rank. */
-static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue *queue,
-                        const int64_t *lengths, const int64_t *streams) {
+static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue_times *times) {
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BLOCKED);
-    const uint32_t *lane = queue->series.lane;
-    const row_t *change = queue->series.change;
+    const uint32_t *lane = times->lane;
     int64_t duration = hta_duration(rows), ns = 0, last_ns = 0, last_stream = 0;
     bool full = false, any = false;
-    for (row_t i = 0; i < queue->n; i++) {
-        bool last = i + 1 == queue->n || lane[i + 1] != lane[i];
-        if (lengths[i] >= (int64_t)hta->options.full_queue) {
+    for (row_t i = 0; i < times->n; i++) {
+        bool last = i + 1 == times->n || lane[i + 1] != lane[i];
+        if (times->length[i] >= (int64_t)hta->options.full_queue) {
             full = true;
-            ns += last ? 0 : rows->start[queue->event[change[i + 1]]] - rows->start[queue->event[change[i]]];
+            ns += last ? 0 : times->ns[i + 1] - times->ns[i];
         }
         if (!last)
             continue;
         if (full && !hta->options.compat)
-            add_blocked_row(table, hta, streams[lane[i]], ns, duration);
+            add_blocked_row(table, hta, times->streams[lane[i]], ns, duration);
         if (full) {
             any = true;
             last_ns = ns;
-            last_stream = streams[lane[i]];
+            last_stream = times->streams[lane[i]];
         }
         full = false;
         ns = 0;
@@ -191,24 +196,29 @@ static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, cons
         add_blocked_row(table, hta, last_stream, last_ns, duration);
 }
 
-/* All tables. */
+/* All tables, and what charts show of them. */
 static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
                                     struct arena *arena, struct sutra_error *error) {
-    uint32_t n_streams = queue->series.n_lanes;
-    int64_t *lengths = arena_take(arena, queue->n, sizeof *lengths);
+    const uint32_t *lane = queue->series.lane, n_streams = queue->series.n_lanes;
+    row_t n = queue->n;
+    int64_t *ns = arena_take(arena, n, sizeof *ns), *length = arena_take(arena, n, sizeof *length);
     int64_t *streams = arena_take(arena, n_streams, sizeof *streams);
     struct description *descriptions = arena_take(arena, n_streams, sizeof *descriptions);
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
-    add_series(hta, input, queue, lengths);
-    status = describe_integers(input->engine, arena, queue->series.lane, lengths, queue->n, n_streams, 1, descriptions,
-                               error);
-    if (status)
-        return status;
+    const struct queue_times times = {n, ns, length, lane, streams};
+    if (arena->failed)
+        return error_memory(error);
+    list_times(&input->rows, queue, ns, length);
     list_streams(&input->rows, queue, streams);
+    if (!queue_list_add(&hta->queues, hta->options.rank, &times))
+        return error_memory(error);
+    if (!input->options.only_joined)
+        add_series(hta, input, queue, &times);
+    enum sutra_status status =
+        describe_integers(input->engine, arena, lane, length, n, n_streams, 1, descriptions, error);
+    if (status)
+        return status;
     add_summary(hta, descriptions, streams, n_streams);
-    add_blocked(hta, &input->rows, queue, lengths, streams);
+    add_blocked(hta, &input->rows, &times);
     return SUTRA_OK;
 }
 

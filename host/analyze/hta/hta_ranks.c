@@ -31,6 +31,7 @@ struct sutra_hta_ranks {
     struct sutra_hta_summary all; /* of all ranks together */
     struct sutra_hta_sums sums;
     struct hta_stragglers stragglers;
+    struct queue_list queues;
     struct sutra_hta_options rules;
 };
 
@@ -65,8 +66,15 @@ static enum sutra_status visit_trace(void *arg, size_t number, struct sutra_cont
 }
 
 /* Whether tables of one rank wait until all ranks are there, whose times then count from the first row of all. */
-static bool series_wait(const struct hta_work *work) {
-    return work->of_each.compat && work->ranks->tasks->n > 1;
+static bool series_wait(const struct sutra_hta_ranks *ranks) {
+    return ranks->rules.compat && ranks->tasks->n > 1;
+}
+
+/* Gives back the tables that have a row for each launch, kernel or change. */
+static void free_series(struct sutra_hta *hta) {
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        if (hta_table_is_series(id))
+            table_free(&hta->tables[id]);
 }
 
 /* What is done about a rank when it is analyzed. */
@@ -74,10 +82,10 @@ static enum sutra_status show(struct hta_work *work, struct rank_run *run, size_
     struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
     enum sutra_status status = SUTRA_OK;
     analyzed->summary = analyzed->hta->summary;
-    if (work->options.visit && !series_wait(work))
+    if (work->options.visit && !series_wait(work->ranks))
         status = rank_run_visit(run, number, visit, work, error);
-    if (!series_wait(work))
-        hta_free_series(analyzed->hta);
+    if (!series_wait(work->ranks))
+        free_series(analyzed->hta);
     return status;
 }
 
@@ -151,7 +159,7 @@ static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, const stru
         shift_times(hta, hta->base - ranks->stragglers.base_ns);
         if (work->options.visit)
             status = work->options.visit(work->options.arg, context, hta, error);
-        hta_free_series(hta);
+        free_series(hta);
     }
     return status;
 }
@@ -210,6 +218,17 @@ static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct s
     return ok ? SUTRA_OK : error_memory(error);
 }
 
+/* The longest queues, by the clock that the tables of all ranks have. */
+static enum sutra_status take_queues(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
+    const struct sutra_hta *hta;
+    bool ok = true;
+    for (size_t i = 0; i < ranks->tasks->n && ok && (hta = analyzed_at(ranks, i)->hta); i++) {
+        int64_t later = series_wait(ranks) ? hta->base - ranks->stragglers.base_ns : 0;
+        ok = queue_list_join(&ranks->queues, &hta->queues, us_of(later));
+    }
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
 /* Both tables compare ranks; the reference has no table of lateness. */
 static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, const struct sutra_hta_options *options,
                                          struct sutra_error *error) {
@@ -264,6 +283,8 @@ static void name_ranks(struct sutra_hta_ranks *ranks) {
 static enum sutra_status join_tables(struct sutra_hta_ranks *ranks, const struct sutra_hta_options *options,
                                      struct sutra_error *error) {
     enum sutra_status status = take_stragglers(ranks, error);
+    if (!status)
+        status = take_queues(ranks, error);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         status = join_table(ranks, id, options, &ranks->arena, error);
     hta_ranks_add_up(ranks, &ranks->sums, &ranks->all);
@@ -316,7 +337,7 @@ enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char
     name_ranks(work.ranks);
     if (!status)
         status = join_tables(work.ranks, &work.of_each, error);
-    if (!status && series_wait(&work))
+    if (!status && series_wait(work.ranks))
         status = visit_waiting(work.ranks, &work, context, error);
     if (status)
         sutra_hta_ranks_free(work.ranks);
@@ -349,12 +370,6 @@ enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_ht
     return status;
 }
 
-void hta_free_series(struct sutra_hta *hta) {
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        if (hta_table_is_series(id))
-            table_free(&hta->tables[id]);
-}
-
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     if (!ranks)
         return;
@@ -363,6 +378,7 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&ranks->tables[id]);
     strings_free(&ranks->stragglers.strings);
+    queue_list_free(&ranks->queues);
     rank_tasks_free(&ranks->own);
     arena_free(&ranks->arena);
     free(ranks->analyzed);
@@ -395,6 +411,10 @@ const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t
 
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks) {
     return &ranks->stragglers;
+}
+
+const struct queue_list *hta_ranks_queues(const struct sutra_hta_ranks *ranks) {
+    return &ranks->queues;
 }
 
 const struct sutra_hta_options *sutra_hta_ranks_rules(const struct sutra_hta_ranks *ranks) {

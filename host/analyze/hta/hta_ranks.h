@@ -15,9 +15,9 @@ const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t
 enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_hta **hta, struct sutra_hta_ranks **ranks,
                                  struct sutra_error *error);
 
-/* Gives back the tables that have a row for each launch, kernel or change. */
-void hta_free_series(struct sutra_hta *hta);
-
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks);
+
+/* The longest queues of all. */
+const struct queue_list *hta_ranks_queues(const struct sutra_hta_ranks *ranks);
 
 #endif

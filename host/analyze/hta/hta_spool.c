@@ -39,6 +39,7 @@ void hta_put(const struct sutra_hta *hta, struct buffer *out) {
     }
     spool_put_table(out, &hta->collectives);
     spool_put_table(out, &hta->spans);
+    queue_list_put(&hta->queues, out);
 }
 
 /* Reasons live as long as the tables: first they are counted from the end of the block. */
@@ -74,7 +75,7 @@ static void take_tables(struct sutra_hta *hta, struct spool_reader *reader, bool
     hta_collectives_init(hta);
     spool_take_table(reader, &hta->collectives);
     spool_take_table(reader, &hta->spans);
-    *failed |= hta->collectives.failed || hta->spans.failed;
+    *failed |= hta->collectives.failed || hta->spans.failed || !queue_list_take(&hta->queues, reader);
 }
 
 static void take_figures(struct sutra_hta *hta, struct spool_reader *reader) {

@@ -6,18 +6,24 @@
  *                |-- the thread --|- call -|- way -|
  *
  * Before its launch call, a gap is what the thread did: marks of it, or anything else. O(n) beside O(log n) for a gap.
+ *
+ * A gap has a row for each mark in it, one before each and one behind the last, and two for the call and its way. As
+ * gaps lie apart, and marks of a thread do, a gap has at most as many marks as end in it, and one more.
  */
 #include "analyze/overview/overview.h"
 #include "base/bisect.h"
 #include "base/error.h"
 
+/* Rows of a gap beside those of marks that end in it: two of the mark that goes on behind it, one before the call, two
+ * from there. */
+#define GAP_ROWS 5
+
 struct idle_work {
     struct overview *overview;
-    struct arena *arena;
     struct host_marks marks;
     struct host_ways ways;
     struct overview_row *rows; /* what is made */
-    uint64_t n, capacity;
+    size_t n;
     row_t gap;
 };
 
@@ -30,8 +36,7 @@ static void put(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind
         last->end = end;
         return;
     }
-    if (arena_grow(work->arena, &work->rows, work->n, &work->capacity, sizeof *work->rows) && work->rows)
-        work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
+    work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
 }
 
 /* The first mark of a thread that ends behind a moment. */
@@ -45,7 +50,7 @@ static row_t first_mark(const struct host_marks *marks, uint32_t thread, int64_t
 /* Adds one that waits for a call, or starts anew behind it. */
 static void put_wait(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind, row_t call) {
     put(work, begin, end, kind);
-    if (begin < end && !work->arena->failed)
+    if (begin < end)
         work->rows[work->n - 1].wait = call;
 }
 
@@ -126,7 +131,7 @@ static void name_row(const struct idle_work *work, struct overview_row *row) {
 
 static void split_all(struct idle_work *work) {
     struct overview *overview = work->overview;
-    for (row_t i = 0; i < overview->n_rows && !work->arena->failed; i++) {
+    for (row_t i = 0; i < overview->n_rows; i++) {
         const struct overview_row *row = &overview->rows[i];
         work->gap = row->gap;
         if (row->gap == ROW_NONE) {
@@ -155,18 +160,19 @@ static void name_part(void *arg, size_t part) {
 
 enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                           struct arena *scratch, struct sutra_error *error) {
-    struct idle_work work = {.overview = overview, .arena = arena};
+    struct idle_work work = {.overview = overview};
     enum sutra_status status = host_marks_make(overview, arena, scratch, &work.marks, error);
     if (!status)
         status = host_ways_make(&overview->reading->hosts, scratch, &work.ways, error);
     if (status)
         return status;
+    size_t most = overview->n_rows + 2 * (size_t)work.marks.n + GAP_ROWS * (size_t)overview->n_gaps;
+    work.rows = arena_take(arena, most, sizeof *work.rows);
+    if (!work.rows)
+        return error_memory(error);
     split_all(&work);
-    status = arena_status(arena, error);
-    if (!status && work.n > ROW_LIMIT)
-        status = error_set(error, SUTRA_DATA, "more than %u stretches of time", ROW_LIMIT);
-    if (status)
-        return status;
+    if (work.n > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u stretches of time", ROW_LIMIT);
     pool_run(context->pool, NAMED_PARTS, name_part, &work);
     overview->rows = work.rows;
     overview->n_rows = (row_t)work.n;

@@ -182,21 +182,6 @@ static enum sutra_status make_rank(struct sutra_context *context, const struct o
     return status;
 }
 
-static enum sutra_status visit_hta(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
-    const struct sutra_overview *overview = arg;
-    return overview->options.visit(overview->options.arg, context, rank_of(overview, number)->hta, error);
-}
-
-/* What is done about a rank's tables of HTA when it is analyzed. */
-static enum sutra_status show(struct sutra_overview *overview, struct rank_run *run, size_t number,
-                              struct sutra_error *error) {
-    enum sutra_status status =
-        overview->options.visit ? rank_run_visit(run, number, visit_hta, overview, error) : SUTRA_OK;
-    if (!status)
-        hta_free_series(rank_of(overview, number)->hta);
-    return status;
-}
-
 /* The tables of HTA, of the same trace, on a thread of their own where the context has more than one. */
 struct hta_beside {
     struct hta_making making;
@@ -238,9 +223,9 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
                               struct spool_reader *reader, struct sutra_error *error) {
     struct sutra_overview *overview = arg;
     struct rank_overview *rank = rank_of(overview, number);
+    (void)run;
     (void)context;
-    enum sutra_status status = rank_overview_restore(rank, &overview->options, &overview->tasks, number, reader, error);
-    return rank->made && overview->options.tables ? show(overview, run, number, error) : status;
+    return rank_overview_restore(rank, &overview->options, &overview->tasks, number, reader, error);
 }
 
 static const struct rank_spool spool = {put, take};
@@ -277,9 +262,8 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
         status = begin_hta(overview, &overview->tasks.list[number], context, trace, &hta, error);
     if (!status)
         status = make_own(overview, number, context, trace, error);
+    (void)run;
     status = end_hta(&hta, status, &rank_of(overview, number)->hta, error);
-    if (!status && overview->options.tables && !rank_run_is_shared(run))
-        status = show(overview, run, number, error);
     sutra_device_trace_free(trace);
     return status;
 }
@@ -427,7 +411,7 @@ static enum sutra_status join_table(struct sutra_overview *overview, int id, str
 enum sutra_status sutra_overview_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                       const struct sutra_overview_options *options, struct sutra_overview **overview,
                                       struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_overview_options, arg);
+    static const struct options_form form = OPTIONS_FORM(sutra_overview_options, peaks);
     struct sutra_overview_options taken;
     enum sutra_status status = options_take(&form, options, &taken, error);
     if (status)

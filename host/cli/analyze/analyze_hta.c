@@ -73,7 +73,6 @@ struct hta_job {
     struct analysis_run run;
     struct hta_values values;
     struct sutra_hta_ranks *ranks;
-    struct sutra_report *report; /* NULL: none is written */
 };
 
 /* By which rules the tables were made; and what HTA gives as lists, for who compares with it. */
@@ -107,7 +106,8 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
                   {SUTRA_HTA_BANDWIDTH_SERIES, true}, {SUTRA_HTA_OPERATORS, false}, {SUTRA_HTA_SEQUENCES, false},
                   {SUTRA_HTA_BUSY_SERIES, true}};
     struct hta_job *job = arg;
-    enum sutra_status status = job->report ? sutra_report_visit(job->report, context, hta, error) : SUTRA_OK;
+    enum sutra_status status = SUTRA_OK;
+    (void)context;
     for (size_t i = 0; i < sizeof tables / sizeof *tables && !status; i++) {
         const struct sutra_table *table = sutra_hta_table(hta, tables[i].id, NULL);
         if (table && !(tables[i].series && job->values.no_series))
@@ -143,7 +143,7 @@ static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *e
 static enum sutra_status write_report(struct hta_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
     enum sutra_status status =
-        sutra_report_write_hta(job->run.job.context, job->report, job->ranks, job->run.results.path, &n_bytes, error);
+        sutra_report_write_hta(job->run.job.context, job->ranks, job->run.results.path, &n_bytes, error);
     job->run.job.figures.output_bytes += n_bytes;
     return status;
 }
@@ -170,17 +170,13 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
                                                           .visit_trace =
                                                               output && values->counters >= 0 ? on_trace : NULL,
                                                           .restriction = &run->part.restriction};
-    enum sutra_status status = SUTRA_OK;
-    if (output && !values->analysis.no_report)
-        status = sutra_report_create(&job->report, error);
-    if (!status)
-        status = sutra_hta_ranks_make(run->job.context, (const char *const *)run->traces.paths, run->traces.n,
-                                      &ranks_options, &job->ranks, error);
+    enum sutra_status status = sutra_hta_ranks_make(run->job.context, (const char *const *)run->traces.paths,
+                                                    run->traces.n, &ranks_options, &job->ranks, error);
     if (!status && output)
         status = write_tables(job, error);
     if (!status && output)
         status = write_lists(job, error);
-    if (!status && job->report)
+    if (!status && output && !values->analysis.no_report)
         status = write_report(job, error);
     return status;
 }
@@ -229,7 +225,6 @@ static const struct analysis_kind kind = {
 int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct hta_job job = {.values = {.analysis.job.stages = analysis_stages, .counters = -1}};
     int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
-    sutra_report_free(job.report);
     sutra_hta_ranks_free(job.ranks);
     analysis_run_free(&job.run);
     return exit_code;

@@ -13,7 +13,6 @@ struct overview_job {
     struct analysis_run run;
     struct overview_values values;
     struct sutra_overview *overview;
-    struct sutra_report *report; /* NULL: none is written */
 };
 
 /* All that has a row for less than a launch or kernel. */
@@ -38,9 +37,9 @@ static enum sutra_status write_tables(struct overview_job *job, struct sutra_err
 static enum sutra_status write_results(struct overview_job *job, struct sutra_error *error) {
     uint64_t n_bytes = 0;
     enum sutra_status status = write_tables(job, error);
-    if (!status && job->report)
-        status = sutra_report_write_overview(job->run.job.context, job->report, job->overview, job->run.results.path,
-                                             &n_bytes, error);
+    if (!status && !job->run.values->no_report)
+        status =
+            sutra_report_write_overview(job->run.job.context, job->overview, job->run.results.path, &n_bytes, error);
     job->run.job.figures.output_bytes += n_bytes;
     return status;
 }
@@ -48,19 +47,13 @@ static enum sutra_status write_results(struct overview_job *job, struct sutra_er
 static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
     struct overview_job *job = (struct overview_job *)run;
     const char *output = run->values->job.output;
-    enum sutra_status status = SUTRA_OK;
-    if (output && !run->values->no_report)
-        status = sutra_report_create(&job->report, error);
     const struct sutra_overview_options options = {.size = sizeof options,
                                                    .annotation = job->values.annotation,
                                                    .tables = output || run->share.is_on,
                                                    .peaks = job->values.peaks,
-                                                   .visit = job->report ? sutra_report_visit : NULL,
-                                                   .arg = job->report,
                                                    .restriction = &run->part.restriction};
-    if (!status)
-        status = sutra_overview_make(run->job.context, (const char *const *)run->traces.paths, run->traces.n, &options,
-                                     &job->overview, error);
+    enum sutra_status status = sutra_overview_make(run->job.context, (const char *const *)run->traces.paths,
+                                                   run->traces.n, &options, &job->overview, error);
     if (!status && output)
         status = write_results(job, error);
     return status;
@@ -91,7 +84,6 @@ static const struct analysis_kind kind = {
 int overview_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
     struct overview_job job = {.values.analysis.job.stages = analysis_stages};
     int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
-    sutra_report_free(job.report);
     sutra_overview_free(job.overview);
     analysis_run_free(&job.run);
     return exit_code;
