@@ -129,6 +129,7 @@ struct hta_making {
     struct engine engine;
     struct pool *pool; /* of threads that make tables at once; NULL: one does */
     bool beside;       /* the first part is on another thread, and makes tables there */
+    bool alone;        /* nobody compares it with other ranks; false at first */
     const struct sutra_device_trace *trace;
     struct sutra_hta *made;
     struct arena arena;

@@ -196,6 +196,7 @@ static enum sutra_status begin_hta(const struct sutra_overview *overview, const 
     bool threads = pool_threads(context->pool) > 1;
     enum sutra_status status = hta_making_begin(&beside->making, context, trace, &options, threads, error);
     beside->begun = !status;
+    beside->making.alone = overview->tasks.n == 1;
     if (!status)
         aside_begin(&beside->thread, threads, hta_making_do, &beside->making);
     return status;
@@ -258,11 +259,11 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct sutra_overview *overview = arg;
     struct hta_beside hta = {.begun = false};
     enum sutra_status status = SUTRA_OK;
+    (void)run;
     if (overview->options.tables)
         status = begin_hta(overview, &overview->tasks.list[number], context, trace, &hta, error);
     if (!status)
         status = make_own(overview, number, context, trace, error);
-    (void)run;
     status = end_hta(&hta, status, &rank_of(overview, number)->hta, error);
     sutra_device_trace_free(trace);
     return status;
