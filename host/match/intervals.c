@@ -110,25 +110,35 @@ struct bounds {
     int change; /* of the state at each */
 };
 
-/* The list whose next bound comes first, by (time, place in the table); NULL at the end of all. */
-static struct bounds *lowest(struct bounds *lists, uint32_t n) {
-    struct bounds *found = NULL;
-    for (uint32_t i = 0; i < n; i++)
-        if (lists[i].at < lists[i].end && (!found || *lists[i].at < *found->at))
-            found = &lists[i];
+/* The list whose next bound comes first, by (time, place in the table). */
+static uint32_t lowest(const int64_t *next, uint32_t n) {
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < n; i++)
+        found = next[i] < next[found] ? i : found;
     return found;
 }
 
+/* A list that has ended has its next bound behind all others. */
 static void sweep(struct bounds *lists, uint32_t n_lists, int64_t unit, struct interval_states *states) {
+    int64_t next[2 * STATE_SETS_MAX], at = 0;
+    size_t n = 0;
     int state = 0;
-    int64_t at = 0;
-    for (struct bounds *list; (list = lowest(lists, n_lists)); at = *list->at++) {
+    for (uint32_t i = 0; i < n_lists; i++) {
+        n += (size_t)(lists[i].end - lists[i].at);
+        next[i] = lists[i].at < lists[i].end ? *lists[i].at : INT64_MAX;
+    }
+    for (; n > 0; n--) {
+        uint32_t i = lowest(next, n_lists);
+        struct bounds *list = &lists[i];
         if (state > 0 && state < N_STATES) {
-            states->length[state] += stretch_whole(*list->at - at, unit);
-            states->exact[state] += *list->at - at;
+            states->length[state] += stretch_whole(next[i] - at, unit);
+            states->exact[state] += next[i] - at;
             states->seen[state] = true;
         }
         state += list->change;
+        at = next[i];
+        list->at++;
+        next[i] = list->at < list->end ? *list->at : INT64_MAX;
     }
 }
 
