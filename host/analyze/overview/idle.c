@@ -120,11 +120,11 @@ static void split_last(struct idle_work *work, struct overview_gap *gap) {
         put_thread(work, gap->thread, gap->begin, gap->end, OVERVIEW_AFTER);
 }
 
-static void name_row(const struct idle_work *work, struct overview_row *row) {
+static void name_row(const struct idle_work *work, struct overview_row *row, row_t *near) {
     uint32_t thread = work->overview->gaps[row->gap].thread;
     if (thread == THREAD_UNKNOWN)
         return;
-    row->frame = host_covering(&work->ways, thread, row->begin, row->end);
+    row->frame = host_covering(&work->ways, thread, row->begin, row->end, near);
     if (row->frame != ROW_NONE && overview_name(work->overview, row->frame) & NAME_STEP)
         row->frame = ROW_NONE;
 }
@@ -153,9 +153,10 @@ static void split_all(struct idle_work *work) {
 
 static void name_part(void *arg, size_t part) {
     const struct idle_work *work = arg;
+    row_t near = ROW_NONE;
     for (size_t i = part_start(work->n, NAMED_PARTS, part); i < part_start(work->n, NAMED_PARTS, part + 1); i++)
         if (work->rows[i].gap != ROW_NONE)
-            name_row(work, &work->rows[i]);
+            name_row(work, &work->rows[i], &near);
 }
 
 enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
