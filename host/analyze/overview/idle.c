@@ -27,16 +27,19 @@ struct idle_work {
     row_t gap;
 };
 
+/* Whether the last row is of this gap and kind. */
+static bool goes_on(const struct idle_work *work, uint8_t kind) {
+    return work->n > 0 && work->rows[work->n - 1].gap == work->gap && work->rows[work->n - 1].kind == kind;
+}
+
 /* Adds a row of the gap; one that goes on with the same joins it. */
 static void put(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind) {
-    struct overview_row *last = work->n ? &work->rows[work->n - 1] : NULL;
     if (begin >= end)
         return;
-    if (last && last->gap == work->gap && last->kind == kind) {
-        last->end = end;
-        return;
-    }
-    work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
+    if (goes_on(work, kind))
+        work->rows[work->n - 1].end = end;
+    else
+        work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
 }
 
 /* The first mark of a thread that ends behind a moment. */
