@@ -34,6 +34,26 @@ SHARED void bisect(struct bisection *at, bool holds) {
         at->high = middle;
 }
 
+/* The first place in [low, high) for which `before` does not hold, where it holds for all places up to some one. The
+ * search begins at `near`, wherever that is, and doubles its steps until it has passed the place. */
+static inline uint32_t bisect_near(uint32_t low, uint32_t high, uint32_t near,
+                                   bool (*before)(const void *arg, uint32_t place), const void *arg) {
+    uint64_t step = 1, from = near < low ? low : near > high ? high : near;
+    if (from < high && before(arg, (uint32_t)from)) {
+        for (low = (uint32_t)from + 1; low + step <= high && before(arg, (uint32_t)(low + step - 1)); step *= 2)
+            low += (uint32_t)step;
+        high = low + step <= high ? (uint32_t)(low + step - 1) : high;
+    } else {
+        for (high = (uint32_t)from; high - (uint64_t)low >= step && !before(arg, (uint32_t)(high - step)); step *= 2)
+            high -= (uint32_t)step;
+        low = high - (uint64_t)low >= step ? (uint32_t)(high - step + 1) : low;
+    }
+    struct bisection at = {low, high};
+    while (at.low < at.high)
+        bisect(&at, before(arg, bisect_middle(at)));
+    return at.low;
+}
+
 /* The place of an id among n rising ones, or n: ids mostly are close together, so that the search goes back from where
  * it would be if none were missing, by growing steps. O(log of how many are missing). */
 static inline uint32_t rising_id_place(const uint64_t *ids, uint32_t n, uint64_t id) {

@@ -42,27 +42,23 @@ static bool covers(const struct host_rows *hosts, row_t row, int64_t begin, int6
     return (double)(to - from) * 100 >= (double)(end - begin) * COVERED_PERCENT;
 }
 
-/* Where the first row of a thread is that begins behind a moment: by growing steps from a row that does not. */
-static struct bisection place_near(const struct host_ways *ways, uint32_t thread, row_t near, int64_t moment) {
-    const int64_t *start = ways->hosts->start;
-    struct bisection at = {ways->first[thread], ways->first[thread + 1]};
-    if (near < at.low || near >= at.high || start[near] > moment)
-        return at;
-    row_t step = 1, last = at.high;
-    for (at.low = near + 1; step < last - at.low && start[at.low + step] <= moment; step *= 2)
-        at.low += step + 1;
-    at.high = step < last - at.low ? at.low + step : last;
-    return at;
+struct moment {
+    const int64_t *start;
+    int64_t at;
+};
+
+static bool begins_by(const void *of, row_t row) {
+    const struct moment *moment = of;
+    return moment->start[row] <= moment->at;
 }
 
 row_t host_covering(const struct host_ways *ways, uint32_t thread, int64_t begin, int64_t end, row_t *near) {
     const struct host_rows *hosts = ways->hosts;
-    int64_t middle = begin + (end - begin) / 2;
-    struct bisection at = place_near(ways, thread, *near, middle);
-    while (at.low < at.high)
-        bisect(&at, hosts->start[bisect_middle(at)] <= middle);
-    row_t row = at.low == ways->first[thread] ? ROW_NONE : at.low - 1;
-    *near = row;
+    row_t first = ways->first[thread];
+    const struct moment middle = {hosts->start, begin + (end - begin) / 2};
+    row_t behind = bisect_near(first, ways->first[thread + 1], *near, begins_by, &middle);
+    row_t row = behind == first ? ROW_NONE : behind - 1;
+    *near = behind;
     while (row != ROW_NONE && !covers(hosts, row, begin, end)) {
         row_t far = ways->jump[row];
         row = far == row ? ROW_NONE : covers(hosts, far, begin, end) ? hosts->parent[row] : far;

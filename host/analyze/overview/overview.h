@@ -167,8 +167,8 @@ struct host_ways {
 enum sutra_status host_ways_make(const struct host_rows *hosts, struct arena *arena, struct host_ways *ways,
                                  struct sutra_error *error);
 
-/* The shortest event of a thread that covers at least COVERED_PERCENT of a stretch, or ROW_NONE. *near is ROW_NONE at
- * first and the caller's to keep: for stretches in the order of time the search is short. O(log n). */
+/* The shortest event of a thread that covers at least COVERED_PERCENT of a stretch, or ROW_NONE. *near is any
+ * number at first and the caller's to keep: for stretches in the order of time the search is short. O(log n). */
 #define COVERED_PERCENT 70
 row_t host_covering(const struct host_ways *ways, uint32_t thread, int64_t begin, int64_t end, row_t *near);
 
