@@ -60,12 +60,12 @@ static enum sutra_status make_input(struct hta_making *making) {
 
 /* ---- Metrics ---- */
 
-/* Of which each writes what is its own, the longest first. The first are of one rank; the last two are for comparing
- * ranks, of which the last asks the trace for texts, while nobody reads others. */
-static hta_metric *const metrics[] = {hta_operators, hta_annotated,   hta_sequences, hta_busy_series, hta_queue,
-                                      hta_bandwidth, hta_calls,       hta_launches,  hta_busy,        hta_steps,
-                                      hta_idle,      hta_annotations, hta_names,     hta_spans,       hta_collectives};
-enum { N_OF_RANK = 4, N_METRICS = sizeof metrics / sizeof *metrics, ASKING = N_METRICS - 1, COMPARING = N_METRICS - 2 };
+/* Of which each writes what is its own, the longest first. The first are of one rank; the last asks the trace for
+ * texts, while nobody reads others. */
+static hta_metric *const metrics[] = {hta_operators, hta_annotated, hta_sequences,   hta_busy_series, hta_queue,
+                                      hta_bandwidth, hta_calls,     hta_launches,    hta_busy,        hta_steps,
+                                      hta_idle,      hta_spans,     hta_annotations, hta_names,       hta_collectives};
+enum { N_OF_RANK = 4, N_METRICS = sizeof metrics / sizeof *metrics, ASKING = N_METRICS - 1 };
 
 struct metric_runs {
     struct hta_making *making;
@@ -126,16 +126,16 @@ void hta_making_do(void *arg) {
     struct hta_making *making = arg;
     making->status = make_input(making);
     if (!making->status && making->beside)
-        making->status = run_metrics(making, NULL, N_OF_RANK, making->alone ? COMPARING : ASKING);
+        making->status = run_metrics(making, NULL, N_OF_RANK, ASKING);
 }
 
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error) {
     enum sutra_status status = making->status;
-    size_t first = making->input.options.only_joined ? N_OF_RANK : 0, last = making->alone ? COMPARING : N_METRICS;
-    if (!status && making->beside && !making->alone)
+    size_t first = making->input.options.only_joined ? N_OF_RANK : 0;
+    if (!status && making->beside)
         status = run_metrics(making, NULL, ASKING, N_METRICS);
     if (!status)
-        status = run_metrics(making, making->pool, first, making->beside ? N_OF_RANK : last);
+        status = run_metrics(making, making->pool, first, making->beside ? N_OF_RANK : N_METRICS);
     if (!status)
         status = check_tables(making->made, &making->error);
     for (size_t i = 0; i < sizeof making->made->warnings / sizeof *making->made->warnings; i++)

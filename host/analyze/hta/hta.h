@@ -99,6 +99,7 @@ struct hta_input {
     struct sutra_context *context;
     const struct engine *engine;
     struct sutra_hta_options options;
+    bool alone; /* nobody compares it with other ranks; false at first */
     struct hta_rows rows;
     struct hta_iterations iterations;
     struct hta_kernels kernels;
@@ -129,7 +130,6 @@ struct hta_making {
     struct engine engine;
     struct pool *pool; /* of threads that make tables at once; NULL: one does */
     bool beside;       /* the first part is on another thread, and makes tables there */
-    bool alone;        /* nobody compares it with other ranks; false at first */
     const struct sutra_device_trace *trace;
     struct sutra_hta *made;
     struct arena arena;

@@ -1,6 +1,7 @@
 /*
  * hta_collectives.c - what stragglers are found by when all ranks are there: of each rank its communication kernels,
- * and from when until when rows of each profiler step are, on the trace's own clock. O(n).
+ * and from when until when rows of each profiler step are, on the trace's own clock; nothing of a rank that is alone.
+ * O(n).
  */
 #include <string.h>
 
@@ -83,6 +84,8 @@ enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, 
     const struct hta_rows *rows = &input->rows;
     struct step_spans spans = {.arena = arena, .last = TUPLE_NONE};
     bool ok = true;
+    if (input->alone)
+        return SUTRA_OK;
     for (row_t i = 0; i < rows->n_steps && ok; i++)
         ok = take_name(&spans, input, rows->steps[i]);
     for (row_t i = 0; i < rows->n && ok && input->iterations.of_event; i++)
@@ -126,6 +129,8 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
                                   struct sutra_error *error) {
     static const struct asked_field field = {"Process Group Ranks", ASK_STRING, false};
     const struct hta_rows *rows = &input->rows;
+    if (input->alone)
+        return SUTRA_OK;
     row_t *events = arena_take(arena, rows->n, sizeof *events), n = 0;
     struct asked_column groups = {0};
     enum sutra_status status = arena_status(arena, error);

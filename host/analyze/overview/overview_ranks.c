@@ -196,7 +196,7 @@ static enum sutra_status begin_hta(const struct sutra_overview *overview, const 
     bool threads = pool_threads(context->pool) > 1;
     enum sutra_status status = hta_making_begin(&beside->making, context, trace, &options, threads, error);
     beside->begun = !status;
-    beside->making.alone = overview->tasks.n == 1;
+    beside->making.input.alone = overview->tasks.n == 1;
     if (!status)
         aside_begin(&beside->thread, threads, hta_making_do, &beside->making);
     return status;
