@@ -4,35 +4,25 @@
 #include "core.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Overviews ---- */
 
-/* All ranks, and whether tables were asked for that a page shows. */
-struct overview_job {
-    struct sutra_overview *overview;
-    bool has_page;
-};
-
 static void overview_release(void *thing) {
-    struct overview_job *made = thing;
-    sutra_overview_free(made->overview);
-    free(made);
+    sutra_overview_free(thing);
 }
 
 /* Behind its own tables stand those of operators, then those of HTA. */
 static const struct sutra_table *overview_table(const void *thing, int number, const char **reason) {
-    const struct overview_job *made = thing;
+    const struct sutra_operators_ranks *operators = sutra_overview_operators(thing);
     if (number < SUTRA_OVERVIEW_N_TABLES)
-        return sutra_overview_table(made->overview, (enum sutra_overview_table)number);
+        return sutra_overview_table(thing, (enum sutra_overview_table)number);
     number -= SUTRA_OVERVIEW_N_TABLES;
-    if (!made->has_page)
+    if (!operators)
         return NULL;
     if (number < SUTRA_OPERATORS_N_TABLES)
-        return sutra_operators_ranks_table(sutra_overview_operators(made->overview),
-                                           (enum sutra_operators_table)number);
+        return sutra_operators_ranks_table(operators, (enum sutra_operators_table)number);
     number -= SUTRA_OPERATORS_N_TABLES;
-    return sutra_hta_ranks_table(sutra_overview_hta(made->overview), (enum sutra_hta_table)number, reason);
+    return sutra_hta_ranks_table(sutra_overview_hta(thing), (enum sutra_hta_table)number, reason);
 }
 
 static PyObject *numbers_of(const struct sutra_finding *finding) {
@@ -43,10 +33,9 @@ static PyObject *numbers_of(const struct sutra_finding *finding) {
 }
 
 static PyObject *overview_report(const void *thing) {
-    const struct overview_job *made = thing;
     struct sutra_finding finding;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && sutra_overview_finding(made->overview, i, &finding); i++)
+    for (size_t i = 0; list && sutra_overview_finding(thing, i, &finding); i++)
         list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.win_percent, text_of(finding.text),
                                             numbers_of(&finding)));
     return dict_put(PyDict_New(), "findings", list);
@@ -65,25 +54,22 @@ static enum sutra_status run_overview(struct job *job, struct sutra_context *con
     const struct sutra_restriction *part = job_part(job, 1);
     if (!part)
         return SUTRA_SYSTEM;
-    struct overview_job *made = calloc(1, sizeof *made);
-    job->thing = made;
-    if (!made)
-        return job_fail(job, SUTRA_SYSTEM, "out of memory");
-    made->has_page = job->numbers[0] != 0;
     const struct sutra_overview_options options = {.size = sizeof options,
                                                    .annotation = job->texts[ANNOTATION],
                                                    .peaks = job->texts[PEAKS],
-                                                   .tables = made->has_page,
+                                                   .tables = job->numbers[0] != 0,
                                                    .restriction = part};
-    return sutra_overview_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
-                               &made->overview, &job->error);
+    GIVE(job,
+         sutra_overview_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options, &made,
+                             &job->error),
+         sutra_overview);
 }
 
 static enum sutra_status run_overview_page(struct job *job, struct sutra_context *context) {
-    const struct overview_job *made = job->things[0]->thing;
-    if (!made->has_page)
+    const struct sutra_overview *overview = job->things[0]->thing;
+    if (!sutra_overview_operators(overview))
         return job_fail(job, SUTRA_USAGE, "there is no page of this overview: make it with page=True");
-    return sutra_report_write_overview(context, made->overview, job->texts[0], &job->number, &job->error);
+    return sutra_report_write_overview(context, overview, job->texts[0], &job->number, &job->error);
 }
 
 /* ---- Collectives ---- */
