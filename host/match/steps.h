@@ -223,7 +223,8 @@ struct merge_intervals_step {
 /* Sweeps over the bounds of the groups of the first `n_sets` segments in the order of (time, segment, starts before
  * ends); between each bound and the next, the state is the sum of 1 << segment over starts before, less that over ends
  * before, and the stretch counts, also in whole units. State 0, and sums that are no state because groups end before
- * they start, are left out. On the CPU O(n) where ends rise within each segment, else O(n log n). */
+ * they start, are left out. Bounds are below INT64_MAX. On the CPU O(n) where ends rise within each segment, else
+ * O(n log n). */
 struct interval_states_step {
     const struct merged *merged;
     uint32_t n_sets;
