@@ -79,7 +79,7 @@ static enum sutra_status run_once(const void *of, const char *folder, struct sut
     return status;
 }
 
-static void a_report_of_operators_is_whole_or_not_there(void **state) {
+static void operator_report_is_written_atomically(void **state) {
     (void)state;
     assert_true(folder_refuse_each(&(struct fault_folder){.work = run_once}, 200) >= N_FILES_LEAST);
 }
@@ -102,19 +102,19 @@ static void try_ranks(bool overview) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void a_report_of_ranks_is_whole_or_not_there(void **state) {
+static void rank_report_is_written_atomically(void **state) {
     (void)state;
     try_ranks(false);
 }
 
-static void a_report_of_all_is_whole_or_not_there(void **state) {
+static void job_report_is_written_atomically(void **state) {
     (void)state;
     try_ranks(true);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_report_of_operators_is_whole_or_not_there),
-                                       cmocka_unit_test(a_report_of_ranks_is_whole_or_not_there),
-                                       cmocka_unit_test(a_report_of_all_is_whole_or_not_there)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(operator_report_is_written_atomically),
+                                       cmocka_unit_test(rank_report_is_written_atomically),
+                                       cmocka_unit_test(job_report_is_written_atomically)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

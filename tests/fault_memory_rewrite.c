@@ -63,7 +63,7 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
     return status;
 }
 
-static void traces_are_whole_or_not_there(void **state) {
+static void traces_are_written_atomically(void **state) {
     (void)state;
     struct fault_files files = {.n = N_FILES, .work = run_once};
     files_expect(&files);
@@ -71,6 +71,6 @@ static void traces_are_whole_or_not_there(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(traces_are_whole_or_not_there)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(traces_are_written_atomically)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

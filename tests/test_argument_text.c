@@ -29,7 +29,7 @@ static const struct {
     {"[1, {\"a\": [2]}]", "(1, {\"a\": [2]})"},
 };
 
-static void arguments_are_told_as_python_tells_them(void **state) {
+static void arguments_have_python_formatting(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
         struct buffer out = {0};
@@ -43,6 +43,6 @@ static void arguments_are_told_as_python_tells_them(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_are_told_as_python_tells_them)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(arguments_have_python_formatting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

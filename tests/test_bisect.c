@@ -21,7 +21,7 @@ static uint32_t find(uint32_t low, uint32_t high, uint32_t holds_below, uint32_t
     return at.low;
 }
 
-static void every_place_is_found_in_every_range(void **state) {
+static void every_index_is_found_in_every_range(void **state) {
     (void)state;
     uint32_t n_looks;
     for (uint32_t low = 0; low <= PLACES_MAX; low++)
@@ -30,7 +30,7 @@ static void every_place_is_found_in_every_range(void **state) {
                 assert_int_equal(find(low, high, first, &n_looks), first);
 }
 
-static void it_takes_as_many_looks_as_the_number_of_places_has_bits(void **state) {
+static void search_takes_log2_n_comparisons(void **state) {
     (void)state;
     uint32_t n_looks, most = 0;
     for (uint32_t first = 0; first <= 1000; first++) {
@@ -47,7 +47,7 @@ static void an_empty_range_takes_no_look(void **state) {
     assert_int_equal(n_looks, 0);
 }
 
-static void places_go_up_to_the_largest_number(void **state) {
+static void search_works_up_to_the_largest_index(void **state) {
     (void)state;
     uint32_t n_looks;
     assert_int_equal(find(0, UINT32_MAX, UINT32_MAX, &n_looks), UINT32_MAX);
@@ -55,7 +55,7 @@ static void places_go_up_to_the_largest_number(void **state) {
 }
 
 /* Ids with gaps here and there: each that is there is found at its place, and no other one. */
-static void rising_ids_are_found_where_they_stand(void **state) {
+static void ascending_ids_are_found_at_their_index(void **state) {
     (void)state;
     uint64_t ids[300];
     for (uint64_t gap = 1; gap < 50; gap++) {
@@ -77,11 +77,9 @@ static void rising_ids_are_found_where_they_stand(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rising_ids_are_found_where_they_stand),
-        cmocka_unit_test(every_place_is_found_in_every_range),
-        cmocka_unit_test(it_takes_as_many_looks_as_the_number_of_places_has_bits),
-        cmocka_unit_test(an_empty_range_takes_no_look),
-        cmocka_unit_test(places_go_up_to_the_largest_number),
+        cmocka_unit_test(ascending_ids_are_found_at_their_index), cmocka_unit_test(every_index_is_found_in_every_range),
+        cmocka_unit_test(search_takes_log2_n_comparisons),        cmocka_unit_test(an_empty_range_takes_no_look),
+        cmocka_unit_test(search_works_up_to_the_largest_index),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

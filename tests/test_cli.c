@@ -34,14 +34,14 @@ static void counts_have_a_comma_every_three_digits(void **state) {
     assert_string_equal(count_text(UINT64_MAX).text, "18,446,744,073,709,551,615");
 }
 
-static void what_is_counted_is_one_or_several(void **state) {
+static void counted_nouns_have_singular_and_plural(void **state) {
     (void)state;
     assert_string_equal(counted_text(0, "rank", "ranks").text, "0 ranks");
     assert_string_equal(counted_text(1, "rank", "ranks").text, "1 rank");
     assert_string_equal(counted_text(12345, "trace is", "traces are").text, "12,345 traces are");
 }
 
-static void progress_is_that_of_all_the_work(void **state) {
+static void progress_covers_all_stages(void **state) {
     (void)state;
     static const struct stage_share stages[] = {
         {"read", 20, true}, {"link", 20, false}, {"other way", 50, false}, {"write", 60, false}, {0}};
@@ -59,7 +59,7 @@ static void progress_is_that_of_all_the_work(void **state) {
     assert_true(fabs(part_done(&progress, "write", 2, 2) - 1) < 1e-9);
 }
 
-static void time_left_is_told_once_it_is_known(void **state) {
+static void remaining_time_is_shown_once_known(void **state) {
     (void)state;
     char text[24];
     time_left(text, sizeof text, 0.9, 0.5);
@@ -85,7 +85,7 @@ static void bytes_have_the_unit_that_keeps_them_below_a_thousand(void **state) {
     assert_string_equal(bytes_text(UINT64_MAX).text, "18446.7 PB");
 }
 
-static void json_strings_are_ascii_whatever_the_bytes(void **state) {
+static void json_strings_are_ascii_for_any_bytes(void **state) {
     (void)state;
     static const struct {
         const char *text, *json;
@@ -274,7 +274,7 @@ static void read_cut_on_threads(const char *path, int says) {
     _exit(0);
 }
 
-static void an_input_that_is_cut_short_on_all_threads_is_told_once(void **state) {
+static void input_truncated_on_all_threads_is_reported_once(void **state) {
     (void)state;
     const char *line = "sutra: an input was cut short by another program while it was read\n";
     close(open("a", O_CREAT | O_RDWR, 0600));
@@ -323,11 +323,11 @@ static void the_peak_of_memory_keeps_what_was_freed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_have_a_comma_every_three_digits),
-        cmocka_unit_test(what_is_counted_is_one_or_several),
-        cmocka_unit_test(progress_is_that_of_all_the_work),
-        cmocka_unit_test(time_left_is_told_once_it_is_known),
+        cmocka_unit_test(counted_nouns_have_singular_and_plural),
+        cmocka_unit_test(progress_covers_all_stages),
+        cmocka_unit_test(remaining_time_is_shown_once_known),
         cmocka_unit_test(bytes_have_the_unit_that_keeps_them_below_a_thousand),
-        cmocka_unit_test(json_strings_are_ascii_whatever_the_bytes),
+        cmocka_unit_test(json_strings_are_ascii_for_any_bytes),
         cmocka_unit_test(the_nearest_word_is_one_slip_or_two_away),
         cmocka_unit_test_setup_teardown(names_of_one_file_are_the_same, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(a_signal_removes_the_guarded_file_and_ends_the_program, enter_folder,
@@ -335,8 +335,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_signal_removes_nothing_that_is_not_guarded, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(an_input_that_is_cut_short_ends_the_program_with_an_error, enter_folder,
                                         leave_folder),
-        cmocka_unit_test_setup_teardown(an_input_that_is_cut_short_on_all_threads_is_told_once, enter_folder,
-                                        leave_folder),
+        cmocka_unit_test_setup_teardown(input_truncated_on_all_threads_is_reported_once, enter_folder, leave_folder),
         cmocka_unit_test_setup_teardown(an_ignored_signal_stays_ignored, enter_folder, leave_folder),
         cmocka_unit_test(the_peak_of_memory_keeps_what_was_freed),
     };

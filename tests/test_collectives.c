@@ -60,7 +60,7 @@ static void check_matches(struct collective_calls *calls, const char *expected) 
     collective_calls_free(calls);
 }
 
-static void collectives_meet_by_number(void **state) {
+static void collectives_match_by_sequence_number(void **state) {
     (void)state;
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
@@ -87,7 +87,7 @@ static void collectives_without_numbers_meet_by_order(void **state) {
     check_matches(&calls, "0 0: 0 1; 0 1: 0; ");
 }
 
-static void messages_meet_by_sender_and_receiver(void **state) {
+static void messages_match_by_sender_and_receiver(void **state) {
     (void)state;
     struct collective_calls calls;
     assert_true(collective_calls_init(&calls));
@@ -282,7 +282,7 @@ static void no_calls_have_no_clocks(void **state) {
 
 #define CUT_RANKS "[0, 1, ...]"
 
-static void traces_tell_their_collectives(void **state) {
+static void traces_contain_their_collectives(void **state) {
     (void)state;
     static const char text[] =
         "{\"baseTimeNanoseconds\": 1000, \"distributedInfo\": {\"pg_config\": [{\"pg_name\": \"7\", \"ranks\": [0, 1, 2]}]}, "
@@ -327,15 +327,15 @@ static void traces_tell_their_collectives(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collectives_meet_by_number),
+        cmocka_unit_test(collectives_match_by_sequence_number),
         cmocka_unit_test(collectives_without_numbers_meet_by_order),
-        cmocka_unit_test(messages_meet_by_sender_and_receiver),
+        cmocka_unit_test(messages_match_by_sender_and_receiver),
         cmocka_unit_test(lost_calls_shift_no_others),
         cmocka_unit_test(calls_that_share_a_number_meet_by_turn),
         cmocka_unit_test(clocks_follow_from_ends),
         cmocka_unit_test(clocks_drift_and_messages_join),
         cmocka_unit_test(no_calls_have_no_clocks),
-        cmocka_unit_test(traces_tell_their_collectives),
+        cmocka_unit_test(traces_contain_their_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static void devices_are_ids_of_events_with_a_stream(void **state) {
     sutra_device_trace_free(trace);
 }
 
-static void columns_are_those_that_were_asked_for(void **state) {
+static void only_requested_columns_are_read(void **state) {
     static const char *const names[] = {"tid_text", "pid_text", "ts"};
     const struct sutra_columns_options options = {.size = sizeof options, .names = names, .n_names = 3};
     (void)state;
@@ -229,7 +229,7 @@ static void times_are_real_numbers_where_one_is(void **state) {
 }
 
 /* AddressSanitizer watches. */
-static void columns_live_behind_trace_and_batch(void **state) {
+static void columns_outlive_trace_and_batch(void **state) {
     (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
     const void *pids = trace->events.pid;
@@ -245,7 +245,7 @@ static void columns_live_behind_trace_and_batch(void **state) {
     assert_null(pid.release);
 }
 
-static void a_stream_that_nobody_reads_is_released(void **state) {
+static void unread_stream_is_released(void **state) {
     struct ArrowArrayStream stream;
     (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
@@ -478,7 +478,7 @@ static void lists_of_a_simulation_become_columns(void **state) {
     sutra_et_free(et);
 }
 
-static void places_that_were_mended_become_columns(void **state) {
+static void repairs_become_columns(void **state) {
     static const char text[] = "{\"traceEvents\":[{\"ts\":NaN},{\"ts\":1},,{\"ts\":2}]}";
     struct sutra_repair *repair = NULL;
     struct ArrowArrayStream stream;
@@ -518,11 +518,11 @@ int main(void) {
         cmocka_unit_test(events_become_columns),
         cmocka_unit_test(threads_make_the_same_columns),
         cmocka_unit_test(devices_are_ids_of_events_with_a_stream),
-        cmocka_unit_test(columns_are_those_that_were_asked_for),
+        cmocka_unit_test(only_requested_columns_are_read),
         cmocka_unit_test(args_have_the_type_of_all_their_values),
         cmocka_unit_test(times_are_real_numbers_where_one_is),
-        cmocka_unit_test(columns_live_behind_trace_and_batch),
-        cmocka_unit_test(a_stream_that_nobody_reads_is_released),
+        cmocka_unit_test(columns_outlive_trace_and_batch),
+        cmocka_unit_test(unread_stream_is_released),
         cmocka_unit_test(nodes_become_columns_with_attributes),
         cmocka_unit_test(linked_nodes_know_their_events),
         cmocka_unit_test(a_tree_and_its_pairs_become_columns),
@@ -531,7 +531,7 @@ int main(void) {
         cmocka_unit_test(an_empty_table_has_columns),
         cmocka_unit_test(results_of_the_notebook_become_columns),
         cmocka_unit_test(lists_of_a_simulation_become_columns),
-        cmocka_unit_test(places_that_were_mended_become_columns),
+        cmocka_unit_test(repairs_become_columns),
         cmocka_unit_test(ranks_of_a_timeline_become_columns),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);

@@ -40,7 +40,7 @@ static void convert_plainly(const struct line *lines, size_t n, struct outcome *
 #define SEND_RECV     "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 
 /* As PyTorch 2.6 writes it with NCCL: the group is told by name, and its members by the node that describes groups. */
-static void parameters_tell_the_peer_in_its_group(void **state) {
+static void parameters_contain_the_peer_in_its_group(void **state) {
     (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
@@ -135,7 +135,7 @@ static void ranks_of_groups_become_ranks_of_all(void **state) {
 }
 
 /* A collective's parameters name the own rank; those of a broadcast name its root. */
-static void collectives_tell_the_own_rank(void **state) {
+static void collectives_record_the_own_rank(void **state) {
     (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
@@ -151,7 +151,7 @@ static void collectives_tell_the_own_rank(void **state) {
     end(&outcome);
 }
 
-static void what_is_not_told_is_said(void **state) {
+static void missing_peers_are_reported(void **state) {
     (void)state;
     static const struct line lines[] = {
         {2, THREAD, 2, NULL},
@@ -182,11 +182,11 @@ static void what_is_not_told_is_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_tell_the_peer_in_its_group),
+        cmocka_unit_test(parameters_contain_the_peer_in_its_group),
         cmocka_unit_test(tags_count_messages),
         cmocka_unit_test(ranks_of_groups_become_ranks_of_all),
-        cmocka_unit_test(collectives_tell_the_own_rank),
-        cmocka_unit_test(what_is_not_told_is_said),
+        cmocka_unit_test(collectives_record_the_own_rank),
+        cmocka_unit_test(missing_peers_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void a_ring_is_named(void **state) {
     end(&outcome);
 }
 
-static void what_is_mended_can_be_left(void **state) {
+static void repairs_can_be_disabled(void **state) {
     (void)state;
     static const struct line lines[] = {{1, PROCESS, 1, NULL},
                                         {2, THREAD, 1, NULL},
@@ -245,7 +245,7 @@ int main(void) {
         cmocka_unit_test(a_ring_is_named),
         cmocka_unit_test(depth_has_no_limit),
         cmocka_unit_test(only_rings_are_opened),
-        cmocka_unit_test(what_is_mended_can_be_left),
+        cmocka_unit_test(repairs_can_be_disabled),
         cmocka_unit_test(nodes_above_themselves_are_kept),
         cmocka_unit_test(collectives_have_types_and_sizes),
         cmocka_unit_test(fields_of_wrong_types_are_named),

@@ -85,7 +85,7 @@ static void the_innermost_operator_is_found_and_bounds_do_not_count(void **state
             fail_msg("at %" PRId64 ": %u, expected %u", moments[i].at, c.found[i], moments[i].expected);
 }
 
-static void among_equal_starts_one_that_has_ended_gives_way(void **state) {
+static void with_equal_starts_an_ended_interval_is_replaced(void **state) {
     (void)state;
     static struct covering_case c;
     case_clear(&c);
@@ -138,7 +138,7 @@ static void random_tables_give_what_the_plain_rule_gives(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_innermost_operator_is_found_and_bounds_do_not_count),
-        cmocka_unit_test(among_equal_starts_one_that_has_ended_gives_way),
+        cmocka_unit_test(with_equal_starts_an_ended_interval_is_replaced),
         cmocka_unit_test(no_operators_cover_nothing),
         cmocka_unit_test(random_tables_give_what_the_plain_rule_gives),
     };

@@ -35,7 +35,7 @@ static struct sutra_context *make(enum sutra_device device, uint64_t faster_from
     return context;
 }
 
-static void a_gpu_is_asked_for_only_from_the_measured_size_on(void **state) {
+static void gpu_is_used_only_above_the_measured_size(void **state) {
     (void)state;
     assert_false(gpu_is_faster(0, 1));
     assert_false(gpu_is_faster(999, 1000));
@@ -54,7 +54,7 @@ static void auto_stays_with_the_cpu_as_long_as_nothing_is_measured(void **state)
     sutra_context_free(context);
 }
 
-static void auto_takes_the_engine_that_each_piece_of_work_is_worth(void **state) {
+static void auto_selects_the_faster_engine_per_operation(void **state) {
     (void)state;
     struct heard heard;
     const struct sutra_stage *stages;
@@ -79,7 +79,7 @@ static void auto_takes_the_engine_that_each_piece_of_work_is_worth(void **state)
     sutra_context_free(context);
 }
 
-static void auto_takes_the_cpu_where_there_is_no_device_and_says_why(void **state) {
+static void auto_without_device_uses_the_cpu_and_reports_why(void **state) {
     (void)state;
     struct heard heard;
     setenv("HOST_GPU_DEVICES", "0", 1);
@@ -92,7 +92,7 @@ static void auto_takes_the_cpu_where_there_is_no_device_and_says_why(void **stat
     sutra_context_free(context);
 }
 
-static void cuda_is_taken_for_any_size_when_it_is_asked_for(void **state) {
+static void requested_cuda_is_used_for_any_size(void **state) {
     (void)state;
     struct heard heard;
     struct sutra_context *context = make(SUTRA_DEVICE_CUDA, NEVER_FASTER, &heard);
@@ -103,7 +103,7 @@ static void cuda_is_taken_for_any_size_when_it_is_asked_for(void **state) {
     sutra_context_free(context);
 }
 
-static void the_cpu_is_taken_for_any_size_when_it_is_asked_for(void **state) {
+static void requested_cpu_is_used_for_any_size(void **state) {
     (void)state;
     struct heard heard;
     struct sutra_context *context = make(SUTRA_DEVICE_CPU, 0, &heard);
@@ -154,12 +154,12 @@ static void devices_are_described_as_far_as_the_caller_knows_the_fields(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gpu_is_asked_for_only_from_the_measured_size_on),
+        cmocka_unit_test(gpu_is_used_only_above_the_measured_size),
         cmocka_unit_test(auto_stays_with_the_cpu_as_long_as_nothing_is_measured),
-        cmocka_unit_test(auto_takes_the_engine_that_each_piece_of_work_is_worth),
-        cmocka_unit_test(auto_takes_the_cpu_where_there_is_no_device_and_says_why),
-        cmocka_unit_test(cuda_is_taken_for_any_size_when_it_is_asked_for),
-        cmocka_unit_test(the_cpu_is_taken_for_any_size_when_it_is_asked_for),
+        cmocka_unit_test(auto_selects_the_faster_engine_per_operation),
+        cmocka_unit_test(auto_without_device_uses_the_cpu_and_reports_why),
+        cmocka_unit_test(requested_cuda_is_used_for_any_size),
+        cmocka_unit_test(requested_cpu_is_used_for_any_size),
         cmocka_unit_test(asking_for_a_device_that_is_not_there_fails_and_names_a_way_out),
         cmocka_unit_test(options_of_a_program_from_before_the_devices_are_taken),
         cmocka_unit_test(devices_are_described_as_far_as_the_caller_knows_the_fields),

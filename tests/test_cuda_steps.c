@@ -29,7 +29,7 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
 }
 
 /* One operator more than the device can take, on a single thread. */
-static void what_does_not_fit_in_pieces_is_the_cpus_or_an_error(void **state) {
+static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
     (void)state;
     struct big big;
     struct results got, expected;
@@ -153,7 +153,7 @@ int main(void) {
         cmocka_unit_test(both_engines_agree_at_the_edges_of_warps_and_blocks),
         cmocka_unit_test(both_engines_agree_on_random_tables),
         cmocka_unit_test(a_device_that_is_too_small_works_in_pieces),
-        cmocka_unit_test(what_does_not_fit_in_pieces_is_the_cpus_or_an_error),
+        cmocka_unit_test(work_too_large_for_the_gpu_runs_on_the_cpu_or_fails),
         cmocka_unit_test(a_device_that_fails_is_replaced_or_an_error),
         cmocka_unit_test(far_overlaps_are_left_to_the_cpu_with_a_note),
         cmocka_unit_test(a_table_that_was_not_loaded_may_change_between_steps),

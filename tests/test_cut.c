@@ -149,7 +149,7 @@ static void cut_names(const struct pair *pair, const struct cut_case *c, bool ho
     sutra_host_trace_free(host_again);
 }
 
-static void what_was_asked_for_is_kept(void **state) {
+static void selected_events_are_kept(void **state) {
     (void)state;
     struct pair pair = read_pair();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -166,7 +166,7 @@ static void what_was_asked_for_is_kept(void **state) {
     pair_free(&pair);
 }
 
-static void text_around_events_stays(void **state) {
+static void text_between_events_is_kept(void **state) {
     static const struct {
         const char *text, *kept;
         double min_us;
@@ -200,7 +200,7 @@ static void text_around_events_stays(void **state) {
     }
 }
 
-static void what_cannot_be_is_refused(void **state) {
+static void impossible_selections_are_errors(void **state) {
     static const struct {
         struct sutra_selection selection;
         bool host;
@@ -229,7 +229,7 @@ static void what_cannot_be_is_refused(void **state) {
     pair_free(&pair);
 }
 
-static void what_is_kept_is_counted(void **state) {
+static void kept_events_are_counted(void **state) {
     (void)state;
     struct pair pair = read_pair();
     const struct sutra_selection selection = {.size = sizeof selection, .step = "1"};
@@ -254,10 +254,10 @@ static void what_is_kept_is_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_asked_for_is_kept),
-        cmocka_unit_test(text_around_events_stays),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(what_is_kept_is_counted),
+        cmocka_unit_test(selected_events_are_kept),
+        cmocka_unit_test(text_between_events_is_kept),
+        cmocka_unit_test(impossible_selections_are_errors),
+        cmocka_unit_test(kept_events_are_counted),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

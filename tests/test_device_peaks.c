@@ -50,7 +50,7 @@ static void devices_are_known_by_parts_of_their_names(void **state) {
     }
 }
 
-static void other_devices_are_not_known(void **state) {
+static void other_devices_are_unknown(void **state) {
     (void)state;
     struct device_peaks peaks;
     assert_false(device_peaks_find("NVIDIA GeForce RTX 2080 Ti", 26, &peaks));
@@ -117,7 +117,7 @@ static void figures_come_from_a_file(void **state) {
     free(name);
 }
 
-static void files_that_say_something_else_are_refused(void **state) {
+static void malformed_peaks_files_are_errors(void **state) {
     (void)state;
     static const struct {
         const char *text, *says;
@@ -143,9 +143,9 @@ static void files_that_say_something_else_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_are_known_by_parts_of_their_names), cmocka_unit_test(other_devices_are_not_known),
+        cmocka_unit_test(devices_are_known_by_parts_of_their_names), cmocka_unit_test(other_devices_are_unknown),
         cmocka_unit_test(an_operator_is_bound_by_the_slower_of_two), cmocka_unit_test(figures_come_from_a_file),
-        cmocka_unit_test(files_that_say_something_else_are_refused),
+        cmocka_unit_test(malformed_peaks_files_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,7 +189,7 @@ static void check_edits(const struct edit *edits, size_t n, enum sutra_diff_tabl
 
 #define N(list) (sizeof(list) / sizeof *(list))
 
-static void paths_say_what_was_edited(void **state) {
+static void changed_paths_name_the_edited_operators(void **state) {
     (void)state;
     static const char *const columns[] = {"path_a", "path_b",         "kernels_a", "kernels_b",
                                           "change", "device_diff_us", NULL};
@@ -237,7 +237,7 @@ static void paths_say_what_was_edited(void **state) {
     check_edits(edits, N(edits), SUTRA_DIFF_PATHS, columns);
 }
 
-static void operators_are_told_by_name(void **state) {
+static void operators_are_compared_by_name(void **state) {
     (void)state;
     static const char *const columns[] = {"name",        "kind",        "change",         "calls_a", "calls_b",
                                           "device_a_us", "device_b_us", "device_diff_us", "clear",   NULL};
@@ -254,7 +254,7 @@ static void operators_are_told_by_name(void **state) {
     check_edits(edits, N(edits), SUTRA_DIFF_OPERATORS, columns);
 }
 
-static void collectives_are_told_by_kind_and_size(void **state) {
+static void collectives_are_compared_by_kind_and_size(void **state) {
     (void)state;
     static const char *const columns[] = {"collective", "type",      "elements",   "ranks",      "device_diff_us",
                                           "mean_b_us",  "wait_a_us", "bus_a_gbps", "bus_b_gbps", NULL};
@@ -270,7 +270,7 @@ static void collectives_are_told_by_kind_and_size(void **state) {
     sutra_diff_free(diff);
 }
 
-static void parts_of_steps_say_what_became_longer(void **state) {
+static void step_parts_name_the_longer_part(void **state) {
     (void)state;
     struct sutra_diff *diff = compare("mm:gemm=10 view", 3, "mm:gemm=30 view", 2);
     const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
@@ -285,7 +285,7 @@ static void parts_of_steps_say_what_became_longer(void **state) {
     sutra_diff_free(diff);
 }
 
-static void kernels_are_told_by_short_name(void **state) {
+static void kernels_are_compared_by_short_name(void **state) {
     (void)state;
     static const char *const columns[] = {"name", "class", "change", "device_diff_us", "share_percent", NULL};
     static const struct edit edits[] = {
@@ -456,7 +456,7 @@ static enum sutra_status compare_files(const struct folder *folder, size_t n, un
     return status;
 }
 
-static void threads_change_no_row_nor_the_order_of_what_is_told(void **state) {
+static void rows_and_their_order_do_not_depend_on_threads(void **state) {
     static char text[65536], expected[65536];
     struct folder folder = make_folder();
     struct sutra_error error;
@@ -506,14 +506,14 @@ static void hta_compares_the_first_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_say_what_was_edited),
-        cmocka_unit_test(operators_are_told_by_name),
-        cmocka_unit_test(collectives_are_told_by_kind_and_size),
-        cmocka_unit_test(parts_of_steps_say_what_became_longer),
-        cmocka_unit_test(kernels_are_told_by_short_name),
+        cmocka_unit_test(changed_paths_name_the_edited_operators),
+        cmocka_unit_test(operators_are_compared_by_name),
+        cmocka_unit_test(collectives_are_compared_by_kind_and_size),
+        cmocka_unit_test(step_parts_name_the_longer_part),
+        cmocka_unit_test(kernels_are_compared_by_short_name),
         cmocka_unit_test(renamed_operators_may_be_mapped),
         cmocka_unit_test(random_pairs_keep_the_rules),
-        cmocka_unit_test(threads_change_no_row_nor_the_order_of_what_is_told),
+        cmocka_unit_test(rows_and_their_order_do_not_depend_on_threads),
         cmocka_unit_test(hta_compares_the_first_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static const struct dlrm_case forests[] = {
      {0}},
 };
 
-static void the_forest_is_that_of_the_original(void **state) {
+static void forest_equals_the_notebook(void **state) {
     (void)state;
     CHECK(forests, tell_forest);
 }
@@ -487,7 +487,7 @@ static const struct dlrm_case overheads_by_shape[] = {
      {0}},
 };
 
-static void overheads_are_what_launches_leave(void **state) {
+static void overheads_are_operator_time_without_launches(void **state) {
     (void)state;
     CHECK(overheads, tell_overheads);
     CHECK(overheads_by_shape, tell_overheads_by_shape);
@@ -597,21 +597,21 @@ static const struct dlrm_case warnings[] = {
      {0}},
 };
 
-static void what_is_left_out_is_told(void **state) {
+static void skipped_events_are_reported(void **state) {
     (void)state;
     CHECK(warnings, tell_warnings);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_forest_is_that_of_the_original),
+        cmocka_unit_test(forest_equals_the_notebook),
         cmocka_unit_test(headline_figures_follow_from_window_and_iterations),
         cmocka_unit_test(device_time_counts_for_operators),
         cmocka_unit_test(breakdown_follows_first_occurrences),
         cmocka_unit_test(charts_have_a_bar_per_set_of_kernels),
-        cmocka_unit_test(overheads_are_what_launches_leave),
+        cmocka_unit_test(overheads_are_operator_time_without_launches),
         cmocka_unit_test(streams_idle_and_overlap),
-        cmocka_unit_test(what_is_left_out_is_told),
+        cmocka_unit_test(skipped_events_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void check_forest(const struct sutra_dlrm *dlrm, const struct scan *scan,
     }
 }
 
-static void forests_are_those_of_plain_scans(void **state) {
+static void forests_equal_linear_scans(void **state) {
     (void)state;
     uint64_t seed = (uint64_t)time(NULL), n_nested = 0;
     print_message("seed %llu\n", (unsigned long long)seed);
@@ -147,6 +147,6 @@ static void forests_are_those_of_plain_scans(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forests_are_those_of_plain_scans)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forests_equal_linear_scans)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

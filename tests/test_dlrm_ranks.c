@@ -162,7 +162,7 @@ static void the_longest_list_of_launches_counts_and_optimizers_have_none(void **
     remove_folder(&folder);
 }
 
-static void broken_and_repeated_ranks_are_left_out_with_a_warning(void **state) {
+static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
     (void)state;
     struct folder folder = make_folder();
     add_file(&folder, "a.json", RANKED(0, OP("a", 10, 12, 1)));
@@ -233,7 +233,7 @@ static const struct {
           "\"m,\",2048,b,\"(((-1,),), ((-1,),))\",t5,0\n"},
 };
 
-static void samples_stand_in_the_order_of_the_original(void **state) {
+static void samples_have_the_order_of_the_notebook(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof raw_cases / sizeof *raw_cases; i++) {
         struct analysis analysis;
@@ -311,9 +311,9 @@ int main(void) {
         cmocka_unit_test(each_rank_has_its_figures_and_is_shown_once),
         cmocka_unit_test(samples_of_all_ranks_and_shapes_count_together),
         cmocka_unit_test(the_longest_list_of_launches_counts_and_optimizers_have_none),
-        cmocka_unit_test(broken_and_repeated_ranks_are_left_out_with_a_warning),
+        cmocka_unit_test(malformed_and_duplicate_ranks_are_skipped_with_a_warning),
         cmocka_unit_test(an_error_of_the_visitor_ends_the_work),
-        cmocka_unit_test(samples_stand_in_the_order_of_the_original),
+        cmocka_unit_test(samples_have_the_order_of_the_notebook),
         cmocka_unit_test(the_summary_has_the_words_of_the_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

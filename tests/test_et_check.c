@@ -225,7 +225,7 @@ static void each_rule_finds_what_breaks_it(void **state) {
     }
 }
 
-static void the_cycle_is_told(void **state) {
+static void cycle_is_reported(void **state) {
     (void)state;
     const struct drawn nodes[] = {COMP(.id = 5, .data = "\7"), COMP(.id = 6), COMP(.id = 7, .data = "\10"),
                                   COMP(.id = 8, .data = "\7\6")};
@@ -240,7 +240,7 @@ static void the_cycle_is_told(void **state) {
     sutra_et_check_free(check);
 }
 
-static void frames_that_are_broken_are_findings(void **state) {
+static void malformed_frames_are_reported(void **state) {
     (void)state;
     const struct drawn node = COMP(.id = 1);
     struct buffer file = make_file(&node, 1), empty = {0};
@@ -356,12 +356,9 @@ static void groups_that_cannot_be_read_are_an_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_finds_what_breaks_it),
-        cmocka_unit_test(the_cycle_is_told),
-        cmocka_unit_test(frames_that_are_broken_are_findings),
-        cmocka_unit_test(the_files_of_a_job_must_agree),
-        cmocka_unit_test(groups_come_from_a_file),
-        cmocka_unit_test(groups_that_cannot_be_read_are_an_error),
+        cmocka_unit_test(each_rule_finds_what_breaks_it), cmocka_unit_test(cycle_is_reported),
+        cmocka_unit_test(malformed_frames_are_reported),  cmocka_unit_test(the_files_of_a_job_must_agree),
+        cmocka_unit_test(groups_come_from_a_file),        cmocka_unit_test(groups_that_cannot_be_read_are_an_error),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -58,7 +58,7 @@ static struct sutra_et_info info_of(struct sutra_et *et) {
  *      |    /
  *      5 (2)
  */
-static void chains_and_widths_are_those_of_the_drawing(void **state) {
+static void chains_and_widths_equal_the_drawing(void **state) {
     (void)state;
     struct buffer file = {0};
     put_varint(&file, 0);
@@ -135,7 +135,7 @@ static void an_empty_file_has_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_and_widths_are_those_of_the_drawing),
+        cmocka_unit_test(chains_and_widths_equal_the_drawing),
         cmocka_unit_test(communication_is_summed_by_type_and_group),
         cmocka_unit_test(an_empty_file_has_nothing),
     };

@@ -192,7 +192,7 @@ static void members_may_come_in_any_order_and_numbers_without_quotes(void **stat
     sutra_et_free(et);
 }
 
-static void what_is_not_of_the_schema_is_refused_with_its_line(void **state) {
+static void fields_outside_the_schema_are_errors_with_a_line(void **state) {
     (void)state;
     static const char *const texts[] = {
         META "[]",
@@ -246,7 +246,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_back_give_the_same_bytes),
         cmocka_unit_test(members_may_come_in_any_order_and_numbers_without_quotes),
-        cmocka_unit_test(what_is_not_of_the_schema_is_refused_with_its_line),
+        cmocka_unit_test(fields_outside_the_schema_are_errors_with_a_line),
         cmocka_unit_test(lines_are_known_by_their_first_object),
     };
     return cmocka_run_group_tests(tests, begin, end);

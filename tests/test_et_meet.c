@@ -144,7 +144,7 @@ static void astra_sim_meets_in_a_node_of_its_own(void **state) {
     met_free(&met);
 }
 
-static void what_meets_nobody_keeps_its_time(void **state) {
+static void unmatched_collectives_keep_their_time(void **state) {
     struct meeting_node node = collective();
     const struct rank_meetings rank = {.astra = true, .nodes = &node, .n = 1};
     (void)state;
@@ -157,7 +157,7 @@ static void what_meets_nobody_keeps_its_time(void **state) {
     met_free(&met);
 }
 
-static void a_collective_that_is_not_there_is_told(void **state) {
+static void missing_collective_is_reported(void **state) {
     struct meeting_node node = collective();
     const struct rank_meetings rank = {.nodes = &node, .n = 1}, start = {.has_start = true, .first_node = 99};
     (void)state;
@@ -173,8 +173,8 @@ int main(void) {
         cmocka_unit_test(a_rank_begins_when_it_starts_and_its_collective_is_its_transfer),
         cmocka_unit_test(on_one_resource_collectives_follow_each_other),
         cmocka_unit_test(astra_sim_meets_in_a_node_of_its_own),
-        cmocka_unit_test(what_meets_nobody_keeps_its_time),
-        cmocka_unit_test(a_collective_that_is_not_there_is_told),
+        cmocka_unit_test(unmatched_collectives_keep_their_time),
+        cmocka_unit_test(missing_collective_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

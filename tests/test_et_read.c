@@ -55,7 +55,7 @@ static struct sutra_et *read_file(const struct buffer *file, bool damaged, struc
     return et;
 }
 
-static void columns_hold_what_the_messages_say(void **state) {
+static void columns_equal_the_messages(void **state) {
     (void)state;
     struct buffer file = make_file();
     struct sutra_error error;
@@ -94,7 +94,7 @@ static struct sutra_et *read_one(struct buffer *node, struct sutra_error *error)
     return et;
 }
 
-static void the_last_of_a_single_field_counts_and_lists_go_on(void **state) {
+static void last_scalar_field_counts_and_lists_continue(void **state) {
     (void)state;
     struct buffer node = {0}, io = {0};
     struct sutra_error error;
@@ -166,7 +166,7 @@ static void unknown_fields_and_groups_are_stepped_over(void **state) {
     sutra_et_free(et);
 }
 
-static void malformed_messages_are_refused_with_their_place(void **state) {
+static void malformed_messages_are_errors_with_a_byte_offset(void **state) {
     (void)state;
     static const struct {
         const char *bytes;
@@ -314,7 +314,7 @@ static void parts_are_read_as_if_they_were_one(void **state) {
     buffer_free(&file);
 }
 
-static void damage_behind_the_first_part_is_named(void **state) {
+static void damage_after_the_first_part_is_reported(void **state) {
     (void)state;
     struct buffer file = make_long_file(), node = {0};
     struct sutra_error error = {0};
@@ -369,15 +369,15 @@ static void a_file_is_known_by_its_first_message(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_hold_what_the_messages_say),
-        cmocka_unit_test(the_last_of_a_single_field_counts_and_lists_go_on),
+        cmocka_unit_test(columns_equal_the_messages),
+        cmocka_unit_test(last_scalar_field_counts_and_lists_continue),
         cmocka_unit_test(values_of_an_attribute_replace_each_other),
         cmocka_unit_test(unknown_fields_and_groups_are_stepped_over),
-        cmocka_unit_test(malformed_messages_are_refused_with_their_place),
+        cmocka_unit_test(malformed_messages_are_errors_with_a_byte_offset),
         cmocka_unit_test(a_file_that_is_cut_anywhere_gives_nodes_or_a_line),
         cmocka_unit_test(a_damaged_file_can_be_read_up_to_the_damage),
         cmocka_unit_test(parts_are_read_as_if_they_were_one),
-        cmocka_unit_test(damage_behind_the_first_part_is_named),
+        cmocka_unit_test(damage_after_the_first_part_is_reported),
         cmocka_unit_test(messages_end_at_a_length_of_nothing),
         cmocka_unit_test(an_empty_file_has_no_metadata),
         cmocka_unit_test(a_file_is_known_by_its_first_message),

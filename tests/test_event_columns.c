@@ -49,7 +49,7 @@ static const struct asked_field fields[N_FIELDS] = {
 };
 
 /* Who asks again after all was given back reads again; strings keep their numbers. */
-static void what_is_forgotten_is_read_again(void **state) {
+static void evicted_columns_are_read_again(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
@@ -148,7 +148,7 @@ static double number_of(const struct asked_column *column, row_t event) {
     return number_as_double(number_at(column->number, event));
 }
 
-static void values_have_the_form_that_was_asked_for(void **state) {
+static void values_have_the_requested_form(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
@@ -179,7 +179,7 @@ static void values_have_the_form_that_was_asked_for(void **state) {
 }
 
 /* One name in two forms and on both sides; "args" that come again replace those before. */
-static void a_name_counts_where_it_was_asked_for(void **state) {
+static void key_applies_only_to_requested_events(void **state) {
     (void)state;
     static const char text[] = "{\"traceEvents\":[{\"k\":1,\"args\":{\"k\":2,\"k\":\"3\"}},"
                                "{\"args\":{\"k\":4},\"args\":{\"l\":{\"k\":5}},\"\\u006b\":6},"
@@ -204,7 +204,7 @@ static void a_name_counts_where_it_was_asked_for(void **state) {
     sutra_context_free(context);
 }
 
-static void what_is_known_is_not_read_again(void **state) {
+static void cached_values_are_not_read_again(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = parse(context, trace_text, sizeof trace_text - 1);
@@ -263,11 +263,11 @@ static void numbers_of_strings_do_not_depend_on_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_forgotten_is_read_again),
+        cmocka_unit_test(evicted_columns_are_read_again),
         cmocka_unit_test(inputs_are_one_text),
-        cmocka_unit_test(values_have_the_form_that_was_asked_for),
-        cmocka_unit_test(a_name_counts_where_it_was_asked_for),
-        cmocka_unit_test(what_is_known_is_not_read_again),
+        cmocka_unit_test(values_have_the_requested_form),
+        cmocka_unit_test(key_applies_only_to_requested_events),
+        cmocka_unit_test(cached_values_are_not_read_again),
         cmocka_unit_test(numbers_of_strings_do_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

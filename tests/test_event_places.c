@@ -161,7 +161,7 @@ static void learning_changes_nothing(void **state) {
 }
 
 /* More forms, and more beside each other, than are kept. */
-static void what_is_too_much_is_not_learned(void **state) {
+static void too_long_patterns_are_not_learned(void **state) {
     (void)state;
     struct buffer text = {0};
     struct source source;
@@ -290,7 +290,7 @@ static void parts_that_do_not_meet_become_one(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(learning_changes_nothing),
-        cmocka_unit_test(what_is_too_much_is_not_learned),
+        cmocka_unit_test(too_long_patterns_are_not_learned),
         cmocka_unit_test(parts_and_learning_change_no_row),
         cmocka_unit_test(parts_that_do_not_meet_become_one),
     };

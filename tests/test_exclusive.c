@@ -216,7 +216,7 @@ static void an_end_before_its_start_is_not_looked_for_beyond_the_next_start(void
     check(cases, 4, none);
 }
 
-static void a_result_below_zero_is_mended_and_counted(void **state) {
+static void negative_exclusive_duration_is_repaired_and_counted(void **state) {
     (void)state;
     /* Near 4.39e12 ends are rounded to 1/2048: both end at +0.10009765625, so the child is longer than 0.1. */
     double start = 4390000000000.0;
@@ -234,7 +234,7 @@ static void a_negative_duration_stands_alone(void **state) {
     check(cases, 4, (struct exclusive_anomalies){0, 2, 1, 0});
 }
 
-static void the_digits_of_a_double_lie_where_its_sum_of_powers_says(void **state) {
+static void digits_of_a_double_equal_its_sum_of_powers(void **state) {
     static const struct {
         double value;
         struct binary_digits digits;
@@ -475,7 +475,7 @@ static void decimals_from_near_zero_need_few_single_looks(void **state) {
 
 /* Operators that all overlap partly, so that what lies in one is merged to few intervals: those are searched for where
  * Python's rounding makes their order matter. */
-static void what_merges_is_not_looked_at_one_by_one(void **state) {
+static void merged_intervals_are_not_scanned_individually(void **state) {
     (void)state;
     static struct table table;
     static struct result expected, result;
@@ -511,12 +511,12 @@ int main(void) {
         cmocka_unit_test(kinds_follow_python),
         cmocka_unit_test(integers_beyond_doubles_stay_exact),
         cmocka_unit_test(an_end_before_its_start_is_not_looked_for_beyond_the_next_start),
-        cmocka_unit_test(a_result_below_zero_is_mended_and_counted),
+        cmocka_unit_test(negative_exclusive_duration_is_repaired_and_counted),
         cmocka_unit_test(a_negative_duration_stands_alone),
-        cmocka_unit_test(the_digits_of_a_double_lie_where_its_sum_of_powers_says),
+        cmocka_unit_test(digits_of_a_double_equal_its_sum_of_powers),
         cmocka_unit_test(no_operators_are_fine),
         cmocka_unit_test(decimals_from_near_zero_need_few_single_looks),
-        cmocka_unit_test(what_merges_is_not_looked_at_one_by_one),
+        cmocka_unit_test(merged_intervals_are_not_scanned_individually),
         cmocka_unit_test(walk_and_sweep_follow_the_rule_on_any_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void the_walk_and_the_check_agree(void **state) {
     }
 }
 
-static void collectives_of_two_ranks_meet_or_wait(void **state) {
+static void collectives_of_two_ranks_match_or_wait(void **state) {
     (void)state;
     struct sutra_et *ranks[] = {read_text(META COLL("1", "", "0") COLL("2", "1", "1")),
                                 read_text(META COLL("5", "", "0") COLL("6", "5", "1")),
@@ -89,7 +89,7 @@ static struct sutra_et *convert(const char *plus) {
     return et;
 }
 
-static void each_node_of_what_is_converted_is_reached(void **state) {
+static void every_converted_node_is_reached(void **state) {
     (void)state;
     glob_t plus;
     unsigned n_files = 0;
@@ -116,8 +116,8 @@ static void each_node_of_what_is_converted_is_reached(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_walk_and_the_check_agree),
-        cmocka_unit_test(collectives_of_two_ranks_meet_or_wait),
-        cmocka_unit_test(each_node_of_what_is_converted_is_reached),
+        cmocka_unit_test(collectives_of_two_ranks_match_or_wait),
+        cmocka_unit_test(every_converted_node_is_reached),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -508,7 +508,7 @@ static void tell(const struct overview_findings *findings) {
                     findings->list[i].text);
 }
 
-static void each_rule_speaks_where_it_holds(void **state) {
+static void every_rule_fires_on_its_positive_case(void **state) {
     (void)state;
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -527,7 +527,7 @@ static void each_rule_speaks_where_it_holds(void **state) {
     assert_int_equal(n_right, sizeof cases / sizeof *cases);
 }
 
-static void each_rule_keeps_silent_where_it_only_looks_so(void **state) {
+static void no_rule_fires_on_its_negative_case(void **state) {
     (void)state;
     size_t n_right = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -542,7 +542,7 @@ static void each_rule_keeps_silent_where_it_only_looks_so(void **state) {
 }
 
 /* The others' traces tell who is late. */
-static void one_of_several_ranks_does_not_guess_who_is_late(void **state) {
+static void one_rank_alone_reports_no_straggler(void **state) {
     (void)state;
     struct made_trace made = {0};
     struct overview_findings findings;
@@ -571,7 +571,7 @@ static void add(struct overview_findings *findings, enum finding_rule rule, doub
     findings->list[findings->n++] = (struct overview_finding){.rule = rule, .win = win};
 }
 
-static void findings_are_ordered_by_what_they_win(void **state) {
+static void findings_are_sorted_by_saving(void **state) {
     (void)state;
     struct overview_findings findings = {.n = 0};
     add(&findings, FINDING_GEMM_BOUND, (double)NAN);
@@ -587,7 +587,7 @@ static void findings_are_ordered_by_what_they_win(void **state) {
     assert_int_equal(findings.list[3].rule, FINDING_GEMM_BOUND);
 }
 
-static void kernels_come_behind_idle_time_where_there_is_much_of_it(void **state) {
+static void kernel_findings_follow_large_idle_time(void **state) {
     (void)state;
     for (int busy = 50; busy <= 70; busy += 20) {
         struct overview_findings findings = {.n = 0};
@@ -623,12 +623,12 @@ static void a_trace_without_work_has_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_speaks_where_it_holds),
-        cmocka_unit_test(each_rule_keeps_silent_where_it_only_looks_so),
-        cmocka_unit_test(one_of_several_ranks_does_not_guess_who_is_late),
+        cmocka_unit_test(every_rule_fires_on_its_positive_case),
+        cmocka_unit_test(no_rule_fires_on_its_negative_case),
+        cmocka_unit_test(one_rank_alone_reports_no_straggler),
         cmocka_unit_test(every_rule_has_a_case),
-        cmocka_unit_test(findings_are_ordered_by_what_they_win),
-        cmocka_unit_test(kernels_come_behind_idle_time_where_there_is_much_of_it),
+        cmocka_unit_test(findings_are_sorted_by_saving),
+        cmocka_unit_test(kernel_findings_follow_large_idle_time),
         cmocka_unit_test(there_are_five_at_most),
         cmocka_unit_test(a_trace_without_work_has_none),
     };

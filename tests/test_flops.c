@@ -416,7 +416,7 @@ static void gradients_of_norms(void **state) {
     ASSERT_ANSWERS(answers);
 }
 
-static void units_and_precision_are_those_of_the_first_operand(void **state) {
+static void first_operand_determines_unit_and_precision(void **state) {
     (void)state;
     static const struct answer product = {
         "aten::addmm", "[[5], [2, 3], [3, 5]]", "['float', 'c10::BFloat16', 'c10::BFloat16']", NULL, NULL, 0, 0, 0, 0};
@@ -429,7 +429,7 @@ static void units_and_precision_are_those_of_the_first_operand(void **state) {
     assert_string_equal(precision_names[found.precision], "fp64");
 }
 
-static void what_is_not_known_says_why(void **state) {
+static void unknown_flops_have_a_reason(void **state) {
     (void)state;
     static const struct answer none = {"my::op", "[[5]]", "['float']", NULL, NULL, 0, 0, 0, 0};
     static const struct answer huge = {
@@ -506,8 +506,8 @@ int main(void) {
         cmocka_unit_test(reductions),
         cmocka_unit_test(norms),
         cmocka_unit_test(gradients_of_norms),
-        cmocka_unit_test(units_and_precision_are_those_of_the_first_operand),
-        cmocka_unit_test(what_is_not_known_says_why),
+        cmocka_unit_test(first_operand_determines_unit_and_precision),
+        cmocka_unit_test(unknown_flops_have_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static int64_t take(struct free_ids *ids, int64_t wanted) {
     return given;
 }
 
-static void taken_ids_are_passed_over(void **state) {
+static void used_ids_are_skipped(void **state) {
     (void)state;
     static const struct {
         int64_t wanted, given;
@@ -63,7 +63,7 @@ static void random_wishes_give_what_a_plain_search_gives(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(taken_ids_are_passed_over),
+        cmocka_unit_test(used_ids_are_skipped),
         cmocka_unit_test(ids_end_where_64_bits_do),
         cmocka_unit_test(random_wishes_give_what_a_plain_search_gives),
     };

@@ -72,14 +72,14 @@ static void expect_path(const char *source, const char *annotation, uint64_t ins
 
 /* ---- What the time is ---- */
 
-static void the_path_follows_what_the_processor_waits_for(void **state) {
+static void path_follows_the_host_waits(void **state) {
     (void)state;
     expect_path(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
                     "k", "7", "120", "60", "7") "," CALL("cudaDeviceSynchronize", "130", "55", "8")),
                 NULL, 0, "op a 0-12, launch k 12-20, kernel k 20-80!, op a 80-100");
 }
 
-static void without_a_wait_the_processor_is_the_path(void **state) {
+static void without_host_waits_the_path_stays_on_the_cpu(void **state) {
     (void)state;
     expect_path(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2",
                                                               "7") "," GPU("k", "7", "120", "60", "7")),
@@ -107,7 +107,7 @@ static void communication_is_a_kind_of_its_own(void **state) {
                 NULL, 0, "op a 0-10, launch ncclDevKernel_AllReduce 10-20, comm ncclDevKernel_AllReduce 20-100");
 }
 
-static void time_in_which_nothing_is_recorded_is_told_apart(void **state) {
+static void unrecorded_time_is_a_separate_kind(void **state) {
     (void)state;
     expect_path(DEVICE_OF(OP("a", "1", "100", "50") "," OP("child", "1", "110", "10") "," OP("b", "1", "170", "30")),
                 NULL, 0, "op a 0-10, op child 10-20, op a 20-50, gap - 50-70, op b 70-100");
@@ -120,7 +120,7 @@ static void time_in_which_nothing_is_recorded_is_told_apart(void **state) {
         "ProfilerStep#2", "150", "50") "," OP("b", "1", "155", "40") "," EVENT("gpu_user_annotation",                  \
                                                                                "ProfilerStep#1", "7", "1", "9", ""))
 
-static void a_step_is_looked_at_unless_another_is_named(void **state) {
+static void default_step_is_used_unless_one_is_selected(void **state) {
     (void)state;
     expect_path(TWO_STEPS, NULL, 0, "op a 0-20");
     expect_path(TWO_STEPS, NULL, 1, "op b 0-40");
@@ -198,7 +198,7 @@ static void expect_slacks(const char *source, const char *expected) {
 }
 
 /* The processor is the path; the kernels may last until its end, the first one as long as the second lets it. */
-static void what_nobody_waits_for_may_last_until_the_end(void **state) {
+static void unawaited_nodes_have_slack_until_the_end(void **state) {
     (void)state;
     expect_slacks(DEVICE_OF(OP("a", "1", "100", "100") "," CALL("cudaLaunchKernel", "110", "2", "7") "," GPU(
                       "k", "7", "120", "30", "7") "," CALL("cudaLaunchKernel", "115", "2", "8") "," GPU("l", "7", "150",
@@ -207,7 +207,7 @@ static void what_nobody_waits_for_may_last_until_the_end(void **state) {
 }
 
 /* The kernel is awaited: the operator that ends while it runs has until then, what launched it none. */
-static void beside_an_awaited_kernel_the_processor_has_slack(void **state) {
+static void cpu_has_slack_while_the_path_runs_on_the_gpu(void **state) {
     (void)state;
     expect_slacks(DEVICE_OF(OP("launch", "1", "100", "10") "," CALL("cudaLaunchKernel", "104", "2", "7") "," GPU(
                       "k", "7", "110", "60",
@@ -273,17 +273,17 @@ static void recorded_traces_take_the_measured_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_path_follows_what_the_processor_waits_for),
-        cmocka_unit_test(without_a_wait_the_processor_is_the_path),
+        cmocka_unit_test(path_follows_the_host_waits),
+        cmocka_unit_test(without_host_waits_the_path_stays_on_the_cpu),
         cmocka_unit_test(a_stream_waits_for_an_event_of_another_one),
         cmocka_unit_test(communication_is_a_kind_of_its_own),
-        cmocka_unit_test(time_in_which_nothing_is_recorded_is_told_apart),
-        cmocka_unit_test(a_step_is_looked_at_unless_another_is_named),
+        cmocka_unit_test(unrecorded_time_is_a_separate_kind),
+        cmocka_unit_test(default_step_is_used_unless_one_is_selected),
         cmocka_unit_test(kernels_count_where_they_were_launched),
         cmocka_unit_test(a_window_that_is_not_there_or_empty_is_refused),
         cmocka_unit_test(shares_and_kinds_add_up_to_the_path),
-        cmocka_unit_test(what_nobody_waits_for_may_last_until_the_end),
-        cmocka_unit_test(beside_an_awaited_kernel_the_processor_has_slack),
+        cmocka_unit_test(unawaited_nodes_have_slack_until_the_end),
+        cmocka_unit_test(cpu_has_slack_while_the_path_runs_on_the_gpu),
         cmocka_unit_test(slack_is_summed_by_name),
         cmocka_unit_test(recorded_traces_take_the_measured_time),
     };

@@ -192,7 +192,7 @@ static const struct generate_options variants[] = {
     {.no_annotations = true, .no_gpu = true, .schema = "1.0.2-chakra.0.0.4"},
 };
 
-static void every_shape_is_json_with_as_many_events_as_asked(void **state) {
+static void every_shape_is_json_with_the_requested_event_count(void **state) {
     (void)state;
     static const uint64_t sizes[] = {0, 1, 7, 1000};
     for (int shape = GENERATE_REALISTIC; shape <= GENERATE_DEEP; shape++)
@@ -243,7 +243,7 @@ static uint64_t count_gpu_ops(const char *device) {
     return count_text(device, "\"cat\": \"kernel\"") + count_text(device, "\"cat\": \"gpu_memcpy\"");
 }
 
-static void gpu_operators_are_as_dense_as_asked(void **state) {
+static void gpu_operators_have_the_requested_density(void **state) {
     (void)state;
     static const uint32_t densities[] = {10, 120, 150};
     for (size_t i = 0; i < 3; i++) {
@@ -355,9 +355,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_options_give_the_same_bytes),
         cmocka_unit_test(another_seed_gives_another_trace),
-        cmocka_unit_test(every_shape_is_json_with_as_many_events_as_asked),
+        cmocka_unit_test(every_shape_is_json_with_the_requested_event_count),
         cmocka_unit_test(nearly_all_operators_are_in_both_traces),
-        cmocka_unit_test(gpu_operators_are_as_dense_as_asked),
+        cmocka_unit_test(gpu_operators_have_the_requested_density),
         cmocka_unit_test(times_have_three_decimals_or_none),
         cmocka_unit_test(deep_traces_have_one_chain_of_parents),
         cmocka_unit_test(unmatched_gpu_operators_have_ids_of_their_own),

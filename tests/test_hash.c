@@ -92,7 +92,7 @@ static uint64_t next_chosen(uint64_t number) {
     return number;
 }
 
-static void pairs_that_meet_make_a_table_take_another_turn(void **state) {
+static void colliding_pairs_rehash_the_table(void **state) {
     (void)state;
     struct pair_table table;
     uint64_t number = 0;
@@ -115,7 +115,7 @@ static struct tuple chosen_tuple(uint64_t *number) {
     return tuple;
 }
 
-static void tuples_that_meet_make_a_table_take_another_turn(void **state) {
+static void colliding_tuples_rehash_the_table(void **state) {
     (void)state;
     struct tuples tuples = {0};
     uint64_t number = 0;
@@ -137,7 +137,7 @@ static size_t chosen_name(uint64_t *number, char name[32]) {
     return length;
 }
 
-static void strings_that_meet_make_a_table_take_another_turn(void **state) {
+static void colliding_strings_rehash_the_table(void **state) {
     (void)state;
     struct strings strings;
     char name[32];
@@ -172,9 +172,9 @@ static void a_process_draws_a_key(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_first_part_takes_the_others_along),
-        cmocka_unit_test(pairs_that_meet_make_a_table_take_another_turn),
-        cmocka_unit_test(tuples_that_meet_make_a_table_take_another_turn),
-        cmocka_unit_test(strings_that_meet_make_a_table_take_another_turn),
+        cmocka_unit_test(colliding_pairs_rehash_the_table),
+        cmocka_unit_test(colliding_tuples_rehash_the_table),
+        cmocka_unit_test(colliding_strings_rehash_the_table),
         cmocka_unit_test(a_process_draws_a_key),
     };
     return cmocka_run_group_tests(tests, keep_the_drawn_key, NULL);

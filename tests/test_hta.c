@@ -78,7 +78,7 @@ static void overlap_is_the_share_of_communication_that_compute_hides(void **stat
     check_all(cases, N(cases));
 }
 
-static void types_of_kernels_tell_what_ran_together(void **state) {
+static void kernel_types_show_overlap(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"longest first", TRACE(KERNEL("k", 7, 0, 10, 1) "," KERNEL("ncclKernel_X", 8, 5, 20, 2)), SUTRA_HTA_TYPES,
@@ -239,7 +239,7 @@ static void queues_grow_with_launches_and_shrink_with_kernels(void **state) {
     check_all(cases, N(cases));
 }
 
-static void bandwidth_is_that_of_all_copies_of_a_kind_that_run(void **state) {
+static void bandwidth_sums_concurrent_copies_of_a_kind(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"alone, then both, then alone",
@@ -265,7 +265,7 @@ static void bandwidth_is_that_of_all_copies_of_a_kind_that_run(void **state) {
     TRACE(STEP(1, 0, 100) "," STEP(2, 100, 100) "," LAUNCH(10, 1, 1) "," LAUNCH(110, 1, 2) "," KERNEL(                 \
         "k", 7, 20, 30, 1) "," KERNEL("k", 7, 120, 40, 2))
 
-static void the_last_of_several_steps_is_left_out(void **state) {
+static void last_of_several_steps_is_skipped(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"with the kernels that it launched", TWO_STEPS, SUTRA_HTA_TEMPORAL, "0,0,30,0,30,0.0,100.0,0.0"},
@@ -282,7 +282,7 @@ static void the_last_of_several_steps_is_left_out(void **state) {
     check_with(&kept, &(struct sutra_hta_options){.size = sizeof(struct sutra_hta_options), .last_step = true});
 }
 
-static void fractions_are_kept_where_that_is_asked_for(void **state) {
+static void fractions_are_kept_on_request(void **state) {
     (void)state;
     static const struct table_case test = {"nanoseconds",
                                            TRACE(KERNEL("k", 7, 0.5, 10, 1) "," KERNEL("k", 7, 20.25, 10.5, 2)),
@@ -350,7 +350,7 @@ static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
     free(text);
 }
 
-static void the_summary_tells_what_was_left_out(void **state) {
+static void summary_counts_skipped_events(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
     struct sutra_hta *hta = analyze(
@@ -372,19 +372,19 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_between_first_and_last_kernel_is_idle_compute_or_other),
         cmocka_unit_test(overlap_is_the_share_of_communication_that_compute_hides),
-        cmocka_unit_test(types_of_kernels_tell_what_ran_together),
+        cmocka_unit_test(kernel_types_show_overlap),
         cmocka_unit_test(names_of_kernels_have_their_durations),
         cmocka_unit_test(names_beyond_the_wanted_number_become_others),
         cmocka_unit_test(a_gap_counts_for_what_the_stream_waited_for),
         cmocka_unit_test(launches_are_paired_with_their_kernels),
         cmocka_unit_test(calls_of_any_name_are_counted_in_our_table),
         cmocka_unit_test(queues_grow_with_launches_and_shrink_with_kernels),
-        cmocka_unit_test(bandwidth_is_that_of_all_copies_of_a_kind_that_run),
-        cmocka_unit_test(the_last_of_several_steps_is_left_out),
-        cmocka_unit_test(fractions_are_kept_where_that_is_asked_for),
+        cmocka_unit_test(bandwidth_sums_concurrent_copies_of_a_kind),
+        cmocka_unit_test(last_of_several_steps_is_skipped),
+        cmocka_unit_test(fractions_are_kept_on_request),
         cmocka_unit_test(odd_events_do_no_harm),
         cmocka_unit_test(far_too_many_pairs_of_one_correlation_are_not_made),
-        cmocka_unit_test(the_summary_tells_what_was_left_out),
+        cmocka_unit_test(summary_counts_skipped_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void check(const char *events, const struct sutra_hta_options *options, e
 #define ROW(index, ts, dur, end, stream, correlation, name, annotation)                                                \
 #index "," #ts "," #dur "," #end ",0," #stream "," #stream "," #correlation ",0,kernel," name "," annotation
 
-static void kernels_have_the_shortest_annotation_that_they_meet(void **state) {
+static void kernels_have_the_shortest_overlapping_annotation(void **state) {
     (void)state;
     check(TRACE(ON_GPU("step", 7, 0, 100) "," ON_GPU("forward", 7, 10, 20) "," KERNEL("a", 7, 5, 5, 1) "," KERNEL(
               "b", 7, 25, 10, 2) "," KERNEL("c", 7, 100, 5, 3) "," KERNEL("d", 8, 15, 5, 4)),
@@ -49,7 +49,7 @@ static void kernels_have_the_shortest_annotation_that_they_meet(void **state) {
           "none: no event has the category gpu_user_annotation");
 }
 
-static void edition_0_6_gives_kernels_what_others_of_the_same_times_have(void **state) {
+static void hta_0_6_shares_annotations_of_kernels_with_equal_times(void **state) {
     (void)state;
 #define TWINS TRACE(ON_GPU("x", 7, 0, 10) "," KERNEL("a", 7, 5, 5, 1) "," KERNEL("b", 8, 5, 5, 2))
     check(TWINS, &newer, SUTRA_HTA_ANNOTATED, ROW(1, 5, 5, 10, 7, 1, "a", "x") " | " ROW(2, 5, 5, 10, 8, 2, "b", ""));
@@ -97,7 +97,7 @@ static void operators_have_the_kernels_of_their_launches(void **state) {
           "none: no operator of ATen launches a kernel");
 }
 
-static void operators_are_of_their_own_thread_unless_hta_says_otherwise(void **state) {
+static void operators_belong_to_their_thread_except_in_hta_mode(void **state) {
     (void)state;
 #define TWO_THREADS                                                                                                    \
     TRACE(OP_ON("aten::mm", 1, 0, 50) "," OP_ON("aten::add", 2, 4, 50) "," LAUNCH_ON(1, 5, 2, 1) "," KERNEL("gemm", 7, \
@@ -150,7 +150,7 @@ static void bandwidth_changes_with_each_copy(void **state) {
           "6.0,0,Memcpy DtoH,0.0 | 20.0,0,Memset,5.5 | 21.0,0,Memset,0.0");
 }
 
-static void devices_have_bandwidths_of_their_own_unless_hta_says_otherwise(void **state) {
+static void bandwidths_are_per_device_except_in_hta_mode(void **state) {
     (void)state;
 #define COPY_ON(pid, ts, dur, gbps)                                                                                    \
     EVENT("gpu_memcpy", "Memcpy DtoD", pid, 7, ts, dur,                                                                \
@@ -214,7 +214,7 @@ static void steps_have_the_work_that_they_launched(void **state) {
           "none: no annotation is called ProfilerStep: profiler.step() makes them");
 }
 
-static void edition_0_6_knows_kinds_of_kernels_by_other_names(void **state) {
+static void hta_0_6_names_kernel_kinds_differently(void **state) {
     (void)state;
 #define KINDS                                                                                                          \
     TRACE(KERNEL("k", 7, 0, 1, 1) "," WORK("cuda_sync", "Stream Wait Event", 7, 10, 2, 2) "," KERNEL(                  \
@@ -224,7 +224,7 @@ static void edition_0_6_knows_kinds_of_kernels_by_other_names(void **state) {
     check(KINDS, &newer_compat, SUTRA_HTA_TYPES_MEMORY, "COMMUNICATION,28,96.6 | COMPUTATION,1,3.4");
 }
 
-static void edition_0_6_counts_more_launches_and_fewer_steps(void **state) {
+static void hta_0_6_counts_more_launches_and_fewer_steps(void **state) {
     (void)state;
 #define NEW_LAUNCH TRACE(OP("x", 0, 1) "," CALL("cuLaunchKernelEx", 1, 1, 5) "," KERNEL("k", 7, 4, 1, 5))
     check(NEW_LAUNCH, &ours, SUTRA_HTA_QUEUE, "none: no kernel has the correlation of a launch");
@@ -237,7 +237,7 @@ static void edition_0_6_counts_more_launches_and_fewer_steps(void **state) {
     check(ONE_STEP, &newer, SUTRA_HTA_TEMPORAL, "0,0,3,0,3,0.0,100.0,0.0");
 }
 
-static void devices_work_for_a_share_of_each_stretch(void **state) {
+static void device_utilization_is_computed_per_interval(void **state) {
     (void)state;
     /* From 0 to 1 us are 500 stretches of 2 ns; with nanoseconds two kernels overlap for 4 of the first 10. */
     char text[64];
@@ -298,7 +298,7 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     sutra_context_free(context);
 }
 
-static void editions_have_names_and_others_are_refused(void **state) {
+static void unknown_hta_versions_are_errors(void **state) {
     (void)state;
     const struct sutra_hta_options options = {.size = sizeof options, .edition = SUTRA_HTA_N_EDITIONS};
     struct sutra_context *context = make_context(1);
@@ -318,24 +318,24 @@ static void editions_have_names_and_others_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_have_the_shortest_annotation_that_they_meet),
-        cmocka_unit_test(edition_0_6_gives_kernels_what_others_of_the_same_times_have),
+        cmocka_unit_test(kernels_have_the_shortest_overlapping_annotation),
+        cmocka_unit_test(hta_0_6_shares_annotations_of_kernels_with_equal_times),
         cmocka_unit_test(annotations_have_their_durations_by_name),
         cmocka_unit_test(operators_have_the_kernels_of_their_launches),
-        cmocka_unit_test(operators_are_of_their_own_thread_unless_hta_says_otherwise),
+        cmocka_unit_test(operators_belong_to_their_thread_except_in_hta_mode),
         cmocka_unit_test(sequences_count_what_operators_launch_in_the_order_of_time),
         cmocka_unit_test(sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth),
         cmocka_unit_test(bandwidth_changes_with_each_copy),
-        cmocka_unit_test(devices_have_bandwidths_of_their_own_unless_hta_says_otherwise),
+        cmocka_unit_test(bandwidths_are_per_device_except_in_hta_mode),
         cmocka_unit_test(each_stream_has_its_time_on_a_full_queue),
         cmocka_unit_test(launches_worth_a_look_are_counted_by_microseconds),
         cmocka_unit_test(what_ranks_have_alone_is_not_made_where_it_is_not_wanted),
         cmocka_unit_test(steps_have_the_work_that_they_launched),
-        cmocka_unit_test(edition_0_6_knows_kinds_of_kernels_by_other_names),
-        cmocka_unit_test(edition_0_6_counts_more_launches_and_fewer_steps),
-        cmocka_unit_test(devices_work_for_a_share_of_each_stretch),
+        cmocka_unit_test(hta_0_6_names_kernel_kinds_differently),
+        cmocka_unit_test(hta_0_6_counts_more_launches_and_fewer_steps),
+        cmocka_unit_test(device_utilization_is_computed_per_interval),
         cmocka_unit_test(a_trace_with_counters_is_the_trace_and_the_series),
-        cmocka_unit_test(editions_have_names_and_others_are_refused),
+        cmocka_unit_test(unknown_hta_versions_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

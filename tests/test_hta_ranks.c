@@ -53,7 +53,7 @@ static void check_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_tabl
     assert_string_equal(text, expected);
 }
 
-static void ranks_come_from_the_trace_the_name_or_the_place(void **state) {
+static void ranks_come_from_trace_file_name_or_index(void **state) {
     (void)state;
     struct folder folder = make_folder();
     struct told told;
@@ -102,7 +102,7 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
     remove_folder(&folder);
 }
 
-static void integers_of_one_rank_are_real_beside_those_of_another(void **state) {
+static void integers_become_reals_if_another_rank_has_reals(void **state) {
     (void)state;
     struct folder folder = make_folder();
     struct told told;
@@ -117,7 +117,7 @@ static void integers_of_one_rank_are_real_beside_those_of_another(void **state) 
     remove_folder(&folder);
 }
 
-static void broken_and_repeated_ranks_are_left_out_with_a_warning(void **state) {
+static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **state) {
     (void)state;
     struct folder folder = make_folder();
     struct told told;
@@ -345,10 +345,10 @@ static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_come_from_the_trace_the_name_or_the_place),
+        cmocka_unit_test(ranks_come_from_trace_file_name_or_index),
         cmocka_unit_test(tables_have_the_rows_of_all_ranks),
-        cmocka_unit_test(integers_of_one_rank_are_real_beside_those_of_another),
-        cmocka_unit_test(broken_and_repeated_ranks_are_left_out_with_a_warning),
+        cmocka_unit_test(integers_become_reals_if_another_rank_has_reals),
+        cmocka_unit_test(malformed_and_duplicate_ranks_are_skipped_with_a_warning),
         cmocka_unit_test(without_any_good_trace_the_first_error_counts),
         cmocka_unit_test(an_error_of_the_visitor_ends_the_work),
         cmocka_unit_test(the_slowest_rank_has_a_cause),

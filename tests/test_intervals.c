@@ -68,7 +68,7 @@ static void find_states(struct interval_states_step *step) {
     assert_int_equal(cpu_interval_states(NULL, step, NULL), SUTRA_OK);
 }
 
-static void merged_length_is_that_of_the_cells(void **unused) {
+static void merged_length_equals_the_cell_count(void **unused) {
     (void)unused;
     seed();
     for (int round = 0; round < N_ROUNDS; round++) {
@@ -111,7 +111,7 @@ static void states_last_as_long_as_their_cells(void **unused) {
     }
 }
 
-static void whole_units_are_counted_stretch_by_stretch(void **unused) {
+static void whole_units_are_counted_per_interval(void **unused) {
     (void)unused;
     static const int64_t start[] = {0, 1400}, end[] = {2900, 5000};
     static const uint32_t segment[] = {0, 1};
@@ -207,7 +207,7 @@ static void check_group(const uint32_t *groups, const int64_t *values, row_t n, 
     assert_close(description->max, (double)sorted[count - 1] / 10, largest);
 }
 
-static void distributions_are_those_of_their_definition(void **unused) {
+static void distributions_equal_their_definition(void **unused) {
     (void)unused;
     seed();
     struct pool *pool = pool_create(2);
@@ -258,12 +258,12 @@ static void squares_beyond_128_bits_give_no_deviation(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merged_length_is_that_of_the_cells),
+        cmocka_unit_test(merged_length_equals_the_cell_count),
         cmocka_unit_test(states_last_as_long_as_their_cells),
-        cmocka_unit_test(whole_units_are_counted_stretch_by_stretch),
+        cmocka_unit_test(whole_units_are_counted_per_interval),
         cmocka_unit_test(an_interval_that_ends_before_it_starts_counts_negatively),
         cmocka_unit_test(nothing_merges_to_nothing),
-        cmocka_unit_test(distributions_are_those_of_their_definition),
+        cmocka_unit_test(distributions_equal_their_definition),
         cmocka_unit_test(deviations_of_large_numbers_are_exact),
         cmocka_unit_test(squares_beyond_128_bits_give_no_deviation),
     };

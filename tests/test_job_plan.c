@@ -17,7 +17,7 @@
 
 /* ---- Beginnings ---- */
 
-static void beginnings_tell_what_stands_in_them(void **state) {
+static void file_heads_identify_the_trace_side(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -287,7 +287,7 @@ static void tables_are_confirmed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beginnings_tell_what_stands_in_them),
+        cmocka_unit_test(file_heads_identify_the_trace_side),
         cmocka_unit_test(beginnings_may_end_anywhere),
         cmocka_unit_test(names_have_one_number_or_none),
         cmocka_unit_test(traces_of_a_rank_find_each_other),

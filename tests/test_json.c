@@ -89,7 +89,7 @@ static void strings_end_where_a_plain_walk_ends_them(void **state) {
 }
 
 /* What is said, and of which byte: of several mistakes the first is told. */
-static void mistakes_are_told_in_their_order(void **state) {
+static void errors_are_reported_in_file_order(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -490,7 +490,7 @@ static void make_repetitive(FILE *out, struct random *dice, unsigned depth) {
     fputs("]", out);
 }
 
-static void values_that_come_again_are_written_alike(void **state) {
+static void repeated_values_are_written_identically(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct random dice = {seed};
@@ -554,7 +554,7 @@ static void write_file(const char *path, const void *bytes, size_t size) {
 
 /* Files that end right at, before and behind the end of a page or of a decompressor's piece; plain, copied and
  * compressed in one and in several parts. */
-static void sources_are_whole_and_padded(void **state) {
+static void sources_are_complete_and_padded(void **state) {
     (void)state;
     char path[] = P_tmpdir "/sutra_source_XXXXXX";
     int file = mkstemp(path);
@@ -598,16 +598,16 @@ static void sources_are_whole_and_padded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_end_where_a_plain_walk_ends_them),
-        cmocka_unit_test(mistakes_are_told_in_their_order),
+        cmocka_unit_test(errors_are_reported_in_file_order),
         cmocka_unit_test(the_grammar_is_pythons),
         cmocka_unit_test(nesting_is_limited),
         cmocka_unit_test(lists_are_checked_alike_at_any_depth),
         cmocka_unit_test(values_are_written_as_python_does),
         cmocka_unit_test(repeated_keys_of_large_objects_merge),
         cmocka_unit_test(keys_that_differ_in_their_middle_stay_apart),
-        cmocka_unit_test(values_that_come_again_are_written_alike),
+        cmocka_unit_test(repeated_values_are_written_identically),
         cmocka_unit_test(deep_values_are_written_on_their_lines),
-        cmocka_unit_test(sources_are_whole_and_padded),
+        cmocka_unit_test(sources_are_complete_and_padded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

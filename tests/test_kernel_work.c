@@ -89,7 +89,7 @@ static void the_nearest_operator_that_is_known_counts(void **state) {
     end(&outcome);
 }
 
-static void communication_tells_no_work(void **state) {
+static void communication_has_no_flops(void **state) {
     (void)state;
     static const struct line lines[] = {
         {1, THREAD, 1, NULL},
@@ -140,7 +140,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_share_what_their_operator_does),
         cmocka_unit_test(the_nearest_operator_that_is_known_counts),
-        cmocka_unit_test(communication_tells_no_work),
+        cmocka_unit_test(communication_has_no_flops),
         cmocka_unit_test(operators_above_themselves_end_the_search),
         cmocka_unit_test(shares_add_up),
     };

@@ -73,7 +73,7 @@ static enum sutra_status read_second(struct sutra_context *context, bool known, 
     return sutra_device_trace_parse(context, "device", text, (size_t)length, trace, error);
 }
 
-static void numbers_of_known_events_are_what_they_are_alone(void **state) {
+static void values_of_cached_events_equal_a_single_read(void **state) {
     (void)state;
     static const char *const fields[] = {"ts", "dur", "pid", "tid", "cat", "x"};
     struct sutra_context *context = context_of(1, SIZE_MAX / 2);
@@ -136,7 +136,7 @@ static void parts_take_in_more_events_than_expected(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_known_events_are_what_they_are_alone),
+        cmocka_unit_test(values_of_cached_events_equal_a_single_read),
         cmocka_unit_test(parts_take_in_more_events_than_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,7 +234,7 @@ static void pair_with_gap(unsigned n, char **host, char **device) {
     fclose(out);
 }
 
-static void names_are_looked_for_at_most_20_places_away(void **state) {
+static void names_are_searched_within_20_nodes(void **state) {
     (void)state;
     static struct legacy_outcome outcome;
     for (unsigned n = 19; n <= 22; n++) {
@@ -281,7 +281,7 @@ struct failure_case {
     "{'id':" id ",'name':'" name "','ctrl_deps':" parent more ",'attrs':[{'name':'tid','type':'uint64','value':1}]}"
 #define LATER_IO ",'inputs':{'values':[1],'shapes':[[]],'types':['Int']},'outputs':{'values':[],'shapes':[],'types':[]}"
 
-static void what_cannot_be_linked_is_told_in_one_line(void **state) {
+static void unlinkable_input_is_a_one_line_error(void **state) {
     (void)state;
     static const struct failure_case cases[] = {
         {"names differ", TWO_OPS, DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("c", "40", "20", "1")), EXACT,
@@ -428,9 +428,9 @@ int main(void) {
         cmocka_unit_test(operators_get_times_and_their_gpu_nodes),
         cmocka_unit_test(iterations_are_cut_at_annotations),
         cmocka_unit_test(lists_that_are_shifted_or_have_gaps_are_matched),
-        cmocka_unit_test(names_are_looked_for_at_most_20_places_away),
+        cmocka_unit_test(names_are_searched_within_20_nodes),
         cmocka_unit_test(older_names_of_process_and_threads_match),
-        cmocka_unit_test(what_cannot_be_linked_is_told_in_one_line),
+        cmocka_unit_test(unlinkable_input_is_a_one_line_error),
         cmocka_unit_test(too_few_device_operators_give_a_file_without_times_and_a_warning),
         cmocka_unit_test(later_schemas_are_linked_on_their_own_fields),
         cmocka_unit_test(approximate_match_bridges_what_is_missing),

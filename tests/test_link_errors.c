@@ -64,7 +64,7 @@ static void check_host_errors(const struct error_case *cases, size_t n) {
     free(device);
 }
 
-static void malformed_json_is_told_with_its_place(void **state) {
+static void malformed_json_is_an_error_with_a_byte_offset(void **state) {
     (void)state;
     static const struct error_case cases[] = {
         {"", "is empty"},
@@ -147,7 +147,7 @@ static void malformed_json_is_told_with_its_place(void **state) {
     check_host_errors(cases, N_OF(cases));
 }
 
-static void what_is_no_host_trace_is_told(void **state) {
+static void other_files_are_reported_as_no_host_trace(void **state) {
     (void)state;
     static const struct error_case cases[] = {
         {"{}", "this is no host trace: it has no \"nodes\""},
@@ -172,7 +172,7 @@ static void what_is_no_host_trace_is_told(void **state) {
     check_host_errors(cases, N_OF(cases));
 }
 
-static void what_is_no_device_trace_is_told(void **state) {
+static void other_files_are_reported_as_no_device_trace(void **state) {
     (void)state;
     static const struct error_case cases[] = {
         {"", "is empty"},
@@ -251,7 +251,7 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
     free(host);
 }
 
-static void lenient_links_go_on_with_what_is_there(void **state) {
+static void lenient_link_uses_the_valid_events(void **state) {
     (void)state;
     struct outcome outcome = link_texts(HOST_OF(ROOT "," NODE_TEXT("2", "1", "a", "5," RF_ATTRIBUTE("7")) "," NODE(
                                             "3", "b", "'x'") "," NODE_TEXT("4", "[1]", "c", RF_ATTRIBUTE("7"))),
@@ -266,7 +266,7 @@ static void lenient_links_go_on_with_what_is_there(void **state) {
     free(outcome.text);
 }
 
-static void values_that_no_rule_looks_at_may_be_anything(void **state) {
+static void unused_fields_may_have_any_value(void **state) {
     (void)state;
     static const struct rule_case cases[] = {
         {"categories, names of other events, ids and phases", GOOD_HOST,
@@ -372,7 +372,7 @@ static void every_count_of_the_report_is_right(void **state) {
     free(outcome.text);
 }
 
-static void negative_durations_are_mended_or_stop_a_strict_link(void **state) {
+static void negative_durations_are_repaired_or_fail_a_strict_link(void **state) {
     (void)state;
     static const struct {
         const char *events, *exclusive;
@@ -417,7 +417,7 @@ static void traces_without_anything_in_common_give_the_host_trace_alone(void **s
     free(outcome.text);
 }
 
-static void a_strict_link_of_a_good_pair_says_nothing(void **state) {
+static void strict_link_of_a_valid_pair_prints_no_warning(void **state) {
     (void)state;
     struct outcome outcome = link_texts(GOOD_HOST, GOOD_DEVICE, CASE_STRICT);
     assert_int_equal(outcome.status, SUTRA_OK);
@@ -459,17 +459,17 @@ static void of_launches_with_one_correlation_the_last_before_a_kernel_counts(voi
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_json_is_told_with_its_place),
-        cmocka_unit_test(what_is_no_host_trace_is_told),
-        cmocka_unit_test(what_is_no_device_trace_is_told),
+        cmocka_unit_test(malformed_json_is_an_error_with_a_byte_offset),
+        cmocka_unit_test(other_files_are_reported_as_no_host_trace),
+        cmocka_unit_test(other_files_are_reported_as_no_device_trace),
         cmocka_unit_test(fields_of_a_wrong_type_are_errors_or_absent),
-        cmocka_unit_test(lenient_links_go_on_with_what_is_there),
-        cmocka_unit_test(values_that_no_rule_looks_at_may_be_anything),
+        cmocka_unit_test(lenient_link_uses_the_valid_events),
+        cmocka_unit_test(unused_fields_may_have_any_value),
         cmocka_unit_test(limits_are_errors_and_not_crashes),
         cmocka_unit_test(every_count_of_the_report_is_right),
-        cmocka_unit_test(negative_durations_are_mended_or_stop_a_strict_link),
+        cmocka_unit_test(negative_durations_are_repaired_or_fail_a_strict_link),
         cmocka_unit_test(traces_without_anything_in_common_give_the_host_trace_alone),
-        cmocka_unit_test(a_strict_link_of_a_good_pair_says_nothing),
+        cmocka_unit_test(strict_link_of_a_valid_pair_prints_no_warning),
         cmocka_unit_test(times_of_a_host_trace_may_be_no_numbers),
         cmocka_unit_test(of_launches_with_one_correlation_the_last_before_a_kernel_counts),
     };

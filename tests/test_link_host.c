@@ -75,7 +75,7 @@ static void only_nodes_below_the_root_are_operators(void **state) {
     ALL_CASES(cases);
 }
 
-static void schemas_say_where_parent_and_rf_id_stand(void **state) {
+static void schema_version_selects_the_parent_and_rf_id_fields(void **state) {
     (void)state;
 #define SCHEMA(version, nodes) "{'schema':'" version "','pid':1,'nodes':[" nodes "]}"
 #define LATER                  ROOT "," NODE("2", "a", "7")
@@ -105,7 +105,7 @@ static void schemas_say_where_parent_and_rf_id_stand(void **state) {
     ALL_CASES(cases);
 }
 
-static void unknown_schemas_are_told_by_the_nodes(void **state) {
+static void unknown_schema_is_detected_from_the_nodes(void **state) {
     (void)state;
     static const struct {
         const char *host, *warning, *expected;
@@ -131,7 +131,7 @@ static void unknown_schemas_are_told_by_the_nodes(void **state) {
 }
 
 /* The whole text is compared here: what is kept, and where it stands. */
-static void fields_keep_their_places(void **state) {
+static void fields_keep_their_order(void **state) {
     (void)state;
 #define NODES(text) "{'schema':'1.0.2-chakra.0.0.4','pid':1,'nodes':[" text "]}"
     static const struct {
@@ -275,9 +275,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_numbered_in_the_order_of_their_ids),
         cmocka_unit_test(only_nodes_below_the_root_are_operators),
-        cmocka_unit_test(schemas_say_where_parent_and_rf_id_stand),
-        cmocka_unit_test(unknown_schemas_are_told_by_the_nodes),
-        cmocka_unit_test(fields_keep_their_places),
+        cmocka_unit_test(schema_version_selects_the_parent_and_rf_id_fields),
+        cmocka_unit_test(unknown_schema_is_detected_from_the_nodes),
+        cmocka_unit_test(fields_keep_their_order),
         cmocka_unit_test(repeated_keys_of_events_count_by_the_last),
         cmocka_unit_test(empty_traces_link),
         cmocka_unit_test(chains_of_a_million_parents_are_followed),

@@ -234,7 +234,7 @@ static void host_operators_find_events_by_rf_id(void **state) {
     ALL_CASES(cases);
 }
 
-static void exclusive_durations_are_what_children_leave(void **state) {
+static void exclusive_duration_is_duration_minus_children(void **state) {
     (void)state;
 #define TIMES(a_ts, a_dur, more) AB, DEVICE_OF(CPU("a", "1", a_ts, a_dur, "1", "7") more), "name exclusive_dur"
 #define CHILD(tid, ts, dur)      "," EVENT("cpu_op", "c", tid, ts, dur, "")
@@ -405,7 +405,7 @@ int main(void) {
         cmocka_unit_test(classes_come_from_category_and_name),
         cmocka_unit_test(every_listed_call_launches),
         cmocka_unit_test(host_operators_find_events_by_rf_id),
-        cmocka_unit_test(exclusive_durations_are_what_children_leave),
+        cmocka_unit_test(exclusive_duration_is_duration_minus_children),
         cmocka_unit_test(threads_wait_for_what_began_last_elsewhere),
         cmocka_unit_test(gpu_nodes_take_their_events_fields),
         cmocka_unit_test(starts_of_all_kinds_sort_by_value),

@@ -70,7 +70,7 @@ static const struct wait_case {
      CASE_PANDAS3, "0 root -; 1 a -; 2 k -; 3 b -; 4 c [2]"},
 };
 
-static void waits_come_out_at_the_operator_behind_them(void **state) {
+static void waits_belong_to_the_next_operator(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct outcome outcome = link_texts(cases[i].host, cases[i].device, CASE_SYNC | cases[i].flags);
@@ -89,7 +89,7 @@ static void waits_come_out_at_the_operator_behind_them(void **state) {
     }
 }
 
-static void without_a_critical_path_the_link_goes_on_and_says_why(void **state) {
+static void link_without_critical_path_continues_with_a_warning(void **state) {
     (void)state;
     struct outcome outcome = link_texts(IDS("10", "11", "12"), WAITED("Step"), CASE_SYNC);
     assert_int_equal(outcome.status, SUTRA_OK);
@@ -100,7 +100,7 @@ static void without_a_critical_path_the_link_goes_on_and_says_why(void **state) 
     free(outcome.text);
 }
 
-static void where_they_are_left_out_nothing_is_said(void **state) {
+static void disabled_sync_dependencies_print_no_warning(void **state) {
     (void)state;
     struct outcome outcome = link_texts(IDS("10", "11", "12"), WAITED("Step"), 0);
     assert_int_equal(outcome.status, SUTRA_OK);
@@ -110,9 +110,9 @@ static void where_they_are_left_out_nothing_is_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_come_out_at_the_operator_behind_them),
-        cmocka_unit_test(without_a_critical_path_the_link_goes_on_and_says_why),
-        cmocka_unit_test(where_they_are_left_out_nothing_is_said),
+        cmocka_unit_test(waits_belong_to_the_next_operator),
+        cmocka_unit_test(link_without_critical_path_continues_with_a_warning),
+        cmocka_unit_test(disabled_sync_dependencies_print_no_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ static void ranks_start_by_the_clock_of_the_job(void **state) {
 }
 
 /* Rank 2 tells an end that cannot be. */
-static void a_far_end_is_that_of_the_others(void **state) {
+static void far_end_comes_from_the_other_ranks(void **state) {
     struct made_job job;
     (void)state;
     job_begin(&job, 3);
@@ -260,7 +260,7 @@ static void a_send_meets_its_receive(void **state) {
     job_end(&job);
 }
 
-static void those_of_different_kinds_do_not_meet(void **state) {
+static void collectives_of_different_kinds_do_not_match(void **state) {
     struct made_job job;
     (void)state;
     job_begin(&job, 2);
@@ -317,13 +317,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_in_no_duration),
         cmocka_unit_test(ranks_start_by_the_clock_of_the_job),
-        cmocka_unit_test(a_far_end_is_that_of_the_others),
+        cmocka_unit_test(far_end_comes_from_the_other_ranks),
         cmocka_unit_test(without_clocks_the_shortest_time_counts),
         cmocka_unit_test(a_clock_that_drifts_is_set_right),
         cmocka_unit_test(ranks_without_files_do_not_count),
         cmocka_unit_test(one_resource_takes_them_in_the_order_of_their_ends),
         cmocka_unit_test(a_send_meets_its_receive),
-        cmocka_unit_test(those_of_different_kinds_do_not_meet),
+        cmocka_unit_test(collectives_of_different_kinds_do_not_match),
         cmocka_unit_test(clocks_that_nothing_joins_are_counted),
         cmocka_unit_test(clocks_of_different_ages_are_far_apart),
         cmocka_unit_test(groups_have_numbers_but_all_ranks_have_none),

@@ -247,7 +247,7 @@ static struct merging begin_two_ranks(void) {
     return merging;
 }
 
-static void clocks_are_brought_together_by_collectives(void **state) {
+static void clocks_are_aligned_by_collectives(void **state) {
     struct merging merging = begin_two_ranks();
     (void)state;
     assert_int_equal(merge_with(&merging, 2, false, NULL), SUTRA_OK);
@@ -366,7 +366,7 @@ static void all_threads_write_the_same_bytes(void **state) {
 
 /* ---- What cannot be merged ---- */
 
-static void broken_ranks_are_left_out_once(void **state) {
+static void malformed_ranks_are_skipped_once(void **state) {
     struct merging merging = begin_two_ranks();
     (void)state;
     add_trace(&merging, "rank2.json", "{'traceEvents':[");
@@ -411,7 +411,7 @@ static void traces_are_held_or_read_twice(void **state) {
     remove_folder(&merging.folder);
 }
 
-static void what_is_no_step_is_an_error(void **state) {
+static void unknown_step_is_an_error(void **state) {
     struct merging merging = begin_two_ranks();
     (void)state;
     const struct sutra_selection step = {.size = sizeof step, .step = "9"};
@@ -427,14 +427,14 @@ int main(void) {
         cmocka_unit_test(ids_become_different_from_rank_to_rank),
         cmocka_unit_test(an_event_keeps_all_but_its_numbers),
         cmocka_unit_test(streams_become_processes_in_order),
-        cmocka_unit_test(clocks_are_brought_together_by_collectives),
+        cmocka_unit_test(clocks_are_aligned_by_collectives),
         cmocka_unit_test(ranks_of_a_host_share_its_clock),
         cmocka_unit_test(arrows_lead_from_the_first_to_the_last),
         cmocka_unit_test(a_selection_takes_ends_of_arrows_away),
         cmocka_unit_test(all_threads_write_the_same_bytes),
-        cmocka_unit_test(broken_ranks_are_left_out_once),
+        cmocka_unit_test(malformed_ranks_are_skipped_once),
         cmocka_unit_test(traces_are_held_or_read_twice),
-        cmocka_unit_test(what_is_no_step_is_an_error),
+        cmocka_unit_test(unknown_step_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

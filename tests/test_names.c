@@ -70,7 +70,7 @@ static void a_name_may_mean_several_things(void **state) {
     assert_int_equal(name_to("ncc", READER_LINKER), 0);
 }
 
-static void the_overview_knows_what_holds_launches_up(void **state) {
+static void overview_classifies_launch_delays(void **state) {
     (void)state;
     assert_int_equal(name_to("hipDeviceSynchronize", READER_OVERVIEW), NAME_BLOCKING | NAME_HIP);
     assert_int_equal(name_to("cudaGraphLaunch", READER_OVERVIEW), NAME_LAUNCH_KERNEL | NAME_LAUNCH_GRAPH);
@@ -141,7 +141,7 @@ static void only_names_in_use_count_as_steps(void **state) {
     strings_free(&strings);
 }
 
-static void kernels_are_told_apart_by_their_names(void **state) {
+static void kernels_are_classified_by_name(void **state) {
     (void)state;
     static const struct {
         const char *name;
@@ -165,12 +165,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_has_its_own_launches),
         cmocka_unit_test(a_name_may_mean_several_things),
-        cmocka_unit_test(the_overview_knows_what_holds_launches_up),
+        cmocka_unit_test(overview_classifies_launch_delays),
         cmocka_unit_test(steps_are_found_inside_of_names_with_null_characters),
         cmocka_unit_test(names_and_categories_are_apart),
         cmocka_unit_test(names_of_hip_are_known_to_be_such_by_all),
         cmocka_unit_test(only_names_in_use_count_as_steps),
-        cmocka_unit_test(kernels_are_told_apart_by_their_names),
+        cmocka_unit_test(kernels_are_classified_by_name),
         cmocka_unit_test(a_text_of_the_user_marks_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

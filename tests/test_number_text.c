@@ -252,7 +252,7 @@ static void doubles_are_laid_out_as_in_python(void **state) {
     assert_string_equal(format(-(double)INFINITY), "-Infinity");
 }
 
-static void rewritten_numbers_are_those_of_python(void **state) {
+static void rewritten_numbers_equal_python_output(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"0", "0"},
@@ -552,7 +552,7 @@ int main(void) {
         cmocka_unit_test(powers_of_ten_have_shortest_digits_that_read_back),
         cmocka_unit_test(subnormals_have_shortest_digits_that_read_back),
         cmocka_unit_test(random_doubles_have_shortest_digits_that_read_back),
-        cmocka_unit_test(rewritten_numbers_are_those_of_python),
+        cmocka_unit_test(rewritten_numbers_equal_python_output),
         cmocka_unit_test(rewriting_equals_reading_and_writing_on_random_decimals),
         cmocka_unit_test(numbers_end_where_the_grammar_ends_them),
         cmocka_unit_test(doubles_are_read_to_the_nearest),

@@ -44,7 +44,7 @@ static void every_line_is_found_in_a_sorted_table(void **state) {
     }
 }
 
-static void what_tracelens_does_not_know_is_told_apart(void **state) {
+static void operators_unknown_to_tracelens_have_their_own_category(void **state) {
     (void)state;
     assert_null(kind_of("aten::sub", OP_TABLE_TRACELENS));
     assert_int_equal(kind_of("aten::sub", OP_TABLE_ALL)->formula, FORMULA_GENERAL);
@@ -54,7 +54,7 @@ static void what_tracelens_does_not_know_is_told_apart(void **state) {
     assert_int_equal(kind_of("aten::copy_", OP_TABLE_ALL)->formula, FORMULA_COPY);
 }
 
-static void names_that_are_longer_shorter_or_odd_are_not_known(void **state) {
+static void near_miss_names_are_unknown(void **state) {
     (void)state;
     assert_null(kind_of("aten::m", OP_TABLE_ALL));
     assert_null(kind_of("aten::mm_", OP_TABLE_ALL));
@@ -64,7 +64,7 @@ static void names_that_are_longer_shorter_or_odd_are_not_known(void **state) {
     assert_non_null(op_kind_find("aten::mmore", 8, OP_TABLE_ALL));
 }
 
-static void beginnings_and_kernels_tell_where_no_line_does(void **state) {
+static void prefixes_and_kernels_classify_unlisted_names(void **state) {
     (void)state;
     const char *elementwise = "void at::native::vectorized_elementwise_kernel<4, at::native::reduce>";
     assert_string_equal(category_of("triton_poi_fused_add_0", NULL, OP_TABLE_TRACELENS), "triton");
@@ -83,9 +83,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operator_has_a_category_and_a_formula),
         cmocka_unit_test(every_line_is_found_in_a_sorted_table),
-        cmocka_unit_test(what_tracelens_does_not_know_is_told_apart),
-        cmocka_unit_test(names_that_are_longer_shorter_or_odd_are_not_known),
-        cmocka_unit_test(beginnings_and_kernels_tell_where_no_line_does),
+        cmocka_unit_test(operators_unknown_to_tracelens_have_their_own_category),
+        cmocka_unit_test(near_miss_names_are_unknown),
+        cmocka_unit_test(prefixes_and_kernels_classify_unlisted_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void strides_of_another_length_are_none(void **state) {
     assert_int_equal(inputs.n_strides, 1);
 }
 
-static void what_is_no_list_has_no_inputs(void **state) {
+static void non_list_inputs_are_ignored(void **state) {
     (void)state;
     assert_int_equal(parse(NULL, NULL, NULL, NULL).n, 0);
     assert_int_equal(parse("null", "7", "\"[1]\"", "").n, 0);
@@ -191,7 +191,7 @@ int main(void) {
         cmocka_unit_test(lists_of_tensors_have_members),
         cmocka_unit_test(python_s_texts_are_read_as_well),
         cmocka_unit_test(strides_of_another_length_are_none),
-        cmocka_unit_test(what_is_no_list_has_no_inputs),
+        cmocka_unit_test(non_list_inputs_are_ignored),
         cmocka_unit_test(texts_may_end_anywhere),
         cmocka_unit_test(nesting_costs_no_stack),
         cmocka_unit_test(numbers_of_values_are_read),

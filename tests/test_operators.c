@@ -53,7 +53,7 @@ static void check_all(const struct table_case *cases, size_t n, enum made_tables
 #define N(cases) (sizeof(cases) / sizeof *(cases))
 
 /* rank, name, kind, category, calls, host, host self, kernels, device, direct, subtree, percent */
-static void kernels_are_charged_to_the_innermost_operator(void **state) {
+static void kernels_are_attributed_to_the_innermost_operator(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"an operator below another one",
@@ -98,7 +98,7 @@ static void kernels_are_charged_to_the_innermost_operator(void **state) {
     check_all(cases, N(cases), MADE_OURS);
 }
 
-static void what_is_charged_and_what_is_not_is_all_work(void **state) {
+static void attributed_plus_unattributed_time_is_the_total(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"an operator's, a call's, nobody's",
@@ -170,7 +170,7 @@ static void modules_have_what_runs_below_them_and_backward_of_it(void **state) {
     check_all(cases, N(cases), MADE_OURS);
 }
 
-static void annotations_and_paths_are_told(void **state) {
+static void annotations_and_paths_are_recorded(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"a step of two kernels",
@@ -215,7 +215,7 @@ static void annotations_and_paths_are_told(void **state) {
                                                                                                                    ",\"shared memory\":\"0\",\"registers per thread\":[],\"x\":1") "]}"
 
 /* 8 blocks of 256 threads fit a multiprocessor of 2048: 2 of them are there of 200 blocks, 8 of 800. */
-static void kernels_tell_how_they_were_launched(void **state) {
+static void kernels_record_their_launch_configuration(void **state) {
     (void)state;
     static const struct table_case cases[] = {
         {"by name, with what takes the most time", TWO_KERNELS, SUTRA_KERNELS_BY_NAME,
@@ -278,7 +278,7 @@ static void tell_operators(const struct sutra_restriction *part, const char *eve
 #define ONLY(...)                                                                                                      \
     { .size = sizeof(struct sutra_restriction), __VA_ARGS__ }
 
-static void a_part_of_the_work_can_be_asked_for(void **state) {
+static void part_of_the_gpu_activity_can_be_selected(void **state) {
     (void)state;
     static const struct {
         struct sutra_restriction part;
@@ -458,7 +458,7 @@ static void check_random(const struct random_trace *trace, const struct op_readi
     assert_int_equal(charged + nobodys, all);
 }
 
-static void random_traces_are_charged_as_the_rule_says(void **state) {
+static void random_traces_are_attributed_by_the_rule(void **state) {
     (void)state;
     struct random random = {20261122};
     struct random_trace made = {0};
@@ -541,7 +541,7 @@ static int check_parts(struct sutra_context *context, const struct sutra_device_
     return before > 0 && behind > 0;
 }
 
-static void recorded_work_is_charged_once_in_parts_of_traces_too(void **state) {
+static void recorded_flops_are_attributed_once_in_trace_selections(void **state) {
     glob_t paths;
     int n_parted = 0;
     (void)state;
@@ -562,16 +562,16 @@ static void recorded_work_is_charged_once_in_parts_of_traces_too(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_charged_to_the_innermost_operator),
-        cmocka_unit_test(what_is_charged_and_what_is_not_is_all_work),
+        cmocka_unit_test(kernels_are_attributed_to_the_innermost_operator),
+        cmocka_unit_test(attributed_plus_unattributed_time_is_the_total),
         cmocka_unit_test(arrows_lead_to_work_without_a_correlation),
         cmocka_unit_test(modules_have_what_runs_below_them_and_backward_of_it),
-        cmocka_unit_test(annotations_and_paths_are_told),
-        cmocka_unit_test(kernels_tell_how_they_were_launched),
-        cmocka_unit_test(a_part_of_the_work_can_be_asked_for),
+        cmocka_unit_test(annotations_and_paths_are_recorded),
+        cmocka_unit_test(kernels_record_their_launch_configuration),
+        cmocka_unit_test(part_of_the_gpu_activity_can_be_selected),
         cmocka_unit_test(tracelens_has_rules_of_its_own),
-        cmocka_unit_test(random_traces_are_charged_as_the_rule_says),
-        cmocka_unit_test(recorded_work_is_charged_once_in_parts_of_traces_too),
+        cmocka_unit_test(random_traces_are_attributed_by_the_rule),
+        cmocka_unit_test(recorded_flops_are_attributed_once_in_trace_selections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void computation_hides_communication_and_both_hide_copies(void **state) {
     check_all(cases, N(cases));
 }
 
-static void the_window_is_that_of_the_steps_and_their_work(void **state) {
+static void window_covers_steps_and_their_gpu_activity(void **state) {
     (void)state;
     static const struct overview_case cases[] = {
         {"work of a step ends behind it; what was launched before or behind the steps is cut",
@@ -55,7 +55,7 @@ static void the_window_is_that_of_the_steps_and_their_work(void **state) {
     check_all(cases, N(cases));
 }
 
-static void gaps_are_split_by_what_held_the_next_launch_up(void **state) {
+static void gaps_are_split_by_launch_delay_cause(void **state) {
     (void)state;
     static const struct overview_case cases[] = {
         {"the launch came first",
@@ -110,7 +110,7 @@ static void gaps_are_split_by_what_held_the_next_launch_up(void **state) {
     check_all(cases, N(cases));
 }
 
-static void cropping_leaves_what_lies_behind(void **state) {
+static void crop_keeps_later_intervals(void **state) {
     (void)state;
     char text[1024];
     struct overviewed made;
@@ -242,9 +242,9 @@ static void all_of_the_window_is_there_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(computation_hides_communication_and_both_hide_copies),
-        cmocka_unit_test(the_window_is_that_of_the_steps_and_their_work),
-        cmocka_unit_test(gaps_are_split_by_what_held_the_next_launch_up),
-        cmocka_unit_test(cropping_leaves_what_lies_behind),
+        cmocka_unit_test(window_covers_steps_and_their_gpu_activity),
+        cmocka_unit_test(gaps_are_split_by_launch_delay_cause),
+        cmocka_unit_test(crop_keeps_later_intervals),
         cmocka_unit_test(streams_are_summed_by_kind_within_the_window),
         cmocka_unit_test(all_of_the_window_is_there_once),
     };

@@ -93,7 +93,7 @@ static void check(struct number ts, uint32_t thread, value_key external, bool nc
     assert_int_equal(parent, expected);
 }
 
-static void the_last_operator_of_thread_and_external_id_wins(void **state) {
+static void last_operator_of_thread_and_external_id_is_the_parent(void **state) {
     (void)state;
     check(integer(31), 0, 7, false, 4);
     check(integer(29), 0, 7, false, 1);
@@ -110,7 +110,7 @@ static void an_operator_must_begin_strictly_before_the_launch(void **state) {
     check(integer(0), 0, -1, false, NONE);
 }
 
-static void without_the_external_id_the_last_of_the_thread_wins(void **state) {
+static void without_external_id_the_last_operator_of_the_thread_is_the_parent(void **state) {
     (void)state;
     check(integer(25), 0, 99, false, 3);
     check(integer(15), 0, 8, false, 1); /* 8 begins too late */
@@ -327,9 +327,9 @@ static void random_questions_follow_the_rule(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_operator_of_thread_and_external_id_wins),
+        cmocka_unit_test(last_operator_of_thread_and_external_id_is_the_parent),
         cmocka_unit_test(an_operator_must_begin_strictly_before_the_launch),
-        cmocka_unit_test(without_the_external_id_the_last_of_the_thread_wins),
+        cmocka_unit_test(without_external_id_the_last_operator_of_the_thread_is_the_parent),
         cmocka_unit_test(nccl_passes_over_coalesced_operators),
         cmocka_unit_test(a_thread_without_operators_has_no_parent),
         cmocka_unit_test(only_coalesced_operators_are_no_parents_for_nccl),

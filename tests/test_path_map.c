@@ -141,7 +141,7 @@ static void the_breakdown_adds_up(void **state) {
     sutra_context_free(context);
 }
 
-static void time_between_nested_operators_is_that_of_the_one_around(void **state) {
+static void time_between_nested_operators_belongs_to_the_enclosing_operator(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace =
@@ -176,7 +176,7 @@ static void instances_are_counted_from_0(void **state) {
     sutra_context_free(context);
 }
 
-static void extended_rules_take_over_where_the_reference_fails(void **state) {
+static void extended_rules_apply_where_hta_fails(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace =
@@ -192,7 +192,7 @@ static void extended_rules_take_over_where_the_reference_fails(void **state) {
     sutra_context_free(context);
 }
 
-static void extended_rules_take_over_where_there_is_a_stream_0(void **state) {
+static void extended_rules_apply_with_stream_0(void **state) {
     (void)state;
     struct sutra_context *context = make_context();
     struct sutra_device_trace *trace = parse(context, TRACE_OF(BASE "," LAUNCH(20, 2, 8) "," KERNEL(0, 30, 50, 8)));
@@ -239,10 +239,10 @@ int main(void) {
         cmocka_unit_test(a_string_is_not_the_number_in_it),
         cmocka_unit_test(nesting_may_be_as_deep_as_it_likes),
         cmocka_unit_test(the_breakdown_adds_up),
-        cmocka_unit_test(time_between_nested_operators_is_that_of_the_one_around),
+        cmocka_unit_test(time_between_nested_operators_belongs_to_the_enclosing_operator),
         cmocka_unit_test(instances_are_counted_from_0),
-        cmocka_unit_test(extended_rules_take_over_where_the_reference_fails),
-        cmocka_unit_test(extended_rules_take_over_where_there_is_a_stream_0),
+        cmocka_unit_test(extended_rules_apply_where_hta_fails),
+        cmocka_unit_test(extended_rules_apply_with_stream_0),
         cmocka_unit_test(the_reference_stays_where_only_it_has_a_path),
     };
     return run_map_table() + cmocka_run_group_tests(tests, NULL, NULL);

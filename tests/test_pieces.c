@@ -41,7 +41,7 @@ static void fill_without_memory(const void *arg, size_t number, struct buffer *o
     out->failed = number == 50;
 }
 
-static void pieces_stand_in_order_for_any_number_of_threads(void **state) {
+static void pieces_are_in_order_for_any_number_of_threads(void **state) {
     (void)state;
     struct buffer expected = {0}, one = {0};
     for (size_t i = 0; i < N_PIECES; i++) {
@@ -80,7 +80,7 @@ static void fill_much(const void *arg, size_t number, struct buffer *out) {
 }
 
 /* It is asked for ahead of outputs as long as this one. */
-static void room_on_the_disk_that_is_not_needed_is_given_back(void **state) {
+static void unused_disk_space_is_released(void **state) {
     (void)state;
     char path[] = "/tmp/test_pieces.XXXXXX";
     struct sutra_context *context = context_of(2);
@@ -130,8 +130,8 @@ static void events_end_before_their_comma(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_stand_in_order_for_any_number_of_threads),
-        cmocka_unit_test(room_on_the_disk_that_is_not_needed_is_given_back),
+        cmocka_unit_test(pieces_are_in_order_for_any_number_of_threads),
+        cmocka_unit_test(unused_disk_space_is_released),
         cmocka_unit_test(without_memory_nothing_is_left),
         cmocka_unit_test(events_end_before_their_comma),
     };

@@ -171,7 +171,7 @@ static void a_sync_dep_that_names_no_kernel_does_not_count(void **state) {
     }
 }
 
-static void a_long_stretch_at_whose_end_a_kernel_ends_is_a_wait(void **state) {
+static void long_interval_ending_with_a_kernel_is_a_wait(void **state) {
     (void)state;
     const struct timed nodes[] = {OP(2, 0, 50), OP(3, 450, 50), KERNEL(4, 2, 40, 390)};
     struct outcome outcome = MAKE(nodes);
@@ -195,7 +195,7 @@ static void a_pageable_copy_blocks_its_operator(void **state) {
     end(&outcome);
 }
 
-static void kernels_without_a_timed_operator_have_the_processors_clock(void **state) {
+static void kernels_without_a_timed_operator_use_the_cpu_clock(void **state) {
     (void)state;
     const struct timed nodes[] = {OP(2, -1, 0), KERNEL(3, 2, 20, 200), OP(4, 0, 10), OP(5, 300, 10)};
     struct outcome outcome = MAKE(nodes);
@@ -204,7 +204,7 @@ static void kernels_without_a_timed_operator_have_the_processors_clock(void **st
     end(&outcome);
 }
 
-static void what_has_no_times_is_told(void **state) {
+static void trace_without_times_is_an_error(void **state) {
     (void)state;
     const struct timed nodes[] = {OP(2, -1, 0), OP(3, -1, 0)};
     struct outcome outcome = MAKE(nodes);
@@ -268,10 +268,10 @@ int main(void) {
         cmocka_unit_test(a_kernel_that_waits_in_its_stream_is_launched_early_in_its_operator),
         cmocka_unit_test(sync_dep_is_a_wait_where_nothing_began_in_between),
         cmocka_unit_test(a_sync_dep_that_names_no_kernel_does_not_count),
-        cmocka_unit_test(a_long_stretch_at_whose_end_a_kernel_ends_is_a_wait),
+        cmocka_unit_test(long_interval_ending_with_a_kernel_is_a_wait),
         cmocka_unit_test(a_pageable_copy_blocks_its_operator),
-        cmocka_unit_test(kernels_without_a_timed_operator_have_the_processors_clock),
-        cmocka_unit_test(what_has_no_times_is_told),
+        cmocka_unit_test(kernels_without_a_timed_operator_use_the_cpu_clock),
+        cmocka_unit_test(trace_without_times_is_an_error),
         cmocka_unit_test(random_times_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

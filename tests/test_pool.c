@@ -55,7 +55,7 @@ static void *run_batches(void *arg) {
     return NULL;
 }
 
-static void two_threads_may_use_a_pool_at_once(void **state) {
+static void two_threads_may_use_a_pool_concurrently(void **state) {
     (void)state;
     struct counts counts = {.pool = pool_create(2)};
     struct row here = {&counts, 0}, there = {&counts, 1};
@@ -94,7 +94,7 @@ static void check(struct pool *pool, const char *fails, const char *message, con
     assert_int_equal(pool_try(pool, strlen(fails), try, &trials, NULL), status);
 }
 
-static void the_first_task_that_fails_says_why(void **state) {
+static void first_failing_task_sets_the_error(void **state) {
     (void)state;
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         struct pool *pool = pool_create(n_threads);
@@ -116,8 +116,8 @@ static void without_a_pool_the_first_failure_ends_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_of_tasks_are_run_once_each),
-        cmocka_unit_test(two_threads_may_use_a_pool_at_once),
-        cmocka_unit_test(the_first_task_that_fails_says_why),
+        cmocka_unit_test(two_threads_may_use_a_pool_concurrently),
+        cmocka_unit_test(first_failing_task_sets_the_error),
         cmocka_unit_test(without_a_pool_the_first_failure_ends_all),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void numbers_move_up_to_what_evaluates(void **state) {
     assert_memory_equal(forward, forwards, sizeof forward);
 }
 
-static void names_tell_what_evaluates(void **state) {
+static void evaluation_is_recognized_by_name(void **state) {
     (void)state;
     const char *name = "autograd::engine::evaluate_function: MmBackward0";
     assert_true(sutra_autograd_evaluates(name, strlen(name)));
@@ -470,7 +470,7 @@ int main(void) {
         cmocka_unit_test(arrays_that_are_too_short_end_the_operator),
         cmocka_unit_test(a_list_inside_of_a_list_is_refused),
         cmocka_unit_test(numbers_move_up_to_what_evaluates),
-        cmocka_unit_test(names_tell_what_evaluates),
+        cmocka_unit_test(evaluation_is_recognized_by_name),
         cmocka_unit_test(each_event_takes_one_activity),
         cmocka_unit_test(rows_may_come_in_any_order),
         cmocka_unit_test(times_beyond_2_to_62_are_refused),

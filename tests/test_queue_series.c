@@ -87,7 +87,7 @@ static void of_many_queues_the_longest_are_kept(void **state) {
 }
 
 /* The same moment by moment: many samples in each stretch. */
-static void queues_are_what_samples_of_them_say(void **state) {
+static void queue_lengths_equal_sampling(void **state) {
     enum { SAMPLES = 40, MOST = 200 };
     unsigned seed = (unsigned)time(NULL);
     (void)state;
@@ -191,7 +191,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_queue_is_averaged_over_time),
         cmocka_unit_test(of_many_queues_the_longest_are_kept),
-        cmocka_unit_test(queues_are_what_samples_of_them_say),
+        cmocka_unit_test(queue_lengths_equal_sampling),
         cmocka_unit_test(the_order_in_which_ranks_are_joined_does_not_matter),
         cmocka_unit_test(another_process_gets_the_same),
     };

@@ -48,7 +48,7 @@ static void ranges_count_covered_time_once(void **state) {
     assert_int_equal(c.length[4], 5);
 }
 
-static void nothing_covers_nothing(void **state) {
+static void empty_sets_cover_nothing(void **state) {
     (void)state;
     struct cover_case c = {.n = 0, .n_ranges = 1};
     run(&c);
@@ -107,7 +107,7 @@ static void random_ranges_are_as_counted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_count_covered_time_once),
-        cmocka_unit_test(nothing_covers_nothing),
+        cmocka_unit_test(empty_sets_cover_nothing),
         cmocka_unit_test(times_may_be_as_far_apart_as_can_be),
         cmocka_unit_test(random_ranges_are_as_counted),
     };

@@ -58,7 +58,7 @@ static void check_table(const char *events, bool compat, bool with_peaks, enum s
 
 /* rank, name, category, dims, types, strides, values, calls, kernels, device, direct, percent, GFLOP, MB, FLOP/B,
  * TFLOP/s, TB/s, unit, bound, roofline percent, missing */
-static void rates_are_those_of_all_calls_together(void **state) {
+static void rates_cover_all_calls(void **state) {
     (void)state;
     check_table(TRACE(PRODUCT(0, 10) "," LAUNCH(1, 2, 1) "," PRODUCT(20, 10) "," LAUNCH(21, 2, 2) "," KERNEL(
                     "gemm", 7, 100, 10, 1) "," KERNEL("gemm", 7, 200, 30, 2)),
@@ -67,7 +67,7 @@ static void rates_are_those_of_all_calls_together(void **state) {
                 "40.0,100.0,2.0,6.0,333.3333333333333,100.0,0.3,matrix bf16,memory,30.0,");
 }
 
-static void products_of_fp32_have_the_peak_of_tf32_where_kernels_say_so(void **state) {
+static void fp32_gemms_use_the_tf32_peak_for_tf32_kernels(void **state) {
     (void)state;
     check_table(TRACE(SINGLE(0, 10) "," LAUNCH(1, 2, 1) "," KERNEL("cutlass_tf32_s1688gemm", 7, 100, 20, 1)), false,
                 true, SUTRA_OPERATORS_RATES,
@@ -111,7 +111,7 @@ static void the_innermost_operator_with_known_work_stands_for_kernels(void **sta
 }
 
 /* Without peaks there are rates, but no roofline. */
-static void devices_that_are_not_known_have_no_roofline(void **state) {
+static void unknown_devices_have_no_roofline(void **state) {
     (void)state;
     check_table(ON_A("Unknown 9000", PRODUCT(0, 10) "," LAUNCH(1, 2, 1) "," KERNEL("gemm", 7, 100, 10, 1)), false,
                 false, SUTRA_OPERATORS_RATES,
@@ -146,7 +146,7 @@ static void a_trace_without_steps_is_one(void **state) {
         false, true, SUTRA_OPERATORS_RATE_STEPS, "0,all,100.0,0.002,20.0,mine,bf16,400.0,5.0,0.0");
 }
 
-static void what_the_device_can_do_is_told(void **state) {
+static void device_peaks_are_reported(void **state) {
     (void)state;
     check_table(TRACE(PRODUCT(0, 10)), false, true, SUTRA_OPERATORS_PEAKS,
                 "0,mine,memory,-,1.0 | 0,mine,vector fp32,20.0,- | 0,mine,matrix fp32,50.0,- | "
@@ -175,7 +175,7 @@ static void peaks_that_cannot_be_read_are_an_error(void **state) {
 
 /* name, event, GFLOP, MB, FLOP/B, TB/s, TFLOP/s, time, count: arrows link, and nested operators both stand; the rates
  * are means of 200 and 100. */
-static void tracelens_rates_are_means_and_nested_operators_all_stand(void **state) {
+static void tracelens_rates_are_means_including_nested_operators(void **state) {
     (void)state;
 #define ARROW(id, ts, to)                                                                                              \
     "{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"id\":" #id "},"             \
@@ -201,7 +201,7 @@ static void tracelens_rates_are_means_and_nested_operators_all_stand(void **stat
 
 /* 2 x 3 heads of 8 queries and keys, 16 wide: 24,576 FLOPs forward, 61,440 backward; 7 and 4 operands of 1,536
  * bytes. */
-static void gradients_of_attention_have_the_time_of_what_evaluates_them(void **state) {
+static void attention_gradients_use_the_time_of_their_autograd_node(void **state) {
     (void)state;
 #define NUMBERED(tid, name, ts, dur, more) EVENT("cpu_op", name, 1, tid, ts, dur, more "\"Sequence number\":5")
 #define ATTENTION                                                                                                      \
@@ -231,17 +231,17 @@ static void gradients_of_attention_have_the_time_of_what_evaluates_them(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_are_those_of_all_calls_together),
-        cmocka_unit_test(products_of_fp32_have_the_peak_of_tf32_where_kernels_say_so),
+        cmocka_unit_test(rates_cover_all_calls),
+        cmocka_unit_test(fp32_gemms_use_the_tf32_peak_for_tf32_kernels),
         cmocka_unit_test(the_innermost_operator_with_known_work_stands_for_kernels),
-        cmocka_unit_test(devices_that_are_not_known_have_no_roofline),
+        cmocka_unit_test(unknown_devices_have_no_roofline),
         cmocka_unit_test(steps_have_their_flops_of_any_thread),
         cmocka_unit_test(a_trace_without_steps_is_one),
-        cmocka_unit_test(what_the_device_can_do_is_told),
+        cmocka_unit_test(device_peaks_are_reported),
         cmocka_unit_test(traces_without_work_have_no_rates),
         cmocka_unit_test(peaks_that_cannot_be_read_are_an_error),
-        cmocka_unit_test(tracelens_rates_are_means_and_nested_operators_all_stand),
-        cmocka_unit_test(gradients_of_attention_have_the_time_of_what_evaluates_them),
+        cmocka_unit_test(tracelens_rates_are_means_including_nested_operators),
+        cmocka_unit_test(attention_gradients_use_the_time_of_their_autograd_node),
     };
     return cmocka_run_group_tests(tests, write_peaks, remove_peaks);
 }

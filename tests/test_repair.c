@@ -161,7 +161,7 @@ static bool is_json(const char *text, size_t size) {
     return report.n_mended == 0;
 }
 
-static void damage_is_mended_and_counted(void **state) {
+static void damage_is_repaired_and_counted(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct repair_case *c = &cases[i];
@@ -182,7 +182,7 @@ static void damage_is_mended_and_counted(void **state) {
     }
 }
 
-static void what_is_well_formed_stays(void **state) {
+static void well_formed_text_is_unchanged(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char *text = quoted(good[i]);
@@ -192,7 +192,7 @@ static void what_is_well_formed_stays(void **state) {
     }
 }
 
-static void places_are_bytes_of_the_broken_text(void **state) {
+static void repair_offsets_are_bytes_of_the_input(void **state) {
     static const char text[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ts\": NaN}]}";
     struct sutra_repair *repair = NULL;
     struct sutra_repair_report report = {.size = sizeof report};
@@ -219,7 +219,7 @@ static struct sutra_context *new_context(bool lenient) {
     return made;
 }
 
-static void lenient_readers_mend_and_others_name_the_remedy(void **state) {
+static void lenient_readers_repair_and_strict_readers_name_the_remedy(void **state) {
     static const char device[] = "{\"traceEvents\": [{\"name\": \"a\"b\", \"ph\": \"X\"}, {\"name\": \"c\"}, {\"na";
     static const char host[] = "{\"schema\": \"1.0.1\", \"nodes\": [{\"id\": 1, \"name\": \"a\\q\"}";
     (void)state;
@@ -321,10 +321,10 @@ static void cut_off_anywhere_all_whole_events_stay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damage_is_mended_and_counted),
-        cmocka_unit_test(what_is_well_formed_stays),
-        cmocka_unit_test(places_are_bytes_of_the_broken_text),
-        cmocka_unit_test(lenient_readers_mend_and_others_name_the_remedy),
+        cmocka_unit_test(damage_is_repaired_and_counted),
+        cmocka_unit_test(well_formed_text_is_unchanged),
+        cmocka_unit_test(repair_offsets_are_bytes_of_the_input),
+        cmocka_unit_test(lenient_readers_repair_and_strict_readers_name_the_remedy),
         cmocka_unit_test(a_damaged_byte_costs_one_event),
         cmocka_unit_test(cut_off_anywhere_all_whole_events_stay),
     };

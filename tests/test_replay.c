@@ -99,7 +99,7 @@ static void nodes_of_one_resource_run_one_after_the_other(void **state) {
     assert_int_equal(times.finish_ns, 12);
 }
 
-static void a_node_waits_for_all_that_it_depends_on(void **state) {
+static void node_waits_for_all_dependencies(void **state) {
     (void)state;
     const struct drawn_rank drawn = {
         4, {{5, CPU, 0, {-1}}, {9, GPU, 0, {-1}}, {1, LINK, 0, {0, 1, -1}}, {0, CPU, 0, {2, -1}}}};
@@ -111,7 +111,7 @@ static void a_node_waits_for_all_that_it_depends_on(void **state) {
     assert_int_equal(made.end[3], 11); /* a node without duration takes 1 ns */
 }
 
-static void the_free_node_with_the_lowest_row_comes_first(void **state) {
+static void ready_node_with_the_lowest_row_runs_first(void **state) {
     (void)state;
     const struct drawn_rank drawn = {3, {{4, CPU, 0, {-1}}, {4, CPU, 0, {2, -1}}, {4, CPU, 0, {-1}}}};
     struct made_rank made;
@@ -122,7 +122,7 @@ static void the_free_node_with_the_lowest_row_comes_first(void **state) {
     assert_int_equal(made.start[1], 8);
 }
 
-static void members_of_a_meeting_wait_for_the_last(void **state) {
+static void collective_members_wait_for_the_last_arrival(void **state) {
     (void)state;
     const struct drawn_rank drawn[2] = {{2, {{3, LINK, 1, {-1}}, {2, LINK, 0, {-1}}}},
                                         {2, {{10, CPU, 0, {-1}}, {5, LINK, 1, {0, -1}}}}};
@@ -140,7 +140,7 @@ static void members_of_a_meeting_wait_for_the_last(void **state) {
     assert_int_equal(times[1].finish_ns, 15);
 }
 
-static void nodes_in_a_cycle_and_behind_it_never_run(void **state) {
+static void nodes_in_or_after_a_cycle_never_run(void **state) {
     (void)state;
     const struct drawn_rank drawn = {
         4, {{1, CPU, 0, {1, -1}}, {1, CPU, 0, {0, -1}}, {1, CPU, 0, {1, -1}}, {6, CPU, 0, {-1}}}};
@@ -152,7 +152,7 @@ static void nodes_in_a_cycle_and_behind_it_never_run(void **state) {
     assert_true(made.end[2] == TIME_NEVER);
 }
 
-static void ranks_that_meet_in_different_orders_stand_still(void **state) {
+static void ranks_with_different_collective_orders_deadlock(void **state) {
     (void)state;
     const struct drawn_rank drawn[2] = {{2, {{3, LINK, 1, {-1}}, {3, LINK, 2, {-1}}}},
                                         {2, {{3, LINK, 2, {-1}}, {3, LINK, 1, {-1}}}}};
@@ -315,11 +315,11 @@ static void random_jobs_take_the_time_of_the_plain_rules(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_of_one_resource_run_one_after_the_other),
-        cmocka_unit_test(a_node_waits_for_all_that_it_depends_on),
-        cmocka_unit_test(the_free_node_with_the_lowest_row_comes_first),
-        cmocka_unit_test(members_of_a_meeting_wait_for_the_last),
-        cmocka_unit_test(nodes_in_a_cycle_and_behind_it_never_run),
-        cmocka_unit_test(ranks_that_meet_in_different_orders_stand_still),
+        cmocka_unit_test(node_waits_for_all_dependencies),
+        cmocka_unit_test(ready_node_with_the_lowest_row_runs_first),
+        cmocka_unit_test(collective_members_wait_for_the_last_arrival),
+        cmocka_unit_test(nodes_in_or_after_a_cycle_never_run),
+        cmocka_unit_test(ranks_with_different_collective_orders_deadlock),
         cmocka_unit_test(random_jobs_take_the_time_of_the_plain_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

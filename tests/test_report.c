@@ -159,7 +159,7 @@ static void axes_have_marks_at_round_numbers(void **state) {
         }
 }
 
-static void what_is_far_away_is_drawn_at_an_end(void **state) {
+static void distant_values_are_drawn_at_the_axis_end(void **state) {
     static const struct {
         double value;
         const char *text;
@@ -269,7 +269,7 @@ static void columns_have_units_in_their_heads(void **state) {
     assert_false(heading_of_kernels("top_operators", "kernels"));
 }
 
-static void a_colour_tells_what_work_is(void **state) {
+static void color_shows_the_activity_kind(void **state) {
     (void)state;
     static const struct {
         const char *name;
@@ -327,11 +327,11 @@ int main(void) {
         cmocka_unit_test(any_bytes_are_shown_as_text),
         cmocka_unit_test(numbers_have_three_digits_and_a_unit),
         cmocka_unit_test(axes_have_marks_at_round_numbers),
-        cmocka_unit_test(what_is_far_away_is_drawn_at_an_end),
+        cmocka_unit_test(distant_values_are_drawn_at_the_axis_end),
         cmocka_unit_test(rows_are_sorted_by_sums),
         cmocka_unit_test(durations_of_ranks_are_added_up),
         cmocka_unit_test(columns_have_units_in_their_heads),
-        cmocka_unit_test(a_colour_tells_what_work_is),
+        cmocka_unit_test(color_shows_the_activity_kind),
         cmocka_unit_test(many_ranks_are_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "columns/row_ranks.h"
 
-static void members_are_numbered_in_rising_order(void **state) {
+static void members_are_numbered_in_ascending_order(void **state) {
     (void)state;
     static const row_t members[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 200, 319};
     enum { N_MEMBERS = sizeof members / sizeof *members, N_ROWS = 320 };
@@ -45,7 +45,7 @@ static void an_empty_set_has_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_numbered_in_rising_order),
+        cmocka_unit_test(members_are_numbered_in_ascending_order),
         cmocka_unit_test(an_empty_set_has_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

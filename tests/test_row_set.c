@@ -24,7 +24,7 @@ static void an_empty_set_finds_nothing(void **state) {
     }
 }
 
-static void the_next_member_is_that_of_a_plain_search(void **state) {
+static void next_member_equals_linear_search(void **state) {
     (void)state;
     static const row_t sizes[] = {1, 64, 65, 5000, 70000};
     unsigned seed = (unsigned)time(NULL);
@@ -56,7 +56,7 @@ static void the_next_member_is_that_of_a_plain_search(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_set_finds_nothing),
-        cmocka_unit_test(the_next_member_is_that_of_a_plain_search),
+        cmocka_unit_test(next_member_equals_linear_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void strings_get_the_numbers_of_interning(void **state) {
 }
 
 /* Slots where nothing was seen are zeros, as the text of the empty string is. */
-static void the_empty_string_is_not_taken_for_an_empty_slot(void **state) {
+static void empty_string_differs_from_an_empty_slot(void **state) {
     (void)state;
     static const char text[] = "\"a\" \"\" \"\\u0000\" \"a\\u0000\" \"\" \"a\"";
     static const uint32_t expected[] = {0, 1, 2, 3, 1, 0};
@@ -84,7 +84,7 @@ static void the_empty_string_is_not_taken_for_an_empty_slot(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_get_the_numbers_of_interning),
-        cmocka_unit_test(the_empty_string_is_not_taken_for_an_empty_slot),
+        cmocka_unit_test(empty_string_differs_from_an_empty_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

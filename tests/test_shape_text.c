@@ -30,7 +30,7 @@ static const struct {
     {"[[1], {\"a\": [2]}]", "[[-1]]", "((-1,),)"},
 };
 
-static void shapes_are_told_as_python_tells_them(void **state) {
+static void shapes_have_python_formatting(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct buffer shape = {0}, tuple = {0};
@@ -48,6 +48,6 @@ static void shapes_are_told_as_python_tells_them(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_are_told_as_python_tells_them)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_have_python_formatting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include "text/short_name.h"
 #include "text/visible.h"
 
-static void kernels_are_called_by_what_they_compute(void **state) {
+static void short_names_describe_the_computation(void **state) {
     (void)state;
     static const struct {
         const char *name, *reduced;
@@ -136,7 +136,7 @@ static void random_names_fit_and_stay_different(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_called_by_what_they_compute),
+        cmocka_unit_test(short_names_describe_the_computation),
         cmocka_unit_test(texts_are_cut_by_columns),
         cmocka_unit_test(names_that_differ_stay_different),
         cmocka_unit_test(random_names_fit_and_stay_different),

@@ -87,7 +87,7 @@ static const char *const digits[] = {
     NULL,
 };
 
-static void changes_scale_the_execution_of_what_they_select(void **state) {
+static void changes_scale_the_selected_nodes(void **state) {
     (void)state;
     static const struct {
         const char *change;
@@ -118,7 +118,7 @@ static void changes_come_one_upon_the_other(void **state) {
     job_free(&job);
 }
 
-static void changes_that_cannot_be_read_say_what_is_wrong(void **state) {
+static void malformed_changes_are_errors_with_a_reason(void **state) {
     (void)state;
     static const struct {
         const char *change, *reason;
@@ -164,7 +164,7 @@ static void expect_path_step(const struct simulated_job *job, uint64_t i, uint64
     assert_int_equal(step.end_ns, end_us * US);
 }
 
-static void the_path_goes_through_the_rank_that_came_last(void **state) {
+static void path_goes_through_the_last_arriving_rank(void **state) {
     (void)state;
     struct simulated_job job = job_read(late_rank);
     struct sutra_simulated_rank rank = {.size = sizeof rank};
@@ -221,7 +221,7 @@ static void a_name_is_worth_what_the_job_gains_without_it(void **state) {
     job_free(&job);
 }
 
-static void only_as_many_names_are_looked_at_as_are_asked_for(void **state) {
+static void only_the_requested_number_of_names_is_evaluated(void **state) {
     (void)state;
     struct sutra_simulated_name first = {.size = sizeof first}, second = {.size = sizeof second};
     struct simulated_job job = job_read(late_rank);
@@ -307,7 +307,7 @@ static void a_node_may_wait_for_a_resource_that_one_holds(void **state) {
 }
 
 /* Rank 0 waits for rank 1, of which a ring keeps the node; the node in between depends on it, too. */
-static void a_rank_that_is_held_up_by_a_ring_is_waited_for(void **state) {
+static void other_ranks_wait_for_a_rank_blocked_by_a_cycle(void **state) {
     (void)state;
     static const char *const held_up[] = {
         MEETS("7", "x", "5", "", "0"),
@@ -322,7 +322,7 @@ static void a_rank_that_is_held_up_by_a_ring_is_waited_for(void **state) {
 }
 
 /* A ring is found where its nodes wait for other things first, and told though nodes wait in meetings. */
-static void rings_are_told_beside_meetings(void **state) {
+static void cycles_and_collectives_are_both_reported(void **state) {
     (void)state;
     static const char *const both[] = {
         MEETS("1", "x", "5", "", "1") MEETS("2", "y", "5", "1", "2") ON_CPU("3", "a", "5", "1,4")
@@ -394,7 +394,7 @@ static void expect_time(struct simulated_job *job, struct sutra_simulate_options
         fail_msg("%" PRIu64 " ns, expected %" PRIu64 " us", time, us);
 }
 
-static void ranks_meet_by_the_numbers_that_their_files_tell(void **state) {
+static void ranks_match_by_the_numbers_in_their_files(void **state) {
     (void)state;
     struct simulated_job job = job_read(told);
     struct sutra_simulated_wait wait = {.size = sizeof wait};
@@ -549,7 +549,7 @@ static void describe(const struct sutra_simulation *simulation, char *text, size
 #undef SAY
 }
 
-static void what_is_kept_of_files_is_what_simulating_needs(void **state) {
+static void only_simulated_fields_are_kept_in_memory(void **state) {
     (void)state;
     static const char *const changes[] = {"compute:2", "rank=1:cpu:3", "stream=7:1.5", "comm:0.5"};
     const struct sutra_simulate_options options = {.size = sizeof options,
@@ -630,26 +630,26 @@ static void what_simulating_does_not_need_may_be_malformed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_scale_the_execution_of_what_they_select),
+        cmocka_unit_test(changes_scale_the_selected_nodes),
         cmocka_unit_test(changes_come_one_upon_the_other),
-        cmocka_unit_test(changes_that_cannot_be_read_say_what_is_wrong),
-        cmocka_unit_test(the_path_goes_through_the_rank_that_came_last),
+        cmocka_unit_test(malformed_changes_are_errors_with_a_reason),
+        cmocka_unit_test(path_goes_through_the_last_arriving_rank),
         cmocka_unit_test(ranks_that_are_alone_do_not_wait),
         cmocka_unit_test(a_name_is_worth_what_the_job_gains_without_it),
-        cmocka_unit_test(only_as_many_names_are_looked_at_as_are_asked_for),
+        cmocka_unit_test(only_the_requested_number_of_names_is_evaluated),
         cmocka_unit_test(nodes_of_a_cycle_are_named),
         cmocka_unit_test(ranks_with_different_orders_wait_for_each_other),
         cmocka_unit_test(a_node_may_wait_for_a_resource_that_one_holds),
-        cmocka_unit_test(a_rank_that_is_held_up_by_a_ring_is_waited_for),
-        cmocka_unit_test(rings_are_told_beside_meetings),
+        cmocka_unit_test(other_ranks_wait_for_a_rank_blocked_by_a_cycle),
+        cmocka_unit_test(cycles_and_collectives_are_both_reported),
         cmocka_unit_test(a_node_that_depends_on_itself_never_runs),
         cmocka_unit_test(a_rank_that_lacks_a_node_is_not_waited_for),
-        cmocka_unit_test(ranks_meet_by_the_numbers_that_their_files_tell),
+        cmocka_unit_test(ranks_match_by_the_numbers_in_their_files),
         cmocka_unit_test(the_network_is_a_line_through_transfers),
         cmocka_unit_test(networks_that_cannot_be_read_are_refused),
         cmocka_unit_test(stragglers_compute_like_the_median_rank),
         cmocka_unit_test(a_gpu_does_not_share_its_collectives),
-        cmocka_unit_test(what_is_kept_of_files_is_what_simulating_needs),
+        cmocka_unit_test(only_simulated_fields_are_kept_in_memory),
         cmocka_unit_test(what_simulating_does_not_need_may_be_malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

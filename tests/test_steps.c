@@ -82,7 +82,7 @@ static void steps_of_the_profiler_are_all_of_the_window(void **state) {
     check_all(cases, N(cases));
 }
 
-static void annotations_are_steps_if_asked_for(void **state) {
+static void annotations_are_steps_on_request(void **state) {
     (void)state;
     static const struct step_case cases[] = {
         {"by name, with a number or without; those within others are none", "train",
@@ -186,7 +186,7 @@ static void add_row(struct sutra_table *steps, int64_t rank, const char *name, d
     table_integer(steps, 1);
 }
 
-static void the_slowest_is_told_with_its_cause(void **state) {
+static void slowest_step_is_reported_with_its_cause(void **state) {
     (void)state;
     struct sutra_table steps, ranks, places;
     char text[2048];
@@ -215,10 +215,10 @@ static void the_slowest_is_told_with_its_cause(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_of_the_profiler_are_all_of_the_window),
-        cmocka_unit_test(annotations_are_steps_if_asked_for),
+        cmocka_unit_test(annotations_are_steps_on_request),
         cmocka_unit_test(what_repeats_is_found),
         cmocka_unit_test(parts_of_random_steps_are_their_time),
-        cmocka_unit_test(the_slowest_is_told_with_its_cause),
+        cmocka_unit_test(slowest_step_is_reported_with_its_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static const struct made_job jobs[] = {
     {.name = "one rank", .n_ranks = 1, .work_us = {SLOW}, .late = -1},
 };
 
-static void who_comes_last_holds_the_others_up(void **state) {
+static void last_arriving_rank_is_the_straggler(void **state) {
     (void)state;
     size_t n_right = 0, n = sizeof jobs / sizeof *jobs;
     for (size_t i = 0; i < n; i++) {
@@ -171,7 +171,7 @@ static void who_comes_last_holds_the_others_up(void **state) {
 }
 
 /* Pairs of many ranks wait a little for one of them, each beside the others; all wait for one rank, or for none. */
-static void waits_of_many_groups_do_not_hide_who_holds_all_up(void **state) {
+static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     enum { N = 512 };
     static struct rank_waits waits[N];
     (void)state;
@@ -273,8 +273,8 @@ static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(waits_of_many_groups_do_not_hide_who_holds_all_up),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(straggler_is_found_despite_waits_in_many_groups),
                                        cmocka_unit_test(waiting_for_a_rank_is_not_called_a_slow_link),
-                                       cmocka_unit_test(who_comes_last_holds_the_others_up)};
+                                       cmocka_unit_test(last_arriving_rank_is_the_straggler)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void nul_survives_as_an_escape(void **state) {
 }
 
 /* Steps of 8, 16 and 32 bytes meet the character at every place of a step, and the end of the string too. */
-static void a_character_is_found_at_any_place(void **state) {
+static void character_is_found_at_any_offset(void **state) {
     (void)state;
     static const char *const work[][3] = {
         {"\\n", "\n", "\\n"},
@@ -266,7 +266,7 @@ int main(void) {
         cmocka_unit_test(strings_take_their_three_forms),
         cmocka_unit_test(every_character_takes_its_three_forms),
         cmocka_unit_test(nul_survives_as_an_escape),
-        cmocka_unit_test(a_character_is_found_at_any_place),
+        cmocka_unit_test(character_is_found_at_any_offset),
         cmocka_unit_test(what_follows_a_string_does_not_count),
         cmocka_unit_test(ill_formed_utf8_is_found_where_it_begins),
         cmocka_unit_test(every_character_but_surrogates_is_well_formed),

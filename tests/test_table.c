@@ -36,7 +36,7 @@ static void add_row(struct sutra_table *table, size_t row) {
     table_words(table, names[row % N_NAMES].text);
 }
 
-static void rows_stand_behind_those_of_others(void **state) {
+static void rows_are_appended_after_existing_rows(void **state) {
     (void)state;
     struct column_spec real_columns[3];
     struct sutra_table whole, empty, integers, reals;
@@ -125,7 +125,7 @@ static void files_are_the_same_by_any_number_of_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_stand_behind_those_of_others),
+        cmocka_unit_test(rows_are_appended_after_existing_rows),
         cmocka_unit_test(files_are_the_same_by_any_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void equal_strings_have_equal_numbers(void **state) {
     strings_free(&strings);
 }
 
-static void values_are_equal_where_python_says_so(void **state) {
+static void values_are_equal_as_in_python(void **state) {
     (void)state;
     struct values values;
     assert_true(values_init(&values));
@@ -135,7 +135,7 @@ static void check_index(const struct key_case *how, const struct engine *engine,
     free(keys);
 }
 
-static void keys_are_found_at_their_first_or_last_place(void **state) {
+static void keys_are_found_at_first_or_last_occurrence(void **state) {
     (void)state;
     static const struct key_case cases[] = {
         {"close together", 1000, 500, 1, false, false},
@@ -165,8 +165,8 @@ static void keys_are_found_at_their_first_or_last_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_strings_have_equal_numbers),
-        cmocka_unit_test(values_are_equal_where_python_says_so),
-        cmocka_unit_test(keys_are_found_at_their_first_or_last_place),
+        cmocka_unit_test(values_are_equal_as_in_python),
+        cmocka_unit_test(keys_are_found_at_first_or_last_occurrence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void a_negative_duration_widens_the_gap(void **state) {
     check(cases, 3);
 }
 
-static void starts_at_or_below_0_are_waited_for_by_nobody(void **state) {
+static void no_operator_waits_for_starts_at_or_below_0(void **state) {
     (void)state;
     const struct op_case cases[] = {{0, integer(-7), integer(5), NONE},
                                     {0, integer(0), integer(5), NONE},
@@ -192,7 +192,7 @@ int main(void) {
         cmocka_unit_test(a_gap_is_computed_in_the_order_of_subtractions),
         cmocka_unit_test(a_gap_of_integers_may_exceed_64_bits),
         cmocka_unit_test(a_negative_duration_widens_the_gap),
-        cmocka_unit_test(starts_at_or_below_0_are_waited_for_by_nobody),
+        cmocka_unit_test(no_operator_waits_for_starts_at_or_below_0),
         cmocka_unit_test(equal_starts_go_to_the_first_thread_and_its_first_operator),
         cmocka_unit_test(a_thread_alone_at_the_latest_start_looks_further_back),
         cmocka_unit_test(random_operators_follow_the_rule),

@@ -293,7 +293,7 @@ static void a_synchronisation_may_wait_for_its_own_launch(void **state) {
     expect_times(&drawn, 100, 70, 160);
 }
 
-static void a_call_that_waits_for_an_event_waits_for_what_was_launched_before_its_record(void **state) {
+static void event_synchronize_waits_for_launches_before_the_record(void **state) {
     (void)state;
     const struct drawn drawn = {.ops = {{0, 30, 0}, {30, 110, 0}},
                                 .kernels = {{5, 6, 10, 100, 0, 0, 0}, {20, 21, 100, 105, 0, 0, 0}},
@@ -346,7 +346,7 @@ static void a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it(
     expect_times(&drawn, 112, 62, 212);
 }
 
-static void a_kernel_that_nothing_explains_is_held_to_the_processors_clock(void **state) {
+static void unexplained_kernel_start_follows_the_cpu_clock(void **state) {
     (void)state;
     const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 50, 0}, {50, 200, 0}}, .kernels = {{2, 3, 100, 150, 0, 0, 0}}};
     struct result result;
@@ -428,7 +428,7 @@ static const struct drawn carried = {
     .told = true,
 };
 
-static void an_event_carries_what_its_stream_was_told_to_wait_for(void **state) {
+static void event_carries_the_waits_of_its_stream(void **state) {
     (void)state;
     struct result result;
     expect_times(&carried, 162, 87, 312);
@@ -475,7 +475,7 @@ static void a_synchronisation_waits_for_what_its_stream_waits_for(void **state) 
 
 /* The trace tells no orders: the collective waits for the kernel launched before it, and the one behind the call waits
  * for the collective. */
-static void orders_of_collectives_are_guessed_where_none_is_told(void **state) {
+static void unrecorded_collective_order_is_inferred(void **state) {
     (void)state;
     struct result result;
     const struct drawn drawn = {.ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}, {30, 40, 0}},
@@ -665,23 +665,23 @@ int main(void) {
         cmocka_unit_test(a_parent_that_waits_for_another_thread_is_not_counted_twice),
         cmocka_unit_test(a_synchronisation_lasts_until_its_stream_has_ended),
         cmocka_unit_test(a_synchronisation_may_wait_for_its_own_launch),
-        cmocka_unit_test(a_call_that_waits_for_an_event_waits_for_what_was_launched_before_its_record),
+        cmocka_unit_test(event_synchronize_waits_for_launches_before_the_record),
         cmocka_unit_test(a_copy_from_pageable_memory_blocks),
         cmocka_unit_test(a_copy_whose_call_ends_after_it_blocks),
         cmocka_unit_test(an_asynchronous_copy_does_not),
         cmocka_unit_test(a_kernel_waits_for_the_one_before_it_on_its_stream),
         cmocka_unit_test(a_stream_waits_for_another_ones_event),
         cmocka_unit_test(a_kernel_that_starts_as_another_stream_ends_is_taken_to_wait_for_it),
-        cmocka_unit_test(a_kernel_that_nothing_explains_is_held_to_the_processors_clock),
+        cmocka_unit_test(unexplained_kernel_start_follows_the_cpu_clock),
         cmocka_unit_test(kernels_that_overlap_share_the_gpu),
         cmocka_unit_test(three_kernels_that_overlap_take_no_longer),
         cmocka_unit_test(kernels_of_a_stream_may_overlap),
         cmocka_unit_test(streams_of_their_own_overlap),
         cmocka_unit_test(communication_has_a_resource_of_its_own),
-        cmocka_unit_test(an_event_carries_what_its_stream_was_told_to_wait_for),
+        cmocka_unit_test(event_carries_the_waits_of_its_stream),
         cmocka_unit_test(a_kernel_takes_the_waits_before_it),
         cmocka_unit_test(a_synchronisation_waits_for_what_its_stream_waits_for),
-        cmocka_unit_test(orders_of_collectives_are_guessed_where_none_is_told),
+        cmocka_unit_test(unrecorded_collective_order_is_inferred),
         cmocka_unit_test(communication_of_a_job_is_not_cut),
         cmocka_unit_test(an_operator_is_cut_at_a_launch_that_it_outlasts),
         cmocka_unit_test(long_rests_become_nodes_of_their_own),

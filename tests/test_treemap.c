@@ -47,20 +47,20 @@ static void check(const char *group, const char *name, double width, const char 
     buffer_free(&markup.out.out);
 }
 
-static void what_fits_stands_on_one_line(void **state) {
+static void fitting_text_stays_on_one_line(void **state) {
     (void)state;
     check("GEMM", "aten::mm", 400, "14 GEMM | 30 aten::mm | ");
     check("aten::mm", "aten::mm", 400, "14 aten::mm | ");
 }
 
-static void longer_names_are_broken_behind_marks(void **state) {
+static void long_names_wrap_after_punctuation(void **state) {
     (void)state;
     check("norm", "aten::native_layer_norm", 100, "14 norm | 30 aten::native_ | 46 layer_norm | ");
     check("norm", "aten::native_layer_norm", 60, "14 norm | 30 aten:: | 46 native_ | 62 lay\xe2\x80\xa6m | ");
     check("aten::native_layer_norm", "aten::native_layer_norm", 100, "14 aten::native_ | 30 layer_norm | ");
 }
 
-static void what_cannot_be_broken_is_cut_where_enough_is_left(void **state) {
+static void unbreakable_names_are_truncated(void **state) {
     (void)state;
     check("", "elementwisekernel", 90, "14 eleme\xe2\x80\xa6rnel | ");
     check("", "elementwisekernel", 60, "");
@@ -68,9 +68,9 @@ static void what_cannot_be_broken_is_cut_where_enough_is_left(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_stands_on_one_line),
-        cmocka_unit_test(longer_names_are_broken_behind_marks),
-        cmocka_unit_test(what_cannot_be_broken_is_cut_where_enough_is_left),
+        cmocka_unit_test(fitting_text_stays_on_one_line),
+        cmocka_unit_test(long_names_wrap_after_punctuation),
+        cmocka_unit_test(unbreakable_names_are_truncated),
     };
     return cmocka_run_group_tests_name("treemap", tests, NULL, NULL);
 }

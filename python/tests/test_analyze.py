@@ -44,7 +44,7 @@ def assert_same(table, frame):
 
 @pytest.mark.parametrize("kind, function", [("hta", pysutra.analyze.hta), ("operators", pysutra.analyze.operators),
                                             ("kernels", pysutra.analyze.kernels)])
-def test_tables_are_those_of_the_program(kind, function, tmp_path):
+def test_tables_equal_the_program_output(kind, function, tmp_path):
     files = files_of(["analyze", kind], TRACE, folder=str(tmp_path / "out"))
     n_same = 0
     with function([TRACE]) as result:
@@ -160,7 +160,7 @@ def test_hta_gives_htas_frames():
     assert list(series.columns) == ["ts", "pid", "tid", "stream", "queue_length"]
 
 
-def test_hta_says_what_is_missing():
+def test_hta_reports_missing_columns():
     analysis = TraceAnalysis(trace_files=[TRACE])
     with pytest.raises(NotImplementedError, match="DeviceTrace"):
         analysis.critical_path_analysis(0, "", 0)

@@ -101,7 +101,7 @@ def both(request):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_is_what_hta_says(name, both, tmp_path):
+def test_results_equal_hta(name, both, tmp_path):
     OUTPUT[0] = str(tmp_path)
     try:
         theirs = CALLS[name](both[0])

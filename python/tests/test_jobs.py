@@ -32,7 +32,7 @@ def job(tmp_path_factory):
     (["analyze", "collectives"], pysutra.analyze.collectives, 6),
     (["diff"], lambda paths: pysutra.diff(paths[0], paths[2]), 5),
 ])
-def test_tables_are_those_of_the_program(words, make, n_least, job, tmp_path):
+def test_tables_equal_the_program_output(words, make, n_least, job, tmp_path):
     files = files_of(words, *([job[0], job[2]] if words == ["diff"] else job), folder=str(tmp_path / "out"))
     with make(job) as result:
         same = [name for name in result.tables if name in files]
@@ -58,7 +58,7 @@ def test_findings_are_sentences_with_numbers(job):
             result._repr_html_()
 
 
-def test_the_slow_rank_holds_the_others_up(job):
+def test_the_slow_rank_is_the_straggler(job):
     with pysutra.analyze.collectives(job, arrivals=True) as result:
         assert result.straggler["rank"] == 2 and "Rank 2 holds" in result.straggler["sentence"]
         assert [rank.rank for rank in result.ranks] == [0, 1, 2, 3]
@@ -85,7 +85,7 @@ def test_a_difference_turns_its_sign(job):
             pysutra.diff(a, job[2])
 
 
-def test_a_timeline_is_that_of_the_program(job, tmp_path):
+def test_timeline_equals_the_program_output(job, tmp_path):
     program("merge", *job, "-o", tmp_path / "theirs.json", "-q")
     with pysutra.merge(job, tmp_path / "ours.json") as merged:
         assert merged.report["n_bytes"] == (tmp_path / "ours.json").stat().st_size
@@ -98,7 +98,7 @@ def test_a_timeline_is_that_of_the_program(job, tmp_path):
         pysutra.merge(job, tmp_path / "x.json", clocks="atomic")
 
 
-def test_a_part_is_that_of_the_program(job, tmp_path):
+def test_cut_equals_the_program_output(job, tmp_path):
     host = job[0].replace("/d/device.", "/h/host.")
     program("cut", job[0], "--host", host, "--to", 3000, "-o", tmp_path / "theirs.json", "--host-out",
             tmp_path / "theirs.host.json", "-q")
@@ -113,7 +113,7 @@ def test_a_part_is_that_of_the_program(job, tmp_path):
         assert len(trace.events(["ts"])) == part.report["n_events"]
 
 
-def test_a_broken_trace_is_made_whole(tmp_path):
+def test_truncated_trace_is_repaired(tmp_path):
     (tmp_path / "broken.json").write_text('{"traceEvents":[{"ts":NaN},{"name":"a"b","ts":1},{"ts":2},{"ts"')
     with pysutra.repair(tmp_path / "broken.json") as repaired:
         repaired.write(tmp_path / "whole.json")
@@ -126,7 +126,7 @@ def test_a_broken_trace_is_made_whole(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pysutra.SutraWarning")
-def test_a_simulation_is_that_of_the_program(job, tmp_path):
+def test_simulation_equals_the_program_output(job, tmp_path):
     files = []
     for rank, device in enumerate(job):
         with pysutra.link(device.replace("/d/device.", "/h/host."), device) as linked:

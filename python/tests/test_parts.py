@@ -31,7 +31,7 @@ def files_or_error(words, paths, folder):
 
 @pytest.mark.filterwarnings("ignore::pysutra.SutraWarning")
 @pytest.mark.parametrize("name, function", ANALYSES)
-def test_parts_are_those_of_the_program(name, function, job, tmp_path):  # noqa: F811
+def test_partial_results_equal_the_program_output(name, function, job, tmp_path):  # noqa: F811
     n_same = 0
     for number, (options, keywords) in enumerate(PARTS):
         files, error = files_or_error(["analyze", *([name] if name else []), *options], job, str(tmp_path / str(number)))

@@ -25,7 +25,7 @@ def public_of(module):
                 yield f"{module.__name__}.{name}.{inner}", method
 
 
-def test_all_that_is_public_is_described_and_typed():
+def test_public_names_have_docstrings_and_types():
     modules = [pysutra] + [importlib.import_module(f"pysutra.{found.name}") for found in pkgutil.iter_modules(pysutra.__path__)
                            if found.name != "_core"]
     things = [pair for module in modules for pair in public_of(module)]

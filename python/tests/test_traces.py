@@ -54,7 +54,7 @@ def test_a_file_for_simulators(host, device, tmp_path):
     assert subprocess.run([pysutra.program(), "check", tmp_path / "rank.0.et"], capture_output=True).returncode == 0
 
 
-def test_a_tree_is_that_of_the_program(device, tmp_path):
+def test_tree_equals_the_program_output(device, tmp_path):
     events = load(device)["traceEvents"]
     with pysutra.DeviceTrace(device) as trace, trace.tree() as tree:
         rows = pyarrow.table(tree).to_pylist()
@@ -78,7 +78,7 @@ def test_pairs_lead_from_launch_to_kernel(device):
         assert ends[0] == ends[1]
 
 
-def test_edges_of_the_path_are_those_of_its_file(device, tmp_path):
+def test_path_edges_equal_the_file(device, tmp_path):
     with pysutra.DeviceTrace(device) as trace, trace.critical_path() as path:
         edges = pyarrow.table(path).to_pylist()
         path.write(tmp_path / "path.json")
@@ -107,7 +107,7 @@ def test_numbers_are_not_copied(device):
     assert first == second
 
 
-def test_what_was_closed_says_so(device):
+def test_use_after_close_raises(device):
     trace = pysutra.DeviceTrace(device)
     with trace.tree() as tree:
         trace.close()
@@ -164,7 +164,7 @@ def test_strict_contexts_raise_instead():
         pysutra.analyze.hta(["/nowhere/rank1.json"], context=context)
 
 
-def test_progress_is_told(device):
+def test_progress_is_reported(device):
     told = []
     with pysutra.DeviceTrace(device, progress=lambda *steps: told.append(steps)):
         pass
@@ -311,7 +311,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_loads_leave_nothing_behind(host, device):
+def test_repeated_loads_do_not_leak(host, device):
     def once():
         with pysutra.link(host, device) as linked, pysutra.DeviceTrace(device) as trace:
             linked.nodes().to_dict(0, 1)

@@ -46,7 +46,7 @@ static bool fails(const struct run *run, uint64_t call) {
     return said.warnings > 0;
 }
 
-static void whichever_call_fails_the_cpu_takes_over_and_nothing_is_left(void **state) {
+static void after_any_failed_cuda_call_the_cpu_is_used_without_leaks(void **state) {
     (void)state;
     struct run run = {.pool = pool_create(2)};
     struct sutra_error error;
@@ -67,7 +67,7 @@ static void whichever_call_fails_the_cpu_takes_over_and_nothing_is_left(void **s
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whichever_call_fails_the_cpu_takes_over_and_nothing_is_left),
+        cmocka_unit_test(after_any_failed_cuda_call_the_cpu_is_used_without_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
