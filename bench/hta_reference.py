@@ -2,7 +2,7 @@
 """hta_reference.py OUT TRACE... - the tables of Holistic Trace Analysis for bench/hta, by that library itself.
 
 Needs HolisticTraceAnalysis 0.5.0 (with pandas 2). The traces are ranks 0, 1, ... With STABLE=1 pandas sorts stably, as
-`sutra analyze hta` does; then all tables say the same.
+`sutra analyze hta` does; then all tables are equal.
 """
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Traces of PyTorch on GPUs as columns: linked, analyzed, and handed to pandas, polars, pyarrow or DuckDB.
+"""Link and analyze PyTorch GPU traces; every result is a table for pandas, polars, pyarrow or DuckDB.
 
 >>> import pysutra
 >>> with pysutra.DeviceTrace("device.json") as trace:
@@ -7,8 +7,8 @@
 ...     linked.write("linked.json")
 >>> pysutra.analyze.hta(["rank0.json", "rank1.json"]).tables["temporal_breakdown"].to_pandas()
 
-Computing does not hold the interpreter's lock, and Ctrl-C cancels it at once. Whatever fails raises ``SutraError``; what
-was left out or mended is a ``SutraWarning``.
+libsutra releases the interpreter lock while it computes, and Ctrl-C cancels the computation. Errors raise ``SutraError``;
+skipped or repaired input issues a ``SutraWarning``.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ __all__ = [
 
 
 def include_dir() -> str:
-    """The folder of libsutra's headers, for programs in C: ``#include <sutra/sutra.h>``."""
+    """Returns the directory of libsutra's headers, for C programs: ``#include <sutra/sutra.h>``."""
     return os.path.join(os.path.dirname(__file__), "include")

@@ -1,4 +1,4 @@
-"""Contexts: threads, device and strictness of pieces of work, and who is told how far they are."""
+"""Contexts: number of threads, compute device, strictness and progress callback of operations."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ DEVICES = {"auto": 0, "cpu": 1, "cuda": 2}
 
 
 class Context:
-    """What pieces of work share.
+    """Settings and threads that operations share.
 
-    Most programs need none: all traces of a process then share one, which is made when it is needed and goes with the last
-    trace. A context works on one thing at a time, with ``threads`` threads; others wait. Traces that are linked with each
-    other must have the same context.
+    Most programs need no context of their own: all traces of a process share a default one, created on first use and freed
+    with the last trace. A context runs one operation at a time on ``threads`` threads; concurrent calls wait. Two traces
+    can be linked only if they were read with the same context.
 
     Args:
-        threads: how many; 0: one per processor.
+        threads: number of threads (0: one per CPU).
         device: "auto", "cpu" or "cuda".
-        strict: what is otherwise mended with a warning raises ``SutraError``.
-        lenient: fields of a wrong type count as absent instead of raising.
-        progress: is told how far each piece of work is: ``progress(stage, done, total)``, or a ``tqdm``.
+        strict: raise ``SutraError`` where input is otherwise repaired with a warning.
+        lenient: repair malformed JSON and ignore fields of the wrong type instead of raising.
+        progress: a function called as ``progress(stage, done, total)``, or a ``tqdm``.
 
     >>> with pysutra.Context(threads=1) as context:
     ...     trace = pysutra.DeviceTrace("device.json", context=context)
@@ -43,7 +43,7 @@ class Context:
 
     def run(self, operation: str, things: Sequence[Any] = (), texts: Sequence[Any] = (), numbers: Sequence[float] = (),
             progress: Optional[Progress] = None) -> Any:
-        """Does one of libsutra's operations; for the modules of this package."""
+        """Runs one libsutra operation; internal to this package."""
         told = progress if progress is not None else self.progress
         try:
             return _core.run(operation, self._thing, tuple(things), tuple(texts), tuple(numbers), _callback(told))
@@ -52,7 +52,7 @@ class Context:
             raise
 
     def close(self) -> None:
-        """Lets go of it; its threads end with the last trace that needs it."""
+        """Releases the context; its threads end with the last trace that uses it."""
         self._thing.close()
 
     def __enter__(self) -> "Context":
@@ -63,7 +63,7 @@ class Context:
 
 
 class _Bar:
-    """Calls a tqdm-shaped object."""
+    """Adapts a ``tqdm``-like object to the progress callback."""
 
     def __init__(self, bar: Any) -> None:
         self.bar = bar
@@ -91,7 +91,7 @@ _shared: Optional["weakref.ref[Context]"] = None
 
 
 def shared() -> Context:
-    """The context of all who gave none. It lives as long as some trace needs it."""
+    """Returns the default context, which lives until its last trace is freed."""
     global _shared
     with _lock:
         context = _shared() if _shared else None
@@ -102,7 +102,7 @@ def shared() -> Context:
 
 
 def _abandon(context: Context) -> None:
-    """Who comes next gets another context: this one may be busy for a while with what nobody waits for."""
+    """Replaces the default context for later calls: the cancelled operation may occupy this one for a while."""
     global _shared
     with _lock:
         if _shared is not None and _shared() is context:
@@ -121,7 +121,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Closing:
-    """Something of libsutra's that can be closed, also by ``with``."""
+    """Owner of a libsutra object, freed by ``close()`` or at the end of a ``with`` block."""
 
     def __init__(self, context: Context, thing: Any) -> None:
         self._context = context
@@ -132,16 +132,16 @@ class Closing:
         return self._context.run(operation, things, texts, numbers, progress)
 
     def _write(self, operation: str, texts: Sequence[Any], numbers: Sequence[float], progress: Optional[Progress]) -> int:
-        """Writes it; the number of bytes."""
+        """Writes a file and returns its size in bytes."""
         return int(self._run(operation, (self._thing,), texts, numbers, progress))
 
     def close(self) -> None:
-        """Frees its memory, unless a result or a table still needs it."""
+        """Frees the memory, unless a result or a table still uses it."""
         self._thing.close()
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether ``close()`` was called."""
         return bool(self._thing.closed)
 
     def __enter__(self) -> Any:
@@ -152,12 +152,12 @@ class Closing:
 
 
 def path_bytes(path: Union[str, "os.PathLike[str]"]) -> bytes:
-    """A path as the system has it."""
+    """Encodes a path for the file system."""
     return os.fsencode(path)
 
 
 def path_list(paths: Union[str, "os.PathLike[str]", Sequence[Any]]) -> Tuple[bytes, ...]:
-    """One path or several."""
+    """Encodes one path or several paths."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         return (os.fsencode(paths),)
     return tuple(os.fsencode(path) for path in paths)

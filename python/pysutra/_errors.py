@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions and warnings."""
+"""Exceptions and warnings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Optional
 
 
 class SutraError(Exception):
-    """Something failed. ``str()`` of it is the line that the program would print.
+    """An operation failed. ``str(error)`` is the line that the command prints.
 
     Attributes:
-        status: the number, which is an exit status of ``sysexits.h``: 65 malformed data, 66 no such input, 73 no output.
-        message: what is wrong and what to do.
-        file: the file that it concerns, or "".
-        byte: offset in the file, after decompression, or None.
-        line: line of that offset, from 1, or None.
+        status: exit status as in ``sysexits.h``: 65 malformed input, 66 missing input, 73 output cannot be created.
+        message: the error and its remedy.
+        file: path of the file with the error, or "".
+        byte: byte offset in the decompressed file, or None.
+        line: line number of the offset, from 1, or None.
     """
 
     def __init__(self, status: int, message: str, file: str = "", byte: int = 0, line: int = 0) -> None:
@@ -34,4 +34,4 @@ class SutraError(Exception):
 
 
 class SutraWarning(UserWarning):
-    """Something was left out or mended; the text says what and how much."""
+    """Input was skipped or repaired; the text contains the reason and the count."""

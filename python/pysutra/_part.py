@@ -1,4 +1,4 @@
-"""A part of the traces of a job: which ranks, steps, stretch of time and work an analysis is of."""
+"""Selection of ranks, steps, a time range and GPU activity for an analysis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _text(value: Union[None, int, str]) -> Optional[str]:
 
 
 def rank_bounds(rank: Ranks) -> Tuple[int, ...]:
-    """First and last rank of each run of them, one after the other; none: all ranks."""
+    """Returns first and last rank of each run of consecutive ranks; an empty tuple selects all ranks."""
     if rank is None:
         return ()
     bounds: List[int] = []
@@ -24,12 +24,12 @@ def rank_bounds(rank: Ranks) -> Tuple[int, ...]:
         else:
             bounds += (number, number)
     if not bounds:
-        raise ValueError("there is no rank in the list of those that are wanted; None takes all")
+        raise ValueError("the list of ranks is empty; pass None for all ranks")
     return tuple(bounds)
 
 
 class Part(NamedTuple):
-    """The keywords of an analysis that restrict it, as the extension takes them."""
+    """Selection keywords of an analysis, in the order of the extension module."""
 
     step: Step = None
     from_us: float = 0
@@ -41,10 +41,10 @@ class Part(NamedTuple):
 
     @property
     def texts(self) -> Tuple[Optional[str], ...]:
-        """Step, name, stream and category; None: any."""
+        """Step, name, stream and category; None selects all."""
         return (_text(self.step), self.name, _text(self.stream), self.category)
 
     @property
     def numbers(self) -> Tuple[float, ...]:
-        """From and to, then the bounds of the ranks."""
+        """Start and end of the time range, followed by the bounds of the ranks."""
         return (self.from_us, self.to_us, *rank_bounds(self.rank))

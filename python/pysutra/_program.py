@@ -1,4 +1,4 @@
-"""The program and its drop-in names, as entry points of the wheel."""
+"""Entry points of the wheel: the sutra command and its drop-in names."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import NoReturn
 
 
 def program() -> str:
-    """Where the program is."""
+    """Returns the path of the sutra executable."""
     return os.path.join(os.path.dirname(__file__), "bin", "sutra")
 
 
 def _become(name: str) -> NoReturn:
-    """Becomes the program, which tells by its name what to do."""
+    """Replaces this process by the executable, which selects the command by its name (argv[0])."""
     sys.stdout.flush()
     os.execv(program(), [name, *sys.argv[1:]])
 
 
 def sutra() -> NoReturn:
-    """The program."""
+    """Runs sutra."""
     _become("sutra")
 
 
 def chakra_trace_link() -> NoReturn:
-    """Links a host trace and a device trace, called as Chakra's linker is."""
+    """Links a host trace and a device trace, with the options of Chakra's chakra_trace_link."""
     _become("chakra_trace_link")
 
 
 def trace_link() -> NoReturn:
-    """Links by names and order, called as Chakra's older linker is."""
+    """Links by name and order, with the options of Chakra's older trace_link."""
     _become("trace_link")
 
 
 def chakra_converter() -> NoReturn:
-    """Converts ET+ to Chakra's files, called as its converter is."""
+    """Converts ET+ to Chakra's protobuf files, with the options of chakra_converter."""
     _become("chakra_converter")
 
 
 def chakra_jsonizer() -> NoReturn:
-    """Shows Chakra's files as JSON, called as its program is."""
+    """Prints Chakra's protobuf files as JSON, with the options of chakra_jsonizer."""
     _become("chakra_jsonizer")

@@ -1,4 +1,4 @@
-"""Traces in, traces out: a part of one, several as one, a broken one made whole."""
+"""Trace rewriting: cut a part, merge ranks, repair malformed traces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _selection(from_us: float, to_us: float, min_us: float, only: str, python: b
 
 
 class Cut(Closing):
-    """A part of a trace. Made by ``cut()``."""
+    """Part of a trace. Returned by ``cut()``."""
 
     def __init__(self, device: DeviceTrace, host: Optional[HostTrace], step: Optional[str], selection: Tuple[float, ...],
                  progress: Optional[Progress]) -> None:
@@ -29,15 +29,15 @@ class Cut(Closing):
 
     @property
     def report(self) -> Dict[str, int]:
-        """What there was, and what is kept of it: n_events, n_events_kept, n_nodes, n_nodes_kept, ..."""
+        """Input and kept counts: n_events, n_events_kept, n_nodes, n_nodes_kept, ..."""
         return _core.report(self._thing)
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
-        """Writes the part of the device trace, perhaps compressed (".gz", ".zst"). Returns its bytes before compression."""
+        """Writes the cut device trace, compressed if the path ends in ".gz" or ".zst". Returns the uncompressed bytes."""
         return self._write("cut_write", (path_bytes(path),), (), progress)
 
     def write_host(self, path: Path, progress: Optional[Progress] = None) -> int:
-        """Writes the part of the host trace, which there must be."""
+        """Writes the cut host trace; ``cut()`` must have received a host trace."""
         return self._write("cut_write_host", (path_bytes(path),), (), progress)
 
     def _repr_html_(self) -> str:
@@ -47,16 +47,16 @@ class Cut(Closing):
 def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = None, step: Union[None, int, str] = None,
         from_us: float = 0, to_us: float = 0, min_us: float = 0, only: str = "all", python: bool = True,
         progress: Optional[Progress] = None) -> Cut:
-    """A part of a trace, whose events stay as they are.
+    """Cuts a part of a trace; kept events are unchanged.
 
     Args:
         device: the device trace, or its path.
-        host: the host trace of the same run, or its path: of it the nodes are kept that belong to what is kept.
-        step: the step of this number, or several: "3-5".
-        from_us, to_us: from here on, before there; microseconds from the first start of the trace.
-        min_us: without events that have a shorter duration.
+        host: the host trace of the same run, or its path; nodes of kept events are kept.
+        step: step number, or a range of steps: "3-5".
+        from_us, to_us: time range [from_us, to_us), in microseconds after the first event of the trace.
+        min_us: drop events shorter than this duration, in microseconds.
         only: "all", "gpu", "cpu" or "communication".
-        python: with Python's functions.
+        python: keep Python function events.
 
     >>> with pysutra.cut("device.json", step=3) as part:
     ...     part.write("step3.json.gz")
@@ -72,17 +72,17 @@ def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = N
 
 
 class Merged(Closing):
-    """What became of a merged timeline's ranks. Made by ``merge()``."""
+    """Counts and ranks of a merged timeline. Returned by ``merge()``."""
 
     @property
     def report(self) -> Dict[str, int]:
-        """Counts: n_ranks, n_events, n_kept, n_processes, n_collectives (which arrows join), n_left_out, n_bytes."""
+        """Counts: n_ranks, n_events, n_kept, n_processes, n_collectives (connected by arrows), n_left_out, n_bytes."""
         return _core.report(self._thing)
 
     @property
     def ranks(self) -> Table:
-        """rank, path, offset_ns (added to its times), residual_ns (how far ends of collectives then still lie apart),
-        n_aligned (collectives that tell it), n_events, n_kept."""
+        """rank, path, offset_ns (added to its times), residual_ns (remaining distance between the ends of a collective),
+        n_aligned (collectives used for the offset), n_events, n_kept."""
         return _columns_of(self, "ranks", None)
 
     def _repr_html_(self) -> str:
@@ -92,14 +92,14 @@ class Merged(Closing):
 def merge(paths: Sequence[Path], output: Path, step: Union[None, int, str] = None, from_us: float = 0, to_us: float = 0,
           min_us: float = 0, only: str = "all", python: bool = True, clocks: str = "collectives", arrows: bool = True,
           context: Optional[Context] = None, progress: Optional[Progress] = None) -> Merged:
-    """Writes the device traces of several ranks as one timeline, for viewers.
+    """Merges the device traces of several ranks into one timeline for trace viewers.
 
     Args:
-        paths: of the ranks' traces.
-        output: of the timeline, perhaps compressed (".gz", ".zst").
-        step, from_us, to_us, min_us, only, python: a part of each rank's events; see ``cut()``.
-        clocks: "collectives": the ranks' clocks are brought together by the ends of collectives; "none": they stay.
-        arrows: join what the ranks of a collective do.
+        paths: device traces of the ranks.
+        output: path of the timeline, compressed if it ends in ".gz" or ".zst".
+        step, from_us, to_us, min_us, only, python: selection of events of each rank; see ``cut()``.
+        clocks: "collectives" aligns the ranks' clocks by the ends of collectives; "none" leaves them unchanged.
+        arrows: connect the kernels of a collective on all ranks by flow arrows.
     """
     if clocks not in CLOCKS:
         raise ValueError(f"clocks is one of {', '.join(CLOCKS)}, not {clocks!r}")
@@ -110,20 +110,20 @@ def merge(paths: Sequence[Path], output: Path, step: Union[None, int, str] = Non
 
 
 class Repaired(Closing):
-    """A trace that is JSON again. Made by ``repair()``."""
+    """Repaired trace. Returned by ``repair()``."""
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Counts: n_bytes, n_elements, n_mended, n_left_out_bytes, and by kind of damage: mended."""
+        """Counts: n_bytes, n_elements, n_mended (repairs), n_left_out_bytes, and mended (repairs by kind)."""
         return _core.report(self._thing)
 
     @property
     def places(self) -> Table:
-        """The first places: offset (the byte in the file, after decompression), mended (the kind of damage)."""
+        """The first repairs: offset (byte in the decompressed file), mended (kind of repair)."""
         return _columns_of(self, "places", None)
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
-        """Writes the text, perhaps compressed (".gz", ".zst"). Returns its bytes before compression."""
+        """Writes the repaired text, compressed if the path ends in ".gz" or ".zst". Returns the uncompressed bytes."""
         return self._write("repair_write", (path_bytes(path),), (), progress)
 
     def _repr_html_(self) -> str:
@@ -131,8 +131,8 @@ class Repaired(Closing):
 
 
 def repair(path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> Repaired:
-    """Makes a host trace or device trace that is no JSON any more JSON again: one that was cut off, that has quotes or control
-    characters in its names, NaN, commas too many.
+    """Repairs a host trace or device trace that is not valid JSON: truncated files, quotes or control characters in names,
+    NaN, extra commas.
 
     >>> with pysutra.repair("broken.json") as repaired:
     ...     repaired.write("whole.json")

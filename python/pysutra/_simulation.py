@@ -1,4 +1,4 @@
-"""The files of a job for ASTRA-sim, run in time; and what if."""
+"""Simulation of a job's .et files, and what-if questions."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ GPUS = {None: -1, "one": 0, "streams": 1}
 
 
 class Simulation(Closing):
-    """Simulated times of a job. Made by ``simulate()``."""
+    """Simulated times of a job. Returned by ``simulate()``."""
 
     @property
     def report(self) -> Dict[str, int]:
-        """time_ns (when the last node of the job ended), n_ranks, n_stuck (nodes that can never run)."""
+        """time_ns (end time of the last node), n_ranks, n_stuck (nodes that can never run)."""
         return _core.report(self._thing)
 
     @property
     def time_us(self) -> float:
-        """When the last node of the job ended."""
+        """End time of the last node, in microseconds."""
         return self.report["time_ns"] / 1000
 
     @property
     def tables(self) -> Dict[str, Table]:
-        """Times in nanoseconds. ranks: what each did; waits: who waited for whom; meetings: collectives of several ranks;
-        links: what the transfers tell of the network; path: the critical path; names: by the time of their nodes; stuck:
-        nodes that never ran, and why."""
+        """Tables, times in nanoseconds. ranks: time breakdown per rank; waits: wait time per pair of ranks; meetings:
+        collectives of several ranks; links: network rates estimated from transfers; path: the critical path; names: total
+        time per node name; stuck: nodes that never ran, with the reason."""
         return {name: _columns_of(self, name, None, (), number) for number, name in enumerate(TABLES)}
 
     def write_trace(self, path: Path, progress: Optional[Progress] = None) -> int:
-        """Writes the simulated times as a trace for Perfetto. Returns its bytes before compression."""
+        """Writes the simulated times as a trace for Perfetto. Returns the uncompressed bytes."""
         return self._write("simulate_trace", (path_bytes(path),), (), progress)
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class Simulation(Closing):
 
 
 def _ranks_of(paths: Sequence[bytes]) -> List[int]:
-    """By their names, as in job.3.et, if all of these tell one, and each another; else by their order."""
+    """Ranks from the file names (job.3.et) if all names contain distinct ranks, else from the order of the paths."""
     told = [re.search(rb"\.(\d+)\.et", os.path.basename(path)) for path in paths]
     ranks = [int(match.group(1)) for match in told if match]
     return ranks if len(set(ranks)) == len(paths) else list(range(len(paths)))
@@ -57,19 +57,19 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
              bandwidth: float = 1, straggler: bool = True, launch_latency: bool = True, alone: bool = False,
              gpu: Optional[str] = None, threads: bool = False, context: Optional[Context] = None,
              progress: Optional[Progress] = None) -> Simulation:
-    """Runs the .et files of a job's ranks together, and says what if.
+    """Simulates the .et files of a job's ranks, with optional what-if changes.
 
     Args:
-        paths: of the files, whose names may tell their ranks (job.3.et).
-        scales: changes: "gpu:0.5" halves the time of what GPUs do, "rank=1:name=~gemm:0" removes what is called so on one
-            rank; see ``sutra help simulate``.
-        network: a network that is told: "alpha=12us,beta=50GB/s".
-        bandwidth: the network's, times as much as it was.
-        straggler: False: no rank computes more slowly than the median rank.
-        launch_latency: False: kernels begin as soon as they can.
-        alone: ranks do not meet in their collectives.
-        gpu: "one": a GPU computes one thing at a time, "streams": one a stream; None: as the files were made for.
-        threads: a processor for each thread of a rank instead of one for all.
+        paths: .et files; their names may contain the rank (job.3.et).
+        scales: what-if changes: "gpu:0.5" halves the duration of GPU nodes, "rank=1:name=~gemm:0" removes nodes of this
+            name on one rank; see ``sutra help simulate``.
+        network: latency and bandwidth of an assumed network: "alpha=12us,beta=50GB/s".
+        bandwidth: factor on the measured network bandwidth.
+        straggler: False limits the compute time of each rank to the median rank.
+        launch_latency: False removes the launch latency of kernels.
+        alone: simulate ranks independently, without waiting at collectives.
+        gpu: "one" runs one kernel at a time per GPU, "streams" one per stream; None follows the files.
+        threads: simulate one CPU per thread of a rank instead of one per rank.
 
     >>> base, fast = pysutra.simulate(files), pysutra.simulate(files, ["gpu:0.5"])
     >>> fast.time_us / base.time_us

@@ -1,4 +1,4 @@
-"""Tables: columns that other libraries take without a copy."""
+"""Tables: columns that other libraries import without a copy."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ PAGE_ROWS = 20
 
 
 class Table:
-    """Columns of libsutra, for whoever knows Arrow's PyCapsule interface (``__arrow_c_stream__``).
+    """Columns of libsutra, exported by Arrow's PyCapsule interface (``__arrow_c_stream__``).
 
     >>> pyarrow.table(table)
     >>> polars.DataFrame(table)
     >>> pandas.DataFrame.from_arrow(table)     # pandas 3; table.to_pandas() with any
     >>> duckdb.sql("select * from table")      # after: table = pyarrow.table(table)
 
-    None of these libraries is needed for ``to_dict()`` and for looking at it. Numbers are libsutra's own memory, which stays
-    until the last of such objects has gone, whatever is closed before.
+    ``to_dict()`` and the display in notebooks need none of these libraries. Numbers are views of libsutra's memory, which is
+    freed with the last object that uses it, even if the trace was closed before.
     """
 
     def __init__(self, name: str, stream: Callable[[], Any]) -> None:
-        #: What it is called.
+        #: Name of the table.
         self.name = name
         self._stream = stream
         self._n_rows: Optional[int] = None
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The columns as a stream of one batch. A schema that is asked for is left to the consumer, as the interface allows."""
+        """Exports the columns as a stream of one batch. ``requested_schema`` is ignored, as the interface allows."""
         return self._stream()
 
     def __arrow_c_schema__(self) -> Any:
-        """The types of the columns."""
+        """Exports the types of the columns."""
         return _core.schema(self._stream())
 
     def _values(self, begin: int, end: int) -> Dict[str, List[Any]]:
@@ -42,7 +42,7 @@ class Table:
         return columns
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Returns the number of rows."""
         if self._n_rows is None:
             self._values(0, 0)
         return self._n_rows or 0
@@ -57,32 +57,31 @@ class Table:
         return self._values(begin, 1 << 62 if end is None else end)
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``."""
+        """Converts to a ``pyarrow.Table``."""
         import pyarrow
 
         return pyarrow.RecordBatchReader._import_from_c_capsule(self.__arrow_c_stream__()).read_all()
 
     def to_pandas(self, exact: bool = False, **options: Any) -> Any:
-        """A ``pandas.DataFrame``, by way of pyarrow; names are categories.
+        """Converts to a ``pandas.DataFrame`` through pyarrow; text columns become categories.
 
         Args:
-            exact: numbers keep Arrow's types (``pandas.ArrowDtype``), and none is copied. Otherwise they are numpy's, where
-                integers of which some are missing become float64, which rounds those beyond 2**53.
-            options: those of pyarrow's method; ``split_blocks=True``, which spares a copy of all columns, is set unless
-                they say otherwise.
+            exact: keep Arrow's types (``pandas.ArrowDtype``) without a copy. Otherwise types are numpy's:
+                integer columns with missing values become float64, which rounds integers beyond 2**53.
+            options: options of ``pyarrow.Table.to_pandas``; ``split_blocks=True`` is the default because it avoids a copy.
         """
         if exact:
             options = {"types_mapper": _exact_type, **options}
         return self.to_arrow().to_pandas(**{"split_blocks": True, **options})
 
     def to_polars(self) -> Any:
-        """A ``polars.DataFrame``."""
+        """Converts to a ``polars.DataFrame``."""
         import polars
 
         return polars.DataFrame(self)
 
     def page(self, number: int = 0, rows: int = PAGE_ROWS) -> "TablePage":
-        """Some of the rows, to be looked at: page ``number`` of ``rows`` rows each."""
+        """Returns page ``number`` for display, with ``rows`` rows per page."""
         return TablePage(self, number, rows)
 
     def __repr__(self) -> str:
@@ -96,7 +95,7 @@ class Table:
 
 
 def _exact_type(arrow_type: Any) -> Any:
-    """The type of a column whose values are to stay as they are; None: the usual one, as for categories and texts."""
+    """Returns the pandas type of a numeric column; None (the default type) for categories and text."""
     import pandas
     import pyarrow.types
 
@@ -105,7 +104,7 @@ def _exact_type(arrow_type: Any) -> Any:
 
 
 class TablePage:
-    """A page of a table."""
+    """One page of a table, for display."""
 
     def __init__(self, table: Table, number: int, rows: int) -> None:
         self.table, self.number, self.rows = table, number, rows

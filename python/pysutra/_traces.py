@@ -1,4 +1,4 @@
-"""Traces, and what is made of one or two of them."""
+"""Host and device traces, and results of one or two traces."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def _columns_of(result: Closing, name: str, columns: Optional[Sequence[str]], ar
 
 
 class Tabular(Closing):
-    """What is itself its table, to whoever knows Arrow's PyCapsule interface."""
+    """A result that is a table by itself, exported by Arrow's PyCapsule interface."""
 
     def _table(self) -> Table:
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Its table, with the usual columns."""
+        """Exports the table with its default columns."""
         return self._table().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self, exact: bool = False, **options: Any) -> Any:
-        """Its table as a ``pandas.DataFrame``; see ``Table.to_pandas``."""
+        """Converts the table to a ``pandas.DataFrame``; see ``Table.to_pandas``."""
         return self._table().to_pandas(exact, **options)
 
     def _repr_html_(self) -> str:
@@ -45,16 +45,16 @@ class Tabular(Closing):
 
 
 class DeviceTrace(Tabular):
-    """The file that Kineto writes: a timeline with operators, launches and kernels.
+    """A device trace as Kineto writes it: a timeline of operators, launches and kernels.
 
     Args:
         path: plain, gzip or zstd; "-" is standard input.
-        context: see ``Context``; most need none.
-        progress: called with (stage, done, total) while it is read, or a ``tqdm``.
-        step, from_us, to_us, name, stream, category: only that part of it is there, for all that is made of it; see
+        context: a ``Context``; None uses the default context.
+        progress: called as ``progress(stage, done, total)`` during reading, or a ``tqdm``.
+        step, from_us, to_us, name, stream, category: read only a selection of the trace; see
             ``pysutra.analyze.operators``.
 
-    It is itself its table of events:
+    The trace exports its events as a table:
 
     >>> with pysutra.DeviceTrace("device.json") as trace:
     ...     events = trace.to_pandas()
@@ -73,10 +73,10 @@ class DeviceTrace(Tabular):
 
         Columns are ts and dur (us), name, category, phase, kind ("cpu_operator", "launch", "gpu_operator", "launch_flow",
         "memory_set", "other"), pid, tid, stream, device, correlation, external_id and rf_id. On request there are also
-        pid_text, tid_text and so on, for ids that are no integers.
+        pid_text, tid_text and so on, for ids that are not integers.
 
         Args:
-            columns: those that are wanted; None: all but those on request.
+            columns: names of columns; None: all except the columns on request.
             args: members of the events' "args" that become columns, such as "grid" or "Input Dims". Lists and objects are
                 JSON text.
         """
@@ -87,24 +87,23 @@ class DeviceTrace(Tabular):
 
     def critical_path(self, annotation: Optional[str] = None, instance: int = 0, edition: str = "0.5",
                       progress: Optional[Progress] = None) -> "CriticalPath":
-        """The longest chain of work and waiting.
+        """Finds the critical path.
 
         Args:
-            annotation: part of the name of an event that the path is looked for in; None: "ProfilerStep" where there is
-                one; "": the whole trace.
-            instance: which of the events of that name, from 0.
-            edition: whose rules, of Holistic Trace Analysis "0.5" or "0.6".
+            annotation: part of the name of the event that bounds the analysis; None: "ProfilerStep" if the trace has one;
+                "": the full trace.
+            instance: index of the event among the events of this name, from 0.
+            edition: rules of Holistic Trace Analysis "0.5" or "0.6".
         """
         return CriticalPath(self, annotation, instance, edition, progress)
 
     def tree(self, host: Optional["HostTrace"] = None, progress: Optional[Progress] = None) -> "Tree":
-        """The call tree, with kernels, own and total times. A host trace adds tensor ids."""
+        """Builds the call tree, with kernels, self and total times. A host trace adds tensor ids."""
         return Tree(self, host, progress)
 
     def correlate(self, kind: str = "all", host: Optional["HostTrace"] = None,
                   progress: Optional[Progress] = None) -> "Correlation":
-        """Which backward operator belongs to which forward operator ("fwdbwd"), which kernel to which launch ("ac2g"), or
-        both ("all")."""
+        """Pairs backward with forward operators ("fwdbwd"), kernels with launches ("ac2g"), or both ("all")."""
         return Correlation(self, kind, host, progress)
 
     def __repr__(self) -> str:
@@ -112,7 +111,7 @@ class DeviceTrace(Tabular):
 
 
 class HostTrace(Tabular):
-    """The file that PyTorch's execution trace observer writes: operators as nodes, with tensors and dependencies."""
+    """A host trace as PyTorch's execution trace observer writes it: operators as nodes, with tensors and dependencies."""
 
     def __init__(self, path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> None:
         self.path = os.fspath(path)
@@ -131,7 +130,7 @@ class HostTrace(Tabular):
 
 
 class Linked(Tabular):
-    """ET+: a host trace with GPU operators, times and dependencies. Made by ``link()``."""
+    """ET+: a host trace with GPU operators, times and dependencies. Returned by ``link()``."""
 
     def __init__(self, host: HostTrace, device: DeviceTrace, sync: bool, progress: Optional[Progress]) -> None:
         self._context = host._context
@@ -139,7 +138,7 @@ class Linked(Tabular):
 
     @property
     def report(self) -> Dict[str, int]:
-        """What was linked and what was left out, counted: n_nodes, n_host_linked, n_gpu_without_launch, ..."""
+        """Counts of linked and unmatched events: n_nodes, n_host_linked, n_gpu_without_launch, ..."""
         return _core.report(self._thing)
 
     def nodes(self, columns: Optional[Sequence[str]] = None) -> Table:
@@ -151,8 +150,8 @@ class Linked(Tabular):
         return self.nodes()
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
-        """Writes ET+ ("x.json"), or a file for ASTRA-sim that takes the measured time when it is simulated ("x.et"), either
-        perhaps compressed (".gz", ".zst"). The file appears whole or not at all. Returns its bytes before compression."""
+        """Writes ET+ ("x.json"), or an ASTRA-sim file whose simulated time equals the measured time ("x.et"); compressed
+        with a further ".gz" or ".zst". The file is written atomically. Returns the uncompressed bytes."""
         name = os.fspath(path)
         for ending in (".gz", ".zst"):
             name = name[:-len(ending)] if name.endswith(ending) else name
@@ -171,7 +170,7 @@ class Linked(Tabular):
 
 @contextmanager
 def opened(given: Union[T, Path], kind: Type[T], context: Context, progress: Optional[Progress]) -> Iterator[T]:
-    """A trace that is given; or that of a path, as long as it is needed here."""
+    """Yields the given trace, or opens the given path and closes the trace at the end of the block."""
     if isinstance(given, (str, os.PathLike)):
         trace = kind(given, context, progress)
         try:
@@ -188,9 +187,9 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
 
     Args:
         host: the host trace, or its path.
-        device: the device trace, or its path; traces must be of one context.
-        sync: find synchronisation dependencies as well.
-        progress: called with (stage, done, total), or a ``tqdm``.
+        device: the device trace, or its path; both traces must have the same context.
+        sync: add synchronization dependencies.
+        progress: called as ``progress(stage, done, total)``, or a ``tqdm``.
 
     >>> with pysutra.link("host.json", "device.json") as linked:
     ...     linked.write("linked.json")
@@ -205,7 +204,7 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
 
 
 class Tree(Tabular):
-    """A call tree. Made by ``DeviceTrace.tree()``."""
+    """A call tree. Returned by ``DeviceTrace.tree()``."""
 
     FORMATS = {"json": 0, "text": 1, "chrome": 2, "events": 3}
 
@@ -219,15 +218,15 @@ class Tree(Tabular):
         return _core.report(self._thing)
 
     def nodes(self, columns: Optional[Sequence[str]] = None) -> Table:
-        """Events by rising start: event (its row in the file), name, kind, parent (a row of this table), depth, start_ns,
-        end_ns, host_ns, host_self_ns, device_ns, device_self_ns, thread."""
+        """Events in ascending order of start time: event (row in the file), name, kind, parent (row of this table), depth,
+        start_ns, end_ns, host_ns, host_self_ns, device_ns, device_self_ns, thread."""
         return _columns_of(self, "call tree", columns)
 
     def _table(self) -> Table:
         return self.nodes()
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
-        """Writes it as "json", "text", "chrome" (the trace with flows) or "events"."""
+        """Writes the tree as "json", "text", "chrome" (the trace with flows) or "events"."""
         return self._write("tree_write", (path_bytes(path),), (self.FORMATS[format],), progress)
 
     def _repr_html_(self) -> str:
@@ -235,7 +234,7 @@ class Tree(Tabular):
 
 
 class Correlation(Tabular):
-    """Pairs of events. Made by ``DeviceTrace.correlate()``."""
+    """Pairs of events. Returned by ``DeviceTrace.correlate()``."""
 
     KINDS = {"fwdbwd": 0, "ac2g": 1, "all": 2}
     FORMATS = {"json": 0, "csv": 1, "chrome": 2}
@@ -253,12 +252,12 @@ class Correlation(Tabular):
         return self.pairs()
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> int:
-        """Writes them as "json", "csv" or "chrome" (the trace with flows)."""
+        """Writes the pairs as "json", "csv" or "chrome" (the trace with flows)."""
         return self._write("correlation_write", (path_bytes(path),), (self.FORMATS[format],), progress)
 
 
 class CriticalPath(Tabular):
-    """The longest chain of work and waiting. Made by ``DeviceTrace.critical_path()``."""
+    """A critical path. Returned by ``DeviceTrace.critical_path()``."""
 
     EDITIONS = {"0.5": 0, "0.6": 1}
     FORMATS = {"text": 0, "json": 1, "chrome": 2}
@@ -271,19 +270,19 @@ class CriticalPath(Tabular):
 
     @property
     def report(self) -> Dict[str, float]:
-        """Sizes of the graph, and what the time on the path went to: us, operator_us, kernel_us, ..."""
+        """Size of the graph, and time on the path by kind: us, operator_us, kernel_us, ..."""
         return _core.report(self._thing)
 
     def edges(self, columns: Optional[Sequence[str]] = None) -> Table:
-        """The edges of the graph: from_event, from_end, to_event, to_end, weight (us), kind, and critical, whether it is on
-        the path."""
+        """Edges of the graph: from_event, from_end, to_event, to_end, weight (us), kind, and critical (whether the edge is
+        on the path)."""
         return _columns_of(self, "edges", columns)
 
     def _table(self) -> Table:
         return self.edges()
 
     def write(self, path: Path, format: str = "json", progress: Optional[Progress] = None) -> None:
-        """Writes it as "text", "json" or "chrome" (the trace with the path marked)."""
+        """Writes the path as "text", "json" or "chrome" (the trace with the path marked)."""
         self._run("critical_path_write", (self._thing,), (path_bytes(path),), (self.FORMATS[format],), progress)
 
     def _repr_html_(self) -> str:
@@ -291,12 +290,12 @@ class CriticalPath(Tabular):
 
 
 def counts_html(title: str, report: Dict[str, Any]) -> str:
-    """A report as a small table."""
+    """Formats a report as an HTML table."""
     rows = "".join(f"<tr><th>{name}</th><td>{value:,.6g}</td></tr>" if isinstance(value, float) else
                    f"<tr><th>{name}</th><td>{value:,}</td></tr>" for name, value in report.items())
     return f"<details><summary>{title}</summary><table>{rows}</table></details>"
 
 
 def trace_kind(path: Path, context: Optional[Context] = None) -> str:
-    """Which kind of trace a file is: "host" or "device"."""
+    """Returns the kind of a trace file: "host" or "device"."""
     return ("host", "device")[(context or shared()).run("trace_kind", (), (path_bytes(path),))]

@@ -1,4 +1,4 @@
-"""Where the time of one or many ranks went.
+"""Time analysis of one or many ranks.
 
 >>> result = pysutra.analyze.hta(["rank0.json", "rank1.json"])
 >>> result.tables["temporal_breakdown"].to_pandas()
@@ -24,7 +24,7 @@ DLRM_TABLES = ("streams", "rows", "overheads", "overheads_by_shape")
 
 
 class Rank(NamedTuple):
-    """A trace of several: its path, its rank, and why it was left out (None: it was not)."""
+    """One input trace: path, rank, and why it was skipped (None if it was not)."""
 
     path: str
     rank: int
@@ -53,7 +53,7 @@ class Tables(Mapping[str, Table]):
 
 
 class Result(Closing):
-    """What an analysis found: tables, and a page with cards and charts."""
+    """Result of an analysis: tables, and an HTML page with charts."""
 
     def _table(self, number: int, name: str) -> Table:
         thing, context = self._thing, self._context
@@ -61,12 +61,12 @@ class Result(Closing):
 
     @property
     def tables(self) -> Tables:
-        """The tables that could be made, by name: those that ``sutra analyze`` writes as files."""
+        """Tables by name, the same as ``sutra analyze`` writes as files. Tables without data are absent."""
         return Tables({name: self._table(number, name) for number, name in _core.tables(self._thing)})
 
     @property
     def ranks(self) -> List[Rank]:
-        """The ranks by number, and behind them what was left out."""
+        """Ranks in ascending order, followed by the skipped traces."""
         return [Rank(*rank) for rank in _core.ranks(self._thing)]
 
     _page = "report"
@@ -75,8 +75,8 @@ class Result(Closing):
         raise NotImplementedError("there is no page of this result")
 
     def write_report(self, folder: Path) -> str:
-        """Writes the page and its charts to a folder, and returns the page's path. Each kind of result has a page of its own name;
-        those in the same folder lead to each other."""
+        """Writes the page and its charts to a directory and returns the path of the page. Each kind of result has its own page
+        name; pages in one directory link to each other."""
         os.makedirs(folder, exist_ok=True)
         self._write_page(path_bytes(folder))
         return os.path.join(os.fspath(folder), self._page + ".html")
@@ -92,7 +92,7 @@ class Result(Closing):
 
 
 class HtaResult(Result):
-    """The tables of Holistic Trace Analysis for some ranks. Made by ``hta()``."""
+    """Tables of Holistic Trace Analysis. Returned by ``hta()``."""
 
     _page = "hta"
 
@@ -118,7 +118,7 @@ class HtaResult(Result):
 
 
 class HtaRankResult(Result):
-    """The tables of one rank, those among them that only one rank has. Made by ``hta_rank()``."""
+    """Tables of one rank, including tables that exist only per rank. Returned by ``hta_rank()``."""
 
 
 def _hta_numbers(rank: int, kernels: int, delay: int, last_step: bool, all_launches: bool, nanoseconds: bool,
@@ -134,23 +134,23 @@ def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str =
         full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, step: Step = None, from_us: float = 0,
         to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
         rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> HtaResult:
-    """The tables of Holistic Trace Analysis for the device traces of one or many ranks.
+    """Computes the tables of Holistic Trace Analysis for the device traces of one or many ranks.
 
-    Traces are read several at a time and freed; one that cannot be read is left out with a warning.
+    Traces are read in parallel and freed after use. Malformed traces are skipped with a warning.
 
     Args:
-        paths: a trace or several.
-        compat: compute all as HTA does, its faults included.
-        edition: HTA's rules of "0.5" or "0.6".
-        kernels: most names of kernels of each type before "others" (0: 10).
-        kernel_delay: gaps below it, in us, are waits for a kernel (0: 30).
+        paths: one trace or several.
+        compat: reproduce HTA exactly, including its faults.
+        edition: HTA version, "0.5" or "0.6".
+        kernels: number of kernel names per type; the rest is "others" (0: 10).
+        kernel_delay: gaps up to this length, in microseconds, are kernel waits (0: 30).
         last_step: keep the last profiler step.
-        all_launches: count calls that HTA does not know.
+        all_launches: include launch calls unknown to HTA.
         nanoseconds: keep fractions of microseconds.
-        full_queue: kernels that a queue holds at most (0: 1024).
-        sequences_of: sequences of kernels are those of operators whose name has this (None: "aten::").
-        sequence_kernels: and that have so many kernels at least (0: 3).
-        step, from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
+        full_queue: capacity of a launch queue, in kernels (0: 1024).
+        sequences_of: count kernel sequences of operators whose name contains this text (None: "aten::").
+        sequence_kernels: minimum number of kernels in a sequence (0: 3).
+        step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
@@ -164,8 +164,8 @@ def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: s
              kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
              full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0,
              progress: Optional[Progress] = None) -> HtaRankResult:
-    """The tables of one rank, whose trace was read already; those of single launches and of queues over time too. For the
-    arguments see ``hta()``."""
+    """Computes the tables of one rank from its open trace, including launches and queue lengths over time. For the arguments
+    see ``hta()``."""
     numbers = _hta_numbers(rank, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
                            sequence_kernels)
     thing = trace._run("hta", (trace._thing,), (sequences_of,), numbers, progress)
@@ -173,7 +173,7 @@ def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: s
 
 
 class OperatorsResult(Result):
-    """Device time by operator, category, module, ...; or by kernel. Made by ``operators()`` and ``kernels()``."""
+    """Device time by operator, category, module, ...; or by kernel. Returned by ``operators()`` and ``kernels()``."""
 
     def _write_page(self, folder: bytes) -> None:
         self._run("operators_page", (self._thing,), (folder,))
@@ -192,17 +192,17 @@ def _operators(paths: Union[Path, Sequence[Path]], is_kernels: bool, peaks: Opti
 def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, step: Step = None, from_us: float = 0,
               to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
               rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
-    """Device time by operator, arguments, category, module, annotation and path of calls, with rates.
+    """Computes device time by operator, arguments, category, module, annotation and call path, with rates.
 
     Args:
         paths: device traces of one or many ranks.
-        peaks: a file with what the device can do at most.
-        step: only what is launched in this step, or in several: "3-5".
-        from_us, to_us: only what is launched from the one moment to the other, from the first event on (0: no bound).
-        name: only work whose name, or whose operator's, contains this.
-        stream: only what runs on this stream.
-        category: only work of operators of this category: "GEMM".
-        rank: only the traces of this rank, or of these: ``range(4)``; others are not read.
+        peaks: file with the peak rates of the device.
+        step: only GPU activity launched in this step, or in a range of steps: "3-5".
+        from_us, to_us: only GPU activity launched in this time range, in microseconds after the first event (0: no limit).
+        name: only GPU activity whose name or operator name contains this text.
+        stream: only GPU activity on this stream.
+        category: only GPU activity of operators in this category, such as "GEMM".
+        rank: only the traces of this rank or these ranks: ``range(4)``; other traces are not read.
     """
     part = Part(step, from_us, to_us, name, stream, category, rank)
     return _operators(paths, False, peaks, part, context, progress)
@@ -211,30 +211,30 @@ def operators(paths: Union[Path, Sequence[Path]], peaks: Optional[Path] = None, 
 def kernels(paths: Union[Path, Sequence[Path]], step: Step = None, from_us: float = 0,
             to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
             rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OperatorsResult:
-    """Kernels by name and by launch; the arguments are those of ``operators()``."""
+    """Computes kernel time by name and by launch; for the arguments see ``operators()``."""
     part = Part(step, from_us, to_us, name, stream, category, rank)
     return _operators(paths, True, None, part, context, progress)
 
 
 class TracelensResult(Result):
-    """The tables of TraceLens of one trace. Made by ``tracelens()``."""
+    """TraceLens' tables of one trace. Returned by ``tracelens()``."""
 
 
 def tracelens(trace: DeviceTrace, progress: Optional[Progress] = None) -> TracelensResult:
-    """The tables of TraceLens, with its columns and its arithmetic."""
+    """Computes TraceLens' tables, with its columns and arithmetic."""
     thing = trace._run("operators", (trace._thing,), (), (True, False), progress)
     return TracelensResult(trace._context, thing)
 
 
 class DlrmResult(Closing):
-    """What the DLRM notebook finds in one trace. Made by ``dlrm()``."""
+    """Results of the DLRM notebook for one trace. Returned by ``dlrm()``."""
 
     def __init__(self, path: str, context: Context, thing: Any) -> None:
         self.path, self._context, self._thing = path, context, thing
 
     @property
     def report(self) -> Dict[str, float]:
-        """Queries per second (qps), times on host and device, counts."""
+        """Queries per second (qps), host and device times, counts."""
         return _core.report(self._thing)
 
     @property
@@ -243,7 +243,7 @@ class DlrmResult(Closing):
         return Tables({name: _columns_of(self, name, None, (), number) for number, name in enumerate(DLRM_TABLES)})
 
     def write_report(self, folder: Path) -> str:
-        """Writes the page, dlrm.html, and its charts to a folder, and returns the page's path."""
+        """Writes dlrm.html and its charts to a directory and returns the path of the page."""
         os.makedirs(folder, exist_ok=True)
         self._run("dlrm_page", (self._thing,), (path_bytes(self.path), path_bytes(folder)))
         return os.path.join(os.fspath(folder), "dlrm.html")
@@ -258,15 +258,15 @@ def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, 
          module_marker: Optional[str] = None, step: Step = None, from_us: float = 0, to_us: float = 0,
          name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
          context: Optional[Context] = None, progress: Optional[Progress] = None) -> DlrmResult:
-    """Queries per second, device time by operator, overheads of the host, as ml_perf_model's DLRM notebook has them.
+    """Computes queries per second, device time by operator and host overheads as ml_perf_model's DLRM notebook does.
 
     Args:
         path: a device trace; for many ranks see ``map_ranks``.
-        compat: as the original, its mistakes included.
-        iters, skip_iters: iterations, and those before them (0: see ``sutra help analyze dlrm``).
-        batch: queries in an iteration (0: 2048).
-        module_marker: beginning of the names of labels (None: "## ", or what the trace has instead).
-        step, from_us, to_us, name, stream, category: only that part of the trace, see ``operators()``.
+        compat: reproduce the notebook exactly, including its bugs.
+        iters, skip_iters: number of iterations, and of skipped iterations before them (0: see ``sutra help analyze dlrm``).
+        batch: queries per iteration (0: 2048).
+        module_marker: prefix of label names (None: "## ", or the prefix found in the trace).
+        step, from_us, to_us, name, stream, category: selection of the trace, see ``operators()``.
     """
     with DeviceTrace(path, context, progress, step, from_us, to_us, name, stream, category) as trace:
         thing = trace._run("dlrm", (trace._thing,), (module_marker,), (compat, iters, skip_iters, batch), progress)
@@ -274,8 +274,8 @@ def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, 
 
 
 class Finding(NamedTuple):
-    """A sentence that says why it is slow: the rule that found it, what there is to win (percent of the window; None: no win
-    is claimed), and the numbers that the sentence rests on, with their units in their names."""
+    """One finding: the rule, the estimated saving (percent of the window; None if the rule estimates none), the text, and its
+    numbers with units in their names."""
 
     rule: str
     win_percent: Optional[float]
@@ -284,20 +284,20 @@ class Finding(NamedTuple):
 
 
 class OverviewResult(Result):
-    """Why training is slow. Made by ``overview()``."""
+    """Time breakdown and findings. Returned by ``overview()``."""
 
     def _write_page(self, folder: bytes) -> None:
         self._run("overview_page", (self._thing,), (folder,))
 
     @property
     def findings(self) -> List[Finding]:
-        """At most five, the one with most to win first."""
+        """At most five findings, the largest estimated saving first."""
         return [Finding(rule, None if math.isnan(win) else win, text, numbers)
                 for rule, win, text, numbers in _core.report(self._thing)["findings"]]
 
     @property
     def steps(self) -> Table:
-        """The steps of each rank, and what they consist of."""
+        """Steps of each rank with their time breakdown."""
         return self.tables["steps"]
 
     def __repr__(self) -> str:
@@ -308,14 +308,14 @@ def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = Non
              page: bool = True, step: Step = None, from_us: float = 0,
              to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
              rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> OverviewResult:
-    """Why training is slow: what the devices did and waited for, step by step, and the few sentences that follow.
+    """Finds why training is slow: time breakdown and GPU idle causes per step, and findings.
 
     Args:
         paths: device traces of one or many ranks.
-        annotation: steps are annotations of this name (None: the profiler's, else what repeats).
-        peaks: a file with what the device can do at most.
-        page: make also the tables of ``operators()`` and ``hta()``, of the same reading, which the page shows.
-        step, from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
+        annotation: name of the annotations that mark steps (None: ProfilerStep, else the annotation that repeats).
+        peaks: file with the peak rates of the device.
+        page: compute the tables of ``operators()`` and ``hta()`` too, which the page shows.
+        step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
@@ -324,7 +324,7 @@ def overview(paths: Union[Path, Sequence[Path]], annotation: Optional[str] = Non
 
 
 class CollectivesResult(Result):
-    """Collectives of a job. Made by ``collectives()``."""
+    """Collectives of a job. Returned by ``collectives()``."""
 
     _page = "collectives"
 
@@ -333,14 +333,14 @@ class CollectivesResult(Result):
 
     @property
     def report(self) -> Dict[str, Any]:
-        """The figures of the whole job: n_collectives, waited_us, clocks_apart_us, n_faults, ..."""
+        """Totals of the job: n_collectives, waited_us, clocks_apart_us, n_faults, ..."""
         report = _core.report(self._thing)
         del report["straggler"]
         return report
 
     @property
     def straggler(self) -> Optional[Dict[str, Any]]:
-        """The rank that the others wait for most, why, and all of it as a sentence; None: no rank holds the others up."""
+        """The straggler: rank, cause and text; None if no rank is a straggler."""
         straggler: Optional[Dict[str, Any]] = _core.report(self._thing)["straggler"]
         return straggler
 
@@ -349,16 +349,15 @@ def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arriva
                 link_gb_per_s: float = 0, step: Step = None, from_us: float = 0,
                 to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
                 rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> CollectivesResult:
-    """Collectives over all ranks of a job: who waited for whom, how fast they were, how far clocks are apart, and what is
-    wrong with them.
+    """Analyzes the collectives of a job: wait times between ranks, bandwidth, clock offsets and errors.
 
     Args:
         paths: device traces of the ranks.
-        compat: the tables of TraceLens instead.
-        arrivals: also the table with a row for each rank of each collective.
-        ranks_per_host: 0: as many as a host has GPUs, where the traces tell that.
-        link_gb_per_s: what a GPU's links do at most in one direction (0: as data sheets have it, inside hosts).
-        step, from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
+        compat: return TraceLens' tables instead.
+        arrivals: add a table with one row per rank and collective.
+        ranks_per_host: number of ranks per host (0: the number of GPUs recorded in the traces).
+        link_gb_per_s: peak bandwidth of a GPU's links in one direction (0: data sheet value within a host).
+        step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
@@ -368,7 +367,7 @@ def collectives(paths: Union[Path, Sequence[Path]], compat: bool = False, arriva
 
 
 class DiffResult(Result):
-    """Two traces, or jobs, side by side. Made by ``diff()``."""
+    """Comparison of two traces or jobs. Returned by ``diff()``."""
 
     def __init__(self, context: Context, thing: Any, names: Tuple[str, str]) -> None:
         super().__init__(context, thing)
@@ -379,8 +378,8 @@ class DiffResult(Result):
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Pairs of figures of A and B: step_us, device_us, n_steps, ...; and how sure their differences are:
-        step_error_us, device_error_us (NaN: not known)."""
+        """Values of A and B: step_us, device_us, n_steps, ...; and the standard errors of the differences: step_error_us,
+        device_error_us (NaN: unknown)."""
         return _core.report(self._thing)
 
 
@@ -396,14 +395,14 @@ def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, 
          step: Union[Step, Tuple[Step, Step]] = None, from_us: float = 0, to_us: float = 0,
          name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None, rank: Ranks = None,
          context: Optional[Context] = None, progress: Optional[Progress] = None) -> DiffResult:
-    """What became slower or faster from A to B, by how much, and where.
+    """Finds which operators and kernels became slower or faster from A to B, and by how much.
 
     Args:
-        a, b: each the device traces of a job's ranks, one or several paths; or both a ``DeviceTrace`` of one context.
-        compat: the tables of TraceDiff of Holistic Trace Analysis instead.
-        renames: names of A that count as names of B: {"aten::mm": "aten::matmul"}.
-        step: this step only, of both or, as a pair, of A and of B.
-        from_us, to_us, name, stream, category, rank: only that part of the traces, see ``operators()``.
+        a, b: one or several paths of device traces each; or two ``DeviceTrace`` objects of one context.
+        compat: return the tables of Holistic Trace Analysis' TraceDiff instead.
+        renames: operator names of A mapped to names of B: {"aten::mm": "aten::matmul"}.
+        step: step of both traces, or a pair of steps, one of A and one of B.
+        from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
     """
     pairs = tuple(text for pair in (renames or {}).items() for text in pair)
     of_a, of_b = (Part(each, from_us, to_us, name, stream, category, rank)
