@@ -57,17 +57,17 @@ waits = json.load(open("simulated.json"))["waits"]
 assert waits[0]["us"] > 3000 and waits[0]["for"] != waits[0]["rank"], waits
 PYTHON
 
-make lost --seed 3 --without-rank 2
+make lost --seed 3 --inject missing:2
 told lost "rank 2: no pair of traces is there: 1 of 3 ranks"
 told lost "collectives lack ranks"
 near "a rank is lost" "$(simulated lost)" "$(measured lost)" 0.003
 
-may_fail=1 make cut --seed 3 --cut-rank 1
+may_fail=1 make cut --seed 3 --inject cut:1
 told cut "rank 1: devices/device.1.json: .* the file ends here, cut off"
 told cut "collectives lack ranks"
 near "a rank is cut off" "$(simulated cut)" "$(measured cut)" 0.003
 
-make lossy --seed 3 --lossy-rank 2
+make lossy --seed 3 --inject lost:2
 told lossy "rank 2: group 0: 1 of its collectives are on other ranks only"
 near "a rank lost a collective" "$(simulated lossy)" "$(measured lossy)" 0.003
 echo "$n answers of jobs"

@@ -21,7 +21,8 @@ struct gen_values {
     const char *gpu_scale;
     int shape, sync;
     uint64_t n_ranks, ranks_per_host, skew_us, clock_offset_us;
-    uint64_t slow_rank, missing_rank, swapped_rank, cut_rank, lossy_rank, resized_rank;
+    uint64_t slow_rank;
+    struct word_list injected; /* FAULT:RANK */
     bool force, quiet, integer_times, no_gpu, no_annotations, collectives, python_functions;
 };
 
@@ -73,16 +74,10 @@ static const struct option_row options[] = {
      .help = "clocks of hosts differ at most US microseconds from the first one's (default: 0)"},
     {"slow-rank", 0, OPTION_NUMBER, "R", AT(slow_rank), .maximum = UINT32_MAX - 1,
      .help = "rank R takes half as long again"},
-    {"without-rank", 0, OPTION_NUMBER, "R", AT(missing_rank), .maximum = UINT32_MAX - 1,
-     .help = "leave the traces of rank R out"},
-    {"swap-rank", 0, OPTION_NUMBER, "R", AT(swapped_rank), .maximum = UINT32_MAX - 1,
-     .help = "rank R begins two collectives in the wrong order"},
-    {"cut-rank", 0, OPTION_NUMBER, "R", AT(cut_rank), .maximum = UINT32_MAX - 1,
-     .help = "the device trace of rank R ends in the middle"},
-    {"lossy-rank", 0, OPTION_NUMBER, "R", AT(lossy_rank), .maximum = UINT32_MAX - 1,
-     .help = "the device trace of rank R lacks the kernel of a collective"},
-    {"resize-rank", 0, OPTION_NUMBER, "R", AT(resized_rank), .maximum = UINT32_MAX - 1,
-     .help = "rank R does a collective with another size"},
+    {"inject", 0, OPTION_WORDS, "FAULT:RANK", AT(injected),
+     .help = "inject a fault into the traces of one rank: missing (no traces), swap (two collectives in the wrong "
+             "order), cut (truncated device trace), lost (no kernel of one collective) or resize (one collective of "
+             "another size); may be repeated"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress"},
     {0},
 };
@@ -92,10 +87,8 @@ static const struct option_row options[] = {
 static int check(const struct gen_values *values, const struct command *command) {
     if (values->events == 0)
         return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", command->called);
-    if (values->n_ranks == 0 &&
-        (values->ranks_per_host || values->skew_us || values->clock_offset_us || values->slow_rank != NO_RANK ||
-         values->missing_rank != NO_RANK || values->swapped_rank != NO_RANK || values->cut_rank != NO_RANK ||
-         values->lossy_rank != NO_RANK || values->resized_rank != NO_RANK))
+    if (values->n_ranks == 0 && (values->ranks_per_host || values->skew_us || values->clock_offset_us ||
+                                 values->slow_rank != NO_RANK || values->injected.n > 0))
         return message_fail(SUTRA_USAGE, "options about ranks need the number of them: --ranks N");
     if (values->n_ranks == 0 && paths_same(values->host, values->device))
         return message_fail(SUTRA_USAGE, "%s: both traces would be the same file", values->host);
@@ -106,6 +99,34 @@ static bool read_scale(const char *text, double *scale) {
     char *end;
     *scale = strtod(text, &end);
     return end > text && !*end && *scale > 0;
+}
+
+/* Sets the rank of each injected fault. */
+static int read_faults(const struct word_list *injected, struct generate_job_options *job) {
+    const struct {
+        const char *name;
+        uint32_t *rank;
+    } faults[] = {{"missing", &job->missing_rank},
+                  {"swap", &job->swapped_rank},
+                  {"cut", &job->cut_rank},
+                  {"lost", &job->lossy_rank},
+                  {"resize", &job->resized_rank}};
+    enum { N_FAULTS = sizeof faults / sizeof *faults };
+    for (size_t i = 0; i < N_FAULTS; i++)
+        *faults[i].rank = GENERATE_RANK_NONE;
+    for (size_t i = 0; i < injected->n; i++) {
+        const char *word = injected->words[i], *colon = strchr(word, ':');
+        size_t length = colon ? (size_t)(colon - word) : 0, fault = 0;
+        char *end = NULL;
+        unsigned long rank = colon && colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
+        while (fault < N_FAULTS && (strlen(faults[fault].name) != length || strncmp(faults[fault].name, word, length)))
+            fault++;
+        if (fault == N_FAULTS || !end || *end || rank >= GENERATE_RANK_NONE)
+            return message_fail(
+                SUTRA_USAGE, "--inject: '%s' is not FAULT:RANK with missing, swap, cut, lost or resize as FAULT", word);
+        *faults[fault].rank = (uint32_t)rank;
+    }
+    return SUTRA_OK;
 }
 
 /* Each file has its place among those that an interrupted program removes. */
@@ -128,34 +149,20 @@ static int make_folders(const struct gen_values *values) {
     return exit_code == SUTRA_OK ? folder_make(values->device) : exit_code;
 }
 
-static enum sutra_status make_job(const struct gen_values *values, const struct generate_options *run,
-                                  struct sutra_error *error) {
-    const struct generate_job_options job = {
-        .run = *run,
+static struct generate_job_options job_options(const struct gen_values *values) {
+    return (struct generate_job_options){
         .n_ranks = (uint32_t)values->n_ranks,
         .ranks_per_host = (uint32_t)values->ranks_per_host,
         .skew_us = values->skew_us,
         .clock_offset_us = values->clock_offset_us,
         .slow_rank = (uint32_t)values->slow_rank, /* no rank is GENERATE_RANK_NONE */
-        .missing_rank = (uint32_t)values->missing_rank,
-        .swapped_rank = (uint32_t)values->swapped_rank,
-        .cut_rank = (uint32_t)values->cut_rank,
-        .lossy_rank = (uint32_t)values->lossy_rank,
-        .resized_rank = (uint32_t)values->resized_rank,
         .host_folder = values->host,
         .device_folder = values->device,
     };
-    return generate_job(&job, error);
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct gen_values values = {.host = NULL,
-                                .slow_rank = NO_RANK,
-                                .missing_rank = NO_RANK,
-                                .swapped_rank = NO_RANK,
-                                .cut_rank = NO_RANK,
-                                .lossy_rank = NO_RANK,
-                                .resized_rank = NO_RANK};
+    struct gen_values values = {.host = NULL, .slow_rank = NO_RANK};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -163,6 +170,9 @@ static int run(const struct command *command, int argc, char **argv) {
     values.host = values.host ? values.host : values.n_ranks ? "hosts" : "host.json";
     values.device = values.device ? values.device : values.n_ranks ? "devices" : "device.json";
     if ((exit_code = check(&values, command)) != SUTRA_OK)
+        return exit_code;
+    struct generate_job_options job = job_options(&values);
+    if ((exit_code = read_faults(&values.injected, &job)) != SUTRA_OK)
         return exit_code;
     double gpu_scale = 1;
     if (values.gpu_scale && !read_scale(values.gpu_scale, &gpu_scale))
@@ -193,8 +203,9 @@ static int run(const struct command *command, int argc, char **argv) {
         .progress = on_progress,
         .arg = &progress,
     };
+    job.run = generate;
     struct sutra_error error;
-    enum sutra_status status = values.n_ranks ? make_job(&values, &generate, &error) : generate_pair(&generate, &error);
+    enum sutra_status status = values.n_ranks ? generate_job(&job, &error) : generate_pair(&generate, &error);
     progress_clear(&progress);
     return status ? message_error(&error) : SUTRA_OK;
 }

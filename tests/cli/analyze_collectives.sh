@@ -25,10 +25,10 @@ clocks = json.load(open("json/collective_clocks.json"))
 assert [clock["set_right"] for clock in clocks] == [0] * 4 + [1] * 4
 END
 echo "--- a collective is lost, and another has another size"
-job --lossy-rank 4 --resize-rank 5
+job --inject lost:4 --inject resize:5
 quietly sutra analyze collectives d
 echo "--- a rank is missing, one is cut, and two collectives are swapped"
-job --without-rank 3 --swap-rank 6
+job --inject missing:3 --inject swap:6
 cp d/device.1.json d/device.9.json
 quietly sutra analyze collectives d -o checks -q --no-report
 cut -d, -f 1-7 checks/collective_checks.csv

@@ -13,13 +13,13 @@ job
 echo "--- nothing"
 check
 echo "--- a rank is missing"
-job --without-rank 3
+job --inject missing:3
 check
 echo "--- two collectives are swapped"
-job --swap-rank 6
+job --inject swap:6
 check
 echo "--- a file is cut"
-job --cut-rank 0
+job --inject cut:0
 check
 echo "--- clocks of hosts"
 job --clock-offset-us 2000 --skew-us 100 --slow-rank 2
@@ -32,7 +32,7 @@ assert json.load(open("out/job.json"))["findings"] == check["findings"]
 assert [host["last_rank"] for host in check["clocks"]] == [3, 7] and check["clocks"][1]["spread_us"] < 1
 END
 echo "--- a collective is lost, and another has another size"
-job --lossy-rank 4 --resize-rank 5
+job --inject lost:4 --inject resize:5
 check
 echo "--- two files of one rank, and a device trace that is another's"
 job

@@ -60,7 +60,7 @@ echo "--- a slow rank, and clocks"
 job --ranks 8 --ranks-per-host 4 --skew-us 300 --clock-offset-us 900 --slow-rank 5
 python3 check.py d 4
 echo "--- faults"
-job --ranks 4 --swap-rank 2 --without-rank 1 --cut-rank 3
+job --ranks 4 --inject swap:2 --inject missing:1 --inject cut:3
 ls h d
 python3 check.py d 4
 echo "--- the same again, and an odd number"
@@ -71,9 +71,11 @@ diff -r h h1 && diff -r d d1 && python3 check.py d 3
 echo "--- what is refused"
 sutra gen -n 2k --ranks 1 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --slow-rank 4 --host h --device d 2>&1
-sutra gen -n 2k --ranks 4 --lossy-rank 4 --host h --device d 2>&1
-sutra gen -n 2k --ranks 4 --resize-rank 4 --host h --device d 2>&1
+sutra gen -n 2k --ranks 4 --inject lost:4 --host h --device d 2>&1
+sutra gen -n 2k --ranks 4 --inject resize:4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --streams 1 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --shape ties --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --host h --device h/none/d 2>&1
-sutra gen -n 2k --swap-rank 4 2>&1 || exit 0
+sutra gen -n 2k --ranks 4 --inject lots:1 --host h --device d 2>&1
+sutra gen -n 2k --ranks 4 --inject lost:-1 --host h --device d 2>&1
+sutra gen -n 2k --inject swap:4 2>&1 || exit 0
