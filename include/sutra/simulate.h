@@ -1,5 +1,5 @@
 /*
- * simulate.h - Chakra .et files, which simulators such as ASTRA-sim run.
+ * simulate.h - Chakra .et files, the input of simulators such as ASTRA-sim.
  *
  *     .et file --> sutra_et_read() --> struct sutra_et --> sutra_et_write_json()   JSON, or JSON lines
  *     JSON lines --> sutra_et_read_lines() --/        \--> sutra_et_write()        .et
@@ -24,15 +24,15 @@ extern "C" {
 
 struct sutra_et;
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_et_read_options {
     size_t size;
-    bool damaged; /* take the nodes before a place where the file is malformed, instead of failing there */
+    bool damaged; /* accept a malformed file: keep the nodes before the first malformed byte */
 };
 
-/* Reads an .et file, or bytes of one (which are copied), plain or compressed with gzip or zstd; "-" is standard input.
- * `options` may be NULL. *et is the caller's. SUTRA_NO_INPUT. SUTRA_DATA: malformed; the error has the byte and the
- * node. SUTRA_SYSTEM: out of memory. */
+/* Reads an .et file, or the bytes of one (copied), plain or compressed with gzip or zstd; "-" is standard input.
+ * `options` may be NULL. The caller frees *et. Errors: SUTRA_NO_INPUT; SUTRA_DATA: malformed file, with the byte and the
+ * node in the error; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_read(struct sutra_context *context, const char *path,
                                 const struct sutra_et_read_options *options, struct sutra_et **et,
                                 struct sutra_error *error);
@@ -43,37 +43,37 @@ void sutra_et_free(struct sutra_et *et);
 
 uint64_t sutra_et_nodes(const struct sutra_et *et);
 
-/* Whether a file is of this format, told by its beginning. SUTRA_NO_INPUT; SUTRA_DATA: it cannot be decompressed, or
- * stands for more than the context's `most_input_bytes`. */
+/* Detects the .et format from the first bytes of a file. Errors: SUTRA_NO_INPUT; SUTRA_DATA: decompression fails or
+ * exceeds the context's `most_input_bytes`. */
 enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
                                  struct sutra_error *error);
 
-/* Reads the JSON lines of sutra_et_write_json(), or what chakra_jsonizer writes. Errors as those of sutra_et_read(),
- * with the line. */
+/* Reads JSON lines written by sutra_et_write_json() or chakra_jsonizer. Errors as for sutra_et_read(), with the line
+ * number. */
 enum sutra_status sutra_et_read_lines(struct sutra_context *context, const char *path, struct sutra_et **et,
                                       struct sutra_error *error);
 enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                        struct sutra_et **et, struct sutra_error *error);
 
-/* Whether a file holds such lines, told by its first bytes; one that is compressed is not known. SUTRA_NO_INPUT. */
+/* Detects JSON lines from the first bytes of an uncompressed file. Errors: SUTRA_NO_INPUT. */
 enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error);
 
-/* Writes an .et file, as Google's own writer has the bytes. Writes as sutra_linked_write() does. */
+/* Writes an .et file with the same bytes as Google's protobuf writer. Writes as sutra_linked_write() does. */
 enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
                                  uint64_t *n_bytes, struct sutra_error *error);
 
-/* ---- What a file holds ---- */
+/* ---- File summary ---- */
 
-/* Communication of a type in a group. */
+/* Communication of one type in one process group. */
 struct sutra_et_traffic {
     const char *type;  /* such as "ALL_REDUCE"; "SEND", "RECEIVE" */
-    const char *group; /* its name; "": all ranks */
+    const char *group; /* name of the process group; "": all ranks */
     uint64_t count;
-    uint64_t bytes; /* of all of them; 2^64 - 1 where they do not fit */
+    uint64_t bytes; /* total; 2^64 - 1 on overflow */
     uint64_t bytes_least, bytes_most;
 };
 
-/* Types of nodes: the numbers of Chakra's schema up to COMM_COLL_NODE, and all others. */
+/* Node types: the numbers of Chakra's schema up to COMM_COLL_NODE, and one for all others. */
 enum { SUTRA_ET_OTHER = 8, SUTRA_ET_TYPES = 9 };
 
 struct sutra_et_info {
@@ -82,26 +82,27 @@ struct sutra_et_info {
     uint64_t n_nodes, n_cpu, n_gpu;
     uint64_t n_of_type[SUTRA_ET_TYPES];
     uint64_t n_ctrl, n_data;                /* dependencies */
-    uint64_t n_absent;                      /* of these, on nodes that are not there */
-    uint64_t n_cyclic;                      /* nodes in a cycle of dependencies or behind one */
+    uint64_t n_absent;                      /* dependencies on missing nodes */
+    uint64_t n_cyclic;                      /* nodes in or after a dependency cycle */
     uint64_t us_least, us_most, us_total;   /* durations */
-    uint64_t critical_us;                   /* largest sum of durations along a chain of dependencies */
-    uint64_t n_levels;                      /* nodes of the longest chain */
-    uint64_t width;                         /* most nodes that stand equally far from the beginning */
-    const char *schema;                     /* of the trace that was converted; "": not given */
-    const struct sutra_et_traffic *traffic; /* by type, then by group in order of first sight */
+    uint64_t critical_us;                   /* longest dependency chain by duration */
+    uint64_t n_levels;                      /* nodes in the longest dependency chain */
+    uint64_t width;                         /* maximum number of nodes at the same depth */
+    const char *schema;                     /* schema of the converted trace; "": not recorded */
+    const struct sutra_et_traffic *traffic; /* by type, then by group in order of first occurrence */
     uint64_t n_traffic;
 };
 
-/* Fills the report; its texts live until the file's next report, or its end. SUTRA_SYSTEM: out of memory. */
+/* Fills *info; its strings are valid until the next call for the same file or its free. Errors: SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *et, struct sutra_et_info *info,
                                 struct sutra_error *error);
 
 /* ---- JSON ---- */
 
 enum sutra_et_layout {
-    SUTRA_ET_CHAKRA, /* indented objects one right behind the other, as chakra_jsonizer writes them */
-    SUTRA_ET_LINES,  /* an object a line: the metadata, then the nodes */
+    SUTRA_ET_CHAKRA, /* concatenated indented objects, as chakra_jsonizer writes them */
+    SUTRA_ET_LINES,  /* one object per line: the metadata, then the nodes */
 };
 
 /* Writes to a file as sutra_linked_write() does. */
@@ -109,227 +110,227 @@ enum sutra_status sutra_et_write_json(struct sutra_context *context, const struc
                                       enum sutra_et_layout layout, const char *path, uint64_t *n_bytes,
                                       struct sutra_error *error);
 
-/* ---- What ASTRA-sim needs of the files of a job ---- */
+/* ---- Checks for ASTRA-sim ---- */
 
 struct sutra_et_check;
 
-/* Which reader of ASTRA-sim's: that of today, or the one before it, which follows data dependencies only. */
+/* ASTRA-sim's feeder: the current one, or its predecessor, which follows data dependencies only. */
 enum sutra_et_feeder { SUTRA_FEEDER_V3, SUTRA_FEEDER_V1 };
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_et_check_options {
     size_t size;
     enum sutra_et_feeder feeder;
-    bool roofline;      /* times come from ASTRA-sim's roofline model */
+    bool roofline;      /* ASTRA-sim computes durations by its roofline model */
     const char *groups; /* path of a comm_group.json, or NULL */
 };
 
-/* Begins a check. *check is the caller's. SUTRA_NO_INPUT, SUTRA_DATA: the groups. SUTRA_SYSTEM: out of memory. */
+/* Creates a check; the caller frees *check. Errors: SUTRA_NO_INPUT, SUTRA_DATA: the groups file is missing or malformed;
+ * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_check_create(struct sutra_context *context, const struct sutra_et_check_options *options,
                                         struct sutra_et_check **check, struct sutra_error *error);
 
-/* Checks a file, which is known by the name that it was read by (PREFIX.RANK.et) and may be freed then; one that was
- * read in part, as `damaged` allows, is checked so far. */
+/* Checks one file, identified by the name under which it was read (PREFIX.RANK.et). The file may be freed afterwards. A
+ * truncated file read with `damaged` is checked up to its last node. */
 enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct sutra_et *et,
                                      struct sutra_error *error);
 
-/* Checks what must agree between the files, after the last of them. */
+/* Checks consistency across files; call it after the last sutra_et_check_add(). */
 enum sutra_status sutra_et_check_finish(struct sutra_et_check *check, struct sutra_error *error);
 
 struct sutra_et_check_report {
     size_t size;
     uint64_t n_files;
-    uint64_t n_errors, n_warnings; /* findings: rules that are broken, in each file, and by the job */
+    uint64_t n_errors, n_warnings; /* findings: violated rules, per file and for the job */
 };
 void sutra_et_check_report(const struct sutra_et_check *check, struct sutra_et_check_report *report);
 
-/* A rule that is broken. All texts live as long as the check. */
+/* A violated rule. All strings live as long as the check. */
 struct sutra_et_finding {
-    const char *file;    /* NULL: the job as a whole */
-    const char *rule;    /* such as "R6"; docs/simulating.md explains them */
-    bool is_error;       /* the simulation would stop, hang or lose nodes; else a warning */
-    uint64_t count;      /* of what breaks it */
-    const char *unit;    /* and what that is: "nodes", "groups" */
-    const uint64_t *ids; /* the first of them */
+    const char *file;    /* NULL: the job */
+    const char *rule;    /* such as "R6"; documented in docs/simulating.md */
+    bool is_error;       /* ASTRA-sim would stop, hang or lose nodes; else a warning */
+    uint64_t count;      /* number of violations */
+    const char *unit;    /* unit of the count: "nodes", "groups" */
+    const uint64_t *ids; /* the first violations */
     uint32_t n_ids;
     const char *what, *detail, *why, *mend; /* the detail may be "" */
 };
 
-/* The i-th finding, in the order in which files were added, then of the job. False: there are no more. */
+/* Returns the i-th finding: findings of files in the order of sutra_et_check_add(), then findings of the job. Returns
+ * false after the last one. */
 bool sutra_et_check_finding(const struct sutra_et_check *check, uint64_t i, struct sutra_et_finding *finding);
 
 void sutra_et_check_free(struct sutra_et_check *check);
-/* ---- Simulating ---- */
+
+/* ---- Simulation ---- */
 
 struct sutra_simulation;
 
-/* How to run the nodes; zero every field that you do not set. `size` is sizeof the struct as the caller knows it.
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct.
  *
- * A change is SELECTOR:FACTOR, or rank=N:SELECTOR:FACTOR; the execution of the nodes that it selects takes FACTOR times
- * as long, and their launch latency stays. A selector is one of
- *     cpu, gpu, compute, comm    what the nodes are; gpu is what a GPU does by itself: not the collectives of ranks that meet
- *     name=TEXT, name=~REGEX     their names: all of it, or a POSIX extended expression that fits in it anywhere
- *     op=TEXT, op=~REGEX         the name of the first node of their control dependencies
+ * A change is SELECTOR:FACTOR, or rank=N:SELECTOR:FACTOR. It multiplies the execution time of the selected nodes by FACTOR;
+ * their launch latency is unchanged. Selectors:
+ *     cpu, gpu, compute, comm    kind of node; gpu excludes collectives that are matched across ranks
+ *     name=TEXT, name=~REGEX     full name, or a POSIX extended regular expression that matches a part of the name
+ *     op=TEXT, op=~REGEX         name of the first node in the control dependencies
  *     stream=N                   GPU nodes of a stream
- * Of several changes that select a node all count, one upon the other. */
+ * Factors of several changes that select the same node are multiplied. */
 struct sutra_simulate_options {
     size_t size;
-    bool gpu_streams; /* a resource for each stream, instead of one for computation and one for communication */
-    bool cpu_threads; /* a resource for each thread, instead of one */
-    bool alone;       /* ranks do not meet in their collectives: each runs by itself */
+    bool gpu_streams;          /* one resource per stream, instead of one for compute and one for communication */
+    bool cpu_threads;          /* one resource per CPU thread, instead of one */
+    bool alone;                /* simulate ranks independently, without waiting at collectives */
     const char *const *scales; /* changes */
     size_t n_scales;
-    bool no_launch_latency; /* GPU nodes take their execution time only */
-    double bandwidth;       /* the network's, times as much as it was; 0: 1 */
-    const char *network;    /* a network that is told, "alpha=12us,beta=50GB/s" or one of both; or NULL */
-    bool no_straggler;      /* ranks that compute more slowly than the median rank compute like that one */
+    bool no_launch_latency; /* GPU nodes have no launch latency */
+    double bandwidth;       /* factor on the network bandwidth; 0: 1 */
+    const char *network;    /* assumed network, "alpha=12us,beta=50GB/s" or one of both; or NULL */
+    bool no_straggler;      /* limit the compute time of each rank to the median rank */
 };
 
-/* Whether the file was made for a resource for each stream, and says so, as those of a job are. */
+/* Whether the file requests one resource per stream, as files of a job do. */
 bool sutra_et_gpu_streams(const struct sutra_et *et);
 
-/* Runs the files of a job's ranks together. `ranks[i]` is the rank of ets[i] in its job, or NULL: they are ranks 0, 1,
- * ... The result is the caller's. SUTRA_USAGE: a change that cannot be read; the error
- * says where. SUTRA_DATA: durations that together are no time. SUTRA_SYSTEM: out of memory. Nodes that can never run
- * are no error: sutra_simulation_stuck() tells. */
+/* Simulates the files of a job. `ranks[i]` is the rank of ets[i]; NULL: ranks 0, 1, ... The caller frees *simulation.
+ * Errors: SUTRA_USAGE: malformed change, with its position; SUTRA_DATA: the sum of durations overflows; SUTRA_SYSTEM: out
+ * of memory. Nodes that can never run are not an error: see sutra_simulation_stuck(). */
 enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
                                  const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
                                  struct sutra_simulation **simulation, struct sutra_error *error);
 void sutra_simulation_free(struct sutra_simulation *simulation);
 
-/* The same in two steps, for jobs of many ranks and for many questions: the files are read side by side, and of them
- * only what simulating needs is kept, some 100 bytes a node. What it does not need is not looked at, and may be
- * malformed. */
+/* Two-step simulation for jobs of many ranks and for repeated simulation: files are read in parallel, and only the
+ * simulated fields are kept (about 100 bytes per node). All other fields are not checked and may be malformed. */
 struct sutra_et_ranks;
 
-/* Reads the files of a job's ranks, paths[i] being that of rank numbers[i], or of rank i where that is NULL. *ranks is
- * the caller's. SUTRA_NO_INPUT. SUTRA_DATA, of the first such file: malformed; durations that together are no time.
- * SUTRA_SYSTEM: out of memory. */
+/* Reads the files of a job. paths[i] is the file of rank numbers[i], or of rank i if `numbers` is NULL. The caller frees
+ * *ranks. Errors, for the first file with an error: SUTRA_NO_INPUT; SUTRA_DATA: malformed, or the sum of durations
+ * overflows; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_ranks_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
                                       uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
 void sutra_et_ranks_free(struct sutra_et_ranks *ranks);
 
-/* Whether all files say that they were made for a resource for each stream. */
+/* Whether all files request one resource per stream. */
 bool sutra_et_ranks_gpu_streams(const struct sutra_et_ranks *ranks);
 
-/* Runs them, as sutra_simulate() does. The ranks must outlive the result, which is the caller's. */
+/* Simulates as sutra_simulate() does. *ranks must outlive *simulation, which the caller frees. */
 enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
                                        const struct sutra_simulate_options *options,
                                        struct sutra_simulation **simulation, struct sutra_error *error);
 
-/* What a rank did. Times are nanoseconds. */
+/* Simulated times of a rank, in nanoseconds. */
 struct sutra_simulated_rank {
     size_t size;
     uint64_t rank;
     uint64_t n_nodes, n_ran;
-    uint64_t time_ns;                     /* when its last node ended */
-    uint64_t cpu_ns, compute_ns, comm_ns; /* in which nodes of each kind ran, added up over its resources */
-    uint64_t wait_ns;                     /* in which communication waited for other ranks */
-    uint64_t n_meetings;                  /* nodes that met those of other ranks */
-    uint64_t n_absent;                    /* dependencies on nodes that the file lacks */
-    double cpu_slowness, gpu_slowness; /* its time for what it computes, over that of the median rank; 1 for one rank */
+    uint64_t time_ns;                     /* end of its last node */
+    uint64_t cpu_ns, compute_ns, comm_ns; /* time in nodes of each kind, summed over resources */
+    uint64_t wait_ns;                     /* time that communication waited for other ranks */
+    uint64_t n_meetings;                  /* nodes matched with nodes of other ranks */
+    uint64_t n_absent;                    /* dependencies on missing nodes */
+    double cpu_slowness, gpu_slowness;    /* compute time divided by the median rank's; 1 for one rank */
 };
 
-/* When the last node of the job ended. */
+/* End time of the job's last node. */
 uint64_t sutra_simulation_time_ns(const struct sutra_simulation *simulation);
 uint32_t sutra_simulation_ranks(const struct sutra_simulation *simulation);
-/* Fills *rank, of which the caller sets `size`, for file i. */
+/* Fills *rank for file i; the caller sets `size`. */
 void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i, struct sutra_simulated_rank *rank);
 
-/* Who waited for whom: a rank for another one that came last to their meetings; the longest waits first. */
+/* Total wait of one rank for another rank that arrived last at a collective; descending by wait time. */
 struct sutra_simulated_wait {
     size_t size;
     uint64_t rank, awaited;
-    uint64_t n, ns; /* how often, and how long together */
+    uint64_t n, ns; /* number of waits, and their total time */
 };
 uint64_t sutra_simulation_n_waits(const struct sutra_simulation *simulation);
 void sutra_simulation_wait(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_wait *wait);
 
-/* Meetings of the job's ranks, in the order in which they ended. One that never came to be is not among them. */
+/* Simulated collectives and messages, ascending by end time. Unmatched ones are not included. */
 struct sutra_simulated_meeting {
     size_t size;
-    const char *name;                  /* of its node on the first rank */
-    const char *kind;                  /* "all-reduce"; "" where the files do not tell */
-    uint64_t n_ranks;                  /* that met, */
-    uint64_t n_told;                   /* and of the group, as the files tell; 0: they do not */
-    uint64_t bytes;                    /* of the first rank; 0 where the files do not tell */
-    uint64_t last;                     /* the rank that came last */
-    uint64_t start_ns, run_ns, end_ns; /* when the first one came, when all ran, and when the last one was done */
-    uint64_t wait_ns;                  /* of all ranks together */
+    const char *name;                  /* name of the node on the first rank */
+    const char *kind;                  /* "all-reduce"; "": not recorded */
+    uint64_t n_ranks;                  /* ranks that take part */
+    uint64_t n_told;                   /* recorded size of the process group; 0: not recorded */
+    uint64_t bytes;                    /* message size on the first rank; 0: not recorded */
+    uint64_t last;                     /* the rank that arrived last */
+    uint64_t start_ns, run_ns, end_ns; /* first arrival, start of the transfer, end on the last rank */
+    uint64_t wait_ns;                  /* sum over all ranks */
 };
 uint64_t sutra_simulation_n_meetings(const struct sutra_simulation *simulation);
 void sutra_simulation_meeting(const struct sutra_simulation *simulation, uint64_t i,
                               struct sutra_simulated_meeting *meeting);
 
-/* What the job's transfers tell of the network: time = alpha + bytes / bandwidth, for each kind and number of ranks. */
+/* Network model fitted to the job's transfers: time = alpha + bytes / bandwidth, per kind and number of ranks. */
 struct sutra_network_link {
     size_t size;
     const char *kind; /* "all-reduce" */
     uint64_t n_ranks, n_transfers;
-    double alpha_us, bytes_per_s; /* infinite where it cannot be told */
-    double residual_us;           /* root of the mean square of what is left */
-    bool is_fitted;               /* sizes differ; else alpha is that of the other kinds */
+    double alpha_us, bytes_per_s; /* infinite: unknown */
+    double residual_us;           /* root mean square of the residuals */
+    bool is_fitted;               /* false: all sizes are equal, and alpha comes from the other kinds */
 };
 uint64_t sutra_simulation_n_links(const struct sutra_simulation *simulation);
 void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i, struct sutra_network_link *link);
 
-/* Why a node never ran: */
+/* Why a node never runs. */
 enum sutra_stuck_why {
-    SUTRA_STUCK_DEPENDS, /* it depends on the other one in a ring, which may be itself */
-    SUTRA_STUCK_MEETS,   /* it has started, and waits for the other one to do so, a node of its meeting */
-    SUTRA_STUCK_BEHIND,  /* it depends on the other one, itself or through others */
-    SUTRA_STUCK_HELD,    /* it could start, but the other one has its resource, and waits in a meeting */
+    SUTRA_STUCK_DEPENDS, /* it is in a dependency cycle with the other node, which may be itself */
+    SUTRA_STUCK_MEETS,   /* it has started and waits for the other node of its collective */
+    SUTRA_STUCK_BEHIND,  /* it depends on the other node, directly or indirectly */
+    SUTRA_STUCK_HELD,    /* its resource is occupied by the other node, which waits in a collective */
 };
 
 struct sutra_stuck_node {
     size_t size;
     uint64_t rank, id;
-    const char *name; /* the simulation's, as all names */
+    const char *name; /* owned by the simulation, as all names */
     enum sutra_stuck_why why;
     uint64_t awaited_rank, awaited_id; /* the other node */
     const char *awaited_name;
 };
 
-/* How many nodes never ran; and the i-th of those that explain it: who waits in meetings, each followed by why the
- * other one does not come, where that was not told before; then the nodes of rings. Returns false where there are no
- * more. */
+/* Number of nodes that never run, and the i-th node that explains the deadlock: nodes waiting in collectives, each
+ * followed by the cause on the other rank unless listed before; then nodes in dependency cycles. Returns false after the
+ * last one. */
 uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation);
 bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node);
 
-/* The critical path: from the last end back through what each node waited for. A step of it is a stretch of one
- * node. */
+/* The critical path: from the last end backwards along the dependency that each node waited for. A step is an interval
+ * of one node. */
 struct sutra_simulated_step {
     size_t size;
     uint64_t rank, id;
     const char *name;
-    int work; /* 0: processor, 1: computation, 2: communication */
+    int work; /* 0: CPU, 1: compute, 2: communication */
     uint64_t start_ns, end_ns;
 };
 uint64_t sutra_simulation_n_steps(const struct sutra_simulation *simulation);
 void sutra_simulation_step(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_step *step);
 
-/* Names by the time of their nodes, the longest first: what a change of them may be worth. */
+/* Node names with their total times, descending; candidates for what-if changes. */
 struct sutra_simulated_name {
     size_t size;
     const char *name;
     int work; /* as in a step */
     uint64_t n_nodes;
-    uint64_t run_ns;  /* execution of all its nodes */
-    uint64_t path_ns; /* of the critical path */
-    uint64_t free_ns; /* time of the job if their execution took no time; asked for with sutra_simulation_worth() */
-    uint64_t wait_ns; /* in which they waited for nodes of other ranks */
+    uint64_t run_ns;  /* execution time of all its nodes */
+    uint64_t path_ns; /* time on the critical path */
+    uint64_t free_ns; /* job time without their execution time; set by sutra_simulation_worth() */
+    uint64_t wait_ns; /* time that they waited for other ranks */
 };
 uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation);
 void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_name *name);
 
-/* Simulates the job once more for each of the first n names, without the execution of their nodes, several at a time.
+/* Simulates the job again for each of the first n names, with zero execution time of their nodes, in parallel. Errors:
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
                                          struct sutra_error *error);
 
-/* Writes the simulated times as a Chrome trace for Perfetto: a process for each rank, a thread for each resource.
- * Beside it, where its file tells when nodes started, a process with the measured times, a thread for each thread and
- * stream. */
+/* Writes the simulated times as a Chrome trace for Perfetto: one process per rank, one thread per resource. If a file
+ * records start times, a second process shows the measured times with one thread per thread and stream. */
 enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, const struct sutra_simulation *simulation,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
@@ -340,12 +341,12 @@ enum sutra_et_picture {
     SUTRA_ET_GRAPHML, /* XML for Gephi, yEd, networkx */
 };
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_et_draw_options {
     size_t size;
-    bool collectives; /* communication, and what stands above it by control dependencies; else nodes around one: */
-    uint64_t node;    /* its id */
-    uint64_t depth;   /* how many dependencies away they may be, in either direction */
+    bool collectives; /* draw communication and its control dependencies; else the neighborhood of `node` */
+    uint64_t node;    /* id of the center node */
+    uint64_t depth;   /* maximum distance from the center, in dependencies of either direction */
 };
 
 struct sutra_et_drawn {
@@ -353,8 +354,8 @@ struct sutra_et_drawn {
     uint64_t n_nodes, n_edges;
 };
 
-/* Draws a part of a file; *drawn may be NULL. Writes as sutra_linked_write() does. SUTRA_DATA: there is no such
- * node. */
+/* Draws a part of a file; `drawn` may be NULL. Writes as sutra_linked_write() does. Errors: SUTRA_DATA: the node does
+ * not exist. */
 enum sutra_status sutra_et_draw(struct sutra_context *context, const struct sutra_et *et,
                                 const struct sutra_et_draw_options *options, enum sutra_et_picture format,
                                 const char *path, struct sutra_et_drawn *drawn, struct sutra_error *error);
