@@ -1,12 +1,12 @@
 /*
- * convert.h - from ET+ to the files that simulators read: Chakra's protobuf format, .et.
+ * convert.h - convert ET+ to Chakra's protobuf format (.et), the input of simulators.
  *
  *     ET+ file --sutra_convert()--------\
  *                                        struct sutra_converted --sutra_converted_write()--> .et file
  *     linked   --sutra_linked_convert()-/
  *
- * With `compat` the rules are those of MLCommons Chakra's `chakra_converter PyTorch`; where that program succeeds the
- * file is the same, byte for byte.
+ * With `compat` the rules and the bytes equal MLCommons Chakra's `chakra_converter PyTorch` wherever that program
+ * succeeds.
  */
 #ifndef SUTRA_CONVERT_H
 #define SUTRA_CONVERT_H
@@ -25,54 +25,54 @@ extern "C" {
 
 struct sutra_converted;
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_convert_options {
     size_t size;
-    bool compat; /* chakra_converter's very bytes; what follows does not count then */
-    /* What is mended otherwise, and may be left as chakra_converter has it: */
-    bool keep_absent;      /* dependencies on nodes that are not in the file stay */
-    bool keep_metadata;    /* nodes that describe process groups stay */
-    bool drop_rootless;    /* nodes below no thread go */
-    bool keep_group_names; /* process groups get no numbers */
-    bool no_start_times;   /* nodes do not tell when they start */
-    bool no_peers;         /* sends and receives do not tell their ranks and tags */
-    bool refuse_types;     /* collectives of other types than chakra_converter's are errors */
-    bool refuse_nested;    /* communication of lists of lists of tensors is an error */
-    bool keep_times;       /* sutra_converted_make_faithful() will be called without what was linked */
-    bool no_work;          /* kernels do not tell how many operations they do and bytes they move */
+    bool compat; /* exactly the bytes of chakra_converter; the following options are ignored */
+    /* Options that disable corrections of chakra_converter's output: */
+    bool keep_absent;      /* keep dependencies on missing nodes */
+    bool keep_metadata;    /* keep nodes that describe process groups */
+    bool drop_rootless;    /* drop nodes without a thread as ancestor */
+    bool keep_group_names; /* keep names of process groups instead of numbers */
+    bool no_start_times;   /* omit start times */
+    bool no_peers;         /* omit ranks and tags of sends and receives */
+    bool refuse_types;     /* fail on collective types unknown to chakra_converter */
+    bool refuse_nested;    /* fail on communication of nested tensor lists */
+    bool keep_times;       /* needed if sutra_converted_make_faithful() is called without linked traces */
+    bool no_work;          /* omit operations and bytes of kernels */
 };
 
-/* What was made of ET+, and what was left out. */
+/* Counts of converted and skipped nodes. */
 struct sutra_convert_report {
-    size_t size;            /* sizeof the struct, which the caller sets */
+    size_t size;            /* sizeof the struct, set by the caller */
     uint64_t n_plus_nodes;  /* nodes of ET+ */
-    uint64_t n_nodes;       /* nodes made of them */
-    uint64_t n_gpu_nodes;   /* of these, on the GPU */
-    uint64_t n_collectives; /* of these, collectives */
-    uint64_t n_sends;       /* and sends and receives */
+    uint64_t n_nodes;       /* nodes of the .et file */
+    uint64_t n_gpu_nodes;   /* thereof on the GPU */
+    uint64_t n_collectives; /* thereof collectives */
+    uint64_t n_sends;       /* thereof sends */
     uint64_t n_receives;
     uint64_t n_data_deps;  /* data dependencies */
-    uint64_t n_inter;      /* of these, on other threads */
+    uint64_t n_inter;      /* thereof on other threads */
     uint64_t n_ctrl_deps;  /* control dependencies */
-    uint64_t n_unmade;     /* left out: GPU nodes that stand below no CPU operator */
-    uint64_t n_dangling;   /* left out: nodes that depend on none, and none depends on them */
-    uint64_t n_metadata;   /* left out: nodes that describe process groups */
-    uint64_t n_absent;     /* left out: dependencies on nodes that are not there */
-    uint64_t n_rings;      /* left out: dependencies that closed a ring */
-    uint64_t n_rootless;   /* kept: nodes that stand below no thread */
-    uint64_t n_attributes; /* left out: attributes that are missing or of a wrong type */
-    uint64_t n_groups;     /* process groups of other names than numbers, which got one */
-    uint64_t n_unknown;    /* collectives of an unknown type, taken as computation */
-    uint64_t n_types;      /* collectives of types that chakra_converter does not know */
-    uint64_t n_nested;     /* communication of lists of lists of tensors, which were summed */
-    uint64_t n_peers;      /* sends and receives that tell their peer and tag */
-    uint64_t n_starts;     /* nodes that tell when they start */
-    uint64_t n_works;      /* kernels that tell how many operations they do and bytes they move */
+    uint64_t n_unmade;     /* skipped: GPU nodes without a CPU operator as ancestor */
+    uint64_t n_dangling;   /* skipped: nodes without any dependency */
+    uint64_t n_metadata;   /* skipped: nodes that describe process groups */
+    uint64_t n_absent;     /* skipped: dependencies on missing nodes */
+    uint64_t n_rings;      /* skipped: dependencies that closed a cycle */
+    uint64_t n_rootless;   /* kept: nodes without a thread as ancestor */
+    uint64_t n_attributes; /* skipped: attributes that are missing or of the wrong type */
+    uint64_t n_groups;     /* process groups whose name was replaced by a number */
+    uint64_t n_unknown;    /* collectives of unknown type, treated as compute */
+    uint64_t n_types;      /* collectives of types unknown to chakra_converter */
+    uint64_t n_nested;     /* communication of nested tensor lists, whose sizes were summed */
+    uint64_t n_peers;      /* sends and receives with peer and tag */
+    uint64_t n_starts;     /* nodes with a start time */
+    uint64_t n_works;      /* kernels with operations and bytes */
 };
 
-/* Reads ET+ ("-" is standard input; plain, gzip or zstd) and converts it. *converted is the caller's.
- * SUTRA_NO_INPUT: missing or not readable. SUTRA_DATA: not ET+, a field that is needed is missing or of a wrong type,
- * dependencies in a ring; the error names the node, byte and line. SUTRA_SYSTEM: out of memory. */
+/* Reads ET+ ("-" is standard input; plain, gzip or zstd) and converts it. The caller frees *converted. Errors:
+ * SUTRA_NO_INPUT: missing or unreadable file; SUTRA_DATA: not ET+, a required field is missing or of the wrong type, or
+ * cyclic dependencies, with node, byte and line; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_convert(struct sutra_context *context, const char *path,
                                 const struct sutra_convert_options *options, struct sutra_converted **converted,
                                 struct sutra_error *error);
@@ -88,46 +88,44 @@ enum sutra_status sutra_linked_convert(struct sutra_context *context, const stru
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error);
 
-/* How to keep measured times; zero every field that you do not set. `size` is sizeof the struct as the caller knows
- * it. */
+/* Options for measured times; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_faithful_options {
     size_t size;
-    double rest_us; /* times in which nothing that was recorded ran are nodes of their own if they are longer; 0: 5 us,
-                         below 0: never */
-    bool gpu_streams; /* for a simulator with a resource for each stream and thread, instead of one processor and a GPU
-                         that computes one thing at a time */
+    double rest_us;   /* idle times longer than this become nodes; 0: 5 us, negative: never */
+    bool gpu_streams; /* for a simulator with one resource per stream and thread, instead of one CPU and a GPU that runs
+                         one kernel at a time */
 };
 
-/* What was done so that the simulated time is the measured one. Times are microseconds. */
+/* Changes that make the simulated time equal the measured time. Times are microseconds. */
 struct sutra_faithful_report {
-    size_t size;            /* sizeof the struct, which the caller sets */
-    uint64_t n_nodes;       /* nodes of the file */
-    uint64_t n_rests;       /* of these, times in which nothing that was recorded ran */
-    uint64_t n_launch_cuts; /* operators cut at a launch */
-    uint64_t n_parts;       /* nodes more for kernels that shared the GPU */
-    uint64_t n_waits;       /* calls after which the processor goes on when kernels have ended, */
-    uint64_t n_blocking_copies, n_pageable_copies; /* and copies */
-    uint64_t n_calls_without_kernel;               /* calls that waited for nothing */
-    uint64_t n_orders;                             /* kernels that wait for another stream's event */
-    uint64_t n_inferred; /* kernels that seem to wait for one of another stream, which nothing says */
-    uint64_t n_clocked;  /* kernels held to the processor's clock */
-    uint64_t n_late;     /* kernels late for no known reason, */
-    double late_us;      /* by so much in all */
-    double measured_us;  /* from the first start to the last end */
-    double simulated_us; /* the same when the nodes are simulated */
+    size_t size;                                   /* sizeof the struct, set by the caller */
+    uint64_t n_nodes;                              /* nodes of the file */
+    uint64_t n_rests;                              /* thereof idle times */
+    uint64_t n_launch_cuts;                        /* operators cut at a launch */
+    uint64_t n_parts;                              /* additional nodes for kernels that ran concurrently */
+    uint64_t n_waits;                              /* synchronizing calls that end with a kernel, */
+    uint64_t n_blocking_copies, n_pageable_copies; /* and memcpys */
+    uint64_t n_calls_without_kernel;               /* synchronizing calls without a kernel to wait for */
+    uint64_t n_orders;                             /* kernels that wait for an event of another stream */
+    uint64_t n_inferred;                           /* kernels with an inferred wait for another stream */
+    uint64_t n_clocked;                            /* kernels whose start is fixed by CPU time */
+    uint64_t n_late;                               /* kernels with an unexplained delay, */
+    double late_us;                                /* and their total delay */
+    double measured_us;                            /* first start to last end */
+    double simulated_us;                           /* the same in the simulation */
     uint64_t n_never_ran;
-    bool departs; /* the simulated time is another one: by more than 0.5 % */
+    bool departs; /* simulated and measured time differ by more than 0.5 % */
     uint64_t departs_id;
-    double departs_us; /* the first node that departs starts so much later than measured */
-    uint64_t n_works;  /* kernels that tell how many operations they do and bytes they move */
+    double departs_us; /* delay of the first deviating node */
+    uint64_t n_works;  /* kernels with operations and bytes */
 };
 
-/* Gives the nodes that were made of what was linked (not with `compat`) measured times: the processor's as one chain,
- * waits for the GPU as dependencies, kernels with what they waited for; then simulates them once. `linked` NULL: the
- * nodes were made of ET+ with `keep_times`, which tells no calls, so that launches lie somewhere in their operators,
- * and the processor waits only where sync_dep or times show it; this works once. `options` and `report` may be NULL.
- * The converted nodes stay as they were on failure. SUTRA_USAGE: no times were kept. SUTRA_DATA: ET+ has none.
- * SUTRA_SYSTEM: out of memory. */
+/* Adds measured times to nodes converted from linked traces (not with `compat`): CPU nodes as one chain, host waits for
+ * the GPU as dependencies, kernels with the dependencies that they waited for. Then simulates the nodes once. `linked`
+ * NULL: the nodes come from ET+ with `keep_times`. ET+ contains no runtime calls, so the launch time within an operator
+ * is unknown and the CPU waits only where sync_dep or times show a wait; this works once per conversion. `options` and
+ * `report` may be NULL. The nodes are unchanged on failure. Errors: SUTRA_USAGE: no times were kept; SUTRA_DATA: ET+ has
+ * no times; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
                                                 const struct sutra_linked *linked,
                                                 const struct sutra_faithful_options *options,
@@ -135,14 +133,14 @@ enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, s
 
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report);
 
-/* Writes the .et file: beside its place first, then renamed. "-" is standard output; a name that ends in .gz or .zst is
- * compressed. *n_bytes (may be NULL): bytes before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
+/* Writes the .et file atomically. "-" is standard output; the file is compressed if the name ends in .gz or .zst.
+ * *n_bytes (may be NULL): uncompressed bytes. Errors: SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
 enum sutra_status sutra_converted_write(struct sutra_context *context, const struct sutra_converted *converted,
                                         const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
-/* Writes what ASTRA-sim needs beside .et files into a folder, which must be there: comm_group.json, which ranks are in
- * which process group (all, where the trace does not tell), and system.json, network.yml and memory.json to begin with.
- * n_ranks 0: as many as the trace tells, at least two. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
+/* Writes ASTRA-sim's configuration files to an existing directory: comm_group.json with the ranks of each process group
+ * (all ranks if the trace does not record them), and templates of system.json, network.yml and memory.json. n_ranks 0:
+ * the number recorded in the trace, at least two. Errors: SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
 enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
                                               const char *folder, uint32_t n_ranks, struct sutra_error *error);
 
