@@ -21,9 +21,9 @@
 #include "cli/tool/interrupt.c"
 #include "cli/tool/json_text.c"
 #include "cli/tool/message.c"
-#include "cli/tool/nearest.c"
 #include "cli/tool/paths.c"
 #include "cli/tool/progress.c"
+#include "text/nearest.h"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
     (void)state;
@@ -133,6 +133,8 @@ static void the_nearest_word_is_one_slip_or_two_away(void **state) {
     assert_string_equal(nearest_of("inf", words), "info");
     assert_string_equal(nearest_of("compltion", words), "completion");
     assert_string_equal(nearest_of("treads", words), "threads");
+    assert_string_equal(nearest_of("comp", words), "completion"); /* as a prefix */
+    assert_null(nearest_of("co", words));
     assert_null(nearest_of("zzzz", words));
     assert_null(nearest_of("", words));
     assert_null(nearest_of(long_word, words));

@@ -93,10 +93,10 @@ static void changes_scale_the_selected_nodes(void **state) {
         const char *change;
         uint64_t us;
     } cases[] = {
-        {"cpu:0", 11100},       {"gpu:2", 22190},        {"compute:2", 12190},      {"comm:0.5", 6110},
-        {"name=gemm:0", 11030}, {"name=gem:0", 11110},   {"name=~^g.*m$:0", 11030}, {"name=~^op|copy:2", 12120},
-        {"op=op a:0.5", 11070}, {"op=~a$:0.5", 11070},   {"stream=7:3", 11270},     {"stream=20:0", 10110},
-        {"stream=-1:0", 11110}, {"rank=0:cpu:2", 11120}, {"rank=1:cpu:2", 11110},   {"name=a:b:0", 11110},
+        {"cpu:0", 11100},        {"gpu:2", 22190},      {"compute:2", 12190},      {"comm:0.5", 6110},
+        {"name=gemm:0", 11030},  {"gpu:2x", 22190},     {"name=~^g.*m$:0", 11030}, {"name=~^op|copy:2", 12120},
+        {"op=op a:0.5", 11070},  {"op=~a$:0.5", 11070}, {"stream=7:3", 11270},     {"stream=20:0", 10110},
+        {"rank=0:cpu:2", 11120},
     };
     struct simulated_job job = job_read(digits);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,13 +123,13 @@ static void malformed_changes_are_errors_with_a_reason(void **state) {
     static const struct {
         const char *change, *reason;
     } cases[] = {
-        {"gpu", "factor is missing"}, {"gpu:", "factor is missing"},
-        {"gpu:-1", "0 to 1e9"},       {"gpu:nan", "0 to 1e9"},
-        {"gpu:1e10", "0 to 1e9"},     {"gpu:2x", "0 to 1e9"},
-        {"rank=:gpu:2", "rank=N:"},   {"rank=x:gpu:2", "rank=N:"},
-        {"rank=1:2", "rank=N:"},      {"rank=99999999999999999999:gpu:2", "rank=N:"},
-        {":2", "selector is"},        {"GPU:2", "selector is"},
-        {"stream=:2", "selector is"}, {"stream=7a:2", "selector is"},
+        {"gpu", "WHAT:FACTOR"},        {"gpu:", "WHAT:FACTOR"},
+        {"gpu:-1", "0 to 1e9"},        {"gpu:nan", "0 to 1e9"},
+        {"gpu:1e10", "0 to 1e9"},      {"gpu:2xx", "0 to 1e9"},
+        {"rank=:gpu:2", "rank=N:"},    {"rank=x:gpu:2", "rank=N:"},
+        {"rank=1:2", "rank=N:"},       {"rank=99999999999999999999:gpu:2", "rank=N:"},
+        {":2", "WHAT must be"},        {"GPU:2", "WHAT must be"},
+        {"stream=:2", "WHAT must be"}, {"stream=7a:2", "WHAT must be"},
         {"name=~(:2", "'name=~(:2'"},
     };
     struct simulated_job job = job_read(digits);
@@ -140,6 +140,29 @@ static void malformed_changes_are_errors_with_a_reason(void **state) {
         assert_null(job.simulation);
         if (!strstr(job.error.message, cases[i].reason) || !strstr(job.error.message, change))
             fail_msg("%s: %s", change, job.error.message);
+    }
+    job_free(&job);
+}
+
+static void unknown_ranks_streams_and_names_are_errors(void **state) {
+    (void)state;
+    static const struct {
+        const char *change, *message;
+    } cases[] = {
+        {"rank=1:cpu:2", "no file is rank 1; the nearest rank is 0"},
+        {"stream=-1:0", "no stream -1; the nearest stream is 0"},
+        {"stream=19:0", "no stream 19; the nearest stream is 20"},
+        {"name=gem:0", "no node has the name 'gem'; did you mean 'gemm'?"},
+        {"op=op c:0", "no operator has the name 'op c'; did you mean 'op a'?"},
+        {"name=a:b:0", "no node has the name 'a:b'; '=~REGEX' selects names by a pattern"},
+        {"name=~^z:0", "'name=~^z:0': no node has a name that matches '^z'"},
+    };
+    struct simulated_job job = job_read(digits);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *change = cases[i].change;
+        const struct sutra_simulate_options options = {.size = sizeof options, .scales = &change, .n_scales = 1};
+        assert_int_equal(job_run(&job, &options), SUTRA_USAGE);
+        assert_string_equal(job.error.message, cases[i].message);
     }
     job_free(&job);
 }
@@ -551,7 +574,7 @@ static void describe(const struct sutra_simulation *simulation, char *text, size
 
 static void only_simulated_fields_are_kept_in_memory(void **state) {
     (void)state;
-    static const char *const changes[] = {"compute:2", "rank=1:cpu:3", "stream=7:1.5", "comm:0.5"};
+    static const char *const changes[] = {"compute:2", "rank=1:cpu:3", "comm:0.5"};
     const struct sutra_simulate_options options = {.size = sizeof options,
                                                    .scales = changes,
                                                    .n_scales = sizeof changes / sizeof *changes,
@@ -631,6 +654,7 @@ static void what_simulating_does_not_need_may_be_malformed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_scale_the_selected_nodes),
+        cmocka_unit_test(unknown_ranks_streams_and_names_are_errors),
         cmocka_unit_test(changes_come_one_upon_the_other),
         cmocka_unit_test(malformed_changes_are_errors_with_a_reason),
         cmocka_unit_test(path_goes_through_the_last_arriving_rank),

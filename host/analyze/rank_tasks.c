@@ -14,6 +14,7 @@
 #include "analyze/rank_number.h"
 #include "base/error.h"
 #include "columns/pair_table.h"
+#include "read/trace_head.h"
 #include "write/sink.h"
 
 /* What the tasks share. */
@@ -334,16 +335,52 @@ static enum sutra_status hand_on(const struct rank_run *run, bool told, struct s
     return SUTRA_OK;
 }
 
+static bool is_host_trace(const struct rank_run *run, const struct rank_task *task) {
+    struct trace_head head;
+    return task->status == SUTRA_DATA &&
+           trace_head_read(task->path, run->context->options.lenient, &head, NULL) == SUTRA_OK &&
+           head.side == SIDE_HOST;
+}
+
 /* Why there is nothing: as the first trace says that was asked for, if there is one. */
-static enum sutra_status tell_failure(const struct rank_tasks *tasks, struct sutra_error *error) {
+static enum sutra_status tell_failure(const struct rank_run *run, struct sutra_error *error) {
+    const struct rank_tasks *tasks = run->tasks;
     struct rank_list ranks = {0};
+    bool has_other_ranks = false;
     for (size_t i = 0; i < tasks->n; i++)
-        if (!tasks->list[i].is_unwanted)
+        has_other_ranks = has_other_ranks || tasks->list[i].is_unwanted;
+    for (size_t i = 0; i < tasks->n; i++)
+        if (!tasks->list[i].is_unwanted && !(has_other_ranks && is_host_trace(run, &tasks->list[i])))
             return error_hand_on(error, tasks->list[i].status, &tasks->list[i].error);
     for (size_t i = 0; i < tasks->n; i++)
-        rank_list_add(&ranks, tasks->list[tasks->order[i]].rank);
-    return error_set(error, SUTRA_DATA, "none of the traces is of a rank that is asked for; there are traces of %s",
+        if (tasks->list[tasks->order[i]].is_unwanted)
+            rank_list_add(&ranks, tasks->list[tasks->order[i]].rank);
+    return error_set(error, SUTRA_DATA, "no trace is of a requested rank; ranks of the traces: %s",
                      rank_list_text(&ranks));
+}
+
+/* A warning for each trace that was skipped; one for all host traces, which often share a directory with device
+ * traces. */
+static void warn_about_skipped(const struct rank_run *run) {
+    const struct rank_task *host = NULL;
+    size_t n_hosts = 0;
+    for (size_t i = 0; i < run->tasks->n; i++) {
+        const struct rank_task *task = &run->tasks->list[i];
+        char text[sizeof task->error.message + 512];
+        if (!task->status || task->is_unwanted)
+            continue;
+        if (is_host_trace(run, task)) {
+            host = n_hosts++ ? host : task;
+            continue;
+        }
+        sutra_error_text(&task->error, text, sizeof text);
+        context_warn(run->context, "left out: %s", text);
+    }
+    if (n_hosts == 1)
+        context_warn(run->context, "skipped 1 host execution trace, %s: only device traces are read here", host->path);
+    else if (n_hosts)
+        context_warn(run->context, "skipped %zu host execution traces, such as %s: only device traces are read here",
+                     n_hosts, host->path);
 }
 
 /* Decides whether the work as a whole failed. */
@@ -356,14 +393,9 @@ static enum sutra_status judge(struct rank_run *run, struct sutra_error *error) 
     for (size_t i = 0; i < tasks->n; i++)
         n_good += !tasks->list[i].status;
     if (n_good == 0)
-        return tell_failure(run->tasks, error);
-    for (size_t i = 0; i < tasks->n && !tasks->again; i++) {
-        char text[sizeof tasks->list[i].error.message + 512];
-        if (!tasks->list[i].status || tasks->list[i].is_unwanted)
-            continue;
-        sutra_error_text(&tasks->list[i].error, text, sizeof text);
-        context_warn(run->context, "left out: %s", text);
-    }
+        return tell_failure(run, error);
+    if (!tasks->again)
+        warn_about_skipped(run);
     return SUTRA_OK;
 }
 

@@ -189,9 +189,9 @@ static int job_tell(struct diff_job *job) {
 /* ---- The command ---- */
 
 static int make_lists(struct diff_job *job, const struct operands *operands) {
-    int exit_code = trace_list_make(&job->all, operands);
+    int exit_code = trace_list_make(&job->all, operands, NAMES_JSON);
     for (unsigned side = 0; side < 2 && exit_code == SUTRA_OK; side++)
-        exit_code = trace_list_make(&job->sides[side], &(struct operands){1, &operands->words[side]});
+        exit_code = trace_list_make(&job->sides[side], &(struct operands){1, &operands->words[side]}, NAMES_JSON);
     return exit_code;
 }
 

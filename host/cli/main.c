@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/tool/arguments.h"
 #include "cli/tool/command.h"
 #include "cli/tool/help.h"
 #include "cli/tool/interrupt.h"
@@ -38,8 +39,10 @@ static int dispatch(int argc, char **argv) {
         printf("sutra %s\n", sutra_version());
         return SUTRA_OK;
     }
+    if (strncmp(word, "--", 2) == 0)
+        return option_unknown(program_options, "sutra", word + 2, strlen(word + 2));
     if (*word == '-')
-        return message_fail(SUTRA_USAGE, "unknown option '%s' before a command; see 'sutra --help'", word);
+        return message_fail(SUTRA_USAGE, "unknown option '%s'; see 'sutra --help'", word);
     const struct command *command = command_find(commands, word);
     return command ? command->run(command, argc - 1, argv + 1) : command_unknown(commands, "sutra", word);
 }

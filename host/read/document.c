@@ -219,9 +219,10 @@ static enum sutra_status check_start(const struct document *document, struct sut
         return source_error(&document->source, error, at, "a trace is a JSON object, and this is an array");
     if (text[at] == '{')
         return SUTRA_OK;
-    const char *kind = file_kind(text, document->source.size);
-    return kind ? source_error(&document->source, error, at, "this is not JSON but %s", kind)
-                : source_error(&document->source, error, at, "this is not JSON: '{' was expected");
+    const struct file_kind kind = file_kind(text, document->source.size);
+    return kind.name
+               ? source_error(&document->source, error, at, "expected a JSON trace, found %s%s", kind.name, kind.remedy)
+               : source_error(&document->source, error, at, "this is not JSON: expected '{'");
 }
 
 static enum sutra_status walk_document(struct document *document, struct document_parts *parts,
@@ -334,14 +335,15 @@ static bool is_empty_value(const struct document *document, size_t at) {
     return text[at] == '{' && text[space_end(text, at + 1)] == '}';
 }
 
-bool document_is_linked(const struct document *document) {
+bool nodes_have_durations(const char *bytes, size_t size) {
     static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
+    size_t most = size < LINKED_LOOK ? size : LINKED_LOOK;
+    return memmem(bytes, most, marks[0], strlen(marks[0])) || memmem(bytes, most, marks[1], strlen(marks[1]));
+}
+
+bool document_is_linked(const struct document *document) {
     const struct document_member *nodes = document_find(document, "nodes");
-    if (!nodes)
-        return false;
-    const char *from = document->source.bytes + nodes->value;
-    size_t left = document->source.size - nodes->value, most = left < LINKED_LOOK ? left : LINKED_LOOK;
-    return memmem(from, most, marks[0], strlen(marks[0])) || memmem(from, most, marks[1], strlen(marks[1]));
+    return nodes && nodes_have_durations(document->source.bytes + nodes->value, document->source.size - nodes->value);
 }
 
 /* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
@@ -357,11 +359,10 @@ static enum sutra_status check_kind(const struct document *document, const struc
         return source_error(&document->source, error, array->value, "\"%s\" is not an array", reader->array);
     if (document_find(document, reader->other_array) && document_is_linked(document))
         return error_file(error, SUTRA_DATA, file,
-                          "this is ET+, a linked trace, and a %s was expected: give the one that it was made of",
-                          reader->kind);
+                          "expected a %s, found ET+ (a linked trace): use the trace that it was made of", reader->kind);
     if (document_find(document, reader->other_array))
-        return error_file(error, SUTRA_DATA, file, "this is a %s (it has \"%s\"), and a %s was expected: give that one",
-                          reader->other_kind, reader->other_array, reader->kind);
+        return error_file(error, SUTRA_DATA, file, "expected a %s, found a %s (it has \"%s\")", reader->kind,
+                          reader->other_kind, reader->other_array);
     return error_file(error, SUTRA_DATA, file, "this is no %s: it has no \"%s\"", reader->kind, reader->array);
 }
 

@@ -144,7 +144,9 @@ void document_free(struct document *document);
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
-/* Whether this is ET+: the first of its nodes have durations, as those of a host trace have not. O(1). */
+/* Whether this is ET+: the first of its nodes have durations, as those of a host trace have not. O(1). The same of the
+ * text of a host trace from its nodes on. */
+bool nodes_have_durations(const char *bytes, size_t size);
 bool document_is_linked(const struct document *document);
 
 /* The value of a member of the object at byte `at` of a document that was read; at 0 where there is none, or no object.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "read/document.h"
+#include "read/file_kind.h"
 #include "read/mend.h"
 #include "sutra/rewrite.h"
 #include "write/pieces.h"
@@ -21,6 +22,14 @@ struct sutra_repair {
 
 /* A document of any kind, as it is. */
 static const struct document_reader any_reader = {.read_stage = "check text", .as_it_is = true};
+
+static enum sutra_status cannot_repair(const struct source *source, size_t failed_at, struct sutra_error *error) {
+    const struct file_kind kind = file_kind(source->bytes, source->size);
+    if (kind.name && !may_be_json(source->bytes, source->size))
+        return source_error(source, error, failed_at, "expected a JSON trace, found %s%s", kind.name, kind.remedy);
+    return source_error(source, error, failed_at,
+                        "this file cannot be repaired: from here on it has no complete event or node");
+}
 
 /* Takes the source over, also when this fails. */
 static enum sutra_status mend_source(struct sutra_context *context, struct sutra_repair *repair,
@@ -36,8 +45,7 @@ static enum sutra_status mend_source(struct sutra_context *context, struct sutra
     if (result == MEND_MEMORY)
         status = error_memory(error);
     else if (result == MEND_FAILED)
-        status = source_error(source, error, failed_at,
-                              "the text cannot be mended: from here on it is no trace, or no element of it is whole");
+        status = cannot_repair(source, failed_at, error);
     else if (result == MEND_DONE)
         status = source_replace(source, &out, error);
     buffer_free(&out);

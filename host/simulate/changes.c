@@ -4,11 +4,13 @@
 #include "simulate/changes.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "text/nearest.h"
 
 enum subject { SUBJECT_WORK, SUBJECT_NAME, SUBJECT_OPERATOR, SUBJECT_STREAM };
 
@@ -33,10 +35,13 @@ static enum sutra_status unreadable(const char *word, const char *what, struct s
 static enum sutra_status read_factor(const char *word, char *text, struct change *change, struct sutra_error *error) {
     char *colon = strrchr(text, ':'), *end;
     if (!colon || !colon[1])
-        return unreadable(word, "a factor is missing at the end, as in gpu:0.5", error);
+        return unreadable(word, "expected WHAT:FACTOR, such as gpu:0.5", error);
     change->factor = strtod(colon + 1, &end);
+    if (*end == 'x' && end > colon + 1) /* 2x is 2 */
+        end++;
     if (*end || !(change->factor >= 0 && change->factor <= 1e9))
-        return unreadable(word, "behind the last colon must stand a number from 0 to 1e9", error);
+        return unreadable(word, "the factor after the last colon must be a number from 0 to 1e9, such as 0.5 or 2x",
+                          error);
     *colon = 0;
     return SUTRA_OK;
 }
@@ -51,7 +56,7 @@ static enum sutra_status read_rank(const char *word, char *text, struct change *
     errno = 0;
     change->rank = strtoull(text + 5, &end, 10);
     if (end == text + 5 || *end != ':' || errno)
-        return unreadable(word, "a rank is written rank=N:SELECTOR:FACTOR", error);
+        return unreadable(word, "expected rank=N:WHAT:FACTOR, with a number N", error);
     change->one_rank = true;
     *rest = end + 1;
     return SUTRA_OK;
@@ -69,7 +74,21 @@ static enum sutra_status fit_regex(const char *word, const char *pattern, const 
     for (uint32_t i = 0; i < names->n; i++)
         fits[i] = regexec(&regex, strings_text(names, i), 0, NULL, 0) == 0;
     regfree(&regex);
-    return SUTRA_OK;
+    for (uint32_t i = 0; i < names->n; i++)
+        if (fits[i])
+            return SUTRA_OK;
+    return error_set(error, SUTRA_USAGE, "'%s': no node has a name that matches '%s'", word, pattern);
+}
+
+/* Names the nearest name of a node. */
+static enum sutra_status unknown_name(const char *kind, const char *name, const struct strings *names,
+                                      struct sutra_error *error) {
+    struct nearest nearest = nearest_to(name);
+    for (uint32_t i = 0; i < names->n; i++)
+        nearest_try(&nearest, strings_text(names, i));
+    if (nearest.word)
+        return error_set(error, SUTRA_USAGE, "no %s has the name '%s'; did you mean '%s'?", kind, name, nearest.word);
+    return error_set(error, SUTRA_USAGE, "no %s has the name '%s'; '=~REGEX' selects names by a pattern", kind, name);
 }
 
 /* Finds the names that a selector "=TEXT" or "=~REGEX" fits. */
@@ -81,8 +100,9 @@ static enum sutra_status fit_names(const char *word, const char *selector, const
     if (selector[1] == '~')
         return fit_regex(word, selector + 2, names, change->fits, error);
     uint32_t name = strings_find(names, selector + 1, strlen(selector + 1));
-    if (name != STRING_NONE)
-        change->fits[name] = true;
+    if (name == STRING_NONE)
+        return unknown_name(change->subject == SUBJECT_OPERATOR ? "operator" : "node", selector + 1, names, error);
+    change->fits[name] = true;
     return SUTRA_OK;
 }
 
@@ -116,7 +136,7 @@ static enum sutra_status read_selector(const char *word, const char *text, const
         if (end > text + 7 && !*end)
             return SUTRA_OK;
     }
-    return unreadable(word, "a selector is cpu, gpu, compute, comm, name=, name=~, op=, op=~ or stream=N", error);
+    return unreadable(word, "WHAT must be cpu, gpu, compute, comm, name=, name=~, op=, op=~ or stream=N", error);
 }
 
 static enum sutra_status change_read(const char *word, const struct strings *names, struct arena *arena,
@@ -148,6 +168,43 @@ static bool change_selects(const struct change *change, const struct rank_graph 
     return false;
 }
 
+static uint64_t difference(int64_t a, int64_t b) {
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+static enum sutra_status check_rank(const struct change *change, const struct change_target *target,
+                                    struct sutra_error *error) {
+    uint64_t nearest = target->n ? target->ranks[0] : 0;
+    for (uint32_t r = 0; r < target->n; r++)
+        if (difference((int64_t)target->ranks[r], (int64_t)change->rank) <
+            difference((int64_t)nearest, (int64_t)change->rank))
+            nearest = target->ranks[r];
+    if (!change->one_rank || target->n == 0 || nearest == change->rank)
+        return SUTRA_OK;
+    return error_set(error, SUTRA_USAGE, "no file is rank %" PRIu64 "; the nearest rank is %" PRIu64, change->rank,
+                     nearest);
+}
+
+static enum sutra_status check_stream(const struct change *change, const struct change_target *target,
+                                      struct sutra_error *error) {
+    int64_t nearest = INT64_MIN;
+    if (change->subject != SUBJECT_STREAM)
+        return SUTRA_OK;
+    for (uint32_t r = 0; r < target->n; r++)
+        for (row_t i = 0; i < target->graphs[r].n; i++) {
+            const struct rank_graph *graph = &target->graphs[r];
+            if (graph->work[i] != WORK_CPU && (nearest == INT64_MIN || difference(graph->lane[i], change->stream) <
+                                                                           difference(nearest, change->stream)))
+                nearest = graph->lane[i];
+        }
+    if (nearest == change->stream)
+        return SUTRA_OK;
+    if (nearest == INT64_MIN)
+        return error_set(error, SUTRA_USAGE, "no stream %" PRId64 ": no node runs on a GPU", change->stream);
+    return error_set(error, SUTRA_USAGE, "no stream %" PRId64 "; the nearest stream is %" PRId64, change->stream,
+                     nearest);
+}
+
 static void change_apply(const struct change *change, const struct change_target *target, double *const *run_ns) {
     for (uint32_t r = 0; r < target->n; r++) {
         if (change->one_rank && target->ranks[r] != change->rank)
@@ -164,6 +221,10 @@ enum sutra_status changes_apply(const struct change_target *target, const char *
         struct arena_mark mark = arena_mark(arena);
         struct change change = {.subject = SUBJECT_WORK};
         enum sutra_status status = change_read(changes[k], target->names, arena, &change, error);
+        if (!status)
+            status = check_rank(&change, target, error);
+        if (!status)
+            status = check_stream(&change, target, error);
         if (!status)
             change_apply(&change, target, run_ns);
         arena_release(arena, mark);

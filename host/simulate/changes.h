@@ -15,8 +15,8 @@ struct change_target {
     const struct strings *names;
 };
 
-/* run_ns[r][i] *= the factors of all changes that select node i of rank r. SUTRA_USAGE: a change that cannot be read.
- * Cost: O(names + nodes) for each change. */
+/* run_ns[r][i] *= the factors of all changes that select node i of rank r. SUTRA_USAGE: a change cannot be read, or
+ * names an unknown rank, stream or name. Cost: O(names + nodes) for each change. */
 enum sutra_status changes_apply(const struct change_target *target, const char *const *changes, size_t n,
                                 double *const *run_ns, struct arena *arena, struct sutra_error *error);
 

@@ -12,9 +12,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "read/document.h"
+#include "read/file_kind.h"
+#include "read/trace_head.h"
 #include "simulate/et_fill.h"
+#include "simulate/et_lines.h"
 #include "simulate/et_schema.h"
 #include "text/string_text.h"
+
+#define HEAD_BYTES ((size_t)1 << 18) /* of JSON, to name its kind */
 
 struct et_reader {
     struct et_file *file;
@@ -377,22 +383,56 @@ static bool read_first(struct et_reader *reader, struct file_cursor *cursor) {
     return !reader->fault;
 }
 
+/* An .et file may begin with '{' too, the length of its first message. */
+static bool is_json(const struct source *source) {
+    return source->size > 0 && source->bytes[0] == '{' && !file_kind(source->bytes, source->size).is_et;
+}
+
+/* Names the kind of JSON and the command that makes an .et file of it. */
+static void found_json(const struct source *source, struct sutra_error *damage) {
+    struct trace_head head;
+    trace_head_look(source->bytes, source->size < HEAD_BYTES ? source->size : HEAD_BYTES, &head);
+    const char *name = source->name;
+    if (et_lines_look_like(source->bytes, source->size))
+        error_file(damage, SUTRA_DATA, name,
+                   "expected an .et file, found its JSON lines: 'sutra convert --lines %s -o rank.0.et' makes one",
+                   name);
+    else if (head.side == SIDE_DEVICE)
+        error_file(damage, SUTRA_DATA, name,
+                   "expected an .et file, found a device trace: 'sutra link HOST %s -o rank.0.et' makes one", name);
+    else if (head.side == SIDE_HOST && nodes_have_durations(source->bytes, source->size))
+        error_file(damage, SUTRA_DATA, name,
+                   "expected an .et file, found ET+ (a linked trace): 'sutra convert %s -o rank.0.et' makes one", name);
+    else if (head.side == SIDE_HOST)
+        error_file(damage, SUTRA_DATA, name,
+                   "expected an .et file, found a host trace: 'sutra link %s DEVICE -o rank.0.et' makes one", name);
+    else
+        error_file(damage, SUTRA_DATA, name,
+                   "expected an .et file, found JSON: 'sutra link HOST DEVICE -o rank.0.et' makes one of two traces");
+}
+
 /* No message is whole: perhaps it is a file of another kind. */
 static void first_fault(const struct source *source, const struct et_parts *parts, struct sutra_error *damage) {
-    if (source->size > 0 && source->bytes[0] == '{') {
-        error_file(damage, SUTRA_DATA, source->name,
-                   "this is JSON, and an .et file was expected; 'sutra convert' makes one of ET+");
-        return;
+    const struct file_kind kind = file_kind(source->bytes, source->size);
+    if (is_json(source)) {
+        found_json(source, damage);
+    } else if (kind.name && !kind.is_et) {
+        error_file(
+            damage, SUTRA_DATA, source->name,
+            "expected an .et file, found %s: make one of a host and a device trace with 'sutra link HOST DEVICE -o "
+            "rank.0.et'",
+            kind.name);
+    } else {
+        error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s",
+                   parts->fault);
+        damage->offset = (uint64_t)(parts->fault_at - source->bytes);
     }
-    error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s",
-               parts->fault);
-    damage->offset = (uint64_t)(parts->fault_at - source->bytes);
 }
 
 static enum sutra_status fault_error(const struct et_file *file, const struct et_parts *parts, row_t n_nodes,
                                      struct sutra_error *error) {
     struct sutra_error damage;
-    if (!file->has_metadata) {
+    if (!file->has_metadata || is_json(&file->source)) {
         first_fault(&file->source, parts, &damage);
     } else {
         error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s", n_nodes + 1,

@@ -26,7 +26,10 @@ __attribute__((format(printf, 2, 3))) static void found_once(struct et_found *fo
 /* ---- The frame ---- */
 
 static void found_damage(const struct et_file *file, struct et_found *found) {
-    found_once(found, "byte %" PRIu64 ": %s", file->damage.offset, file->damage.message);
+    if (file->damage.offset == SUTRA_NO_OFFSET)
+        found_once(found, "%s", file->damage.message);
+    else
+        found_once(found, "byte %" PRIu64 ": %s", file->damage.offset, file->damage.message);
 }
 
 void et_rule_first_message(const struct et_checking *checking, struct et_found *found) {

@@ -157,14 +157,22 @@ static bool can_create_beside(const char *target) {
 }
 
 static enum sutra_status cannot_create(const char *path, struct sutra_error *error) {
+    const bool slash = *path && path[strlen(path) - 1] == '/';
+    if (errno == EISDIR)
+        return error_file(error, SUTRA_NO_OUTPUT, path,
+                          "expected a file, found a directory: name a file in it, such as %s%sout.json", path,
+                          slash ? "" : "/");
     return error_file(error, SUTRA_NO_OUTPUT, path, "cannot be written: %s", strerror(errno));
 }
 
 /* What stands at `path` now: 0 nothing or a regular file, 1 something to be written to as it is, -1 an error. */
 static int look_at(const char *path, struct stat *info) {
-    if (stat(path, info))
-        return errno == ENOENT && *path ? 0 : -1;
-    if (S_ISDIR(info->st_mode)) {
+    const bool missing = stat(path, info) != 0;
+    if (missing && (errno != ENOENT || !*path))
+        return -1;
+    if (missing && path[strlen(path) - 1] != '/')
+        return 0;
+    if (missing || S_ISDIR(info->st_mode)) {
         errno = EISDIR;
         return -1;
     }

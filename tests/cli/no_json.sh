@@ -13,7 +13,7 @@ printf '\n<!DOCTYPE html><html>' >page.json
 printf '<?xml version="1.0"?><Error/>' >error.json
 printf 'PK\003\004....' >archive.json
 printf 'SQLite format 3\000....' >report.json
-printf '\035\012\006schema\352\001\0221.1.1-chakra.0.0.4' >chakra.json
+et_file >chakra.json
 printf '\000\000\000\000' >zeros.json
 printf '\177ELF\002' >program.json
 echo 'ts,dur' >table.json

@@ -42,7 +42,7 @@ static int list_traces(const struct running *running, const struct operands *ope
     struct analysis_run *run = running->run;
     int exit_code = analysis_part_take(&run->values->wanted, &run->part);
     if (exit_code == SUTRA_OK)
-        exit_code = trace_list_make(&run->traces, operands);
+        exit_code = trace_list_make(&run->traces, operands, NAMES_JSON);
     if (exit_code == SUTRA_OK && running->kind->check)
         exit_code = running->kind->check(run, is_shared);
     return exit_code;

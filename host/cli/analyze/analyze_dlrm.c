@@ -158,7 +158,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     if (!dlrm)
         return analysis_share_copy(&job->run.share, context, rank->place, folder, error);
     if (!path_make_folder(folder))
-        return error_file(error, SUTRA_NO_OUTPUT, folder, "the folder cannot be made: %s", strerror(errno));
+        return error_file(error, SUTRA_NO_OUTPUT, folder, "cannot create the directory: %s", strerror(errno));
     return write_results(job, context, dlrm, rank->path, folder, error);
 }
 

@@ -114,7 +114,7 @@ static void tell_options(const struct link_values *values, bool per_stream, char
 
 static int list_traces(char *folder, struct trace_list *list) {
     const struct operands operands = {1, &folder};
-    return trace_list_make(list, &operands);
+    return trace_list_make(list, &operands, NAMES_JSON);
 }
 
 static int pair_folders(struct whole_link *link, struct sutra_error *error) {
@@ -236,8 +236,8 @@ static int link_ranks(struct whole_link *link) {
 
 static int make_folders(const char *folder) {
     char *records;
-    if (!path_make_folder(folder))
-        return message_fail(SUTRA_NO_OUTPUT, "%s: %s", folder, strerror(errno));
+    if (folder_make(folder) != SUTRA_OK)
+        return SUTRA_NO_OUTPUT;
     if (asprintf(&records, "%s/" RECORD_FOLDER, folder) < 0)
         return message_fail(SUTRA_SYSTEM, "out of memory");
     bool made = path_make_folder(records);

@@ -50,16 +50,11 @@ struct pair pair_start(const struct pair_values *values, bool notes) {
         .job = job_start(&values->job, values->log_level <= LOG_INFO, values->log_level <= LOG_WARNING, notes)};
 }
 
-static bool is_kind(const struct pair *pair, const char *path, enum sutra_trace_kind wanted) {
-    enum sutra_trace_kind kind;
-    return !path_is_stream(path) && sutra_trace_kind_of(pair->job.context, path, &kind, NULL) == SUTRA_OK &&
-           kind == wanted;
-}
-
 /* Behind an error about the host trace, which the device trace may be. */
 static void tell_if_swapped(const struct pair *pair, struct sutra_error *error) {
     size_t length = strlen(error->message);
-    if (is_kind(pair, pair->values->host, SUTRA_TRACE_DEVICE) && is_kind(pair, pair->values->device, SUTRA_TRACE_HOST))
+    if (job_is_trace(&pair->job, pair->values->host, SUTRA_TRACE_DEVICE) &&
+        job_is_trace(&pair->job, pair->values->device, SUTRA_TRACE_HOST))
         snprintf(error->message + length, sizeof error->message - length, "; swap the two files");
 }
 

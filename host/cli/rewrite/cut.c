@@ -152,7 +152,7 @@ static int check_values(const struct cut_values *values) {
 }
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct cut_values values = {.job.output = "-", .job.stages = stages};
+    struct cut_values values = {.job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -160,7 +160,8 @@ static int run(const struct command *command, int argc, char **argv) {
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     values.trace = operands.words[0];
-    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK || (exit_code = check_values(&values)) != SUTRA_OK)
+    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK ||
+        (exit_code = job_check_terminal(&values.job)) != SUTRA_OK || (exit_code = check_values(&values)) != SUTRA_OK)
         return exit_code;
     bool loud = !values.job.quiet;
     struct cut_job cut = {.values = &values, .job = job_start(&values.job, loud, loud, values.job.verbose)};

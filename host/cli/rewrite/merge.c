@@ -170,7 +170,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", command->called);
     exit_code = job_check_flags(&values.job);
     if (exit_code == SUTRA_OK)
-        exit_code = trace_list_make(&traces, &operands);
+        exit_code = trace_list_make(&traces, &operands, NAMES_JSON);
     if (exit_code == SUTRA_OK)
         exit_code = merge_list(&values, &traces);
     trace_list_free(&traces);

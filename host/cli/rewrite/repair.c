@@ -124,7 +124,7 @@ static enum sutra_status job_tell(struct repair_job *repair) {
 /* ---- The command ---- */
 
 static int run(const struct command *command, int argc, char **argv) {
-    struct repair_values values = {.job.output = "-", .job.stages = stages};
+    struct repair_values values = {.job.stages = stages};
     struct operands operands;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
@@ -132,7 +132,8 @@ static int run(const struct command *command, int argc, char **argv) {
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     values.trace = operands.words[0];
-    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK)
+    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK ||
+        (exit_code = job_check_terminal(&values.job)) != SUTRA_OK)
         return exit_code;
     if (paths_same(values.job.output, values.trace))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);

@@ -11,7 +11,7 @@
 #include "cli/tool/arguments.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
-#include "cli/tool/paths.h"
+#include "cli/tool/trace_list.h"
 
 struct check_values {
     struct job_values job;
@@ -108,51 +108,60 @@ static void print_json(const struct sutra_et_check *check, const struct sutra_et
 
 /* ---- The command ---- */
 
-static enum sutra_status check_files(struct et_job *job, struct sutra_et_check *check, const struct operands *files,
+static enum sutra_status check_files(struct et_job *job, struct sutra_et_check *check, const struct trace_list *files,
                                      struct sutra_error *error) {
     const struct sutra_et_read_options damaged = {.size = sizeof damaged, .damaged = true};
     enum sutra_status status = SUTRA_OK;
-    for (unsigned i = 0; i < files->n && !status; i++) {
-        status = et_job_read(job, files->words[i], &damaged, error);
+    for (size_t i = 0; i < files->n && !status; i++) {
+        status = et_job_read(job, files->paths[i], &damaged, error);
         if (!status)
             status = sutra_et_check_add(check, job->et, error);
     }
     return status ? status : sutra_et_check_finish(check, error);
 }
 
+static int check_list(struct check_values *values, const struct trace_list *files) {
+    const struct sutra_et_check_options check_options = {.size = sizeof check_options,
+                                                         .feeder = (enum sutra_et_feeder)values->feeder,
+                                                         .roofline = values->roofline,
+                                                         .groups = values->groups};
+    struct et_job job;
+    struct sutra_error error;
+    struct sutra_et_check *check = NULL;
+    struct sutra_et_check_report report = {.size = sizeof report};
+    values->job.n_inputs = files->n;
+    enum sutra_status status = et_job_start(&job, &values->job, &error);
+    if (!status)
+        status = sutra_et_check_create(job.job.context, &check_options, &check, &error);
+    if (!status)
+        status = check_files(&job, check, files, &error);
+    progress_clear(&job.job.watch.progress);
+    if (!status) {
+        sutra_et_check_report(check, &report);
+        if (!values->job.quiet)
+            (values->json ? print_json : print_text)(check, &report);
+    }
+    sutra_et_check_free(check);
+    int exit_code = et_job_end(&job, status, &error);
+    return exit_code == SUTRA_OK && report.n_errors > 0 ? (int)SUTRA_DATA : exit_code;
+}
+
 static int run(const struct command *command, int argc, char **argv) {
     struct check_values values = {.job.stages = stages};
     struct operands operands;
+    struct trace_list files;
     int exit_code;
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the file is missing; see '%s --help'", command->called);
-    if (operands.n == 1 && path_is_folder(operands.words[0]))
+    if (operands.n == 1 && is_linked_job(operands.words[0]))
         return check_folder(operands.words[0], values.json, values.job.quiet);
-    const struct sutra_et_check_options check_options = {.size = sizeof check_options,
-                                                         .feeder = (enum sutra_et_feeder)values.feeder,
-                                                         .roofline = values.roofline,
-                                                         .groups = values.groups};
-    struct et_job job;
-    struct sutra_error error;
-    struct sutra_et_check *check = NULL;
-    struct sutra_et_check_report report = {.size = sizeof report};
-    values.job.n_inputs = operands.n;
-    enum sutra_status status = et_job_start(&job, &values.job, &error);
-    if (!status)
-        status = sutra_et_check_create(job.job.context, &check_options, &check, &error);
-    if (!status)
-        status = check_files(&job, check, &operands, &error);
-    progress_clear(&job.job.watch.progress);
-    if (!status) {
-        sutra_et_check_report(check, &report);
-        if (!values.job.quiet)
-            (values.json ? print_json : print_text)(check, &report);
-    }
-    sutra_et_check_free(check);
-    exit_code = et_job_end(&job, status, &error);
-    return exit_code == SUTRA_OK && report.n_errors > 0 ? (int)SUTRA_DATA : exit_code;
+    exit_code = trace_list_make(&files, &operands, NAMES_ET);
+    if (exit_code == SUTRA_OK)
+        exit_code = check_list(&values, &files);
+    trace_list_free(&files);
+    return exit_code;
 }
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
@@ -166,6 +175,7 @@ static const char *const description[] = {
     "are seen together. Members of a process group must run the same collectives in the same order, with the same types "
     "and sizes; messages need a sender and a receiver; ranks that are missing, or cannot be linked, and files that fit "
     "nowhere are told, and how far the clocks of hosts are apart, by the ends of collectives.",
+    "A DIR without records of such a job is replaced by the .et files in it.",
     "Groups with a number above 0 must be known: from --groups, or from the files' own metadata.",
     NULL,
 };

@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/tool/figures.h"
 #include "cli/tool/json_text.h"
 #include "cli/tool/message.h"
+#include "cli/tool/paths.h"
 #include "cli/tool/screen.h"
 #include "job/whole.h"
 
@@ -54,6 +56,12 @@ static void print_json(const struct job_whole *whole) {
                (double)host->spread_ns / 1e3);
     }
     printf("%s]\n}\n", whole->n_hosts ? "\n  " : "");
+}
+
+bool is_linked_job(const char *folder) {
+    char *plan = path_is_folder(folder) ? record_read(folder, "plan") : NULL;
+    free(plan);
+    return plan;
 }
 
 int check_folder(const char *folder, bool json, bool quiet) {

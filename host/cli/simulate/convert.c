@@ -59,7 +59,8 @@ static const struct stage_share stages[] = {
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job.output),
-     .help = "write the .et file to OUT; compressed if it ends in .gz or .zst; - is standard output"},
+     .help = "write the .et file (protobuf) to OUT; compressed if it ends in .gz or .zst; - is standard output; a name "
+             "that ends in .json is refused: 'sutra jsonize' writes JSON"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
     {"faithful", 0, OPTION_FLAG, AT(faithful),
@@ -123,6 +124,11 @@ static int check_files(const struct convert_values *values) {
     const char *output = values->job.output;
     if (paths_same(output, values->input))
         return message_fail(SUTRA_USAGE, "%s: the output is the input", output);
+    if (!values->compat && path_ends_in(output, ".json"))
+        return message_fail(SUTRA_USAGE,
+                            "%s: convert writes protobuf, not JSON: use -o NAME.et, and 'sutra jsonize NAME.et -o %s' "
+                            "for JSON",
+                            output, output);
     if (values->faithful && (values->compat || values->lines))
         return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", values->compat ? "compat" : "lines");
     if (faithful_is_asked(&values->how) && !values->faithful)

@@ -1,16 +1,19 @@
 /*
  * simulate.c - `sutra simulate`: the .et files of a job in, the times that a simulator would find out; and what-ifs.
  */
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "cli/simulate/simulate_page.h"
 #include "cli/tool/arguments.h"
 #include "cli/tool/faithful.h"
 #include "cli/tool/job.h"
 #include "cli/tool/paths.h"
+#include "cli/tool/trace_list.h"
 #include "sutra/sutra.h"
 
 #define N_WORTH     10
@@ -44,9 +47,9 @@ static const struct option_row options[] = {
      .help = "one processor for all threads of a rank, or one for each of its threads (default: one)"},
     {"scale", 's', OPTION_WORDS, "WHAT:FACTOR", AT(scales),
      .help =
-         "what if the execution of WHAT took FACTOR times as long: cpu, gpu, compute, comm, name=TEXT, name=~REGEX, "
-         "op=TEXT, op=~REGEX (what an operator launched) or stream=N; rank=N: before it means one rank; may be "
-         "repeated"},
+         "multiply the execution time of WHAT by FACTOR, such as 0.5 or 2x: cpu, gpu, compute, comm, name=TEXT, "
+         "name=~REGEX, op=TEXT, op=~REGEX (what an operator launched) or stream=N; rank=N: before WHAT selects one rank; "
+         "may be repeated"},
     {"remove", 0, OPTION_WORDS, "WHAT", AT(removals), .help = "what if WHAT took no time; may be repeated"},
     {"no-launch-latency", 0, OPTION_FLAG, AT(no_latency), .help = "what if kernels began as soon as they could"},
     {"overlap", 0, OPTION_CHOICE, "WHAT", AT(overlap), .choices = overlaps,
@@ -86,6 +89,7 @@ struct simulate_job {
     struct sutra_et_ranks *ranks;
     uint64_t *numbers;
     uint32_t n;
+    bool has_folder;       /* files are those of a directory */
     char *made[WORDS_MAX]; /* changes that the removals make */
     double bandwidth;
     const char *changes[CHANGES_MAX];
@@ -110,16 +114,23 @@ static bool rank_of_name(const char *path, uint64_t *rank) {
     return true;
 }
 
-/* The ranks of the files, by their names if all of these tell one, and each another; else by their order. */
-static void number_ranks(struct simulate_job *job, char *const *paths) {
+/* The ranks of the files, by their names if all of these tell one, and each another; else by their order. Files of a
+ * directory that have one rank may be those of two jobs, such as rank.0.et and rank.0.et.gz: SUTRA_USAGE. */
+static enum sutra_status number_ranks(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
     bool told = true;
     for (uint32_t i = 0; i < job->n && told; i++) {
         told = rank_of_name(paths[i], &job->numbers[i]);
-        for (uint32_t k = 0; k < i && told; k++)
+        for (uint32_t k = 0; k < i && told; k++) {
             told = job->numbers[k] != job->numbers[i];
+            if (!told && job->has_folder)
+                return error_file(error, SUTRA_USAGE, paths[i],
+                                  "%s is rank %" PRIu64 ", too: name one file for each rank", paths[k],
+                                  job->numbers[i]);
+        }
     }
     for (uint32_t i = 0; i < job->n && !told; i++)
         job->numbers[i] = i;
+    return SUTRA_OK;
 }
 
 /* ---- Changes ---- */
@@ -129,8 +140,7 @@ static enum sutra_status add_removals(struct simulate_job *job, struct sutra_err
     for (size_t i = 0; i < removals->n; i++) {
         size_t size = strlen(removals->words[i]) + 3;
         if (!(job->made[i] = malloc(size))) {
-            *error = (struct sutra_error){.status = SUTRA_SYSTEM, .message = "out of memory"};
-            return SUTRA_SYSTEM;
+            return error_memory(error);
         }
         snprintf(job->made[i], size, "%s:0", removals->words[i]);
         job->changes[job->n_changes++] = job->made[i];
@@ -138,17 +148,19 @@ static enum sutra_status add_removals(struct simulate_job *job, struct sutra_err
     return SUTRA_OK;
 }
 
-/* "x2" or "2". False: it is no such number, and a message says so. */
+/* "x2", "2x" or "2". False: it is no such number, and a message says so. */
 static bool read_bandwidth(struct simulate_job *job) {
     const char *text = job->values->bandwidth;
     char *end;
     job->bandwidth = 1;
     if (!text)
         return true;
-    job->bandwidth = strtod(text + (*text == 'x'), &end);
-    if (end != text + (*text == 'x') && !*end && job->bandwidth > 0 && job->bandwidth <= 1e6)
+    const bool leads = *text == 'x';
+    job->bandwidth = strtod(text + leads, &end);
+    bool valid = end != text + leads && job->bandwidth > 0 && job->bandwidth <= 1e6;
+    if (valid && (!*end || (!leads && strcmp(end, "x") == 0)))
         return true;
-    message_fail(SUTRA_USAGE, "--bandwidth: '%s' is no factor such as x2", text);
+    message_fail(SUTRA_USAGE, "--bandwidth: '%s' is not a factor such as 2x", text);
     return false;
 }
 
@@ -234,8 +246,9 @@ static enum sutra_status run_all(struct simulate_job *job, struct sutra_error *e
 
 static enum sutra_status job_run(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
     const struct simulate_values *values = job->values;
-    number_ranks(job, paths);
-    enum sutra_status status = collect_changes(job, error);
+    enum sutra_status status = number_ranks(job, paths, error);
+    if (!status)
+        status = collect_changes(job, error);
     if (!status)
         status = job_open(&job->job, values->job.output, error);
     if (!status)
@@ -247,6 +260,20 @@ static enum sutra_status job_run(struct simulate_job *job, char *const *paths, s
         status = sutra_simulation_write_trace(job->job.context, job->simulation, values->job.output, NULL, error);
     progress_clear(&job->job.watch.progress);
     return status;
+}
+
+/* Names the command that makes an .et file of the host trace and the device trace that are among the files. */
+static void name_link_command(const struct simulate_job *job, const struct trace_list *files,
+                              struct sutra_error *error) {
+    const char *host = NULL, *device = NULL;
+    for (size_t i = 0; i < files->n; i++)
+        if (!host && job_is_trace(&job->job, files->paths[i], SUTRA_TRACE_HOST))
+            host = files->paths[i];
+        else if (!device && job_is_trace(&job->job, files->paths[i], SUTRA_TRACE_DEVICE))
+            device = files->paths[i];
+    if (host && device)
+        error_file(error, SUTRA_DATA, host,
+                   "expected an .et file, found a host trace: 'sutra link %s %s -o rank.0.et' makes one", host, device);
 }
 
 static int job_show(const struct simulate_job *job) {
@@ -278,6 +305,26 @@ static void job_free(struct simulate_job *job) {
     free(job->numbers);
 }
 
+static int simulate_files(struct simulate_values *values, const struct trace_list *files, bool has_folder) {
+    for (size_t i = 0; i < files->n; i++)
+        if (values->job.output && paths_same(values->job.output, files->paths[i]))
+            return message_fail(SUTRA_USAGE, "%s: the output is the input", values->job.output);
+    values->job.n_inputs = files->n;
+    struct simulate_job job = {.values = values, .n = (uint32_t)files->n, .has_folder = has_folder};
+    if (!read_bandwidth(&job))
+        return SUTRA_USAGE;
+    job.job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
+    job.numbers = calloc(files->n, sizeof *job.numbers);
+    struct sutra_error error;
+    enum sutra_status status = job.numbers ? job_run(&job, files->paths, &error) : error_memory(&error);
+    if (status == SUTRA_DATA && files->n > 1)
+        name_link_command(&job, files, &error);
+    int exit_code = status ? SUTRA_OK : job_show(&job);
+    job_free(&job);
+    int ended = job_end(&job.job, status, &error);
+    return ended ? ended : exit_code;
+}
+
 static int run(const struct command *command, int argc, char **argv) {
     struct simulate_values values = {
         .job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages, .gpu = GPU_UNSAID};
@@ -287,29 +334,18 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the .et files are missing; see '%s --help'", command->called);
+    struct trace_list files;
+    exit_code = trace_list_make(&files, &operands, NAMES_ET);
+    bool has_folder = false;
     for (unsigned i = 0; i < operands.n; i++)
-        if (values.job.output && paths_same(values.job.output, operands.words[i]))
-            return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
-    values.job.n_inputs = operands.n;
-    struct simulate_job job = {.values = &values,
-                               .job = job_start(&values.job, !values.job.quiet, !values.job.quiet, false),
-                               .numbers = calloc(operands.n, sizeof *job.numbers),
-                               .n = operands.n};
-    struct sutra_error error = {.status = SUTRA_SYSTEM, .message = "out of memory"};
-    enum sutra_status status = SUTRA_SYSTEM;
-    if (!read_bandwidth(&job)) {
-        job_free(&job);
-        return SUTRA_USAGE;
-    }
-    if (job.numbers)
-        status = job_run(&job, operands.words, &error);
-    exit_code = status ? SUTRA_OK : job_show(&job);
-    job_free(&job);
-    int ended = job_end(&job.job, status, &error);
-    return ended ? ended : exit_code;
+        has_folder = has_folder || path_is_folder(operands.words[i]);
+    if (exit_code == SUTRA_OK)
+        exit_code = simulate_files(&values, &files, has_folder);
+    trace_list_free(&files);
+    return exit_code;
 }
 
-static const char *const synopses[] = {"FILE.et... [OPTIONS]", NULL};
+static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
 static const char *const description[] = {
     "Runs the nodes of Chakra files in time, as ASTRA-sim does where it replays measured durations: a node starts when "
     "those that it depends on have ended and its resource is free. Tells when each rank is done, what its processor "
@@ -317,6 +353,7 @@ static const char *const description[] = {
     "Several files are the ranks of one job (rank N by names such as job.N.et, else by their order); they meet in "
     "their collectives, by group and order, and sends meet receives. A job that stands still is named: who waits for "
     "whom (exit code 65).",
+    "DIR is replaced by the .et files in it, such as those that 'sutra link HOSTS DEVICES -o DIR --format et' writes.",
     "What-ifs (--scale and the options behind it) change how long nodes take; launch latency stays. The page then "
     "tells the time before and after. Files that 'sutra link HOST DEVICE -o X.et' makes take the measured time.",
     NULL,
@@ -325,6 +362,7 @@ static const struct example examples[] = {
     {"sutra simulate rank.0.et", "how long the rank takes, and why"},
     {"sutra simulate rank.0.et --scale 'name=~gemm:0.5'", "what if matrix products were twice as fast"},
     {"sutra simulate rank.*.et --bandwidth x2", "what if the network of a job were"},
+    {"sutra simulate linked", "the ranks of a job that was linked into this directory"},
     {"sutra simulate rank.*.et --worth", "what stragglers and communication cost a job"},
     {"sutra simulate rank.0.et --sensitivity", "what is worth to be made faster"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "look at it in Perfetto"},

@@ -14,7 +14,10 @@
 
 #include "cli/tool/help.h"
 #include "cli/tool/message.h"
-#include "cli/tool/nearest.h"
+#include "text/nearest.h"
+
+/* Shorter values get the list of values, but no suggestion: "gpu" is near to "cpu". */
+#define SUGGESTED_MIN 4
 
 struct reader {
     const struct command *command;
@@ -58,7 +61,9 @@ static int read_number(const struct option_row *option, const char *text, uint64
 }
 
 static int read_choice(const struct option_row *option, const char *text, size_t length, int *value) {
-    char all[200] = "";
+    char all[200] = "", typed[64] = "";
+    strncat(typed, text, length < sizeof typed ? length : sizeof typed - 1);
+    struct nearest nearest = nearest_to(typed);
     for (int i = 0; option->choices[i]; i++) {
         if (strlen(option->choices[i]) == length && strncasecmp(option->choices[i], text, length) == 0) {
             *value = i;
@@ -66,8 +71,12 @@ static int read_choice(const struct option_row *option, const char *text, size_t
         }
         strncat(all, i ? ", " : "", sizeof all - strlen(all) - 1);
         strncat(all, option->choices[i], sizeof all - strlen(all) - 1);
+        nearest_try(&nearest, option->choices[i]);
     }
-    return message_fail(SUTRA_USAGE, "--%s: '%.*s' is none of %s", option->name, (int)length, text, all);
+    if (nearest.word && length >= SUGGESTED_MIN)
+        return message_fail(SUTRA_USAGE, "--%s: unknown value '%.*s'; did you mean '%s'? (one of %s)", option->name,
+                            (int)length, text, nearest.word, all);
+    return message_fail(SUTRA_USAGE, "--%s: unknown value '%.*s'; use one of %s", option->name, (int)length, text, all);
 }
 
 /* A word; behind the last of them may stand a colon and a number. */
@@ -143,16 +152,16 @@ static void find_long(const struct option_row *table, const char *name, size_t l
     }
 }
 
-static int unknown_long(const struct reader *reader, const char *name, size_t length) {
+int option_unknown(const struct option_row *table, const char *called, const char *name, size_t length) {
     char typed[64] = "";
     strncat(typed, name, length < sizeof typed ? length : sizeof typed - 1);
     struct nearest nearest = nearest_to(typed);
-    for (const struct option_row *option = reader->command->options; option->name; option++)
+    for (const struct option_row *option = table; option->name; option++)
         nearest_try(&nearest, option->name);
     nearest_try(&nearest, common_options[0].name);
     if (nearest.word)
         return message_fail(SUTRA_USAGE, "unknown option '--%s'; did you mean '--%s'?", typed, nearest.word);
-    return message_fail(SUTRA_USAGE, "unknown option '--%s'; see '%s --help'", typed, reader->command->called);
+    return message_fail(SUTRA_USAGE, "unknown option '--%s'; see '%s --help'", typed, called);
 }
 
 static void list_candidates(const struct option_row *table, const char *name, size_t length, char *all, size_t size) {
@@ -178,7 +187,7 @@ static int read_long(struct reader *reader, const char *word) {
     find_long(reader->command->options, word, length, &found, &n_found);
     find_long(common_options, word, length, &found, &n_found);
     if (n_found == 0 || length == 0)
-        return unknown_long(reader, word, length);
+        return option_unknown(reader->command->options, reader->command->called, word, length);
     if (n_found > 1)
         return ambiguous(reader, word, length);
     if (found == &common_options[0]) {

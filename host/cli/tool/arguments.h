@@ -22,4 +22,8 @@ struct operands {
 bool arguments_parse(const struct command *command, int argc, char **argv, void *values, struct operands *operands,
                      int *exit_code);
 
+/* Reports that a table has no option with this long name, and suggests the nearest one; returns the exit code. `called`
+ * is the command as a person calls it: "sutra link". */
+int option_unknown(const struct option_row *table, const char *called, const char *name, size_t length);
+
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/tool/message.h"
-#include "cli/tool/nearest.h"
+#include "text/nearest.h"
 
 const struct command *const commands[] = {
     &link_command,     &link_legacy_command,

@@ -269,8 +269,7 @@ static int completion_run(const struct command *command, int argc, char **argv) 
             shells[i].print();
             return SUTRA_OK;
         }
-    return message_fail(SUTRA_USAGE, "no completion for the shell '%s', only for bash, zsh and fish",
-                        operands.words[0]);
+    return message_fail(SUTRA_USAGE, "unknown shell '%s'; use one of bash, zsh, fish", operands.words[0]);
 }
 
 static const char *const synopses[] = {"bash|zsh|fish", NULL};

@@ -3,6 +3,8 @@
  */
 #include "cli/tool/job.h"
 
+#include <unistd.h>
+
 #include "cli/tool/paths.h"
 
 int job_check_flags(const struct job_values *values) {
@@ -19,6 +21,16 @@ int job_check_stats(const char *stats, const char *output, const char *const *in
             return message_fail(SUTRA_USAGE, "%s: the statistics would overwrite an input", stats);
     if (stats && output && (paths_same(stats, output) || (path_is_stream(stats) && path_is_stream(output))))
         return message_fail(SUTRA_USAGE, "%s: the output and the statistics are the same file", stats);
+    return SUTRA_OK;
+}
+
+int job_check_terminal(struct job_values *values) {
+    if (!values->output && isatty(STDOUT_FILENO))
+        return message_fail(SUTRA_USAGE,
+                            "standard output is a terminal: write to a file with -o OUT (-o - writes to the "
+                            "terminal)");
+    if (!values->output)
+        values->output = "-";
     return SUTRA_OK;
 }
 
@@ -41,6 +53,12 @@ enum sutra_status job_open(struct job *job, const char *output, struct sutra_err
     if (!status && values->stats && !values->force)
         status = sutra_output_check(values->stats, error);
     return status ? status : sutra_context_create(&options, &job->context, error);
+}
+
+bool job_is_trace(const struct job *job, const char *path, enum sutra_trace_kind wanted) {
+    enum sutra_trace_kind kind;
+    return job->context && !path_is_stream(path) && sutra_trace_kind_of(job->context, path, &kind, NULL) == SUTRA_OK &&
+           kind == wanted;
 }
 
 void job_measure(struct job *job, uint64_t n_input_bytes, uint64_t n_mapped_bytes) {

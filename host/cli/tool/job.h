@@ -63,6 +63,9 @@ int job_check_flags(const struct job_values *values);
 /* Whether the statistics, if they are wanted, overwrite neither an input nor the output; NULL: no such file. */
 int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);
 
+/* Sets the output to standard output if no option names one; fails if standard output is a terminal then. */
+int job_check_terminal(struct job_values *values);
+
 /* What lives while a command works. */
 struct job {
     const struct job_values *values;
@@ -78,6 +81,9 @@ struct job job_start(const struct job_values *values, bool progress, bool warnin
 /* Makes the context, once it is sure that the files can be written, unless they are to be forced; `output` may be
  * NULL. */
 enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error);
+
+/* Whether a file is a trace of this kind; to explain an error. */
+bool job_is_trace(const struct job *job, const char *path, enum sutra_trace_kind wanted);
 
 /* Takes the figures, but for output_bytes: bytes of the inputs, 0 if one of them is a pipe, and the most that were
  * mapped at a time. */

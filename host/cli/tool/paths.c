@@ -144,5 +144,9 @@ bool path_make_folder(const char *path) {
 int folder_make(const char *path) {
     if (path_make_folder(path))
         return SUTRA_OK;
-    return message_fail(SUTRA_NO_OUTPUT, "%s: the folder cannot be made: %s", path, strerror(errno));
+    struct stat found;
+    if (errno == ENOTDIR && stat(path, &found) == 0)
+        return message_fail(SUTRA_NO_OUTPUT,
+                            "%s: expected a directory, found a file: name another directory, or remove the file", path);
+    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", path, strerror(errno));
 }

@@ -39,15 +39,31 @@ static int add(struct trace_list *list, char *path) {
     return SUTRA_OK;
 }
 
-static int is_trace_name(const struct dirent *entry) {
-    static const char *const endings[] = {".json", ".gz", ".zst"};
-    size_t length = strlen(entry->d_name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && entry->d_name[0] != '.'; i++) {
-        size_t n = strlen(endings[i]);
-        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0)
+static int ends_in_one_of(const char *name, const char *const *endings) {
+    size_t length = strlen(name);
+    for (; *endings && name[0] != '.'; endings++) {
+        size_t n = strlen(*endings);
+        if (length > n && strcmp(name + length - n, *endings) == 0)
             return 1;
     }
     return 0;
+}
+
+static int is_json_name(const struct dirent *entry) {
+    return ends_in_one_of(entry->d_name, (const char *const[]){".json", ".gz", ".zst", NULL});
+}
+
+static int is_et_name(const struct dirent *entry) {
+    return ends_in_one_of(entry->d_name, (const char *const[]){".et", ".et.gz", ".et.zst", NULL});
+}
+
+static int nothing_in(const char *folder, enum trace_names names) {
+    if (names == NAMES_ET)
+        return message_fail(SUTRA_NO_INPUT,
+                            "%s: no file in this directory ends in .et: 'sutra link HOSTS DEVICES -o DIR --format et' "
+                            "writes one for each rank of a job",
+                            folder);
+    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, .gz or .zst", folder);
 }
 
 /* A link that leads nowhere is kept, so that who opens it tells so. */
@@ -56,13 +72,14 @@ static bool is_no_file(const char *path) {
     return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
-static int add_folder(struct trace_list *list, const char *folder) {
+static int add_folder(struct trace_list *list, const char *folder, enum trace_names names) {
     struct dirent **entries = NULL;
     size_t n_before = list->n;
     int length = (int)strlen(folder);
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    int n = scandir(folder, &entries, is_trace_name, versionsort), exit_code = SUTRA_OK;
+    int n = scandir(folder, &entries, names == NAMES_ET ? is_et_name : is_json_name, versionsort);
+    int exit_code = SUTRA_OK;
     if (n < 0)
         return message_fail(SUTRA_NO_INPUT, "%s: %s", folder, strerror(errno));
     for (int i = 0; i < n; i++) {
@@ -77,16 +94,16 @@ static int add_folder(struct trace_list *list, const char *folder) {
     }
     free(entries);
     if (exit_code == SUTRA_OK && list->n == n_before)
-        return message_fail(SUTRA_NO_INPUT, "%s: no file in this folder ends in .json, .gz or .zst", folder);
+        return nothing_in(folder, names);
     return exit_code;
 }
 
-int trace_list_make(struct trace_list *list, const struct operands *operands) {
+int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
     *list = (struct trace_list){0};
     int exit_code = SUTRA_OK;
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
         const char *word = operands->words[i];
-        exit_code = path_is_folder(word) ? add_folder(list, word) : add(list, strdup(word));
+        exit_code = path_is_folder(word) ? add_folder(list, word, names) : add(list, strdup(word));
     }
     return exit_code;
 }

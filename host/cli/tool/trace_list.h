@@ -16,10 +16,13 @@ struct trace_list {
     bool streams;     /* one of them is no regular file */
 };
 
-/* Takes the operands in their order. In place of a folder stand its files that end in .json, .gz or .zst (not those
- * that begin with a dot, and not those of folders in it), by name, where numbers count as numbers. Returns SUTRA_OK, or
- * another exit code after saying what is wrong. The list needs trace_list_free() in any case. */
-int trace_list_make(struct trace_list *list, const struct operands *operands);
+/* Endings of the files that replace a directory: .json, .gz and .zst; .et, .et.gz and .et.zst. */
+enum trace_names { NAMES_JSON, NAMES_ET };
+
+/* Lists the operands in their order. A directory is replaced by its files with such endings (hidden files and
+ * subdirectories are skipped), sorted by name, where numbers count as numbers. Returns SUTRA_OK, or another exit code
+ * after it has reported the error. The list needs trace_list_free() in any case. */
+int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names);
 void trace_list_free(struct trace_list *list);
 
 /* What `n` files take at most: n times the largest, or all of them if they are fewer. */

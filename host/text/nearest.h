@@ -2,10 +2,11 @@
  * nearest.h - the word that a person probably meant.
  *
  * Start with nearest_to(), offer the candidates, and take `word`: the candidate with the fewest letters to insert,
- * drop, change or swap, if these are few enough to be a slip (a third of the letters, at least one), else NULL.
+ * drop, change or swap, if these are at most a third of the letters and one, else NULL. A candidate that begins with at
+ * least three typed letters is as near as two such slips.
  */
-#ifndef CLI_NEAREST_H
-#define CLI_NEAREST_H
+#ifndef TEXT_NEAREST_H
+#define TEXT_NEAREST_H
 
 #include <stddef.h>
 
