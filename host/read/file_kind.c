@@ -93,12 +93,12 @@ static bool is_et(const unsigned char *bytes, size_t size) {
     if (!read_length(&at, end, &message) || message < 4 || end - at < 4 || (*at != 0x0a && *at != 0x12))
         return false;
     const unsigned char *begin = at++;
-    const bool is_version = *begin == 0x0a;
-    if (!read_length(&at, end, &field) || field > message - (size_t)(at - begin))
+    if (!read_length(&at, end, &field) || (size_t)(at - begin) + field > message)
         return false;
-    if (is_version) /* the next field is an attribute */
-        return field == message - (size_t)(at - begin) || ((size_t)(end - at) > field && at[field] == 0x12);
-    return *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
+    const size_t rest = message - (size_t)(at - begin) - field;
+    if (*begin == 0x0a) /* after the version, an attribute */
+        return rest == 0 || ((size_t)(end - at) > field && at[field] == 0x12);
+    return field > 2 && at < end && *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
 }
 
 static bool is_text(const char *bytes, size_t size) {
