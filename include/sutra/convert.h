@@ -124,8 +124,8 @@ struct sutra_faithful_report {
  * the GPU as dependencies, kernels with the dependencies that they waited for. Then simulates the nodes once. `linked`
  * NULL: the nodes come from ET+ with `keep_times`. ET+ contains no runtime calls, so the launch time within an operator
  * is unknown and the CPU waits only where sync_dep or times show a wait; this works once per conversion. `options` and
- * `report` may be NULL. The nodes are unchanged on failure. Errors: SUTRA_USAGE: no times were kept; SUTRA_DATA: ET+ has
- * no times; SUTRA_SYSTEM: out of memory. */
+ * `report` may be NULL. The nodes are unchanged on failure. Errors: SUTRA_USAGE: no times were kept; SUTRA_DATA: ET+
+ * has no times; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
                                                 const struct sutra_linked *linked,
                                                 const struct sutra_faithful_options *options,

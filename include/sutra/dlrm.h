@@ -58,8 +58,8 @@ struct sutra_dlrm_options {
                             host time in the trace */
 };
 
-/* Analyzes a trace, which must outlive the result. The caller frees *dlrm with sutra_dlrm_free(). Errors: SUTRA_DATA: no
- * event has a time, or no name begins with the requested marker; SUTRA_USAGE: the time range is outside the trace;
+/* Analyzes a trace, which must outlive the result. The caller frees *dlrm with sutra_dlrm_free(). Errors: SUTRA_DATA:
+ * no event has a time, or no name begins with the requested marker; SUTRA_USAGE: the time range is outside the trace;
  * SUTRA_SYSTEM: out of memory. Warnings report skipped events. */
 enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const struct sutra_dlrm_options *options, struct sutra_dlrm **dlrm,
@@ -91,8 +91,8 @@ struct sutra_dlrm_row {
     uint32_t first_child, n_children;
 };
 
-/* A dominating operator or label (first occurrence) with its parts, parts[first_part .. first_part + n_parts). The first
- * entry of a stream is the total, without a name. */
+/* A dominating operator or label (first occurrence) with its parts, parts[first_part .. first_part + n_parts). The
+ * first entry of a stream is the total, without a name. */
 struct sutra_dlrm_dominating {
     uint32_t name, shape; /* SUTRA_DLRM_NONE for the total */
     double us;
@@ -177,8 +177,8 @@ struct sutra_dlrm_report {
     const struct sutra_dlrm_overhead *overheads, *overheads_by_shape;
     uint64_t n_overheads, n_overheads_by_shape;
 
-    /* Total durations of GPU activity (kernels, memcpys, memsets): all, starting in the window, and thereof with a known
-     * launch. attributed_us is the part attributed to operators. */
+    /* Total durations of GPU activity (kernels, memcpys, memsets): all, starting in the window, and thereof with a
+     * known launch. attributed_us is the part attributed to operators. */
     double device_us, looked_at_us, launched_us;
 };
 
@@ -220,10 +220,10 @@ struct sutra_dlrm_ranks_options {
     const struct sutra_restriction *restriction; /* may be NULL */
 };
 
-/* Analyzes the device traces of `n_paths` ranks in parallel. Each trace is freed after its analysis, so that memory holds
- * one trace per thread and the overhead samples of all ranks. Malformed traces and duplicate ranks are skipped with a
- * warning; in a strict context, or if no trace remains, this is an error. The caller frees *ranks; the result does not
- * depend on the number of threads. */
+/* Analyzes the device traces of `n_paths` ranks in parallel. Each trace is freed after its analysis, so that memory
+ * holds one trace per thread and the overhead samples of all ranks. Malformed traces and duplicate ranks are skipped
+ * with a warning; in a strict context, or if no trace remains, this is an error. The caller frees *ranks; the result
+ * does not depend on the number of threads. */
 enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                         const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
                                         struct sutra_error *error);

@@ -31,8 +31,8 @@ struct sutra_et_read_options {
 };
 
 /* Reads an .et file, or the bytes of one (copied), plain or compressed with gzip or zstd; "-" is standard input.
- * `options` may be NULL. The caller frees *et. Errors: SUTRA_NO_INPUT; SUTRA_DATA: malformed file, with the byte and the
- * node in the error; SUTRA_SYSTEM: out of memory. */
+ * `options` may be NULL. The caller frees *et. Errors: SUTRA_NO_INPUT; SUTRA_DATA: malformed file, with the byte and
+ * the node in the error; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_read(struct sutra_context *context, const char *path,
                                 const struct sutra_et_read_options *options, struct sutra_et **et,
                                 struct sutra_error *error);
@@ -125,8 +125,8 @@ struct sutra_et_check_options {
     const char *groups; /* path of a comm_group.json, or NULL */
 };
 
-/* Creates a check; the caller frees *check. Errors: SUTRA_NO_INPUT, SUTRA_DATA: the groups file is missing or malformed;
- * SUTRA_SYSTEM: out of memory. */
+/* Creates a check; the caller frees *check. Errors: SUTRA_NO_INPUT, SUTRA_DATA: the groups file is missing or
+ * malformed; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_check_create(struct sutra_context *context, const struct sutra_et_check_options *options,
                                         struct sutra_et_check **check, struct sutra_error *error);
 
@@ -169,8 +169,8 @@ struct sutra_simulation;
 
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct.
  *
- * A change is SELECTOR:FACTOR, or rank=N:SELECTOR:FACTOR. It multiplies the execution time of the selected nodes by FACTOR;
- * their launch latency is unchanged. Selectors:
+ * A change is SELECTOR:FACTOR, or rank=N:SELECTOR:FACTOR. It multiplies the execution time of the selected nodes by
+ * FACTOR; their launch latency is unchanged. Selectors:
  *     cpu, gpu, compute, comm    kind of node; gpu excludes collectives that are matched across ranks
  *     name=TEXT, name=~REGEX     full name, or a POSIX extended regular expression that matches a part of the name
  *     op=TEXT, op=~REGEX         name of the first node in the control dependencies
@@ -193,8 +193,8 @@ struct sutra_simulate_options {
 bool sutra_et_gpu_streams(const struct sutra_et *et);
 
 /* Simulates the files of a job. `ranks[i]` is the rank of ets[i]; NULL: ranks 0, 1, ... The caller frees *simulation.
- * Errors: SUTRA_USAGE: malformed change, with its position; SUTRA_DATA: the sum of durations overflows; SUTRA_SYSTEM: out
- * of memory. Nodes that can never run are not an error: see sutra_simulation_stuck(). */
+ * Errors: SUTRA_USAGE: malformed change, with its position; SUTRA_DATA: the sum of durations overflows; SUTRA_SYSTEM:
+ * out of memory. Nodes that can never run are not an error: see sutra_simulation_stuck(). */
 enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
                                  const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
                                  struct sutra_simulation **simulation, struct sutra_error *error);
@@ -204,9 +204,9 @@ void sutra_simulation_free(struct sutra_simulation *simulation);
  * simulated fields are kept (about 100 bytes per node). All other fields are not checked and may be malformed. */
 struct sutra_et_ranks;
 
-/* Reads the files of a job. paths[i] is the file of rank numbers[i], or of rank i if `numbers` is NULL. The caller frees
- * *ranks. Errors, for the first file with an error: SUTRA_NO_INPUT; SUTRA_DATA: malformed, or the sum of durations
- * overflows; SUTRA_SYSTEM: out of memory. */
+/* Reads the files of a job. paths[i] is the file of rank numbers[i], or of rank i if `numbers` is NULL. The caller
+ * frees *ranks. Errors, for the first file with an error: SUTRA_NO_INPUT; SUTRA_DATA: malformed, or the sum of
+ * durations overflows; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_et_ranks_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
                                       uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
 void sutra_et_ranks_free(struct sutra_et_ranks *ranks);
@@ -293,8 +293,8 @@ struct sutra_stuck_node {
 };
 
 /* Number of nodes that never run, and the i-th node that explains the deadlock: nodes waiting in collectives, each
- * followed by the cause on the other rank unless listed before; then nodes in dependency cycles. Returns false after the
- * last one. */
+ * followed by the cause on the other rank unless listed before; then nodes in dependency cycles. Returns false after
+ * the last one. */
 uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation);
 bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node);
 
