@@ -31,7 +31,18 @@ static void control_characters_are_shown_and_others_stay(void **state) {
          "2J \xff",
          "\\x9b2J \\xff"},
         {"\xc3\xbc\x9b", "\xc3\xbc\\x9b"},
-        {"\xe2\x1b[", "\xe2\\x1b["},
+        {"\xe2\x1b[", "\\xe2\\x1b["},
+        {"\xf0\x9f\x98"
+         "a",
+         "\\xf0\\x9f\\x98"
+         "a"},
+        {"a\xe2\x80\xae"
+         "b\xe2\x80\xaa",
+         "a\\xe2\\x80\\xae"
+         "b\\xe2\\x80\\xaa"},
+        {"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
+        {"\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"},
+        {"\xd8\x9c\xe2\x80\x8e\xe2\x80\xa6", "\\xd8\\x9c\\xe2\\x80\\x8e\xe2\x80\xa6"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct visible visible = {0};
@@ -44,7 +55,42 @@ static void control_characters_are_shown_and_others_stay(void **state) {
     }
 }
 
+static void a_name_shows_the_same_characters(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *shown;
+        unsigned n_columns;
+    } cases[] = {
+        {"\xe2\x80\xae", "\\xe2\\x80\\xae", 12},
+        {"\xe2\x80\xa9", "\\xe2\\x80\\xa9", 12},
+        {"\xc2\x9b", "\\xc2\\x9b", 8},
+        {"\xe2\x80\xa6", "\xe2\x80\xa6", 1},
+        {"\t", "\\x09", 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct visible_character character;
+        assert_ptr_equal(visible_read(cases[i].name, &character), cases[i].name + strlen(cases[i].name));
+        assert_int_equal(character.n_bytes, strlen(cases[i].shown));
+        assert_memory_equal(character.bytes, cases[i].shown, character.n_bytes);
+        assert_int_equal(character.n_columns, cases[i].n_columns);
+    }
+}
+
+static void bytes_that_are_not_utf8_are_escaped(void **state) {
+    (void)state;
+    struct buffer text = {0};
+    static const char name[] = "a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xc3";
+    visible_append_utf8(&text, name, sizeof name - 1);
+    buffer_append(&text, "", 1);
+    assert_string_equal(text.bytes, "a\\xff\x1b\xe2\x80\xae\\xed\\xa0\\x80\\xc3");
+    buffer_free(&text);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(control_characters_are_shown_and_others_stay)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_characters_are_shown_and_others_stay),
+        cmocka_unit_test(a_name_shows_the_same_characters),
+        cmocka_unit_test(bytes_that_are_not_utf8_are_escaped),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

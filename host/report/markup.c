@@ -5,6 +5,7 @@
 
 #include "text/string_text.h"
 #include "text/utf8.h"
+#include "text/visible.h"
 
 #define REPLACEMENT      0xfffd
 #define CONTROL_PICTURES 0x2400
@@ -22,12 +23,6 @@ static size_t character_length(const char *bytes, const char *end) {
     return surrogate || utf8_check(bytes, n) == n ? n : 0;
 }
 
-/* Marks that turn the direction of the text around them. */
-static bool turns_text(uint32_t code_point) {
-    return (code_point >= 0x202a && code_point <= 0x202e) || (code_point >= 0x2066 && code_point <= 0x2069) ||
-           code_point == 0x200e || code_point == 0x200f || code_point == 0x61c;
-}
-
 /* What stands for a character. */
 static uint32_t shown(uint32_t code_point) {
     if (code_point < 0x20)
@@ -36,7 +31,7 @@ static uint32_t shown(uint32_t code_point) {
         return CONTROL_PICTURES + 0x21;
     bool none = (code_point & 0xfffe) == 0xfffe || (code_point >= 0xfdd0 && code_point <= 0xfdef);
     bool surrogate = code_point >= 0xd800 && code_point < 0xe000;
-    if (surrogate || (code_point > 0x7f && code_point < 0xa0) || none || turns_text(code_point))
+    if (surrogate || none || is_wide_control(code_point))
         return REPLACEMENT;
     return code_point;
 }

@@ -2,7 +2,7 @@
  * markup.h - any bytes as text of an HTML page or an SVG drawing, which both stay well-formed XML.
  *
  * Names come from traces and paths: what XML forbids or a reader could be misled by is replaced (control characters by
- * their pictures, broken UTF-8, lone surrogates and marks that turn the direction of text by U+FFFD), and <, >, &, "
+ * their pictures, broken UTF-8, lone surrogates and control characters beyond ASCII by U+FFFD), and <, >, &, "
  * and ' are escaped, so that the same text may stand between tags and in attributes. Long names are cut in the middle,
  * where names of kernels differ least; the whole then stands in a title.
  */

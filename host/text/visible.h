@@ -2,23 +2,31 @@
  * visible.h - text that a terminal only shows: control characters, which could move its cursor, change its title or
  * hide what stands before them, appear as \x1b.
  *
- * Those are the bytes below a space but for line ends and tabs, DEL, and C1: U+0080 to U+009F, as UTF-8 or as bytes
- * that no character has begun. The rest of UTF-8 stays. Text may come in pieces: a struct visible carries over.
+ * Those are the bytes below a space but for line ends and tabs, DEL, C1 (U+0080 to U+009F), characters that set the
+ * direction of text, line and paragraph separators, and bytes that are no character of UTF-8. The rest of UTF-8 stays.
+ * Text may come in pieces: a struct visible carries over.
  */
 #ifndef TEXT_VISIBLE_H
 #define TEXT_VISIBLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Most bytes that one becomes. */
-#define VISIBLE_MAX 8
+#include "base/buffer.h"
+
+/* Most bytes that one becomes: four bytes, escaped. */
+#define VISIBLE_MAX 16
 
 /* Zero-initialise. */
 struct visible {
-    unsigned n_left; /* bytes that the character at hand still has */
-    bool held;       /* 0xc2 has come, which may begin a C1 */
+    char held[4]; /* bytes of a character that is not complete */
+    unsigned n_held, n_left;
 };
+
+/* Whether a character beyond ASCII is a control character: C1, direction of text (U+061C, U+200E, U+200F, U+202A to
+ * U+202E, U+2066 to U+2069), separators of lines and paragraphs (U+2028, U+2029). */
+bool is_wide_control(uint32_t code_point);
 
 /* Writes what shows `byte` to `to`; returns how many bytes that are. */
 size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]);
@@ -36,5 +44,9 @@ struct visible_character {
 /* Reads the character at `at`, which is not the text's end; returns where the next one begins. Scripts whose letters
  * take two columns of a terminal count so. */
 const char *visible_read(const char *at, struct visible_character *character);
+
+/* Appends n bytes as well-formed UTF-8: bytes that are no character, as names of files may have, become \xff. Control
+ * characters stay. */
+void visible_append_utf8(struct buffer *to, const char *bytes, size_t n);
 
 #endif

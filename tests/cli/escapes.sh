@@ -3,6 +3,9 @@
 esc=$(printf '\033')
 # as JSON escapes them, and what may stand in JSON as it is
 evil='x\u001b]0;title\u0007\u001b[2J\u009b2J\u007f\r'$(printf '\177\302\233')
+# text in the other direction, and separators of lines and paragraphs, as UTF-8
+turns=$(printf '\342\200\252 \342\200\256 \342\201\246 \342\201\251 \342\200\250 \342\200\251')
+evil="$evil\\u202e\\u2067$turns"
 cat >device.json <<END
 {"schemaVersion": 1, "$evil": "$evil", "traceName": "$evil", "distributedInfo": {"backend": "$evil", "rank": 0}, "deviceProperties": [{"id": 0, "name": "$evil"}],
 "traceEvents": [
@@ -28,6 +31,7 @@ cp device.json "bad${esc}[2J.json"
 clean() {
     tr -d '\011\012\040-\176\302-\364\200-\277' <"$1" | grep -q . && echo "$2: control characters in the $1"
     grep -q -e "$esc" -e "$(printf '\177')" -e "$(printf '\302\233')" "$1" && echo "$2: an escape in the $1"
+    LC_ALL=C grep -q "$(printf '\342\200[\250-\256]\|\342\201[\246-\251]')" "$1" && echo "$2: a turn of direction or a separator in the $1"
 }
 # on_terminal COMMAND...: what it prints on one; the bar is no part of it.
 on_terminal() {
@@ -75,6 +79,10 @@ on_terminal sutra draw job.et --around 1 --format svg
 echo "errors:"
 shows sutra link schema.json device.json -o plus.json
 shows sutra info "missing${esc}[2J.json"
+clean_name=$(printf 'missing\342\200\256.json')
+sutra info "$clean_name" 2>err
+clean err info
+cat err
 shows sutra critical-path "bad${esc}[2J.json" --annotation "no${esc}[2J"
 shows sutra "comm${esc}[2J"
 echo "files of text:"
